@@ -1,0 +1,120 @@
+# Everything here needs only make and Python >= 3.10: each target creates or updates .venv itself.
+# A second run installs nothing; a change of pyproject.toml or constraints.txt installs again.
+
+PYTHON ?= python3
+JOBS ?= 2
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+TORCH := torch==2.13.0
+PINS := pyproject.toml constraints.txt
+RESULTS := benchmarks/engine
+
+# One thread per process: workers are the unit of parallelism, and peers are timed on equal terms.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+export NUMEXPR_NUM_THREADS := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
+        bench-regret-rbv2 clean distclean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ------------------------------------------------------------------------------------- environments
+
+$(VENV)/.stamp-venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo "pellucid needs Python >= 3.10, but $(PYTHON) is $$($(PYTHON) --version 2>&1); set PYTHON=..."; exit 1; }
+	@echo "Creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.stamp-demo: $(VENV)/.stamp-venv $(PINS)
+	@echo "Installing pellucid and scikit-learn"
+	@$(PIP_INSTALL) -e . scikit-learn
+	@touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp-venv $(PINS)
+	@echo "Installing pellucid and the development tools"
+	@$(PIP_INSTALL) -e '.[dev]'
+	@touch $@
+
+# Before anything that depends on torch, so that the tested build is the one in place.
+$(VENV)/.stamp-torch: $(VENV)/.stamp-venv constraints.txt
+	@echo "Installing $(TORCH)"
+	@$(PIP_INSTALL) $(TORCH)
+	@touch $@
+
+$(VENV)/.stamp-bench: $(VENV)/.stamp-torch $(PINS)
+	@echo "Installing pellucid and the benchmark peers"
+	@$(PIP_INSTALL) -e '.[bench]'
+	@touch $@
+
+# The tests run the peers too. This covers dev and bench, so their stamps are set as well.
+$(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
+	@echo "Installing pellucid, the development tools and the benchmark peers"
+	@$(PIP_INSTALL) -e '.[dev,bench]'
+	@touch $(VENV)/.stamp-demo $(VENV)/.stamp-dev $(VENV)/.stamp-bench $@
+
+# ------------------------------------------------------------------------------------- demo and tests
+
+demo: $(VENV)/.stamp-demo ## tune a scikit-learn model and show the receipts (resumes on a second run)
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.stamp-test ## run the test suite
+	@sh tools/ensure_postgres.sh
+	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.stamp-test ## run the slow statistical tests
+	@sh tools/ensure_postgres.sh
+	$(BIN)/python -m pytest -n $(JOBS) -m slow $(PYTEST_ARGS)
+
+check: $(VENV)/.stamp-dev ## ruff, mypy (strict on src) and import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.stamp-dev ## apply the safe fixes of ruff and format every Python file
+	$(BIN)/ruff check --fix --exit-zero --quiet .
+	$(BIN)/ruff format .
+
+# ----------------------------------------------------------------------------------------- benchmarks
+# The runner is resumable: an interrupted benchmark goes on where it stopped.
+
+bench: bench-latency bench-regret-bbob bench-regret-hpobench bench-regret-rbv2 ## run all benchmarks
+
+bench-latency: $(VENV)/.stamp-bench ## milliseconds per ask, ours and the peers
+	$(BIN)/pellucid bench latency --out $(RESULTS)/latency.json --table $(RESULTS)/latency.md
+
+bench-regret-bbob: $(VENV)/.stamp-bench ## regret on the 24 BBOB functions, 8-d
+	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1-24 --instances 1,2 --seeds 0 \
+	  --init 24 --steps 76 --methods pellucid,optuna-gp,optuna-tpe,botorch,random \
+	  --out $(RESULTS)/bbob.jsonl --table $(RESULTS)/bbob.md --jobs $(JOBS)
+
+bench-regret-hpobench: $(VENV)/.stamp-bench ## regret on the HPOBench tables
+	$(BIN)/pellucid bench regret --suite hpobench --seeds 0-4 --init 15 --steps 50 \
+	  --methods pellucid,optuna-gp,optuna-tpe,random \
+	  --out $(RESULTS)/hpobench.jsonl --table $(RESULTS)/hpobench.md --jobs $(JOBS)
+
+bench-regret-rbv2: $(VENV)/.stamp-bench ## regret on rbv2_xgboost, a conditional space
+	$(BIN)/pellucid bench regret --suite rbv2_xgboost --seeds 0-2 --init 20 --steps 60 \
+	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random \
+	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)
+
+# -------------------------------------------------------------------------------------------- cleaning
+
+clean: ## remove caches, builds and what the demo wrote
+	rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache smac3_output
+	rm -f demo.db demo.db-journal demo.db-shm demo.db-wal report.html
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## clean, and remove .venv
+	rm -rf $(VENV)

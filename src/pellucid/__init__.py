@@ -1,0 +1,22 @@
+"""pellucid: hyperparameter optimisation you can see through, on top of Optuna."""
+
+from pellucid import acquisition, surrogates
+from pellucid.explain.model import Rebuilt, rebuild, recommend
+from pellucid.records import Receipt, Recommendation
+from pellucid.samplers.bayesian import BayesianSampler
+from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "NOISE_ATTRIBUTE",
+    "BayesianSampler",
+    "Rebuilt",
+    "Receipt",
+    "Recommendation",
+    "acquisition",
+    "rebuild",
+    "receipts",
+    "recommend",
+    "surrogates",
+]

@@ -1,0 +1,22 @@
+"""Acquisitions: named terms times weights, always maximised."""
+
+from __future__ import annotations
+
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Situation
+from pellucid.acquisition.bounds import LCB, PosteriorVariance
+from pellucid.acquisition.improvement import EI, PI, WEI
+from pellucid.records import AcquisitionState, RecordError
+
+__all__ = ["EI", "LCB", "PI", "WEI", "Acquisition", "AcquisitionFunction", "PosteriorVariance", "Situation", "from_state"]
+
+_KINDS: dict[str, type[EI | PI | WEI | LCB | PosteriorVariance]] = {
+    kind.name: kind for kind in (EI, PI, WEI, LCB, PosteriorVariance)
+}
+
+
+def from_state(state: AcquisitionState) -> Acquisition:
+    """The acquisition that a receipt describes."""
+    try:
+        return _KINDS[state.name](**state.settings)
+    except (KeyError, TypeError) as error:
+        raise RecordError(f"This pellucid does not know the acquisition {state.name!r} with settings {state.settings!r}.") from error

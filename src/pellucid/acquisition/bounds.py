@@ -1,0 +1,76 @@
+"""Confidence bounds and pure uncertainty.
+
+Notation: lower bound m - lam s (minimisation), maximised as -m + lam s; the schedule of GP-UCB is
+lam_t = sqrt(2 log(d t^2 / beta)) with t observations in d dimensions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.acquisition.base import Situation
+from pellucid.numerics import Array
+
+
+def confidence_width(dimension: int, n_observed: int, beta: float = 1.0) -> float:
+    """sqrt(2 log(d t^2 / beta)); at least 0."""
+    return float(np.sqrt(max(0.0, 2.0 * np.log(max(dimension, 1) * max(n_observed, 1) ** 2 / beta))))
+
+
+@dataclass(frozen=True)
+class LCB:
+    """Lower confidence bound; `lam=None` widens with the number of observations, sqrt(2 log(d t^2 / beta))."""
+
+    lam: float | None = 2.0
+    beta: float = 1.0
+    name = "LCB"
+
+    def __post_init__(self) -> None:
+        if self.lam is not None and not self.lam >= 0.0:
+            raise ValueError(f"`lam` must be None or at least 0, but got {self.lam}.")
+        if not self.beta > 0.0:
+            raise ValueError(f"`beta` must be positive, but got {self.beta}.")
+
+    def settings(self) -> dict[str, float | None]:
+        return {"lam": self.lam, "beta": self.beta}
+
+    def width(self, situation: Situation) -> float:
+        if self.lam is not None:
+            return self.lam
+        return confidence_width(situation.dimension, situation.n_observed, self.beta)
+
+    def weights(self, situation: Situation) -> dict[str, float]:
+        return {"mean": 1.0, "uncertainty": self.width(situation)}
+
+    def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]:
+        return {"mean": -m, "uncertainty": s}
+
+    def score(self, m: Array, s: Array, situation: Situation) -> Array:
+        return np.asarray(self.width(situation) * s - m)
+
+    def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
+        return self.score(m, s, situation), -np.ones_like(m), np.full_like(s, self.width(situation))
+
+
+@dataclass(frozen=True)
+class PosteriorVariance:
+    """Pure exploration: the variance itself."""
+
+    name = "PosteriorVariance"
+
+    def settings(self) -> dict[str, float | None]:
+        return {}
+
+    def weights(self, situation: Situation) -> dict[str, float]:
+        return {"variance": 1.0}
+
+    def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]:
+        return {"variance": s * s}
+
+    def score(self, m: Array, s: Array, situation: Situation) -> Array:
+        return np.log(s)
+
+    def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
+        return np.log(s), np.zeros_like(m), 1.0 / s

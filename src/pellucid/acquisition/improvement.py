@@ -1,0 +1,138 @@
+"""Improvement over the best: EI, PI and the weighted EI.
+
+Notation: z = (best - xi - m) / s;  h(z) = phi(z) + z Phi(z);  EI = s h(z) = exploit + explore with
+exploit = z s Phi(z) and explore = s phi(z);  WEI(alpha) = alpha exploit + (1 - alpha) explore, so EI = 2 WEI(1/2).
+Scores are logarithms where the value is positive, so that they stay finite and informative for |z| up to 1e99.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.acquisition.base import Situation
+from pellucid.numerics import LOG_SQRT_2PI, Array, log_improvement, log_normal_cdf, normal_cdf, normal_pdf
+
+
+def log_expected_improvement(m: Array, s: Array, best: float) -> Array:
+    """log EI of minimising below `best`, stable in both tails."""
+    return np.asarray(np.log(s) + log_improvement((best - np.asarray(m)) / s))
+
+
+def expected_improvement(m: Array, s: Array, best: float) -> Array:
+    return np.asarray(np.exp(log_expected_improvement(m, s, best)))
+
+
+def _exploit_explore(z: Array, s: Array) -> dict[str, Array]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        cdf = normal_cdf(z)
+        exploit = np.where(cdf > 0.0, z * s * cdf, 0.0)
+    return {"exploit": exploit, "explore": s * normal_pdf(z)}
+
+
+def _log_density(z: Array) -> Array:
+    return np.asarray(-0.5 * z * z - LOG_SQRT_2PI)
+
+
+@dataclass(frozen=True)
+class EI:
+    """Expected improvement; `xi` (latent units) asks for an improvement of at least that much."""
+
+    xi: float = 0.0
+    name = "EI"
+
+    def settings(self) -> dict[str, float | None]:
+        return {"xi": self.xi}
+
+    def weights(self, situation: Situation) -> dict[str, float]:
+        return {"exploit": 1.0, "explore": 1.0}
+
+    def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]:
+        return _exploit_explore((situation.best - self.xi - m) / s, s)
+
+    def score(self, m: Array, s: Array, situation: Situation) -> Array:
+        return log_expected_improvement(m, s, situation.best - self.xi)
+
+    def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
+        z = (situation.best - self.xi - m) / s
+        log_h = log_improvement(z)
+        with np.errstate(over="ignore"):
+            by_m = -np.exp(log_normal_cdf(z) - log_h) / s
+            by_s = np.exp(_log_density(z) - log_h) / s
+        return np.log(s) + log_h, by_m, by_s
+
+
+@dataclass(frozen=True)
+class PI:
+    """Probability of an improvement of at least `xi` (latent units)."""
+
+    xi: float = 0.0
+    name = "PI"
+
+    def settings(self) -> dict[str, float | None]:
+        return {"xi": self.xi}
+
+    def weights(self, situation: Situation) -> dict[str, float]:
+        return {"probability": 1.0}
+
+    def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]:
+        return {"probability": normal_cdf((situation.best - self.xi - m) / s)}
+
+    def score(self, m: Array, s: Array, situation: Situation) -> Array:
+        return log_normal_cdf((situation.best - self.xi - m) / s)
+
+    def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
+        z = (situation.best - self.xi - m) / s
+        log_p = log_normal_cdf(z)
+        with np.errstate(over="ignore"):
+            hazard = np.exp(_log_density(z) - log_p)
+        return log_p, -hazard / s, -z * hazard / s
+
+
+@dataclass(frozen=True)
+class WEI:
+    """Weighted expected improvement: alpha = 1 only exploits, alpha = 0 only explores, 1/2 is EI."""
+
+    alpha: float = 0.5
+    name = "WEI"
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.alpha <= 1.0:
+            raise ValueError(f"`alpha` must be between 0 and 1, but got {self.alpha}.")
+
+    def settings(self) -> dict[str, float | None]:
+        return {"alpha": self.alpha}
+
+    def weights(self, situation: Situation) -> dict[str, float]:
+        return {"exploit": self.alpha, "explore": 1.0 - self.alpha}
+
+    def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]:
+        return _exploit_explore((situation.best - m) / s, s)
+
+    def score(self, m: Array, s: Array, situation: Situation) -> Array:
+        return self.score_slopes(m, s, situation)[0]
+
+    def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
+        """Up to alpha = 1/2 the value is positive and its logarithm is used; above, the value itself, which can be negative."""
+        z = (situation.best - m) / s
+        a, b = self.alpha, 1.0 - self.alpha
+        if a > 0.5:
+            terms = _exploit_explore(z, s)
+            pdf, cdf = normal_pdf(z), normal_cdf(z)
+            # d(s z Phi)/dm = -Phi - z phi, d(s phi)/dm = z phi; d/ds: -z^2 phi and phi (1 + z^2).
+            with np.errstate(over="ignore", invalid="ignore"):
+                zp = np.where(pdf > 0.0, z * pdf, 0.0)
+                zzp = np.where(pdf > 0.0, z * z * pdf, 0.0)
+            return a * terms["exploit"] + b * terms["explore"], a * (-cdf - zp) + b * zp, -a * zzp + b * (pdf + zzp)
+        # a h + (1 - 2a) phi: both summands positive, added in log space.
+        log_h, log_pdf = log_improvement(z), _log_density(z)
+        with np.errstate(divide="ignore"):
+            log_value = np.logaddexp(np.log(a) + log_h, np.log(1.0 - 2.0 * a) + log_pdf)
+        with np.errstate(over="ignore", invalid="ignore"):
+            share_cdf = a * np.exp(log_normal_cdf(z) - log_value)
+            share_pdf = np.exp(log_pdf - log_value)
+        # value = s q(z), q' = a Phi - (1 - 2a) z phi, q - z q' = (a + (1 - 2a)(1 + z^2)) phi
+        slope = share_cdf - (1.0 - 2.0 * a) * z * share_pdf
+        by_s = (a + (1.0 - 2.0 * a) * (1.0 + z * z)) * share_pdf / s
+        return np.log(s) + log_value, -slope / s, by_s

@@ -1,0 +1,99 @@
+"""The samplers that can be compared. To add one, write its factory and a line in ``METHODS``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pellucid.bench.base import BenchError, Method, Unavailable, require_modules
+
+if TYPE_CHECKING:
+    from optuna.samplers import BaseSampler
+
+
+def _pellucid(seed: int, n_startup: int) -> BaseSampler:
+    from pellucid import BayesianSampler
+
+    return BayesianSampler(seed=seed, n_startup_trials=n_startup)
+
+
+def _optuna_gp(seed: int, n_startup: int) -> BaseSampler:
+    from optuna.samplers import GPSampler
+
+    return GPSampler(seed=seed, n_startup_trials=n_startup)
+
+
+def _optuna_tpe(seed: int, n_startup: int) -> BaseSampler:
+    from optuna.samplers import TPESampler
+
+    return TPESampler(seed=seed, n_startup_trials=n_startup)
+
+
+def _optuna_tpe_group(seed: int, n_startup: int) -> BaseSampler:
+    from optuna.samplers import TPESampler
+
+    return TPESampler(seed=seed, n_startup_trials=n_startup, multivariate=True, group=True)
+
+
+def _botorch(seed: int, n_startup: int) -> BaseSampler:
+    from pellucid.bench.peers import BoTorchSampler
+
+    return BoTorchSampler(seed, n_startup)
+
+
+def _smac(seed: int, n_startup: int) -> BaseSampler:
+    from pellucid.bench.peers import SmacSampler
+
+    return SmacSampler(seed, n_startup)
+
+
+def _random(seed: int, n_startup: int) -> BaseSampler:
+    from optuna.samplers import RandomSampler
+
+    return RandomSampler(seed=seed)
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("pellucid", _pellucid),
+        Method("optuna-gp", _optuna_gp, requires=("torch", "scipy")),
+        Method("optuna-tpe", _optuna_tpe),
+        Method("optuna-tpe-group", _optuna_tpe_group),
+        Method("botorch", _botorch, requires=("torch", "gpytorch", "botorch"), static_only=True),
+        Method("smac", _smac, requires=("smac", "ConfigSpace"), static_only=True),
+        Method("random", _random),
+    )
+}
+
+
+def find_method(name: str) -> Method:
+    if name not in METHODS:
+        raise BenchError(f"The methods are {', '.join(METHODS)}; got `{name}`.")
+    return METHODS[name]
+
+
+def usable_methods(names: Sequence[str]) -> tuple[list[Method], list[str]]:
+    """The methods whose packages are here, and a sentence for each of the others."""
+    methods = [find_method(name) for name in names]
+    reasons = {method.name: _missing(method) for method in methods}
+    usable = [method for method in methods if reasons[method.name] is None]
+    return usable, [reason for reason in reasons.values() if reason is not None]
+
+
+def _missing(method: Method) -> str | None:
+    try:
+        require_modules(method.requires, f"the method {method.name}")
+    except Unavailable as reason:
+        return str(reason)
+    return None
+
+
+def prepare(method: Method) -> None:
+    """Import what the method needs and hold torch to one thread, so that neither shows up in its times."""
+    for module in method.requires:
+        import_module(module)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)

@@ -1,0 +1,201 @@
+"""Tables for people (terminal, Markdown) and for machines (JSON), laid out from the records of ``tables``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pellucid.bench.base import Scale
+from pellucid.bench.latency import Latency
+from pellucid.bench.tables import Duel, Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_REGRET_NOTE: dict[Scale, str] = {
+    "log10": "Regret is log10(best value so far − optimum), cut at 1e-8.",
+    "normalised": (
+        "Regret is the distance from the best value so far to the best value known, divided by the range "
+        "between best and worst known."
+    ),
+    "difference": "Regret is the distance from the best value so far to the best value of all runs.",
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A titled table of ready-made strings; the first column is text, the others are numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def regret_grids(table: Table) -> list[Grid]:
+    half = (table.n_init + table.n_steps + 1) // 2
+    full = table.n_init + table.n_steps
+    partial = table.common_cells < table.cells
+    columns = ["method", "runs", "mean rank"]
+    if partial:
+        columns.append(f"rank on the {table.common_cells} common")
+    columns += [f"regret@{half} mean", "median", f"regret@{full} mean", "median", "ms/ask", "sampler s/run"]
+    rows = []
+    for row in table.rows:
+        ranks = [_number(row.rank_all, 2)]
+        if partial:
+            ranks.append(_number(row.rank_common, 2))
+        regrets = (row.half_mean, row.half_median, row.full_mean, row.full_median)
+        shown = [_significant(value) for value in regrets]
+        rows.append(
+            (row.method, str(row.runs), *ranks, *shown, _number(row.ask_ms, 1), _number(row.sampler_s, 2))
+        )
+    title = (
+        f"{table.suite}, {table.n_init} + {table.n_steps} evaluations, {table.cells} cells (problem × seed)"
+    )
+    duels = tuple(
+        (
+            duel.method,
+            *map(str, (duel.wins, duel.ties, duel.losses)),
+            _per_loss(duel),
+            f"{100 * duel.win_rate:.0f} %" if duel.cells else "–",
+        )
+        for duel in table.duels
+    )
+    grids = [Grid(title, tuple(columns), tuple(rows))]
+    if duels:
+        head = ("against", "wins", "ties", "losses", "wins per loss", "win rate")
+        grids.append(Grid(f"{table.reference} against each, final regret", head, duels))
+    return grids
+
+
+def problem_grid(table: Table) -> Grid:
+    methods = [row.method for row in table.rows]
+    rows = tuple(
+        (problem, *(_significant(means.get(method)) for method in methods))
+        for problem, means in table.by_problem
+    )
+    return Grid("Mean final regret per problem", ("problem", *methods), rows)
+
+
+def latency_grids(latency: Latency) -> list[Grid]:
+    plan = latency.plan
+    first, *others = plan.methods
+    columns = [
+        "n",
+        *(f"{method} ms" for method in plan.methods),
+        *(f"{method} / {first}" for method in others),
+    ]
+    rows = []
+    for n in plan.sizes:
+        found = [latency.find(method, n) for method in plan.methods]
+        times = [
+            "–" if one is None else "failed" if one.ms is None else f"{one.ms:.1f} ({len(one.seconds)})"
+            for one in found
+        ]
+        ratios = [latency.ratio(method, n) for method in others]
+        rows.append((str(n), *times, *("–" if one is None else f"{one:.1f}×" for one in ratios)))
+    title = f"Median ms per ask and tell (steps timed), BBOB f{plan.function}, {plan.dim}-d, one thread each"
+    return [Grid(title, tuple(columns), tuple(rows))]
+
+
+def latency_sentences(latency: Latency) -> list[str]:
+    run = latency.full_run
+    sentences = [
+        f"{one.method} failed at n = {one.n}: {one.error}" for one in latency.timings if one.error is not None
+    ]
+    if run is None:
+        return sentences
+    what = f"A complete {run.n_init} + {run.n_steps} evaluation run of {run.method} in {run.dim} dimensions"
+    if run.sampler_s is None:
+        return [*sentences, f"{what} failed: {run.error}"]
+    return [*sentences, f"{what} took {run.sampler_s:.2f} s of sampler time."]
+
+
+def print_grids(grids: Sequence[Grid], console: Console) -> None:
+    from rich.table import Table as RichTable
+
+    for grid in grids:
+        table = RichTable(title=grid.title, title_justify="left")
+        for number, column in enumerate(grid.columns):
+            table.add_column(column, justify="left" if number == 0 else "right", no_wrap=number == 0)
+        for row in grid.rows:
+            table.add_row(*row)
+        console.print(table)
+
+
+def regret_markdown(tables: Sequence[Table]) -> str:
+    parts = []
+    for table in tables:
+        first, *others = regret_grids(table)
+        parts.append(f"# {first.title}\n")
+        parts.append(
+            _REGRET_NOTE[table.scale] + " Lower is better; ranks share ties. Every method continues the same"
+        )
+        parts.append("random initial design; times are of the model-based steps, one thread per process.\n")
+        parts.append(_markdown(first))
+        for grid in (*others, problem_grid(table)):
+            parts.append(f"## {grid.title}\n")
+            parts.append(_markdown(grid))
+        parts.append(
+            _provenance(
+                table.commands, " to ".join(dict.fromkeys(table.dates)), table.versions, table.machines
+            )
+        )
+    return "\n".join(parts)
+
+
+def latency_markdown(latency: Latency) -> str:
+    (grid,) = latency_grids(latency)
+    parts = [f"# {grid.title}\n", _markdown(grid)]
+    parts += [f"{sentence}\n" for sentence in latency_sentences(latency)]
+    parts.append(_provenance((latency.command,), latency.date, latency.versions, (latency.machine,)))
+    return "\n".join(parts)
+
+
+def regret_json(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    return [
+        {
+            **asdict(table),
+            "duels": [
+                {**asdict(duel), "win_rate": duel.win_rate if duel.cells else None} for duel in table.duels
+            ],
+        }
+        for table in tables
+    ]
+
+
+def latency_json(latency: Latency) -> dict[str, Any]:
+    timings = [
+        {**asdict(one), "ms": one.ms, "ratio": latency.ratio(one.method, one.n)} for one in latency.timings
+    ]
+    return {**asdict(latency), "timings": timings}
+
+
+def _markdown(grid: Grid) -> str:
+    rule = ["---", *["---:"] * (len(grid.columns) - 1)]
+    lines = [grid.columns, tuple(rule), *grid.rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _provenance(
+    commands: Sequence[str], dates: str, versions: Mapping[str, str], machines: Sequence[str]
+) -> str:
+    listed = "\n".join(commands)
+    named = ", ".join(f"{package} {version}" for package, version in versions.items())
+    return f"```sh\n{listed}\n```\n\n{dates} · {named} · {' and '.join(machines)}\n"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _significant(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def _per_loss(duel: Duel) -> str:
+    if duel.wins == duel.losses == 0:
+        return "–"
+    return "no loss" if math.isinf(duel.wins_per_loss) else f"{duel.wins_per_loss:.1f}"

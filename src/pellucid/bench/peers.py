@@ -1,0 +1,206 @@
+"""BoTorch and SMAC behind Optuna's sampler interface, each with its own recommended settings.
+
+Both see every finished trial of the study, whoever proposed it, and both are given static spaces only. Their
+packages are imported inside the functions that need them: they are optional and slow to load.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import intersection_search_space
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+if TYPE_CHECKING:
+    from ConfigSpace import ConfigurationSpace
+
+Space = dict[str, BaseDistribution]
+
+
+def to_unit(value: float, distribution: BaseDistribution) -> float:
+    """Position of a number in its range, on the log scale where declared; integers are mid-points of cells."""
+    low, high, log = _edges(distribution)
+    if low == high:
+        return 0.5
+    if log:
+        return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
+    return (value - low) / (high - low)
+
+
+def from_unit(unit: float, distribution: BaseDistribution) -> float | int:
+    """Inverse of :func:`to_unit`; integers and steps are rounded to the nearest allowed value."""
+    low, high, log = _edges(distribution)
+    unit = min(max(unit, 0.0), 1.0)
+    if log:
+        value = math.exp(math.log(low) + unit * (math.log(high) - math.log(low)))
+    else:
+        value = low + unit * (high - low)
+    if isinstance(distribution, IntDistribution):
+        steps = round((value - distribution.low) / distribution.step)
+        last = (distribution.high - distribution.low) // distribution.step
+        return distribution.low + distribution.step * min(max(steps, 0), last)
+    if not isinstance(distribution, FloatDistribution):
+        raise TypeError(f"Only numbers have a place on the unit interval; got {distribution!r}.")
+    if distribution.step is not None:
+        value = distribution.low + distribution.step * round((value - distribution.low) / distribution.step)
+    return min(max(value, distribution.low), distribution.high)
+
+
+def _edges(distribution: BaseDistribution) -> tuple[float, float, bool]:
+    if isinstance(distribution, IntDistribution):
+        half = 0.5 * distribution.step
+        return distribution.low - half, distribution.high + half, distribution.log
+    if isinstance(distribution, FloatDistribution):
+        return distribution.low, distribution.high, distribution.log
+    raise TypeError(f"The botorch peer takes float and int parameters only; got {distribution!r}.")
+
+
+def _costs(study: Study, trials: list[FrozenTrial]) -> list[float]:
+    sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
+    return [sign * trial.value for trial in trials if trial.value is not None]
+
+
+class _StaticSampler(BaseSampler):
+    """Random until ``n_startup`` trials are complete, then ``_propose`` for the whole space at once."""
+
+    def __init__(self, seed: int, n_startup: int) -> None:
+        self._seed = seed
+        self._n_startup = n_startup
+        self._random = RandomSampler(seed=seed)
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Space:
+        trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        return {key: value for key, value in intersection_search_space(trials).items() if not value.single()}
+
+    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: Space) -> dict[str, Any]:
+        trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        if not search_space or len(trials) < self._n_startup:
+            return {}
+        return self._propose(study, trial, trials, search_space)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        return self._random.sample_independent(study, trial, param_name, param_distribution)
+
+    def _propose(
+        self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space
+    ) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class BoTorchSampler(_StaticSampler):
+    """SingleTaskGP and LogExpectedImprovement in double precision, 10 restarts from 512 raw samples."""
+
+    def _propose(
+        self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space
+    ) -> dict[str, Any]:
+        import torch
+        from botorch.acquisition import LogExpectedImprovement
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from botorch.models.transforms import Normalize, Standardize
+        from botorch.optim import optimize_acqf
+        from botorch.utils.sampling import manual_seed
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        rows = [[to_unit(one.params[name], space[name]) for name in space] for one in trials]
+        inputs = torch.tensor(rows, dtype=torch.float64)
+        gains = -torch.tensor(_costs(study, trials), dtype=torch.float64).unsqueeze(-1)
+        dim = len(space)
+        with manual_seed(self._seed + trial.number):
+            model = SingleTaskGP(
+                inputs, gains, input_transform=Normalize(d=dim), outcome_transform=Standardize(m=1)
+            )
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+            found, _ = optimize_acqf(
+                LogExpectedImprovement(model, best_f=gains.max()),
+                bounds=torch.tensor([[0.0] * dim, [1.0] * dim], dtype=torch.float64),
+                q=1,
+                num_restarts=10,
+                raw_samples=512,
+            )
+        units = found.squeeze(0).tolist()
+        return {name: from_unit(unit, space[name]) for name, unit in zip(space, units, strict=True)}
+
+
+class SmacSampler(_StaticSampler):
+    """SMAC's BlackBoxFacade by ask and tell, without an initial design: the study already has one."""
+
+    def __init__(self, seed: int, n_startup: int) -> None:
+        super().__init__(seed, n_startup)
+        self._folder = TemporaryDirectory(prefix="pellucid-smac-")
+        self._facade: Any = None
+        self._told: set[int] = set()
+        self._asked: dict[int, Any] = {}
+
+    def _propose(
+        self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space
+    ) -> dict[str, Any]:
+        from ConfigSpace import Configuration
+        from smac.runhistory import TrialInfo, TrialValue
+
+        if self._facade is None:
+            self._facade = self._make_facade(space)
+        config_space = self._facade.scenario.configspace
+        for one, cost in zip(trials, _costs(study, trials), strict=True):
+            if one.number in self._told:
+                continue
+            values = {name: one.params[name] for name in space}
+            info = self._asked.pop(one.number, None)
+            if info is None:
+                info = TrialInfo(Configuration(config_space, values=values), seed=0)
+            self._facade.tell(info, TrialValue(cost), save=False)
+            self._told.add(one.number)
+        info = self._facade.ask()
+        self._asked[trial.number] = info
+        return {name: _allowed(info.config[name], space[name]) for name in space}
+
+    def _make_facade(self, space: Space) -> Any:
+        from smac import BlackBoxFacade, Scenario
+
+        scenario = Scenario(
+            _config_space(space, self._seed),
+            deterministic=True,
+            n_trials=1_000_000,
+            seed=self._seed,
+            output_directory=Path(self._folder.name),
+        )
+        return BlackBoxFacade(
+            scenario,
+            initial_design=BlackBoxFacade.get_initial_design(scenario, n_configs=0),
+            logging_level=False,
+            overwrite=True,
+        )
+
+
+def _config_space(space: Mapping[str, BaseDistribution], seed: int) -> ConfigurationSpace:
+    from ConfigSpace import CategoricalHyperparameter, ConfigurationSpace
+    from ConfigSpace import UniformFloatHyperparameter as Float
+    from ConfigSpace import UniformIntegerHyperparameter as Integer
+
+    config_space = ConfigurationSpace(seed=seed)
+    for name, one in space.items():
+        if isinstance(one, CategoricalDistribution):
+            config_space.add(CategoricalHyperparameter(name, one.choices))
+        elif isinstance(one, FloatDistribution) and one.step is None:
+            config_space.add(Float(name, one.low, one.high, log=one.log))
+        elif isinstance(one, IntDistribution) and one.step == 1:
+            config_space.add(Integer(name, one.low, one.high, log=one.log))
+        else:
+            raise TypeError(f"The smac peer takes floats, ints and categoricals without a step; got {one!r}.")
+    return config_space
+
+
+def _allowed(value: Any, distribution: BaseDistribution) -> Any:
+    """SMAC's log transform may leave the range by a rounding error, which Optuna would reject."""
+    if isinstance(distribution, FloatDistribution):
+        return min(max(float(value), distribution.low), distribution.high)
+    return int(value) if isinstance(distribution, IntDistribution) else value

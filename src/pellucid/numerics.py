@@ -1,0 +1,164 @@
+"""Numerical ground floor: stable normal-distribution pieces, a Cholesky that never raises, seeds that repeat.
+
+Notation
+    z       (n,)     standardised improvement (best - mean) / sd, no unit
+    C       (n, n)   symmetric positive (semi-)definite matrix; only its lower triangle is read
+    L       (n, n)   lower triangular, C = L L'
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import blas, lapack
+from scipy.special import erfcx, log_ndtr, ndtr
+
+Array = npt.NDArray[np.float64]
+
+LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+_SQRT_HALF_PI = np.sqrt(np.pi / 2.0)
+_INV_SQRT_2 = 1.0 / np.sqrt(2.0)
+JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+
+
+def normal_pdf(z: Array) -> Array:
+    """phi(z), zero far out instead of an overflow warning."""
+    bounded = np.clip(z, -1e10, 1e10)
+    return np.asarray(np.exp(-0.5 * bounded * bounded - LOG_SQRT_2PI))
+
+
+def normal_cdf(z: Array) -> Array:
+    return np.asarray(ndtr(z))
+
+
+def log_normal_cdf(z: Array) -> Array:
+    return np.asarray(log_ndtr(np.clip(z, -1e99, 1e99)))
+
+
+def log_improvement(z: Array) -> Array:
+    """log(phi(z) + z Phi(z)), finite and increasing for |z| up to 1e99.
+
+    Three regimes, because the two summands cancel for z << 0: the definition above z = -1; the scaled
+    complementary error function down to -1e5; the leading term phi(z)/z^2 below that.
+    """
+    z = np.asarray(z, dtype=float)
+    out = np.empty_like(z)
+    near = z > -1.0
+    far = z < -1e5
+    middle = ~(near | far)
+    zn = z[near]
+    out[near] = np.log(normal_pdf(zn) + zn * ndtr(zn))
+    zm = z[middle]
+    out[middle] = -0.5 * zm * zm - LOG_SQRT_2PI + np.log1p(zm * _SQRT_HALF_PI * erfcx(-zm * _INV_SQRT_2))
+    zf = z[far]
+    out[far] = -0.5 * zf * zf - LOG_SQRT_2PI - 2.0 * np.log(-zf)
+    return out
+
+
+def mills_ratio(z: Array) -> Array:
+    """Phi(z) / phi(z): the ratio that EI's gradients are made of; overflows to inf only for z > 38."""
+    with np.errstate(over="ignore"):
+        return np.asarray(_SQRT_HALF_PI * erfcx(-np.asarray(z) * _INV_SQRT_2))
+
+
+@dataclass(frozen=True)
+class Cholesky:
+    """Lower factor of C + jitter * I; `jitter` says how much had to be added (0.0 as a rule)."""
+
+    L: Array
+    jitter: float
+
+    @property
+    def log_determinant(self) -> float:
+        return 2.0 * float(np.log(np.diagonal(self.L)).sum())
+
+    def solve(self, B: Array) -> Array:
+        """C^-1 B for (n,) or (n, k)."""
+        x, _ = lapack.dpotrs(self.L.T, B, lower=0)
+        return np.asarray(x)
+
+    def half_solve(self, B: Array) -> Array:
+        """L^-1 B for (n, k)."""
+        x, _ = lapack.dtrtrs(self.L.T, B, lower=0, trans=1)
+        return np.asarray(x)
+
+    def half_solve_transposed(self, B: Array) -> Array:
+        """L^-T B for (n, k)."""
+        x, _ = lapack.dtrtrs(self.L.T, B, lower=0, trans=0)
+        return np.asarray(x)
+
+
+def cholesky(C: Array) -> Cholesky:
+    """Factor a symmetric matrix, adding the smallest jitter of the ladder that works (relative to the mean diagonal).
+
+    Never raises for a finite matrix: the last rung replaces C by its diagonally dominant part.
+    """
+    scale = max(float(np.mean(np.diagonal(C))), 1e-300)
+    for jitter in JITTERS:
+        factor, failed = _potrf(C, jitter * scale)
+        if not failed:
+            return Cholesky(factor, jitter * scale)
+    dominant = np.diag(np.abs(C).sum(axis=1) + scale)
+    factor, _ = _potrf(dominant, 0.0)
+    return Cholesky(factor, scale)
+
+
+def _potrf(C: Array, jitter: float) -> tuple[Array, bool]:
+    work = np.array(C, dtype=float, order="C")
+    if jitter:
+        work[np.diag_indices_from(work)] += jitter
+    # LAPACK reads column-major: the upper triangle of the transposed view is our lower triangle.
+    factor, info = lapack.dpotrf(work.T, lower=0, overwrite_a=1, clean=1)
+    return np.asarray(factor).T, info != 0 or not bool(np.isfinite(factor[-1:, -1:]).all())
+
+
+def extend_cholesky(factor: Cholesky, cross: Array, corner: Array) -> Cholesky:
+    """Factor of [[C, cross], [cross', corner]] in O(n^2 k) from the factor of C. cross: (n, k), corner: (k, k)."""
+    n, k = cross.shape
+    V = factor.half_solve(cross)
+    tail = cholesky(corner - V.T @ V)
+    L = np.zeros((n + k, n + k))
+    L[:n, :n] = factor.L
+    L[n:, :n] = V.T
+    L[n:, n:] = tail.L
+    return Cholesky(L, max(factor.jitter, tail.jitter))
+
+
+def single_precision_half_solve(L32: npt.NDArray[np.float32], B: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """B L^-T row-wise: L^-1 applied to every row of B (m, n), in single precision, overwriting B."""
+    return np.asarray(blas.strsm(1.0, L32.T, B.T, lower=0, trans_a=1, overwrite_b=1).T)
+
+
+def stream(seed: int, *labels: int | str) -> np.random.Generator:
+    """A random generator that depends only on its arguments: the same on every machine and in every process."""
+    text = repr((int(seed), *labels)).encode()
+    return np.random.default_rng(int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "big"))
+
+
+def interquartile_range(values: Array) -> float:
+    low, high = np.quantile(values, [0.25, 0.75])
+    return float(high - low)
+
+
+def compress_integers(numbers: Sequence[int]) -> str:
+    """Sorted integers as '0-24,26': what a receipt stores instead of a thousand numbers."""
+    spans: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def expand_integers(text: str) -> list[int]:
+    """Inverse of `compress_integers`."""
+    numbers: list[int] = []
+    for span in filter(None, text.split(",")):
+        first, _, last = span.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers

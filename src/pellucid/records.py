@@ -1,0 +1,214 @@
+"""The data that travels between rooms and into the storage: frozen, validated, JSON both ways.
+
+Nothing here computes; nothing here knows Optuna. Units are said per field: *user* means the objective as the user
+returns it, *loss* means the same with the sign turned so that smaller is better, *latent* means
+`(warp(loss) - y_mean) / y_scale`, the scale on which the surrogate is a plain Gaussian process with zero prior mean.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+RECEIPT_VERSION = 1
+
+
+class RecordError(ValueError):
+    """A stored record that cannot be read: damaged, or written by a newer version."""
+
+
+@dataclass(frozen=True)
+class Warp:
+    """A monotone output warp: kind 'yeo-johnson' (shape = lambda in [0, 2]) or 'log' (shape = offset above the minimum).
+
+    Both act on `t = (loss - centre) / spread`.
+    """
+
+    kind: str
+    centre: float
+    spread: float
+    shape: float
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("yeo-johnson", "log"):
+            raise RecordError(f"A warp is 'yeo-johnson' or 'log', but got {self.kind!r}.")
+        if not (self.spread > 0 and math.isfinite(self.spread) and math.isfinite(self.centre)):
+            raise RecordError(f"A warp needs a finite centre and a positive spread, but got {self}.")
+        if self.kind == "log" and not self.shape > 0:
+            raise RecordError(f"A log warp needs a positive offset, but got {self.shape}.")
+        if self.kind == "yeo-johnson" and not 0.0 <= self.shape <= 2.0:
+            raise RecordError(f"A Yeo-Johnson warp that maps onto the whole line needs 0 <= shape <= 2, got {self.shape}.")
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Everything that makes a fitted Gaussian process, except its data.
+
+    `outputscale` and `noise` are variances on the latent scale; `y_mean` and `y_scale` are on the scale of `warp(loss)`.
+    A nominal parameter's entry in `lengthscales` is its Hamming length: two different categories correlate exp(-1/l).
+    """
+
+    kernel: str
+    lengthscales: tuple[float, ...]
+    outputscale: float
+    noise: float
+    y_mean: float
+    y_scale: float
+    warp: Warp | None = None
+    nominal: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbers = (*self.lengthscales, self.outputscale, self.noise, self.y_scale)
+        if not all(math.isfinite(v) and v > 0 for v in numbers) or not math.isfinite(self.y_mean):
+            raise RecordError(f"Lengthscales, outputscale, noise and y_scale must be finite and positive, but got {self}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Hyperparameters:
+        try:
+            return Hyperparameters(
+                kernel=str(data["kernel"]),
+                lengthscales=tuple(float(v) for v in data["lengthscales"]),
+                outputscale=float(data["outputscale"]),
+                noise=float(data["noise"]),
+                y_mean=float(data["y_mean"]),
+                y_scale=float(data["y_scale"]),
+                warp=None if data["warp"] is None else Warp(**data["warp"]),
+                nominal=tuple(int(v) for v in data["nominal"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise RecordError(f"These are not hyperparameters of a Gaussian process: {data!r} ({error}).") from error
+
+
+@dataclass(frozen=True)
+class AcquisitionState:
+    """Which acquisition proposed, with which settings, and what each of its terms said at the proposal (latent units)."""
+
+    name: str
+    settings: dict[str, float | None]
+    weights: dict[str, float]
+    terms: dict[str, float]
+    score: float
+    best: float
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Why a trial got its parameters, and enough to rebuild the model that chose them.
+
+    kind            'model' (an acquisition was maximised), 'startup' (sampled to cover the space), or 'fallback'
+                    (the model could not be used; `reason` says why)
+    params          the configuration proposed, in the user's units (inactive parameters absent)
+    space           the parameters the model was fitted on, in order, each with the trial whose distribution it has
+    conditions      child -> [parent, low, high] or [parent, [codes]]: when a conditional parameter is active
+    ordinal         categorical parameters that were treated as ordered
+    fitted_on       finished trials the model saw ('0-24,26')
+    believed        failed trials, where the model was told its own mean: they say nothing about the value
+    pending         encoded configurations of trials that were running, by trial number, treated likewise
+    mean, sd        the model's prediction at the proposal, in the user's units and direction
+    latent_mean/sd  the same on the latent scale, where rebuilding is exact
+    """
+
+    trial: int
+    kind: str
+    seed: int
+    params: dict[str, Any]
+    reason: str = ""
+    direction: str = "minimize"
+    space: dict[str, int] = field(default_factory=dict)
+    conditions: dict[str, list[Any]] = field(default_factory=dict)
+    ordinal: tuple[str, ...] = ()
+    fitted_on: str = ""
+    believed: str = ""
+    pending: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    hyperparameters: Hyperparameters | None = None
+    acquisition: AcquisitionState | None = None
+    mean: float | None = None
+    sd: float | None = None
+    latent_mean: float | None = None
+    latent_sd: float | None = None
+    curvature: tuple[float, ...] = ()
+    version: int = RECEIPT_VERSION
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("model", "startup", "fallback"):
+            raise RecordError(f"A receipt's kind is 'model', 'startup' or 'fallback', but got {self.kind!r}.")
+        if self.kind == "model" and (self.hyperparameters is None or self.acquisition is None):
+            raise RecordError("A receipt of kind 'model' needs hyperparameters and an acquisition.")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Compact JSON; fields that hold their default are left out."""
+        data = self.to_dict()
+        kept = {k: v for k, v in data.items() if k == "version" or v not in (None, "", {}, (), [])}
+        return json.dumps(kept, separators=(",", ":"), allow_nan=True)
+
+    @staticmethod
+    def from_json(text: str) -> Receipt:
+        try:
+            data = json.loads(text)
+            version = int(data["version"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
+        if version > RECEIPT_VERSION:
+            raise RecordError(
+                f"This receipt has version {version}, but this pellucid reads up to version {RECEIPT_VERSION}: "
+                "upgrade pellucid to read it."
+            )
+        try:
+            if data.get("hyperparameters") is not None:
+                data["hyperparameters"] = Hyperparameters.from_dict(data["hyperparameters"])
+            if data.get("acquisition") is not None:
+                data["acquisition"] = AcquisitionState(**data["acquisition"])
+            data["ordinal"] = tuple(data.get("ordinal", ()))
+            data["curvature"] = tuple(data.get("curvature", ()))
+            data["pending"] = {k: tuple(v) for k, v in data.get("pending", {}).items()}
+            return Receipt(**data)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
+
+    def __str__(self) -> str:
+        if self.kind == "startup":
+            return f"Trial {self.trial} was sampled to cover the space, not proposed by the model."
+        if self.kind == "fallback":
+            return f"Trial {self.trial} was sampled at random because {self.reason}."
+        assert self.acquisition is not None
+        return (
+            f"Trial {self.trial} maximised {self.acquisition.name}; the model expected {self.mean:.6g} "
+            f"± {self.sd:.2g} there."
+        )
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The configuration with the best *expected* objective, with an interval; all in the user's units and direction.
+
+    `trial` is the trial that evaluated it, `observed` what that trial returned, `n_trials` how many trials were used.
+    """
+
+    params: dict[str, Any]
+    trial: int
+    expected: float
+    low: float
+    high: float
+    level: float
+    observed: float
+    n_trials: int
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
+        text = (
+            f"Use {settings} (trial {self.trial}): expected {self.expected:.6g}, "
+            f"{self.level:.0%} interval [{self.low:.6g}, {self.high:.6g}], observed {self.observed:.6g}."
+        )
+        return f"{text} {self.note}".rstrip()

@@ -1,0 +1,286 @@
+"""The Bayesian sampler: stateless, with a receipt for every proposal.
+
+Everything a proposal depends on is in the storage (trials and receipts) or in the constructor (seed, settings); random
+numbers come from streams named by seed and trial number. So any number of workers can share a study, a worker can die at
+any point, and a study resumed in another process goes on as if it had never stopped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+from scipy.stats import qmc
+
+from pellucid.acquisition import EI, Acquisition, AcquisitionFunction, Situation
+from pellucid.acquisition.optimize import propose
+from pellucid.numerics import Array, compress_integers, stream
+from pellucid.records import AcquisitionState, Hyperparameters, Receipt
+from pellucid.space import study_io
+from pellucid.space.encoding import Dimension, Space, is_ordered
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.from_study import Arrays, arrays
+
+_logger = logging.getLogger("pellucid")
+_N_INCUMBENTS = 5
+_RESTART_EVERY = 25
+_MAX_CURVATURE = 16
+
+
+class BayesianSampler(BaseSampler):
+    """Bayesian optimisation with an exact Gaussian process, for mixed and conditional spaces.
+
+    Args:
+        acquisition: what is maximised; default `pellucid.acquisition.EI()`.
+        surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
+        n_startup_trials: finished trials before the model takes over; until then a Sobol sequence covers the space.
+        seed: same seed, same trials, same proposals. None picks one at random.
+        independent_sampler: samples parameters that the model does not know yet; default uniform.
+        deterministic_objective: the same parameters always return the same value.
+        warn_independent_sampling: log when a parameter unknown to the model had to be sampled on its own.
+        conditions: child -> (parent, parent's values for which the child exists), for spaces where it cannot be inferred.
+        ordinal: names of ordered categorical parameters; None treats sorted numeric choices as ordered.
+    """
+
+    def __init__(
+        self,
+        *,
+        acquisition: Acquisition | None = None,
+        surrogate: GaussianProcess | None = None,
+        n_startup_trials: int = 10,
+        seed: int | None = None,
+        independent_sampler: BaseSampler | None = None,
+        deterministic_objective: bool = False,
+        warn_independent_sampling: bool = True,
+        conditions: Mapping[str, tuple[str, Sequence[Any]]] | None = None,
+        ordinal: Sequence[str] | None = None,
+    ) -> None:
+        if n_startup_trials < 0:
+            raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
+        self._acquisition: Acquisition = EI() if acquisition is None else acquisition
+        self._surrogate = GaussianProcess(warp="auto") if surrogate is None else surrogate
+        self._n_startup_trials = n_startup_trials
+        self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+        self._independent_sampler = independent_sampler
+        self._deterministic = deterministic_objective or self._surrogate.deterministic
+        self._warn_independent_sampling = warn_independent_sampling
+        self._conditions = dict(conditions or {})
+        self._ordinal = None if ordinal is None else tuple(ordinal)
+
+    # ------------------------------------------------------------------ Optuna's interface
+
+    def reseed_rng(self) -> None:
+        """Nothing to do for ourselves: every trial number has its own random stream."""
+        if self._independent_sampler is not None:
+            self._independent_sampler.reseed_rng()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """Every parameter that finished trials had, conditional ones included."""
+        study_io.require_single_objective(study, type(self).__name__)
+        known = study_io.distributions(study_io.trials(study))
+        return {name: dist for name, (dist, _) in known.items() if not dist.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        study_io.require_single_objective(study, type(self).__name__)
+        found = study_io.trials(study)
+        if not search_space:
+            study_io.write_receipt(study, trial, Receipt(trial.number, "startup", self._seed, {}))
+            return {}
+        seen = study_io.observations(found, study_io.sign(study))
+        if len(seen) < max(self._n_startup_trials, 1):
+            return self._cover_the_space(study, trial, search_space, "startup", "")
+        try:
+            return self._maximise(study, trial, search_space, found, seen)
+        except Exception as error:  # Whatever goes wrong in the model, a running study gets its next trial.
+            _logger.warning("Trial %d is sampled at random: the model failed (%s).", trial.number, error, exc_info=True)
+            reason = f"the model failed: {type(error).__name__}: {error}"
+            return self._cover_the_space(study, trial, search_space, "fallback", reason)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        study_io.require_single_objective(study, type(self).__name__)
+        if self._warn_independent_sampling:
+            self._explain_independent_sampling(study, trial, param_name)
+        if self._independent_sampler is not None:
+            return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        u = stream(self._seed, "independent", trial.number, param_name).random(1)
+        return Dimension(param_name, param_distribution, is_ordered(param_distribution)).decode(u)[0]
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        if self._independent_sampler is not None:
+            self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        if self._independent_sampler is not None:
+            self._independent_sampler.after_trial(study, trial, state, values)
+
+    # ------------------------------------------------------------------ how a proposal comes about
+
+    def _cover_the_space(
+        self, study: Study, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution], kind: str, reason: str
+    ) -> dict[str, Any]:
+        """Point number `trial.number` of a scrambled Sobol sequence; values for every parameter, wanted or not."""
+        space = Space.of(search_space, None, self._ordinal)
+        sequence = qmc.Sobol(len(space), scramble=True, rng=stream(self._seed, "startup", *space.names))
+        sequence.fast_forward(trial.number)
+        params = space.decode(sequence.random(1), only_active=False)[0]
+        plain = {name: study_io.plain(value) for name, value in params.items()}
+        study_io.write_receipt(study, trial, Receipt(trial.number, kind, self._seed, plain, reason))
+        return params
+
+    def _maximise(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        search_space: Mapping[str, BaseDistribution],
+        found: Sequence[FrozenTrial],
+        seen: study_io.Observations,
+    ) -> dict[str, Any]:
+        data = arrays(search_space, seen, self._conditions, self._ordinal)
+        if len(data.losses) == 0:
+            return self._cover_the_space(study, trial, search_space, "startup", "no earlier trial fits the current ranges")
+        space = data.space
+        gp = self._fit(data, found)
+        silent = [t for t in study_io.failed(found) if _complete(space, t.params)]
+        X_silent, fits = space.encode([t.params for t in silent])
+        silent = [t for t, fit in zip(silent, fits, strict=True) if fit]
+        X_silent = X_silent[fits]
+        waiting = {k: c for k, c in study_io.pending(found, trial.number).items() if _complete(space, c)}
+        X_waiting, fits = space.encode(list(waiting.values()))
+        pending = {k: x for k, x, fit in zip(waiting, space.canonical(X_waiting), fits, strict=True) if fit}
+        believed = np.vstack([X_silent, np.array(list(pending.values())).reshape(-1, len(space))])
+        model = gp.believe(believed)
+
+        latent = gp.latent_at_observed()
+        situation = Situation(float(latent.min()), len(latent), len(space))
+        function = AcquisitionFunction(self._acquisition, model, situation)
+        incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
+        rng = stream(self._seed, "proposal", trial.number)
+        x = propose(function, space, incumbents, space.canonical(np.vstack([data.X, believed])), rng)[None]
+
+        # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
+        everywhere = np.where(space.active(x), x, rng.random(x.shape))
+        params = space.decode(everywhere, only_active=False)[0]
+        receipt = self._receipt(study, trial, found, data, gp, function, x, [t.number for t in silent], pending)
+        study_io.write_receipt(study, trial, receipt)
+        return params
+
+    def _fit(self, data: Arrays, found: Sequence[FrozenTrial]) -> GaussianProcess:
+        gp = GaussianProcess(
+            self._surrogate.kernel.name,
+            warp=self._surrogate.warp,
+            deterministic=self._deterministic,
+            nominal=data.space.nominal,
+        )
+        last = study_io.last_model_receipt(found)
+        start, curvature = _warm_start(last, data.space)
+        restart = start is not None and len(data.losses) % _RESTART_EVERY == 0
+        return gp.fit(
+            data.X, data.losses, data.observations.noise_variance, start=start, inverse_hessian=curvature, restart=restart
+        )
+
+    def _receipt(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        found: Sequence[FrozenTrial],
+        data: Arrays,
+        gp: GaussianProcess,
+        function: AcquisitionFunction,
+        x: Array,
+        silent: Sequence[int],
+        pending: Mapping[int, Array],
+    ) -> Receipt:
+        space, loss_sign = data.space, study_io.sign(study)
+        model = function.model
+        assert isinstance(model, GaussianProcess)
+        m, s = model.latent(x)
+        mean, sd = model.predict(x)
+        acquisition, situation = function.acquisition, function.situation
+        terms = acquisition.terms(m, s, situation)
+        where = study_io.distributions(found)
+        return Receipt(
+            trial=trial.number,
+            kind="model",
+            seed=self._seed,
+            params={name: study_io.plain(value) for name, value in space.decode(x)[0].items()},
+            direction="maximize" if loss_sign < 0 else "minimize",
+            space={name: where[name][1] for name in space.names},
+            conditions={child: condition.to_list() for child, condition in space.conditions.items()},
+            ordinal=space.ordinal,
+            fitted_on=compress_integers(data.observations.numbers),
+            believed=compress_integers(silent),
+            pending={str(number): tuple(float(v) for v in row) for number, row in pending.items()},
+            hyperparameters=gp.hyperparameters,
+            acquisition=AcquisitionState(
+                name=acquisition.name,
+                settings=acquisition.settings(),
+                weights=acquisition.weights(situation),
+                terms={name: float(term[0]) for name, term in terms.items()},
+                score=float(acquisition.score(m, s, situation)[0]),
+                best=situation.best,
+            ),
+            mean=loss_sign * float(mean[0]),
+            sd=float(sd[0]),
+            latent_mean=float(m[0]),
+            latent_sd=float(s[0]),
+            curvature=_pack(gp.inverse_hessian),
+        )
+
+    def _explain_independent_sampling(self, study: Study, trial: FrozenTrial, name: str) -> None:
+        found = study_io.trials(study)
+        if sum(t.state == TrialState.COMPLETE for t in found) > self._n_startup_trials:
+            known = name in study_io.distributions(found)
+            why = "its range has changed or it is fixed elsewhere" if known else "no finished trial has had it yet"
+            _logger.warning(
+                "`%s` in trial %d is sampled on its own, without the model, because %s. "
+                "Set `warn_independent_sampling=False` to silence this.", name, trial.number, why,
+            )  # fmt: skip
+
+
+def _complete(space: Space, configuration: Mapping[str, Any]) -> bool:
+    """Whether a configuration has every parameter that is always active."""
+    return all(name in configuration for name in space.names if name not in space.conditions)
+
+
+def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
+    """Hyperparameters of the last proposal in the order of this space, and its curvature when the space is the same."""
+    if last is None or last.hyperparameters is None:
+        return None, None
+    h = last.hyperparameters
+    by_name = dict(zip(last.space, h.lengthscales, strict=True))
+    if not set(space.names) & set(by_name):
+        return None, None
+    start = Hyperparameters(
+        h.kernel, tuple(by_name.get(name, 1.0) for name in space.names), h.outputscale, h.noise, h.y_mean, h.y_scale, h.warp
+    )
+    same = tuple(last.space) == space.names
+    return start, _unpack(last.curvature, len(space) + 1) if same else None
+
+
+def _pack(H: Array | None) -> tuple[float, ...]:
+    """Lower triangle of the inverse Hessian to three digits: enough for a good first step, small enough for a receipt."""
+    if H is None or len(H) > _MAX_CURVATURE:
+        return ()
+    return tuple(float(f"{v:.3g}") for v in H[np.tril_indices(len(H))])
+
+
+def _unpack(packed: Sequence[float], size: int) -> Array | None:
+    if len(packed) != size * (size + 1) // 2:
+        return None
+    H = np.zeros((size, size))
+    H[np.tril_indices(size)] = packed
+    H = H + np.tril(H, -1).T
+    # Rounding can cost positive definiteness; a direction that would go uphill is useless.
+    return H if np.linalg.eigvalsh(H)[0] > 1e-8 else None

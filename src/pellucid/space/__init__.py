@@ -1,0 +1,1 @@
+"""Optuna's parameters, studies and storages, as arrays and records."""

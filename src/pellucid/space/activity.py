@@ -1,0 +1,104 @@
+"""Which parameter switches which: conditions inferred from the parameters that past trials had.
+
+A define-by-run objective never declares its search space, but its trials show it: if `rate_drop` appeared exactly in
+the trials with `booster = "dart"`, then that is its condition. Inference is cautious: a rule must explain every trial,
+and must have been tested by more trials than it has free choices. A parameter without such a rule counts as always
+active (asking for a value that the objective does not want costs nothing) and is modelled at its mid-point where absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pellucid.numerics import Array
+from pellucid.space.encoding import Condition, Mask, Space
+
+_MAX_CODES = 32
+
+
+def infer_conditions(space: Space, configurations: Sequence[Mapping[str, Any]]) -> dict[str, Condition]:
+    """child -> condition, for every parameter whose presence in the trials one other parameter explains."""
+    present = np.array([[name in c for name in space.names] for c in configurations], dtype=bool)
+    present = present.reshape(len(configurations), len(space))
+    sometimes = [j for j in range(len(space)) if present[:, j].any() and not present[:, j].all()]
+    if not sometimes:
+        return {}
+    X, _ = space.encode(configurations)
+    found: dict[str, Condition] = {}
+    for child in sometimes:
+        rules = []
+        for parent in range(len(space)):
+            if parent != child and not (present[:, child] & ~present[:, parent]).any():
+                rule = _rule(space, X, present, parent, child)
+                if rule is not None:
+                    rules.append(rule)
+        if rules:
+            found[space.names[child]] = max(rules, key=lambda scored: scored[0])[1]
+    return _without_cycles(found)
+
+
+def _rule(space: Space, X: Array, present: Mask, parent: int, child: int) -> tuple[tuple[float, ...], Condition] | None:
+    """How well the parent's value explains the child's presence: (evidence, preference) and the condition, or None."""
+    rows = present[:, parent]
+    on, u = present[rows, child], X[rows, parent]
+    if on.all() or not on.any():
+        return None
+    dimension = space.dimensions[parent]
+    name = space.names[parent]
+    if dimension.cells and (dimension.nominal or dimension.cells <= _MAX_CODES):
+        codes = dimension.code(u)
+        active, inactive = set(codes[on].tolist()), set(codes[~on].tolist())
+        if active & inactive:
+            return None
+        evidence = float(len(u) - len(active) - len(inactive))
+        if not dimension.nominal and (max(active) < min(inactive) or min(active) > max(inactive)):
+            # An ordered parent that splits cleanly also answers for values nobody has tried yet.
+            middle = dimension.midpoint(np.array([max(active), min(inactive)] if max(active) < min(inactive)
+                                                 else [max(inactive), min(active)])).mean()  # fmt: skip
+            condition = Condition(name, None, *((0.0, float(middle)) if max(active) < min(inactive) else (float(middle), 1.0)))
+            return (evidence, 1.0), condition
+        return ((evidence, 2.0 if dimension.nominal else 0.5), Condition(name, tuple(sorted(active)))) if evidence > 0 else None
+    below, above = u[~on], u[on]
+    if below.max() < above.min():
+        condition = Condition(name, None, float(0.5 * (below.max() + above.min())), 1.0)
+    elif above.max() < below.min():
+        condition = Condition(name, None, 0.0, float(0.5 * (above.max() + below.min())))
+    else:
+        return None
+    return (float(len(u) - 6), 0.0), condition
+
+
+def _without_cycles(found: dict[str, Condition]) -> dict[str, Condition]:
+    """Drop conditions of parameters that would (through their parents) depend on themselves."""
+    out = dict(found)
+    for child in found:
+        seen, name = {child}, child
+        while name in out:
+            name = out[name].parent
+            if name in seen:
+                out.pop(child, None)
+                break
+            seen.add(name)
+    return out
+
+
+def declared_conditions(space: Space, declared: Mapping[str, tuple[str, Sequence[Any]]]) -> dict[str, Condition]:
+    """Conditions as the user gives them: child -> (parent, the parent's values for which the child exists)."""
+    out: dict[str, Condition] = {}
+    for child, (parent, values) in declared.items():
+        if child not in space.index or parent not in space.index:
+            continue
+        dimension = space.dimensions[space.index[parent]]
+        if not dimension.cells:
+            raise ValueError(
+                f"A declared condition needs a parent with discrete values, but `{parent}` (the parent of `{child}`) "
+                f"is {dimension.distribution}."
+            )
+        u, inside = dimension.encode(list(values))
+        if not inside.all():
+            raise ValueError(f"The condition of `{child}` names values of `{parent}` outside {dimension.distribution}: {values!r}.")
+        out[child] = Condition(parent, tuple(sorted({int(c) for c in dimension.code(u)})))
+    return out

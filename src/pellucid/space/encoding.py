@@ -1,0 +1,274 @@
+"""Optuna's parameters <-> the unit cube, where the encoding of a parameter *is* the CDF of its sampling distribution.
+
+Notation
+    u in [0, 1]   encoded value; a discrete parameter with K values owns K cells and is represented by their mid-points
+    cells         K for discrete parameters, 0 for continuous ones
+    X (n, d)      encoded configurations, one column per parameter; an inactive parameter sits at `INACTIVE` = 1/2
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+
+from pellucid.numerics import Array
+
+Mask = npt.NDArray[np.bool_]
+INACTIVE = 0.5
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A parameter is active iff its parent is and the parent's value is in `codes` (discrete) or in [low, high] (encoded)."""
+
+    parent: str
+    codes: tuple[int, ...] | None = None
+    low: float = 0.0
+    high: float = 1.0
+
+    def to_list(self) -> list[Any]:
+        return [self.parent, list(self.codes)] if self.codes is not None else [self.parent, self.low, self.high]
+
+    @staticmethod
+    def from_list(data: Sequence[Any]) -> Condition:
+        if len(data) == 2:
+            return Condition(str(data[0]), tuple(int(c) for c in data[1]))
+        return Condition(str(data[0]), None, float(data[1]), float(data[2]))
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One parameter and its map to [0, 1]."""
+
+    name: str
+    distribution: BaseDistribution
+    ordinal: bool = False
+
+    @cached_property
+    def cells(self) -> int:
+        d = self.distribution
+        if isinstance(d, CategoricalDistribution):
+            return len(d.choices)
+        if isinstance(d, IntDistribution):
+            return (d.high - d.low) // d.step + 1
+        assert isinstance(d, FloatDistribution)
+        return 0 if d.step is None else int(math.floor((d.high - d.low) / d.step + 1e-8)) + 1
+
+    @property
+    def nominal(self) -> bool:
+        return isinstance(self.distribution, CategoricalDistribution) and not self.ordinal
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """Ends of the underlying continuous interval (in logs where log): discrete values own half a step on each side."""
+        d = self.distribution
+        assert isinstance(d, (FloatDistribution, IntDistribution))
+        half = 0.5 * d.step if d.step is not None else 0.0
+        low, high = d.low - half, (d.low + (self.cells - 1) * d.step if d.step is not None else d.high) + half
+        return (math.log(low), math.log(high)) if d.log else (low, high)
+
+    @cached_property
+    def _codes(self) -> dict[Any, int]:
+        assert isinstance(self.distribution, CategoricalDistribution)
+        return {_key(choice): i for i, choice in reversed(list(enumerate(self.distribution.choices)))}
+
+    def encode(self, values: Sequence[Any]) -> tuple[Array, Mask]:
+        """Encoded values, and which of them lie inside the range (the others are not meaningful)."""
+        if isinstance(self.distribution, CategoricalDistribution):
+            known = self._codes
+            codes = np.array([known.get(_key(v), -1) for v in values], dtype=float)
+            return (codes + 0.5) / self.cells, codes >= 0
+        d = self.distribution
+        assert isinstance(d, (FloatDistribution, IntDistribution))
+        raw = np.asarray(values, dtype=float)
+        inside = (raw >= d.low) & (raw <= d.high)
+        safe = np.where(inside, raw, d.low)
+        low, high = self._range
+        if d.log and self.cells:
+            lower, upper = np.log(safe - 0.5), np.log(safe + 0.5)
+            u = (0.5 * (lower + upper) - low) / (high - low)
+        else:
+            u = ((np.log(safe) if d.log else safe) - low) / (high - low)
+        return np.clip(u, 0.0, 1.0), inside
+
+    def snap(self, u: Array) -> Array:
+        """The nearest representable encoded value: mid-points for discrete parameters, u itself for continuous ones."""
+        if not self.cells:
+            return np.clip(u, 0.0, 1.0)
+        return self.midpoint(self.code(u))
+
+    def code(self, u: Array) -> npt.NDArray[np.int64]:
+        """Index of the cell that holds u."""
+        if isinstance(self.distribution, IntDistribution) and self.distribution.log:
+            low, high = self._range
+            k = np.rint(np.exp(low + np.clip(u, 0.0, 1.0) * (high - low))) - self.distribution.low
+        else:
+            k = np.floor(np.asarray(u) * self.cells)
+        return np.clip(k, 0, self.cells - 1).astype(np.int64)
+
+    def midpoint(self, code: npt.NDArray[np.int64]) -> Array:
+        if isinstance(self.distribution, IntDistribution) and self.distribution.log:
+            low, high = self._range
+            value = code + float(self.distribution.low)
+            return np.asarray((0.5 * (np.log(value - 0.5) + np.log(value + 0.5)) - low) / (high - low))
+        return np.asarray((code + 0.5) / self.cells)
+
+    def decode(self, u: Array) -> list[Any]:
+        """Values as Python objects (never NumPy scalars), always inside the distribution's range."""
+        d = self.distribution
+        if isinstance(d, CategoricalDistribution):
+            return [d.choices[k] for k in self.code(u)]
+        if isinstance(d, IntDistribution):
+            return [d.low + int(k) * d.step for k in self.code(u)]
+        assert isinstance(d, FloatDistribution)
+        if d.step is not None:
+            return [min(d.low + int(k) * d.step, d.high) for k in self.code(u)]
+        low, high = self._range
+        u = np.clip(u, 0.0, 1.0)
+        raw = low + u * (high - low)
+        raw = np.clip(np.exp(raw) if d.log else raw, d.low, d.high)
+        raw = np.where(u <= 0.0, d.low, np.where(u >= 1.0, d.high, raw))
+        return [float(v) for v in raw]
+
+
+def _key(choice: Any) -> Any:
+    """Dictionary key under which a choice is found again: NaN equals NaN, True is not 1."""
+    if isinstance(choice, float) and math.isnan(choice):
+        return "nan", float
+    return choice, isinstance(choice, bool)
+
+
+def is_ordered(distribution: BaseDistribution) -> bool:
+    """Whether a categorical's choices read as an ordered scale: three or more numbers, sorted either way."""
+    if not isinstance(distribution, CategoricalDistribution) or len(distribution.choices) < 3:
+        return False
+    choices = distribution.choices
+    if not all(isinstance(c, (int, float)) and not isinstance(c, bool) and math.isfinite(c) for c in choices):
+        return False
+    steps = np.diff(np.array(choices, dtype=float))
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+@dataclass(frozen=True)
+class Space:
+    """An ordered set of parameters with their activity conditions.
+
+    A parameter without a condition is always active. Parents come before children in `order`.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        distributions: Mapping[str, BaseDistribution],
+        conditions: Mapping[str, Condition] | None = None,
+        ordinal: Sequence[str] | None = None,
+    ) -> Space:
+        """`ordinal`: names of ordered categoricals; None lets sorted numeric choices speak for themselves."""
+        return Space(
+            tuple(
+                Dimension(name, dist, is_ordered(dist) if ordinal is None else name in ordinal)
+                for name, dist in distributions.items()
+            ),
+            {c: k for c, k in (conditions or {}).items() if c in distributions and k.parent in distributions},
+        )
+
+    def __len__(self) -> int:
+        return len(self.dimensions)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(d.name for d in self.dimensions)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
+
+    @property
+    def ordinal(self) -> tuple[str, ...]:
+        return tuple(d.name for d in self.dimensions if d.ordinal)
+
+    @cached_property
+    def nominal(self) -> tuple[int, ...]:
+        """Number of categories per column for the surrogate; empty when no column is nominal."""
+        sizes = tuple(d.cells if d.nominal else 0 for d in self.dimensions)
+        return sizes if any(sizes) else ()
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Columns of conditional parameters, parents first; a parent that (wrongly) depends on its own child comes as it is."""
+        done: list[int] = []
+        waiting = [j for j, name in enumerate(self.names) if name in self.conditions]
+        while waiting:
+            ready = [j for j in waiting if self.index[self.conditions[self.names[j]].parent] not in waiting]
+            for j in ready or waiting:
+                done.append(j)
+            waiting = [j for j in waiting if ready and j not in ready]
+        return tuple(done)
+
+    def size(self) -> float:
+        """Number of configurations, ignoring conditions; inf when a parameter is continuous."""
+        return math.prod(float(d.cells) if d.cells else math.inf for d in self.dimensions)
+
+    def active(self, X: Array) -> Mask:
+        """Which entries of X are active."""
+        out = np.ones(X.shape, dtype=bool)
+        for j in self.order:
+            condition = self.conditions[self.names[j]]
+            p = self.index[condition.parent]
+            if condition.codes is not None:
+                on = np.isin(self.dimensions[p].code(X[:, p]), condition.codes)
+            else:
+                on = (X[:, p] >= condition.low) & (X[:, p] <= condition.high)
+            out[:, j] = on & out[:, p]
+        return out
+
+    def canonical(self, X: Array) -> Array:
+        """Snapped to representable values, inactive entries at 1/2: equal configurations have equal rows."""
+        out = np.empty(X.shape)
+        for j, dimension in enumerate(self.dimensions):
+            out[:, j] = dimension.snap(X[:, j])
+        if self.conditions:
+            out[~self.active(out)] = INACTIVE
+        return out
+
+    def encode(self, configurations: Sequence[Mapping[str, Any]]) -> tuple[Array, Mask]:
+        """X (n, d) and which rows fit: every parameter they have lies in its range. A missing one is inactive."""
+        n = len(configurations)
+        X = np.full((n, len(self)), INACTIVE)
+        fits = np.ones(n, dtype=bool)
+        for j, dimension in enumerate(self.dimensions):
+            name = dimension.name
+            try:
+                X[:, j], inside = dimension.encode([c[name] for c in configurations])
+                fits &= inside
+            except KeyError:
+                rows = [i for i, c in enumerate(configurations) if name in c]
+                if rows:
+                    X[rows, j], inside = dimension.encode([configurations[i][name] for i in rows])
+                    fits[rows] &= inside
+        return X, fits
+
+    def decode(self, X: Array, *, only_active: bool = True) -> list[dict[str, Any]]:
+        """Configurations as dictionaries; inactive parameters are left out unless asked for."""
+        columns = [dimension.decode(X[:, j]) for j, dimension in enumerate(self.dimensions)]
+        if not (only_active and self.conditions):
+            return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+        active = self.active(X)
+        return [
+            {name: column[i] for name, column, on in zip(self.names, columns, active[i], strict=True) if on}
+            for i in range(len(X))
+        ]

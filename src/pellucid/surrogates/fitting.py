@@ -1,0 +1,213 @@
+"""Maximum-a-posteriori hyperparameters of a Gaussian process, with analytic gradients.
+
+Notation
+    X (n, d)  encoded;  z (n,)  standardised targets;  R(l) correlations;  eta = noise / outputscale
+    v (n,)    known noise variances on the scale of z^2 (0 where unknown);  s outputscale, b mean, both on the scale of z
+    C = R + eta I + diag(v / s)
+    theta     (log l_1..d, log eta) with b and s profiled out in closed form;
+              (log l_1..d, log eta, log s) when some v > 0, because s no longer factors out
+    objective -log p(z | theta) - log p(theta) up to a constant (smaller is better)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from pellucid.numerics import Array
+from pellucid.surrogates.pairs import Pairs
+
+MAX_FIT_POINTS = 400
+_LOG_L_BOUNDS = (np.log(5e-3), np.log(1e2))
+_LARGEST_STEP = 1.5
+
+
+@dataclass(frozen=True)
+class NoisePrior:
+    """Log-normal prior of the noise ratio eta, with hard bounds that keep C factorable."""
+
+    median: float
+    log_sd: float
+    low: float
+    high: float
+
+
+UNKNOWN_NOISE = NoisePrior(median=1e-4, log_sd=2.0, low=1e-8, high=1e1)
+NO_NOISE = NoisePrior(median=1e-7, log_sd=1.0, low=1e-9, high=1e-5)
+
+
+@dataclass(frozen=True)
+class Fit:
+    lengthscales: Array
+    noise_ratio: float
+    outputscale: float
+    mean: float
+    objective: float
+    inverse_hessian: Array
+    evaluations: int
+
+    @property
+    def theta(self) -> Array:
+        return np.r_[np.log(self.lengthscales), np.log(self.noise_ratio)]
+
+
+class _Objective:
+    """-log posterior and its gradient; remembers the profiled mean and scale of every point it saw."""
+
+    def __init__(self, pairs: Pairs, z: Array, v: Array | None, noise: NoisePrior) -> None:
+        self.pairs, self.v, self.noise = pairs, v, noise
+        self.moments: dict[bytes, tuple[float, float]] = {}
+        self.targets = np.column_stack([z, np.ones_like(z)])
+        size = pairs.d + (1 if v is None else 2)
+        self.low = np.r_[np.full(pairs.d, _LOG_L_BOUNDS[0]), np.log(noise.low), np.log(1e-4)][:size]
+        self.high = np.r_[np.full(pairs.d, _LOG_L_BOUNDS[1]), np.log(noise.high), np.log(1e4)][:size]
+        self.evaluations = 0
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        self.evaluations += 1
+        d, n = self.pairs.d, self.pairs.n
+        l, eta = np.exp(theta[:d]), float(np.exp(theta[d]))  # noqa: E741
+        s = 1.0 if self.v is None else float(np.exp(theta[d + 1]))
+        R = self.pairs.correlations(l)
+        extra = 0.0 if self.v is None else self.v / s
+        C = self.pairs.square(R, 1.0 + eta + extra)
+        U, info = lapack.dpotrf(C.T, lower=0, overwrite_a=1, clean=0)
+        if info != 0:
+            self.moments[theta.tobytes()] = (0.0, 1.0)
+            return np.inf, np.zeros_like(theta)
+        solved, _ = lapack.dpotrs(U, self.targets, lower=0)
+        mean = float(solved[:, 0].sum() / solved[:, 1].sum())
+        alpha = solved[:, 0] - mean * solved[:, 1]
+        quadratic = float(alpha @ self.targets[:, 0])
+        half_log_det = float(np.log(np.diagonal(U)).sum())
+        if self.v is None:
+            s = max(quadratic / n, 1e-300)
+            value = half_log_det + 0.5 * n * np.log(s)
+        else:
+            value = half_log_det + 0.5 * n * np.log(s) + 0.5 * quadratic / s
+        self.moments[theta.tobytes()] = (mean, s)
+
+        inverse, _ = lapack.dpotri(U, lower=0, overwrite_c=1)
+        blas.dger(-1.0 / s, alpha, alpha, a=inverse, overwrite_a=1)
+        G = inverse.T
+        diagonal = np.diagonal(G).copy()
+        gradient = np.empty_like(theta)
+        weighted = self.pairs.pack(G)
+        weighted *= R
+        gradient[:d] = self.pairs.lengthscale_gradient(l, weighted)
+        gradient[d] = 0.5 * eta * diagonal.sum()
+        if self.v is not None:
+            # dC/d(log s) = -diag(v/s); the factor s itself adds n/2 and -quadratic/(2s).
+            gradient[d + 1] = 0.5 * n - 0.5 * quadratic / s - 0.5 * float(diagonal @ extra)
+        return self._add_prior(theta, value, gradient)
+
+    def _add_prior(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
+        d = self.pairs.d
+        gradient[:d] += theta[:d]
+        value += 0.5 * float(theta[:d] @ theta[:d])
+        away = (theta[d] - np.log(self.noise.median)) / self.noise.log_sd
+        gradient[d] += away / self.noise.log_sd
+        value += 0.5 * away**2
+        if self.v is not None:
+            gradient[d + 1] += theta[d + 1] / 4.0
+            value += theta[d + 1] ** 2 / 8.0
+        return value, gradient
+
+
+def minimise(
+    function: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    low: Array,
+    high: Array,
+    inverse_hessian: Array | None = None,
+    tolerance: float = 1e-3,
+    max_evaluations: int = 40,
+) -> tuple[Array, float, Array]:
+    """BFGS in a box (clipped steps, Armijo backtracking): few evaluations, each of which is what costs.
+
+    Stops when the predicted decrease is below `tolerance`. Returns the point, its value and the inverse Hessian.
+    """
+    x = np.clip(start, low, high)
+    H = np.eye(len(x)) if inverse_hessian is None else inverse_hessian.copy()
+    f, g = function(x)
+    used = 1
+    while used < max_evaluations:
+        free = ~(((x <= low) & (g > 0)) | ((x >= high) & (g < 0)))
+        p = np.where(free, -(H @ np.where(free, g, 0.0)), 0.0)
+        slope = float(p @ g)
+        if slope > -1e-12:
+            H = np.eye(len(x))
+            p = np.where(free, -g, 0.0)
+            slope = float(p @ g)
+        if -slope < 2.0 * tolerance:
+            break
+        p *= min(1.0, _LARGEST_STEP / float(np.abs(p).max()))
+        step = 1.0
+        while used < max_evaluations:
+            trial = np.clip(x + step * p, low, high)
+            f_new, g_new = function(trial)
+            used += 1
+            if f_new <= f + 1e-4 * float(g @ (trial - x)):
+                break
+            step *= 0.3 if not np.isfinite(f_new) else max(0.1, min(0.5, _quadratic_step(step, f, f_new, slope)))
+            if step < 1e-4:
+                return x, f, H
+        else:
+            break
+        H = _bfgs_update(H, trial - x, g_new - g)
+        x, f, g = trial, f_new, g_new
+    return x, f, H
+
+
+def _quadratic_step(step: float, f: float, f_new: float, slope: float) -> float:
+    """Minimiser of the parabola through both values and the slope, as a fraction of the step."""
+    bend = f_new - f - step * slope
+    return 0.5 if bend <= 0 else -0.5 * step * slope / bend
+
+
+def _bfgs_update(H: Array, s: Array, y: Array) -> Array:
+    sy = float(s @ y)
+    if sy <= 1e-10 * float(np.linalg.norm(s) * np.linalg.norm(y)):
+        return H
+    Hy = H @ y
+    return np.asarray(H + np.outer(s, s) * ((sy + float(y @ Hy)) / sy**2) - (np.outer(Hy, s) + np.outer(s, Hy)) / sy)
+
+
+def subset(z: Array, size: int = MAX_FIT_POINTS) -> Array:
+    """Rows that hyperparameters are fitted on when there are many: the better half of `size`, the rest evenly spread."""
+    n = len(z)
+    if n <= size:
+        return np.arange(n)
+    order = np.argsort(z, kind="stable")
+    best, rest = order[: size // 2], np.sort(order[size // 2 :])
+    spread = rest[np.linspace(0, len(rest) - 1, size - len(best)).astype(int)]
+    return np.sort(np.concatenate([best, spread]))
+
+
+def fit(
+    pairs: Pairs,
+    z: Array,
+    v: Array | None,
+    noise: NoisePrior,
+    starts: list[Array],
+    inverse_hessian: Array | None = None,
+    tolerance: float = 1e-3,
+    max_evaluations: int = 40,
+) -> Fit:
+    """Best of the local optima reached from `starts` (each (d + 1,): log lengthscales, log noise ratio)."""
+    objective = _Objective(pairs, z, v, noise)
+    best: tuple[Array, float, Array] | None = None
+    for start in starts:
+        theta0 = start if v is None else np.r_[start, 0.0]
+        H = inverse_hessian if inverse_hessian is not None and len(inverse_hessian) == len(theta0) else None
+        found = minimise(objective, theta0, objective.low, objective.high, H, tolerance, max_evaluations)
+        if best is None or found[1] < best[1]:
+            best = found
+    assert best is not None
+    theta, value, H = best
+    mean, scale = objective.moments[theta.tobytes()]
+    d = pairs.d
+    return Fit(np.exp(theta[:d]), float(np.exp(theta[d])), scale, mean, value, H, objective.evaluations)

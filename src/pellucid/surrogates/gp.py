@@ -1,0 +1,329 @@
+"""Exact Gaussian process regression on the unit cube.
+
+Notation
+    X (n, d)  encoded configurations;  y (n,) losses in the user's unit
+    z (n,)    latent targets (warp(y) - y_mean) / y_scale, prior mean zero;  s outputscale, noise = s * eta
+    C = R + eta I + diag(v / s),  C = L L',  alpha = C^-1 z
+    latent mean m(x) = r(x)' alpha;  latent variance  s (1 - r(x)' C^-1 r(x))  (of the function, without noise)
+
+`predict` speaks the unit of y; `latent*` speak the scale on which acquisitions work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from pellucid.numerics import Array, Cholesky, cholesky, extend_cholesky, single_precision_half_solve
+from pellucid.records import Hyperparameters, Warp
+from pellucid.surrogates import fitting, warp
+from pellucid.surrogates.kernels import Kernel
+from pellucid.surrogates.pairs import Pairs
+
+_SMALLEST_RELATIVE_VARIANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What conditioning produced: columns of X, factor of C, and the two vectors predictions need."""
+
+    X: Array
+    columns: Array
+    z: Array
+    noise_ratio: Array
+    factor: Cholesky
+    alpha: Array
+
+
+class GaussianProcess:
+    """A Gaussian process with a product (or radial) kernel, learned noise and an optional output warp.
+
+    Args:
+        kernel: one of `pellucid.surrogates.kernels.KERNELS`.
+        warp: None, or "auto" to let the likelihood choose a monotone output warp.
+        deterministic: the objective has no noise; repeated configurations return the same value.
+        nominal: number of categories per column, 0 for ordered columns; empty when no column is nominal.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "matern32",
+        *,
+        warp: str | None = None,
+        deterministic: bool = False,
+        nominal: tuple[int, ...] = (),
+    ) -> None:
+        if warp not in (None, "auto"):
+            raise ValueError(f"`warp` must be None or 'auto', but got {warp!r}.")
+        self.kernel = Kernel(kernel, tuple(nominal))
+        self.warp = warp
+        self.deterministic = deterministic
+        self.inverse_hessian: Array | None = None
+        self._hyperparameters: Hyperparameters | None = None
+        self._data: _Data | None = None
+
+    @staticmethod
+    def from_hyperparameters(record: Hyperparameters) -> GaussianProcess:
+        """A process with these hyperparameters and no data; `.condition(X, y)` gives it some."""
+        gp = GaussianProcess(record.kernel, nominal=record.nominal)
+        gp._hyperparameters = record
+        return gp
+
+    @property
+    def hyperparameters(self) -> Hyperparameters:
+        if self._hyperparameters is None:
+            raise ValueError("This GaussianProcess has not been fitted: call `.fit(X, y)` first.")
+        return self._hyperparameters
+
+    @property
+    def data(self) -> _Data:
+        if self._data is None:
+            raise ValueError("This GaussianProcess has no data: call `.fit(X, y)` or `.condition(X, y)` first.")
+        return self._data
+
+    @property
+    def n_observed(self) -> int:
+        return len(self.data.z)
+
+    # ------------------------------------------------------------------ learning
+
+    def fit(
+        self,
+        X: Array,
+        y: Array,
+        noise_variance: Array | None = None,
+        *,
+        start: Hyperparameters | None = None,
+        inverse_hessian: Array | None = None,
+        restart: bool = False,
+    ) -> GaussianProcess:
+        """Learn hyperparameters from data and condition on it.
+
+        `noise_variance`: known variances of y's noise in the unit of y squared, NaN or 0 where unknown.
+        `start`, `inverse_hessian`: an earlier fit, which makes this one a short warm start; `restart` compares it with
+        a start from the prior all the same, so that a long study cannot stay in a poor local optimum.
+        """
+        X, y = _checked(X, y)
+        prior = fitting.NO_NOISE if self.deterministic else fitting.UNKNOWN_NOISE
+        spread = float(np.max(y) - np.min(y)) if len(y) else 0.0
+        if len(y) < 2 or not spread > 1e-14 * float(np.max(np.abs(y))):
+            return self._without_information(X, y, prior, noise_variance)
+        rows = fitting.subset(y)
+        pairs, ys = Pairs(self.kernel, X[rows]), y[rows]
+        default = np.r_[np.full(X.shape[1], np.log(0.7)), np.log(prior.median)]
+        if start is not None and (len(start.lengthscales) != X.shape[1] or start.kernel != self.kernel.name):
+            start = None
+        found: fitting.Fit | None = None
+        if start is None:
+            z, _, y_scale = _standardise(ys)
+            v = _latent_noise(noise_variance, rows, None, ys, y_scale)
+            smooth = np.r_[np.full(X.shape[1], np.log(2.0)), np.log(prior.median)]
+            found = fitting.fit(pairs, z, v, prior, [default, smooth], None, max_evaluations=25)
+            theta = found.theta
+        else:
+            theta = np.r_[np.log(start.lengthscales), np.log(start.noise / start.outputscale)]
+        chosen = self._choose_warp(pairs, ys, theta) if self.warp == "auto" else None
+        z, y_mean, y_scale = _standardise(warp.forward(chosen, ys))
+        if found is None or chosen is not None:
+            v = _latent_noise(noise_variance, rows, chosen, ys, y_scale)
+            starts = [theta, default] if restart else [theta]
+            found = fitting.fit(
+                pairs, z, v, prior, starts, inverse_hessian,
+                tolerance=1e-3 if start is None else 1e-2, max_evaluations=40 if start is None else 10,
+            )  # fmt: skip
+        self.inverse_hessian = found.inverse_hessian
+        outputscale = float(np.clip(found.outputscale, 1e-12, 1e12))
+        self._hyperparameters = Hyperparameters(
+            kernel=self.kernel.name,
+            lengthscales=tuple(float(v) for v in found.lengthscales),
+            outputscale=outputscale,
+            noise=outputscale * found.noise_ratio,
+            y_mean=y_mean + y_scale * found.mean,
+            y_scale=y_scale,
+            warp=chosen,
+            nominal=self.kernel.nominal,
+        )
+        return self._condition(X, y, noise_variance, pairs if len(rows) == len(y) else Pairs(self.kernel, X))
+
+    def _without_information(
+        self, X: Array, y: Array, prior: fitting.NoisePrior, noise_variance: Array | None
+    ) -> GaussianProcess:
+        """One value, or all values equal: the prior is all there is to know."""
+        mean = float(y[0]) if len(y) else 0.0
+        self._hyperparameters = Hyperparameters(
+            self.kernel.name, (1.0,) * X.shape[1], 1.0, prior.median, mean, max(abs(mean) * 1e-3, 1e-12), None,
+            self.kernel.nominal,
+        )  # fmt: skip
+        return self.condition(X, y, noise_variance)
+
+    def _choose_warp(self, pairs: Pairs, y: Array, theta: Array) -> Warp | None:
+        """The warp with the largest Jacobian-corrected profile likelihood, all on one Cholesky factor."""
+        options = warp.candidates(y)
+        if len(options) == 1:
+            return None
+        n = len(y)
+        factor = cholesky(pairs.square(pairs.correlations(np.exp(theta[: pairs.d])), 1.0 + np.exp(theta[pairs.d])))
+        warped = np.column_stack([warp.forward(w, y) for w in options] + [np.ones(n)])
+        half = factor.half_solve(warped)
+        ones = half[:, -1]
+        residual = half[:, :-1] - np.outer(ones, (ones @ half[:, :-1]) / (ones @ ones))
+        scale = np.maximum((residual**2).sum(axis=0) / n, 1e-300)
+        jacobian = np.array([warp.log_derivative(w, y).sum() for w in options])
+        return options[int(np.argmax(jacobian - 0.5 * n * np.log(scale)))]
+
+    def condition(self, X: Array, y: Array, noise_variance: Array | None = None) -> GaussianProcess:
+        """Condition on data with the hyperparameters as they are."""
+        X, y = _checked(X, y)
+        h = self.hyperparameters
+        if X.shape[1] != len(h.lengthscales):
+            raise ValueError(f"X must have {len(h.lengthscales)} columns, one per lengthscale, but has {X.shape[1]}.")
+        return self._condition(X, y, noise_variance, Pairs(self.kernel, X))
+
+    def _condition(self, X: Array, y: Array, noise_variance: Array | None, pairs: Pairs) -> GaussianProcess:
+        h = self.hyperparameters
+        l = np.array(h.lengthscales)  # noqa: E741
+        z = (warp.forward(h.warp, y) - h.y_mean) / h.y_scale
+        v = _latent_noise(noise_variance, np.arange(len(y)), h.warp, y, h.y_scale)
+        eta = np.full(len(y), h.noise / h.outputscale) + (0.0 if v is None else v / h.outputscale)
+        factor = cholesky(pairs.square(pairs.correlations(l), 1.0 + eta))
+        self._data = _Data(X, self.kernel.columns(X, l), z, eta, factor, factor.solve(z))
+        return self
+
+    def believe(self, X: Array) -> GaussianProcess:
+        """This process after X had returned exactly what it expects: mean unchanged, no variance left there."""
+        if len(X) == 0:
+            return self
+        data, h = self.data, self.hyperparameters
+        l = np.array(h.lengthscales)  # noqa: E741
+        columns = self.kernel.columns(X, l)
+        cross = np.asarray(self.kernel.cross(data.columns, columns, l), dtype=float)
+        corner = np.asarray(self.kernel.cross(columns, columns, l), dtype=float)
+        eta = np.full(len(X), h.noise / h.outputscale)
+        corner.flat[:: len(X) + 1] += eta
+        factor = extend_cholesky(data.factor, cross, corner)
+        # With z_new = m(x_new) the new alpha is the old one padded with zeros: the mean does not move.
+        z = np.concatenate([data.z, cross.T @ data.alpha])
+        alpha = np.concatenate([data.alpha, np.zeros(len(X))])
+        out = GaussianProcess(h.kernel, nominal=h.nominal)
+        out._hyperparameters = h
+        out._data = replace(
+            data, X=np.vstack([data.X, X]), columns=np.hstack([data.columns, columns]), z=z, noise_ratio=np.r_[data.noise_ratio, eta],
+            factor=factor, alpha=alpha,
+        )  # fmt: skip
+        return out
+
+    def update(self, X: Array, y: Array) -> GaussianProcess:
+        """Add observations in O(n^2) with the hyperparameters as they are (incremental Cholesky)."""
+        X, y = _checked(X, y)
+        out = self.believe(X)
+        data, h = out.data, self.hyperparameters
+        z = np.concatenate([self.data.z, (warp.forward(h.warp, y) - h.y_mean) / h.y_scale])
+        out._data = replace(data, z=z, alpha=data.factor.solve(z))
+        return out
+
+    # ------------------------------------------------------------------ predicting
+
+    def latent(self, X: Array) -> tuple[Array, Array]:
+        """Latent mean and sd (of the function, without noise) at X."""
+        data, h = self.data, self.hyperparameters
+        l = np.array(h.lengthscales)  # noqa: E741
+        r = np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float)
+        half = data.factor.half_solve(r.T)
+        variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
+        return r @ data.alpha, np.sqrt(h.outputscale * variance)
+
+    def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """Latent mean (m,), sd (m,) and their gradients (m, d) with respect to X."""
+        data, h = self.data, self.hyperparameters
+        l = np.array(h.lengthscales)  # noqa: E741
+        r, slopes = self.kernel.cross_with_slopes(self.kernel.columns(X, l), data.columns, l)
+        half = data.factor.half_solve(r.T)
+        variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
+        sd = np.sqrt(h.outputscale * variance)
+        w = data.factor.half_solve_transposed(half).T
+        # Both gradients in one batched product: per point (2, n) weights times (n, d) slopes.
+        weighted = np.stack([r * data.alpha, r * w], axis=1)
+        gradient = weighted @ slopes.transpose(1, 2, 0)
+        return r @ data.alpha, sd, gradient[:, 0], gradient[:, 1] * (-h.outputscale / sd)[:, None]
+
+    def screen(self, X: Array) -> tuple[Array, Array]:
+        """Latent mean and sd in single precision: for ranking many candidates, never for a result."""
+        data, h = self.data, self.hyperparameters
+        l = np.array(h.lengthscales)  # noqa: E741
+        A = self.kernel.columns(X, l).astype(np.float32)
+        B = data.columns.astype(np.float32)
+        r = np.asarray(self.kernel.cross(A, B, l), dtype=np.float32)
+        mean = r @ data.alpha.astype(np.float32)
+        half = single_precision_half_solve(data.factor.L.astype(np.float32), r)
+        variance = np.maximum(1.0 - np.einsum("ij,ij->i", half, half), 1e-7)
+        return mean.astype(float), np.sqrt(h.outputscale * variance.astype(float))
+
+    def joint(self, X: Array) -> tuple[Array, Array]:
+        """Latent mean vector (m,) and covariance matrix (m, m)."""
+        data, h = self.data, self.hyperparameters
+        l = np.array(h.lengthscales)  # noqa: E741
+        A = self.kernel.columns(X, l)
+        r = np.asarray(self.kernel.cross(A, data.columns, l), dtype=float)
+        half = data.factor.half_solve(r.T)
+        prior = np.asarray(self.kernel.cross(A, A, l), dtype=float)
+        return r @ data.alpha, h.outputscale * (prior - half.T @ half)
+
+    def latent_at_observed(self) -> Array:
+        """Latent mean at the data: z - eta * alpha, without another kernel evaluation."""
+        data = self.data
+        return np.asarray(data.z - data.noise_ratio * data.alpha - data.factor.jitter * data.alpha)
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and sd of the function (without noise) in the unit of y."""
+        h = self.hyperparameters
+        mean, sd = self.latent(np.atleast_2d(np.asarray(X, dtype=float)))
+        return warp.moments(h.warp, h.y_mean + h.y_scale * mean, h.y_scale * sd)
+
+    def quantile(self, X: Array, p: float) -> Array:
+        """Quantile of the function's posterior in the unit of y: exact, because a monotone warp maps quantiles to quantiles."""
+        h = self.hyperparameters
+        mean, sd = self.latent(np.atleast_2d(np.asarray(X, dtype=float)))
+        return warp.inverse(h.warp, h.y_mean + h.y_scale * (mean + float(ndtri(p)) * sd))
+
+    def sample(self, X: Array, size: int, rng: np.random.Generator) -> Array:
+        """`size` joint posterior draws of the function at X, (size, m), in the unit of y."""
+        h = self.hyperparameters
+        mean, covariance = self.joint(np.atleast_2d(np.asarray(X, dtype=float)))
+        draws = mean + rng.standard_normal((size, len(mean))) @ cholesky(covariance).L.T
+        return warp.inverse(h.warp, h.y_mean + h.y_scale * draws)
+
+    def log_marginal_likelihood(self) -> float:
+        """log N(z; 0, s C): of the latent targets, without priors and without the Jacobian of the warp."""
+        data, h = self.data, self.hyperparameters
+        n = len(data.z)
+        quadratic = float(data.z @ data.alpha) / h.outputscale
+        return -0.5 * (quadratic + data.factor.log_determinant + n * np.log(h.outputscale) + n * np.log(2.0 * np.pi))
+
+
+def _checked(X: Array, y: Array) -> tuple[Array, Array]:
+    X, y = np.atleast_2d(np.asarray(X, dtype=float)), np.asarray(y, dtype=float).ravel()
+    if len(X) != len(y):
+        raise ValueError(f"X and y must have the same number of rows, but got {len(X)} and {len(y)}.")
+    if not (np.isfinite(X).all() and np.isfinite(y).all()):
+        raise ValueError("X and y must be finite: drop or replace NaN and infinite values first.")
+    return X, y
+
+
+def _standardise(w: Array) -> tuple[Array, float, float]:
+    """(w - mean) / sd without overflow for values up to 1e308."""
+    size = max(float(np.max(np.abs(w))), 1e-300)
+    scaled = w / size
+    mean, sd = float(scaled.mean()), float(scaled.std())
+    return (scaled - mean) / sd, mean * size, sd * size
+
+
+def _latent_noise(noise_variance: Array | None, rows: Array, chosen: Warp | None, y: Array, y_scale: float) -> Array | None:
+    """Known noise variances on the scale of z^2, by the delta method through the warp; None when nothing is known."""
+    if noise_variance is None:
+        return None
+    known = np.nan_to_num(np.asarray(noise_variance, dtype=float)[rows], nan=0.0, posinf=0.0, neginf=0.0)
+    if not (known > 0).any():
+        return None
+    return np.asarray(np.maximum(known, 0.0) * np.exp(2.0 * warp.log_derivative(chosen, y)) / y_scale**2)

@@ -1,0 +1,228 @@
+"""Stationary kernels on the unit cube: tensor products (integrals in closed form) and radial ones (for parity).
+
+Notation
+    X        (n, d)   encoded configurations
+    l        (d,)     lengthscales; for a nominal column the Hamming length, correlation exp(-1/l) between categories
+    a_j      (n,)     column j of X scaled by c / l_j, c = sqrt(3), sqrt(5) or 1; category codes where nominal
+    r_j               |a_j - b_j|
+    R        (m, n)   correlations, R(x, x) = 1; variances are the surrogate's business
+
+Every product kernel is `R = P * exp(-S)`: S adds r_j (or r_j^2/2, or 1/l_j where categories differ), P multiplies a
+polynomial of r_j. One exponential serves a whole group of columns; groups of `_GROUP` columns keep P finite
+(r <= 1e4 after clipping, so P <= 1e132) whatever the dimension, and 0 * finite = 0 when exp underflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erf
+
+from pellucid.numerics import Array
+
+KERNELS = ("matern32", "matern52", "se", "matern52-radial", "rbf-radial")
+PRODUCT_KERNELS = KERNELS[:3]
+RATE = {"matern32": np.sqrt(3.0), "matern52": np.sqrt(5.0), "se": 1.0, "matern52-radial": np.sqrt(5.0), "rbf-radial": 1.0}
+_GROUP = 16
+_SMALL = 60_000
+_BLOCK = 16_384
+_SMALL = 60_000
+_BLOCK = 16_384
+_LARGEST_R = 1e4
+Floats = npt.NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel family and which columns are nominal (`nominal[j]` = number of categories, 0 for ordered columns)."""
+
+    name: str
+    nominal: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.name not in KERNELS:
+            raise ValueError(f"A kernel is one of {', '.join(KERNELS)}, but got {self.name!r}.")
+
+    @property
+    def radial(self) -> bool:
+        return self.name not in PRODUCT_KERNELS
+
+    def is_nominal(self, j: int) -> bool:
+        return bool(self.nominal) and self.nominal[j] > 0
+
+    def codes(self, x: Array, j: int) -> Array:
+        """Category codes 0, 1, ... of encoded values in nominal column j."""
+        return np.asarray(np.clip(np.floor(x * self.nominal[j]), 0, self.nominal[j] - 1))
+
+    def columns(self, X: Array, l: Array) -> Array:  # noqa: E741
+        """Scaled columns a_j as the rows of a (d, n) array; category codes (0, 1, ...) where nominal."""
+        out = X.T * (RATE[self.name] / l)[:, None]
+        for j in range(len(out) if self.nominal else 0):
+            if self.is_nominal(j):
+                out[j] = self.codes(X[:, j], j)
+        return np.ascontiguousarray(out)
+
+    def cross(self, A: Floats, B: Floats, l: Array) -> Floats:  # noqa: E741
+        """Correlations (m, n) between scaled columns A (d, m) and B (d, n), in the precision of the columns."""
+        (d, m), n = A.shape, B.shape[1]
+        if m * n * d <= _SMALL:
+            return self._at_once(self._distances(A, B, l), l)
+        out = np.empty((m, n), dtype=A.dtype)
+        rows = max(1, min(m, _BLOCK // max(n, 1)))
+        for start in range(0, m, rows):
+            block = slice(start, min(start + rows, m))
+            if self.radial:
+                out[block] = self._at_once(self._distances(A[:, block], B, l), l)
+            else:
+                self._product_block(A[:, block], B, l, out[block])
+        return out
+
+    def _distances(self, A: Floats, B: Floats, l: Array) -> Floats:  # noqa: E741
+        """Signed a_j - b_j, (d, m, n); 1 / l_j where categories differ."""
+        delta = A[:, :, None] - B[:, None, :]
+        for j in range(len(A) if self.nominal else 0):
+            if self.is_nominal(j):
+                delta[j] = np.where(delta[j] != 0.0, 1.0 / l[j], 0.0)
+        return np.asarray(delta)
+
+    @cached_property
+    def _ordered(self) -> Any:
+        """Index of the ordered rows: a slice when all are, so that nothing is copied."""
+        return [j for j, k in enumerate(self.nominal) if k == 0] if self.nominal else slice(None)
+
+    @cached_property
+    def _unordered(self) -> Any:
+        return [j for j, k in enumerate(self.nominal) if k > 0]
+
+    def _at_once(self, delta: Floats, l: Array) -> Floats:  # noqa: E741
+        """Correlations from signed distances (d, m, n), all columns in one expression: best for few points."""
+        hamming = delta[self._unordered].sum(axis=0) if self._unordered else 0.0
+        ordered = delta[self._ordered]
+        if self.name in ("se", "rbf-radial"):
+            return np.asarray(np.exp(-0.5 * np.einsum("dmn,dmn->mn", ordered, ordered) - hamming))
+        if self.name == "matern52-radial":
+            S = np.einsum("dmn,dmn->mn", ordered, ordered)
+            R = np.sqrt(S)
+            return np.asarray((1.0 + R + S / 3.0) * np.exp(-R - hamming))
+        r = np.abs(ordered)
+        out = np.exp(-hamming) if self._unordered else None
+        for first in range(0, len(r), _GROUP):
+            group = r[first : first + _GROUP]
+            polynomial = 1.0 + group if self.name == "matern32" else 1.0 + group * (1.0 + group / 3.0)
+            part = np.multiply.reduce(polynomial, axis=0) * np.exp(-group.sum(axis=0))
+            out = part if out is None else out * part
+        return np.asarray(np.ones(delta.shape[1:]) if out is None else out)
+
+    def _product_block(self, A: Floats, B: Floats, l: Array, out: Floats) -> None:  # noqa: E741
+        """The same column by column in one small scratch area: best for many points."""
+        shape, kind = out.shape, out.dtype
+        r, scratch = np.empty(shape, dtype=kind), np.empty(shape, dtype=kind)
+        S, P = np.zeros(shape, dtype=kind), np.ones(shape, dtype=kind)
+        for first in range(0, len(A), _GROUP):
+            if first:
+                S[:] = 0.0
+                P[:] = 1.0
+            for j in range(first, min(first + _GROUP, len(A))):
+                if self.is_nominal(j):
+                    S += np.not_equal.outer(A[j], B[j]) * kind.type(1.0 / l[j])
+                    continue
+                np.subtract.outer(A[j], B[j], out=r)
+                if self.name == "se":
+                    np.multiply(r, r, out=r)
+                    r *= 0.5
+                    S += r
+                    continue
+                np.abs(r, out=r)
+                S += r
+                if self.name == "matern52":
+                    np.multiply(r, 1.0 / 3.0, out=scratch)
+                    scratch += 1.0
+                    r *= scratch
+                np.multiply(P, r, out=scratch)
+                P += scratch
+            np.negative(S, out=S)
+            np.exp(S, out=S)
+            S *= P
+            if first:
+                out *= S
+            else:
+                out[:] = S
+
+    def cross_with_slopes(self, A: Array, B: Array, l: Array) -> tuple[Array, Array]:  # noqa: E741
+        """Correlations R (m, n) and d log R / dx (d, m, n) with respect to the first argument; 0 for nominal columns."""
+        delta = self._distances(A, B, l)
+        R = np.asarray(self._at_once(delta, l), dtype=float)
+        if self.name == "matern32":
+            slopes = delta / (1.0 + np.abs(delta))
+        elif self.name == "matern52":
+            r = np.abs(delta)
+            slopes = delta * (1.0 + r) / (3.0 + 3.0 * r + r * r)
+        elif self.name == "matern52-radial":
+            S = np.einsum("dmn,dmn->mn", delta[self._ordered], delta[self._ordered])
+            r = np.sqrt(S)
+            slopes = delta * ((1.0 + r) / (3.0 + 3.0 * r + S))
+        else:
+            slopes = delta
+        slopes *= (-RATE[self.name] / l)[:, None, None]
+        if self._unordered:
+            slopes[self._unordered] = 0.0
+        return R, slopes
+
+
+def factor(name: str, x: Array, t: Array, l: float) -> Array:  # noqa: E741
+    """One-dimensional product factor k(|x - t|), broadcast."""
+    r = np.minimum(np.abs(np.asarray(x) - np.asarray(t)) * (RATE[name] / l), _LARGEST_R)
+    if name == "se":
+        return np.asarray(np.exp(-0.5 * r * r))
+    polynomial = 1.0 + r if name == "matern32" else 1.0 + r + r * r / 3.0
+    return np.asarray(polynomial * np.exp(-r))
+
+
+def _one_sided(name: str) -> Callable[[Array, float], Array]:
+    """F(a) = integral of the factor from 0 to a."""
+
+    def matern32(a: Array, l: float) -> Array:  # noqa: E741
+        A = np.sqrt(3.0) * a / l
+        return np.asarray(l / np.sqrt(3.0) * (-2.0 * np.expm1(-A) - A * np.exp(-A)))
+
+    def matern52(a: Array, l: float) -> Array:  # noqa: E741
+        A = np.sqrt(5.0) * a / l
+        return np.asarray(l / np.sqrt(5.0) * (-8.0 / 3.0 * np.expm1(-A) - np.exp(-A) * (5.0 * A + A * A) / 3.0))
+
+    def se(a: Array, l: float) -> Array:  # noqa: E741
+        return np.asarray(l * np.sqrt(np.pi / 2.0) * erf(a / (np.sqrt(2.0) * l)))
+
+    return {"matern32": matern32, "matern52": matern52, "se": se}[name]
+
+
+def factor_mean(name: str, x: Array, l: float, cells: int = 0, nominal: bool = False) -> Array:  # noqa: E741
+    """Average of k(x, t) over the unit interval: exact integral, or the mean over `cells` mid-points when discrete."""
+    x = np.asarray(x, dtype=float)
+    if nominal:
+        return np.full(x.shape, (1.0 + (cells - 1) * np.exp(-1.0 / l)) / cells)
+    if cells:
+        return np.asarray(factor(name, x[..., None], midpoints(cells), l).mean(axis=-1))
+    F = _one_sided(name)
+    return np.asarray(F(x, l) + F(1.0 - x, l))
+
+
+def factor_double_mean(name: str, l: float, cells: int = 0, nominal: bool = False) -> float:  # noqa: E741
+    """Average of k(s, t) over both arguments: the prior variance of a uniform average along this dimension."""
+    if nominal or cells:
+        return float(factor_mean(name, midpoints(cells), l, cells, nominal).mean())
+    if name == "se":
+        return float(2.0 * l * l * np.expm1(-0.5 / l**2) + l * np.sqrt(2.0 * np.pi) * erf(1.0 / (np.sqrt(2.0) * l)))
+    if name == "matern32":
+        T = np.sqrt(3.0) / l
+        return float(2.0 / T * (2.0 - (-3.0 * np.expm1(-T) - T * np.exp(-T)) / T))
+    T = np.sqrt(5.0) / l
+    return float(2.0 / T * (8.0 / 3.0 - (-5.0 * np.expm1(-T) - np.exp(-T) * (7.0 * T + T * T) / 3.0) / T))
+
+
+def midpoints(cells: int) -> Array:
+    return (np.arange(cells) + 0.5) / cells

@@ -1,0 +1,103 @@
+"""Monotone output warps: what makes a Gaussian process fit losses with long tails and flat valleys.
+
+Notation (all arrays (n,))
+    y        loss in the user's unit, smaller is better
+    t        (y - centre) / spread
+    w(y)     warped loss; increasing in y, onto the whole real line or onto a half line bounded below (log)
+    J        sum_i log w'(y_i), the Jacobian that makes likelihoods of different warps comparable
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.numerics import Array, interquartile_range
+from pellucid.records import Warp
+
+_LAMBDAS = (0.0, 0.25, 0.5, 0.75)
+_OFFSETS = (0.01, 0.1, 0.5)
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_LARGEST_EXPONENT = 600.0
+
+
+def forward(warp: Warp | None, y: Array) -> Array:
+    y = np.asarray(y, dtype=float)
+    if warp is None:
+        return y
+    t = (y - warp.centre) / warp.spread
+    if warp.kind == "log":
+        # Values below the offset (unseen ones, better than everything the warp was made for) continue linearly.
+        below = t < 0.0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(below, np.log(warp.shape) + t / warp.shape, np.log(np.maximum(t, 0.0) + warp.shape))
+    return _yeo_johnson(t, warp.shape)
+
+
+def inverse(warp: Warp | None, v: Array) -> Array:
+    v = np.asarray(v, dtype=float)
+    if warp is None:
+        return v
+    if warp.kind == "log":
+        start = np.log(warp.shape)
+        above = np.exp(np.minimum(v, _LARGEST_EXPONENT)) - warp.shape
+        t = np.where(v < start, (v - start) * warp.shape, above)
+    else:
+        t = _inverse_yeo_johnson(v, warp.shape)
+    return np.asarray(t * warp.spread + warp.centre)
+
+
+def log_derivative(warp: Warp | None, y: Array) -> Array:
+    """log w'(y)."""
+    y = np.asarray(y, dtype=float)
+    if warp is None:
+        return np.zeros_like(y)
+    t = (y - warp.centre) / warp.spread
+    if warp.kind == "log":
+        slope = -np.log(np.maximum(t, 0.0) + warp.shape)
+    else:
+        slope = np.where(t >= 0, (warp.shape - 1.0), (1.0 - warp.shape)) * np.log1p(np.abs(t))
+    return np.asarray(slope - np.log(warp.spread))
+
+
+def _yeo_johnson(t: Array, lam: float) -> Array:
+    up, down = np.maximum(t, 0.0), np.maximum(-t, 0.0)
+    right = np.log1p(up) if lam == 0.0 else np.expm1(lam * np.log1p(up)) / lam
+    left = np.log1p(down) if lam == 2.0 else np.expm1((2.0 - lam) * np.log1p(down)) / (2.0 - lam)
+    return np.asarray(np.where(t >= 0, right, -left))
+
+
+def _inverse_yeo_johnson(v: Array, lam: float) -> Array:
+    up, down = np.maximum(v, 0.0), np.maximum(-v, 0.0)
+    if lam == 0.0:
+        right = np.expm1(np.minimum(up, _LARGEST_EXPONENT))
+    else:
+        right = np.expm1(np.log1p(lam * up) / lam)
+    if lam == 2.0:
+        left = np.expm1(np.minimum(down, _LARGEST_EXPONENT))
+    else:
+        left = np.expm1(np.log1p((2.0 - lam) * down) / (2.0 - lam))
+    return np.asarray(np.where(v >= 0, right, -left))
+
+
+def candidates(y: Array) -> list[Warp | None]:
+    """The warps worth comparing for these losses: none, Yeo-Johnson about the median, log above the minimum."""
+    lowest, median = float(np.min(y)), float(np.median(y))
+    spread = interquartile_range(y) / 1.35
+    reach = median - lowest
+    smallest = 1e-12 * max(abs(lowest), abs(median), 1e-300)
+    if len(np.unique(y)) < 5 or spread <= smallest or reach <= smallest:
+        return [None]
+    out: list[Warp | None] = [None]
+    out += [Warp("yeo-johnson", median, spread, lam) for lam in _LAMBDAS]
+    out += [Warp("log", lowest, reach, offset) for offset in _OFFSETS]
+    return out
+
+
+def moments(warp: Warp | None, mean: Array, sd: Array) -> tuple[Array, Array]:
+    """Mean and sd of w^-1(N(mean, sd^2)), by 32-point Gauss-Hermite quadrature (exact without a warp)."""
+    if warp is None:
+        return mean, sd
+    values = inverse(warp, mean[..., None] + sd[..., None] * _NODES)
+    centre = values @ _WEIGHTS
+    return centre, np.sqrt(np.maximum(((values - centre[..., None]) ** 2) @ _WEIGHTS, 0.0))

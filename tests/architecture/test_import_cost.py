@@ -1,0 +1,55 @@
+"""``import pellucid`` is light: no optional package, and little time on top of Optuna."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+OPTIONAL = ("botorch", "ioh", "onnxruntime", "pandas", "plotly", "ray", "sklearn", "smac", "torch")
+
+PROBE = """
+import json, sys, time
+import optuna
+before = time.perf_counter()
+import pellucid
+seconds = time.perf_counter() - before
+print(json.dumps({"seconds": seconds, "modules": sorted({name.partition(".")[0] for name in sys.modules})}))
+"""
+
+
+def probe() -> dict[str, object]:
+    run = subprocess.run(
+        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=120
+    )
+    return dict(json.loads(run.stdout))
+
+
+def test_import_brings_no_optional_package() -> None:
+    modules = probe()["modules"]
+    assert isinstance(modules, list)
+    assert not set(OPTIONAL) & set(modules)
+
+
+@pytest.mark.parametrize("module", ["pellucid.cli", "pellucid.bench"])
+def test_command_line_and_bench_import_without_their_extras(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert not set(OPTIONAL) & set(run.stdout.split())
+
+
+def test_import_takes_less_than_half_a_second_on_top_of_optuna() -> None:
+    """The best of several runs, because other processes share the machine."""
+    limit = 0.5
+    best = float("inf")
+    for _ in range(8):
+        seconds = probe()["seconds"]
+        assert isinstance(seconds, float)
+        best = min(best, seconds)
+        if best < limit:
+            break
+    assert best < limit, f"import pellucid takes {best:.2f} s on top of Optuna; the bound is {limit} s"

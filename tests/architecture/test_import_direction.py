@@ -1,0 +1,82 @@
+"""The rooms import downwards only, and the contracts that say so can fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LINT = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
+
+
+def lint(directory: Path, source: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(source), "NO_COLOR": "1", "COLUMNS": "200"}
+    return subprocess.run(
+        LINT, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.fixture
+def clone(repository: Path, tmp_path: Path) -> Path:
+    """A copy of the sources with the same contracts, to break them in."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(repository / "src", tmp_path / "src", ignore=ignore)
+    shutil.copy(repository / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_contracts_are_kept(repository: Path) -> None:
+    run = lint(repository, repository / "src")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "contract"),
+    [
+        ("stray.py", "", "Rooms import downwards only"),
+        ("space/stray.py", "from pellucid.samplers import bayesian", "Rooms import downwards only"),
+        ("space/stray.py", "def f():\n    import pellucid.surrogates", "Rooms import downwards only"),
+        ("space/stray.py", "import pellucid", "Rooms import downwards only"),
+        ("records.py", "import pellucid.numerics", "Rooms import downwards only"),
+        ("surrogates/stray.py", "def f():\n    import torch", "Torch is used by"),
+        ("samplers/stray.py", "def f():\n    import plotly.graph_objects", "Plotly is used by"),
+        ("acquisition/stray.py", "def f():\n    import sklearn.svm", "Benchmark packages stay in bench"),
+    ],
+)
+def test_a_breach_is_reported(clone: Path, path: str, text: str, contract: str) -> None:
+    file = clone / "src" / "pellucid" / path
+    kept = file.read_text(encoding="utf-8") if file.exists() else ""
+    file.write_text(f"{kept}\n{text}\n", encoding="utf-8")
+    run = lint(clone, clone / "src")
+    assert run.returncode != 0
+    assert any(contract in line and "BROKEN" in line for line in run.stdout.splitlines()), run.stdout
+
+
+def test_a_cycle_between_siblings_is_reported(clone: Path) -> None:
+    room = clone / "src" / "pellucid" / "surrogates"
+    (room / "stray_a.py").write_text("import pellucid.surrogates.stray_b\n", encoding="utf-8")
+    (room / "stray_b.py").write_text("import pellucid.surrogates.stray_a\n", encoding="utf-8")
+    run = lint(clone, clone / "src")
+    assert run.returncode != 0
+    assert any("No cycles" in line and "BROKEN" in line for line in run.stdout.splitlines()), run.stdout
+
+
+def test_every_room_of_the_design_has_its_place(repository: Path) -> None:
+    with (repository / "pyproject.toml").open("rb") as file:
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    rooms = next(contract for contract in contracts if contract["id"] == "rooms")
+    assert rooms["exhaustive"]
+    line = " > ".join(rooms["layers"]).replace("(", "").replace(")", "")
+    assert line == (
+        "cli > dashboard | bench > reporting > plots | samplers > explain > acquisition"
+        " > surrogates > space > records | numerics"
+    )

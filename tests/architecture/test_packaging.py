@@ -1,0 +1,60 @@
+"""What is installed is what is promised: typed, versioned, with a light base."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pellucid
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@pytest.fixture(scope="module")
+def project(repository: Path) -> dict[str, Any]:
+    with (repository / "pyproject.toml").open("rb") as file:
+        return dict(tomllib.load(file)["project"])
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\s\[<>=!~;]", requirement, maxsplit=1)[0].lower() for requirement in requirements}
+
+
+def test_the_package_is_marked_as_typed() -> None:
+    assert pellucid.__file__ is not None
+    assert (Path(pellucid.__file__).parent / "py.typed").is_file()
+
+
+def test_there_is_one_version(project: dict[str, Any], repository: Path) -> None:
+    assert pellucid.__version__ == project["version"] == importlib.metadata.version("pellucid")
+    assert f"## [{project['version']}]" in (repository / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_base_install_is_light(project: dict[str, Any]) -> None:
+    assert names(project["dependencies"]) == {"numpy", "scipy", "optuna", "rich", "typer"}
+
+
+def test_requirements_are_ranges_and_constraints_are_pins(project: dict[str, Any], repository: Path) -> None:
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    assert not [requirement for group in groups for requirement in group if "==" in requirement]
+    pins = [
+        line
+        for line in (repository / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+(; python_version >= \"3\.\d+\")?", pin) for pin in pins)
+    assert "torch==2.13.0" in pins
+    assert names(project["dependencies"]) <= names(pins)
+
+
+def test_the_console_script_is_installed() -> None:
+    scripts = importlib.metadata.entry_points(group="console_scripts", name="pellucid")
+    assert [script.value for script in scripts] == ["pellucid.cli:app"]
