@@ -1,14 +1,13 @@
 """Tune a classifier of handwritten digits, then read the receipts.
 
 The study lives in ``demo.db``: stop the script at any time (Ctrl-C, or less politely) and run it again,
-and it goes on where it stopped. The space is conditional: a support vector machine and a neural network
-have different parameters, and the sampler learns from the trials which belong to which.
+and it goes on where it stopped. The space is conditional: a support vector machine and an ensemble of
+trees have different parameters, and the sampler learns from the trials which belong to which.
 """
 
 from __future__ import annotations
 
 import argparse
-import warnings
 
 import optuna
 from optuna.trial import TrialState
@@ -18,9 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -38,32 +36,28 @@ folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=0)
 def objective(trial: optuna.Trial) -> float:
     """Mean accuracy of a five-fold cross-validation."""
     model: ClassifierMixin
-    if trial.suggest_categorical("model", ["svc", "mlp"]) == "svc":
+    if trial.suggest_categorical("model", ["svc", "trees"]) == "svc":
         model = SVC(
             C=trial.suggest_float("C", 1e-2, 1e3, log=True),
             gamma=trial.suggest_float("gamma", 1e-5, 1.0, log=True),
         )
     else:
-        model = MLPClassifier(
-            hidden_layer_sizes=(trial.suggest_int("units", 8, 128, log=True),),
-            alpha=trial.suggest_float("alpha", 1e-6, 1.0, log=True),
-            learning_rate_init=trial.suggest_float("learning_rate", 1e-4, 1e-1, log=True),
-            max_iter=40,
+        model = ExtraTreesClassifier(
+            n_estimators=30,
+            max_features=trial.suggest_float("max_features", 0.02, 1.0, log=True),
+            max_depth=trial.suggest_int("max_depth", 3, 30),
+            min_samples_leaf=trial.suggest_int("min_samples_leaf", 1, 20, log=True),
             random_state=0,
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # 40 epochs are the budget, converged or not
-        return float(
-            cross_val_score(make_pipeline(StandardScaler(), model), features, labels, cv=folds).mean()
-        )
+    return float(cross_val_score(make_pipeline(StandardScaler(), model), features, labels, cv=folds).mean())
 
 
 def finished(study: optuna.Study) -> int:
     return len(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
 
 
-def tune(study: optuna.Study, target: int, console: Console) -> bool:
-    """Run trials until the study holds ``target`` finished ones; False when the user interrupted it."""
+def tune(study: optuna.Study, target: int, console: Console) -> None:
+    """Run trials until the study holds ``target`` finished ones."""
     columns = (
         TextColumn("Tuning"),
         BarColumn(),
@@ -81,11 +75,7 @@ def tune(study: optuna.Study, target: int, console: Console) -> bool:
         def advance(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
             progress.update(bar, completed=finished(study), best=best())
 
-        try:
-            study.optimize(objective, n_trials=target - finished(study), callbacks=[advance])
-        except KeyboardInterrupt:
-            return False
-    return True
+        study.optimize(objective, n_trials=target - finished(study), callbacks=[advance])
 
 
 def show(study: optuna.Study, console: Console) -> None:
@@ -103,10 +93,11 @@ def show(study: optuna.Study, console: Console) -> None:
     terms = list(
         dict.fromkeys(term for receipt in latest if receipt.acquisition for term in receipt.acquisition.terms)
     )
-    table = Table(title="The latest receipts: what each proposal expected, and what came", box=SIMPLE_HEAD)
+    console.print("[bold]The latest receipts[/bold]: what each proposal expected, and what came")
+    table = Table(box=SIMPLE_HEAD)
     table.add_column("trial", justify="right")
     table.add_column("kind")
-    table.add_column("acquisition")
+    table.add_column("maximised")
     for heading in ("expected", "observed", *terms):
         table.add_column(heading, justify="right", no_wrap=True)
     for receipt in latest:
@@ -116,7 +107,7 @@ def show(study: optuna.Study, console: Console) -> None:
             str(receipt.trial),
             receipt.kind,
             receipt.acquisition.name if receipt.acquisition else "-",
-            "-" if receipt.mean is None else f"{receipt.mean:.4f} ± {receipt.sd:.4f}",
+            "-" if receipt.mean is None else f"{receipt.mean:.4f} ± {receipt.sd:.2g}",
             "-" if value is None else f"{value:.4f}",
             *(f"{scores[term]:.4f}" if term in scores else "-" for term in terms),
         )
@@ -131,7 +122,7 @@ def main() -> int:
     arguments = parser.parse_args()
 
     console = Console()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(
         study_name=STUDY,
         storage=STORAGE,
@@ -141,18 +132,20 @@ def main() -> int:
     )
 
     done = finished(study)
-    completed = True
+    interrupted = False
     if done >= arguments.trials:
         console.print(f"{STORAGE} already holds {done} trials; continue it with --trials {done + 20}.")
     else:
         if done:
             console.print(f"Resuming {STORAGE} after {done} trials.")
-        completed = tune(study, arguments.trials, console)
-    if not completed:
-        console.print("\nInterrupted. Nothing is lost: run the demo again and it goes on from here.")
+        try:
+            tune(study, arguments.trials, console)
+        except KeyboardInterrupt:
+            interrupted = True
+            console.print("\nInterrupted. Nothing is lost: run the demo again and it goes on from here.")
     if finished(study):
         show(study, console)
-    return 0 if completed else 130
+    return 130 if interrupted else 0
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +37,7 @@ def normal_cdf(z: Array) -> Array:
 
 
 def log_normal_cdf(z: Array) -> Array:
-    return np.asarray(log_ndtr(np.clip(z, -1e99, 1e99)))
+    return np.asarray(log_ndtr(z))
 
 
 def log_improvement(z: Array) -> Array:
@@ -46,23 +47,14 @@ def log_improvement(z: Array) -> Array:
     complementary error function down to -1e5; the leading term phi(z)/z^2 below that.
     """
     z = np.asarray(z, dtype=float)
-    out = np.empty_like(z)
-    near = z > -1.0
-    far = z < -1e5
-    middle = ~(near | far)
-    zn = z[near]
-    out[near] = np.log(normal_pdf(zn) + zn * ndtr(zn))
-    zm = z[middle]
-    out[middle] = -0.5 * zm * zm - LOG_SQRT_2PI + np.log1p(zm * _SQRT_HALF_PI * erfcx(-zm * _INV_SQRT_2))
-    zf = z[far]
-    out[far] = -0.5 * zf * zf - LOG_SQRT_2PI - 2.0 * np.log(-zf)
-    return out
-
-
-def mills_ratio(z: Array) -> Array:
-    """Phi(z) / phi(z): the ratio that EI's gradients are made of; overflows to inf only for z > 38."""
-    with np.errstate(over="ignore"):
-        return np.asarray(_SQRT_HALF_PI * erfcx(-np.asarray(z) * _INV_SQRT_2))
+    up, down = np.maximum(z, -1.0), np.minimum(np.maximum(z, -1e5), -1.0)
+    near = np.log(np.exp(-0.5 * np.minimum(up, 1e10) ** 2 - LOG_SQRT_2PI) + up * ndtr(up))
+    middle = -0.5 * down * down - LOG_SQRT_2PI + np.log1p(down * _SQRT_HALF_PI * erfcx(-down * _INV_SQRT_2))
+    out = np.where(z > -1.0, near, middle)
+    if z.size and float(z.min()) < -1e5:
+        far = np.minimum(z, -1e5)
+        out = np.where(z < -1e5, -0.5 * far * far - LOG_SQRT_2PI - 2.0 * np.log(-far), out)
+    return np.asarray(out)
 
 
 @dataclass(frozen=True)
@@ -137,6 +129,25 @@ def stream(seed: int, *labels: int | str) -> np.random.Generator:
     """A random generator that depends only on its arguments: the same on every machine and in every process."""
     text = repr((int(seed), *labels)).encode()
     return np.random.default_rng(int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "big"))
+
+
+@lru_cache(maxsize=16)
+def _square_roots_of_primes(d: int) -> Array:
+    limit = max(15, int(d * (np.log(d + 1) + np.log(np.log(d + 3)) + 2)))
+    sieve = np.ones(limit, dtype=bool)
+    sieve[:2] = False
+    for k in range(2, int(limit**0.5) + 1):
+        sieve[k * k :: k] = False
+    return np.asarray(np.sqrt(np.flatnonzero(sieve)[:d].astype(float)) % 1.0)
+
+
+def low_discrepancy(first: int, count: int, shift: Array) -> Array:
+    """Points `first`, ..., `first + count - 1` of the Richtmyer sequence in len(shift) dimensions, shifted modulo 1.
+
+    It covers the cube evenly, needs no tables and no state, and (unlike SciPy's Sobol) no slow import.
+    """
+    steps = np.arange(first, first + count, dtype=float)[:, None]
+    return np.asarray((steps * _square_roots_of_primes(len(shift)) + shift) % 1.0)
 
 
 def interquartile_range(values: Array) -> float:

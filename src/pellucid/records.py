@@ -145,8 +145,15 @@ class Receipt:
 
     def to_json(self) -> str:
         """Compact JSON; fields that hold their default are left out."""
-        data = self.to_dict()
-        kept = {k: v for k, v in data.items() if k == "version" or v not in (None, "", {}, (), [])}
+        data = dict(vars(self))
+        if self.hyperparameters is not None:
+            data["hyperparameters"] = dict(vars(self.hyperparameters))
+            if self.hyperparameters.warp is not None:
+                data["hyperparameters"]["warp"] = vars(self.hyperparameters.warp)
+        if self.acquisition is not None:
+            data["acquisition"] = vars(self.acquisition)
+        always = ("trial", "kind", "seed", "params", "version")
+        kept = {k: v for k, v in data.items() if k in always or v not in (None, "", {}, (), [])}
         return json.dumps(kept, separators=(",", ":"), allow_nan=True)
 
     @staticmethod

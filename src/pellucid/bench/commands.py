@@ -141,7 +141,7 @@ def latency(
     """Milliseconds per ask against the number of trials, all methods side by side in one run."""
     with _sentences():
         from pellucid.bench.base import require_modules
-        from pellucid.bench.latency import Plan, assemble, measure
+        from pellucid.bench.latency import Plan, assemble, load_per_core, measure
         from pellucid.bench.methods import find_method, usable_methods
 
         require_modules(("ioh",), "the latency benchmark")
@@ -159,6 +159,7 @@ def latency(
         plan = Plan(tuple(one.name for one in usable), sizes, dim, function, repeats, limits, full_run)
         results: list[Timing | FullRun] = []
         stopped = False
+        load = load_per_core()
         total = len(plan.blocks()) + full_run
         try:
             with _progress("latency", total, quiet) as advance:
@@ -167,7 +168,7 @@ def latency(
                     advance(one.method)
         except KeyboardInterrupt:
             stopped = True
-        record = assemble(plan, results, _command_line())
+        record = assemble(plan, results, load, _command_line())
 
         from pellucid.bench import output
 

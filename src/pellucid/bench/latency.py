@@ -1,12 +1,13 @@
 """Milliseconds per ask against the number of finished trials, all methods side by side in one run.
 
-Each method lives in its own one-thread process and only one of them works at any time. For every n the methods
-take turns, so that a slow spell of the machine falls on all of them. The trials a study starts from are the same
-for all.
+Each method lives in its own one-thread process and only one of them works at any time. For every n the
+methods take turns, so that a slow spell of the machine falls on all of them. The trials a study starts from
+are the same for all.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -92,11 +93,15 @@ class Plan:
 
 @dataclass(frozen=True)
 class Latency:
-    """A measurement, complete or stopped early; ``timings`` are in the order in which they were taken."""
+    """A measurement, complete or stopped early; ``timings`` are in the order in which they were taken.
+
+    ``load`` is the load average per core before the start: well above 0, the times cannot be trusted.
+    """
 
     plan: Plan
     timings: tuple[Timing, ...]
     full_run: FullRun | None
+    load: float
     versions: Mapping[str, str]
     machine: str
     date: str
@@ -171,7 +176,11 @@ def _full_run(worker: Worker, plan: Plan) -> FullRun:
     return FullRun(method, n_init, n_steps, plan.dim, sampler_s=round(total, 3))
 
 
-def assemble(plan: Plan, results: Sequence[Timing | FullRun], command: str) -> Latency:
+def load_per_core() -> float:
+    return os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 0.0
+
+
+def assemble(plan: Plan, results: Sequence[Timing | FullRun], load: float, command: str) -> Latency:
     versions: dict[str, str] = {}
     for method in plan.methods:
         versions |= method_versions(method)
@@ -179,6 +188,7 @@ def assemble(plan: Plan, results: Sequence[Timing | FullRun], command: str) -> L
         plan=plan,
         timings=tuple(one for one in results if isinstance(one, Timing)),
         full_run=next((one for one in results if isinstance(one, FullRun)), None),
+        load=round(load, 2),
         versions=versions,
         machine=platform.platform(),
         date=now(),

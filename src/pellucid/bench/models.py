@@ -1,7 +1,7 @@
 """Real training runs of a fraction of a second: scikit-learn models, cross-validated, accuracy maximised.
 
-The folds and every model's own randomness are fixed, so that two methods that propose the same configuration see
-the same value.
+The folds and every model's own randomness are fixed, so that two methods that propose the same configuration
+see the same value.
 """
 
 from __future__ import annotations

@@ -23,6 +23,15 @@ _REGRET_NOTE: dict[Scale, str] = {
     "difference": "Regret is the distance from the best value so far to the best value of all runs.",
 }
 
+_PROTOCOL_NOTE = (
+    "Columns give its mean and median over the runs after that many evaluations; lower is better and equal "
+    "values share a rank. All methods continue the same random initial design; times are of the steps after "
+    "it (ms per ask, seconds of ask and tell per run), one thread per process."
+)
+
+# Load average per core from which other work takes a visible share of the only core a measurement uses.
+BUSY = 0.3
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -39,8 +48,8 @@ def regret_grids(table: Table) -> list[Grid]:
     partial = table.common_cells < table.cells
     columns = ["method", "runs", "mean rank"]
     if partial:
-        columns.append(f"rank on the {table.common_cells} common")
-    columns += [f"regret@{half} mean", "median", f"regret@{full} mean", "median", "ms/ask", "sampler s/run"]
+        columns.append(f"rank on {table.common_cells}")
+    columns += [f"mean@{half}", f"median@{half}", f"mean@{full}", f"median@{full}", "ms/ask", "s/run"]
     rows = []
     for row in table.rows:
         ranks = [_number(row.rank_all, 2)]
@@ -105,6 +114,11 @@ def latency_sentences(latency: Latency) -> list[str]:
     sentences = [
         f"{one.method} failed at n = {one.n}: {one.error}" for one in latency.timings if one.error is not None
     ]
+    if latency.load > BUSY:
+        sentences.append(
+            f"The machine was busy before the start (load average {latency.load:.2f} per core): do not "
+            f"trust these times, measure again on an idle machine."
+        )
     if run is None:
         return sentences
     what = f"A complete {run.n_init} + {run.n_steps} evaluation run of {run.method} in {run.dim} dimensions"
@@ -130,10 +144,13 @@ def regret_markdown(tables: Sequence[Table]) -> str:
     for table in tables:
         first, *others = regret_grids(table)
         parts.append(f"# {first.title}\n")
-        parts.append(
-            _REGRET_NOTE[table.scale] + " Lower is better; ranks share ties. Every method continues the same"
-        )
-        parts.append("random initial design; times are of the model-based steps, one thread per process.\n")
+        parts.append(f"{_REGRET_NOTE[table.scale]} {_PROTOCOL_NOTE}\n")
+        if table.common_cells < table.cells:
+            parts.append(
+                f"Not every method ran everywhere: `mean rank` compares those with all {table.cells} cells, "
+                f"`rank on {table.common_cells}` compares all on the cells they share; regret and time are "
+                f"over each method's own runs.\n"
+            )
         parts.append(_markdown(first))
         for grid in (*others, problem_grid(table)):
             parts.append(f"## {grid.title}\n")

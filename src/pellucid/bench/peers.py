@@ -25,7 +25,7 @@ Space = dict[str, BaseDistribution]
 
 
 def to_unit(value: float, distribution: BaseDistribution) -> float:
-    """Position of a number in its range, on the log scale where declared; integers are mid-points of cells."""
+    """Position of a number in its range, on the log scale where declared; integers sit mid-cell."""
     low, high, log = _edges(distribution)
     if low == high:
         return 0.5

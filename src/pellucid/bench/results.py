@@ -21,7 +21,7 @@ Key = tuple[str, str, str, int, int, int]
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run; ``values``, ``ask_s`` and ``tell_s`` have one entry per evaluation, the design included."""
+    """A finished run; ``values``, ``ask_s`` and ``tell_s`` have one entry per evaluation."""
 
     suite: str
     problem: str

@@ -1,4 +1,4 @@
-"""One job is one optimisation run: an initial design shared by all methods, then the method's own proposals."""
+"""One job is one run: an initial design shared by all methods, then the method's own proposals."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Numbers from runs: regret, ranks, wins and times, as frozen records that the printers only lay out.
 
 Regret of a run after n evaluations is the distance from its best value so far to the best value known. Where
-the problem gives no exact optimum, that is the best of its reference and of all runs in the file, so regrets of
-one file are comparable with each other and not with another file's. Scales:
+the problem gives no exact optimum, that is the best of its reference and of all runs in the file, so regrets
+of one file are comparable with each other and not with another file's. Scales:
 
 * ``log10``: log10 of the distance, which is cut at 1e-8 (the BBOB convention; two runs below it tie);
 * ``normalised``: the distance divided by the range between best and worst known;

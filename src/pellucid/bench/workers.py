@@ -62,10 +62,9 @@ def _serve(connection: Connection) -> None:
     while True:
         try:
             function, task = connection.recv()
+            outcome = Outcome(value=function(task))
         except EOFError:
             return
-        try:
-            outcome = Outcome(value=function(task))
         except Exception as error:
             outcome = Outcome(error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
         connection.send(outcome)

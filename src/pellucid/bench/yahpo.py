@@ -99,8 +99,8 @@ def scenario_folder(scenario: Scenario, data: str | None) -> Path:
             return folder
     missing = f"{DEFAULT_DATA} does not exist" if root is None else f"they are not under {root}"
     raise Unavailable(
-        f"{scenario.name} is skipped: it needs model.onnx, config_space.json and encoding.json of the YAHPO Gym "
-        f"data and {missing}; get https://github.com/slds-lmu/yahpo_data and pass --data DIR or set "
+        f"{scenario.name} is skipped: it needs model.onnx, config_space.json and encoding.json of the YAHPO "
+        f"Gym data and {missing}; get https://github.com/slds-lmu/yahpo_data and pass --data DIR or set "
         f"{DATA_VARIABLE}=DIR."
     )
 
@@ -225,7 +225,7 @@ def check_task(scenario: Scenario, task: str, data: str | None) -> None:
         )
     if task in scenario.saturated:
         raise BenchError(
-            f"Task {task} of {scenario.name} is saturated (its surrogate sits at the ceiling: all methods tie); "
+            f"Task {task} of {scenario.name} is saturated (the surrogate is at its ceiling: all tie); "
             f"take one of {', '.join(scenario.default_tasks)}."
         )
 

@@ -16,11 +16,10 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
-from scipy.stats import qmc
 
 from pellucid.acquisition import EI, Acquisition, AcquisitionFunction, Situation
-from pellucid.acquisition.optimize import propose
-from pellucid.numerics import Array, compress_integers, stream
+from pellucid.acquisition.optimize import SEPARATION, propose
+from pellucid.numerics import Array, compress_integers, low_discrepancy, stream
 from pellucid.records import AcquisitionState, Hyperparameters, Receipt
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension, Space, is_ordered
@@ -31,6 +30,9 @@ _logger = logging.getLogger("pellucid")
 _N_INCUMBENTS = 5
 _RESTART_EVERY = 25
 _MAX_CURVATURE = 16
+_STAGNATION_WINDOW = 6
+_STAGNATION_GAIN = 0.01
+_STAGNATION_SEPARATION = 1e-2
 
 
 class BayesianSampler(BaseSampler):
@@ -39,7 +41,7 @@ class BayesianSampler(BaseSampler):
     Args:
         acquisition: what is maximised; default `pellucid.acquisition.EI()`.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
-        n_startup_trials: finished trials before the model takes over; until then a Sobol sequence covers the space.
+        n_startup_trials: finished trials before the model takes over; until then a low-discrepancy sequence covers the space.
         seed: same seed, same trials, same proposals. None picks one at random.
         independent_sampler: samples parameters that the model does not know yet; default uniform.
         deterministic_objective: the same parameters always return the same value.
@@ -130,11 +132,10 @@ class BayesianSampler(BaseSampler):
     def _cover_the_space(
         self, study: Study, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution], kind: str, reason: str
     ) -> dict[str, Any]:
-        """Point number `trial.number` of a scrambled Sobol sequence; values for every parameter, wanted or not."""
+        """Point number `trial.number` of a shifted low-discrepancy sequence; values for every parameter, wanted or not."""
         space = Space.of(search_space, None, self._ordinal)
-        sequence = qmc.Sobol(len(space), scramble=True, rng=stream(self._seed, "startup", *space.names))
-        sequence.fast_forward(trial.number)
-        params = space.decode(sequence.random(1), only_active=False)[0]
+        shift = stream(self._seed, "startup", *space.names).random(len(space))
+        params = space.decode(low_discrepancy(trial.number, 1, shift), only_active=False)[0]
         plain = {name: study_io.plain(value) for name, value in params.items()}
         study_io.write_receipt(study, trial, Receipt(trial.number, kind, self._seed, plain, reason))
         return params
@@ -152,13 +153,8 @@ class BayesianSampler(BaseSampler):
             return self._cover_the_space(study, trial, search_space, "startup", "no earlier trial fits the current ranges")
         space = data.space
         gp = self._fit(data, found)
-        silent = [t for t in study_io.failed(found) if _complete(space, t.params)]
-        X_silent, fits = space.encode([t.params for t in silent])
-        silent = [t for t, fit in zip(silent, fits, strict=True) if fit]
-        X_silent = X_silent[fits]
-        waiting = {k: c for k, c in study_io.pending(found, trial.number).items() if _complete(space, c)}
-        X_waiting, fits = space.encode(list(waiting.values()))
-        pending = {k: x for k, x, fit in zip(waiting, space.canonical(X_waiting), fits, strict=True) if fit}
+        silent, X_silent = _silent(space, found)
+        pending = _pending(space, found, trial.number)
         believed = np.vstack([X_silent, np.array(list(pending.values())).reshape(-1, len(space))])
         model = gp.believe(believed)
 
@@ -167,12 +163,13 @@ class BayesianSampler(BaseSampler):
         function = AcquisitionFunction(self._acquisition, model, situation)
         incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self._seed, "proposal", trial.number)
-        x = propose(function, space, incumbents, space.canonical(np.vstack([data.X, believed])), rng)[None]
+        separation = _separation(gp.data.z) if space.nominal else SEPARATION
+        x = propose(function, space, incumbents, space.canonical(np.vstack([data.X, believed])), rng, separation)[None]
 
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
         everywhere = np.where(space.active(x), x, rng.random(x.shape))
         params = space.decode(everywhere, only_active=False)[0]
-        receipt = self._receipt(study, trial, found, data, gp, function, x, [t.number for t in silent], pending)
+        receipt = self._receipt(study, trial, found, data, gp, function, x, silent, pending)
         study_io.write_receipt(study, trial, receipt)
         return params
 
@@ -247,6 +244,36 @@ class BayesianSampler(BaseSampler):
                 "`%s` in trial %d is sampled on its own, without the model, because %s. "
                 "Set `warn_independent_sampling=False` to silence this.", name, trial.number, why,
             )  # fmt: skip
+
+
+def _separation(z: Array) -> float:
+    """How far a proposal must stay from known configurations in a space with categories, given latent losses by trial.
+
+    Once recent trials have gained next to nothing, polishing the incumbent further keeps other categories from being
+    tried: then proposals have to move by at least one per cent in some coordinate.
+    """
+    if len(z) <= _STAGNATION_WINDOW:
+        return SEPARATION
+    gain = float(z[:-_STAGNATION_WINDOW].min() - z.min())
+    return _STAGNATION_SEPARATION if gain < _STAGNATION_GAIN else SEPARATION
+
+
+def _silent(space: Space, found: Sequence[FrozenTrial]) -> tuple[list[int], Array]:
+    """Failed trials that fit the space: their numbers and encoded configurations."""
+    failed = [t for t in study_io.failed(found) if _complete(space, t.params)]
+    if not failed:
+        return [], np.empty((0, len(space)))
+    X, fits = space.encode([t.params for t in failed])
+    return [t.number for t, fit in zip(failed, fits, strict=True) if fit], X[fits]
+
+
+def _pending(space: Space, found: Sequence[FrozenTrial], number: int) -> dict[int, Array]:
+    """Other running trials that fit the space: encoded configurations by number."""
+    waiting = {k: c for k, c in study_io.pending(found, number).items() if _complete(space, c)}
+    if not waiting:
+        return {}
+    X, fits = space.encode(list(waiting.values()))
+    return {k: x for k, x, fit in zip(waiting, space.canonical(X), fits, strict=True) if fit}
 
 
 def _complete(space: Space, configuration: Mapping[str, Any]) -> bool:

@@ -22,6 +22,9 @@ from pellucid.surrogates.pairs import Pairs
 
 MAX_FIT_POINTS = 400
 _LOG_L_BOUNDS = (np.log(5e-3), np.log(1e2))
+_LOG_L_MEAN = 0.0
+_NOMINAL_LOG_L_MEAN = 0.0
+_LOG_L_SD = 1.0
 _LARGEST_STEP = 1.5
 
 
@@ -64,6 +67,8 @@ class _Objective:
         size = pairs.d + (1 if v is None else 2)
         self.low = np.r_[np.full(pairs.d, _LOG_L_BOUNDS[0]), np.log(noise.low), np.log(1e-4)][:size]
         self.high = np.r_[np.full(pairs.d, _LOG_L_BOUNDS[1]), np.log(noise.high), np.log(1e4)][:size]
+        nominal = np.array([pairs.kernel.is_nominal(j) for j in range(pairs.d)])
+        self.prior_mean = np.where(nominal, _NOMINAL_LOG_L_MEAN, _LOG_L_MEAN)
         self.evaluations = 0
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
@@ -106,8 +111,9 @@ class _Objective:
 
     def _add_prior(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
         d = self.pairs.d
-        gradient[:d] += theta[:d]
-        value += 0.5 * float(theta[:d] @ theta[:d])
+        off = (theta[:d] - self.prior_mean) / _LOG_L_SD
+        gradient[:d] += off / _LOG_L_SD
+        value += 0.5 * float(off @ off)
         away = (theta[d] - np.log(self.noise.median)) / self.noise.log_sd
         gradient[d] += away / self.noise.log_sd
         value += 0.5 * away**2

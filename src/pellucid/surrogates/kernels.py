@@ -31,8 +31,6 @@ RATE = {"matern32": np.sqrt(3.0), "matern52": np.sqrt(5.0), "se": 1.0, "matern52
 _GROUP = 16
 _SMALL = 60_000
 _BLOCK = 16_384
-_SMALL = 60_000
-_BLOCK = 16_384
 _LARGEST_R = 1e4
 Floats = npt.NDArray[np.floating]
 

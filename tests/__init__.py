@@ -1,0 +1,1 @@
+"""A regular package: an installed distribution (ioh) ships a `tests` of its own, found first otherwise."""

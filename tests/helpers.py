@@ -1,0 +1,149 @@
+"""What several test files need: objectives, worker processes, and how exactly a study can be rebuilt."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.study import Study
+from optuna.trial import Trial, TrialState
+
+import pellucid
+
+ROOT = Path(__file__).resolve().parent.parent
+STUDY = "study"
+RECEIPT_KEY = "pellucid:receipt"  # As stored in the system attributes of a trial; part of the storage format.
+
+
+# ------------------------------------------------------------------------------------------- objectives
+
+
+def bowl(trial: Trial) -> float:
+    """Two floats, a smooth minimum inside."""
+    x, y = trial.suggest_float("x", -1, 1), trial.suggest_float("y", -1, 1)
+    return (x - 0.3) ** 2 + (y + 0.2) ** 2
+
+
+def conditional(trial: Trial) -> float:
+    """Log float, integer, category, and children that exist for one category only."""
+    lr = trial.suggest_float("lr", 1e-4, 1.0, log=True)
+    depth = trial.suggest_int("depth", 1, 9)
+    loss = abs(np.log10(lr) + 2) + 0.1 * (depth - 4) ** 2
+    if trial.suggest_categorical("booster", ["tree", "dart", "linear"]) == "dart":
+        loss += 2 * (trial.suggest_float("drop", 0, 1) - 0.6) ** 2 - 0.5
+        loss += 0.05 * trial.suggest_int("skip", 0, 5)
+    return float(loss)
+
+
+def wide(trial: Trial) -> float:
+    """Fourteen floats with long names: a receipt of such a trial needs more than one attribute."""
+    return sum((trial.suggest_float(f"learning_rate_of_layer_{i}", 0, 1) - 0.07 * i) ** 2 for i in range(14))
+
+
+OBJECTIVES: dict[str, Callable[[Trial], float]] = {"bowl": bowl, "conditional": conditional, "wide": wide}
+
+
+# ---------------------------------------------------------------------------------------------- studies
+
+
+def new_study(*, direction: str = "minimize", storage: Any = None, **options: Any) -> Study:
+    """A study whose model takes over after three trials; `options` are the sampler's."""
+    sampler = pellucid.BayesianSampler(**{"seed": 0, "n_startup_trials": 3, **options})
+    return optuna.create_study(study_name=STUDY, direction=direction, storage=storage, sampler=sampler)
+
+
+def kinds(study: Study) -> dict[int, str]:
+    """Kind of receipt by trial number."""
+    return {receipt.trial: receipt.kind for receipt in pellucid.receipts(study)}
+
+
+def states(study: Study) -> list[TrialState]:
+    return [trial.state for trial in study.trials]
+
+
+def assert_went_on(study: Study, expected: Sequence[TrialState], n_model: int) -> None:
+    """The study has exactly these trials; the model proposed the last `n_model`; no proposal fell back."""
+    assert states(study) == list(expected)
+    found = kinds(study)
+    assert "fallback" not in found.values()
+    n = len(expected)
+    assert {i: found.get(i) for i in range(n - n_model, n)} == dict.fromkeys(range(n - n_model, n), "model")
+
+
+def messages(caplog: pytest.LogCaptureFixture, level: int = logging.WARNING) -> list[str]:
+    """What pellucid itself logged."""
+    return [r.getMessage() for r in caplog.records if r.name.startswith("pellucid") and r.levelno >= level]
+
+
+def assert_rebuilt_exactly(study: Study, n_model: int) -> None:
+    """There are at least `n_model` model receipts, and each agrees with its rebuilt model at the proposal.
+
+    1e-9 for the latent mean and sd. The score may be the logarithm of something tiny, where the rounding of
+    an sd of 1e-5 shows: 1e-6, relative.
+    """
+    found = [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
+    assert len(found) >= n_model
+    differences = {}
+    for receipt in found:
+        rebuilt = pellucid.rebuild(study, receipt.trial)
+        X = rebuilt.encode([receipt.params])
+        mean, sd = rebuilt.surrogate.latent(X)
+        differences[receipt.trial] = {
+            "mean": abs(mean[0] - receipt.latent_mean),
+            "sd": abs(sd[0] - receipt.latent_sd),
+            "score": 1e-3 * abs(rebuilt.acquisition.score(X)[0] - receipt.acquisition.score)
+            / max(1.0, abs(receipt.acquisition.score)),
+        }  # fmt: skip
+    assert {trial: d for trial, d in differences.items() if not max(d.values()) <= 1e-9} == {}
+
+
+# --------------------------------------------------------------------------------------------- processes
+
+
+def start_worker(storage: str, objective: str, n_trials: int, *options: str) -> subprocess.Popen[str]:
+    """A fresh Python process that optimises a stored study; options as in `tests/integration/worker.py`."""
+    command = [sys.executable, "-m", "tests.integration.worker", storage, objective, str(n_trials), *options]
+    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(*workers: subprocess.Popen[str], timeout: float = 300) -> list[str]:
+    """Wait for workers, which must all succeed; what each logged."""
+    logs = []
+    try:
+        for worker in workers:
+            _, log = worker.communicate(timeout=timeout)
+            assert worker.returncode == 0, log
+            logs.append(log)
+    finally:
+        for worker in workers:
+            if worker.poll() is None:
+                worker.kill()
+                worker.wait()
+    return logs
+
+
+@contextmanager
+def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path, bool]]:
+    """A folder that all xdist workers share, and whether we are the first in it; others wait."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    done = folder / "done"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        is_new = not done.exists()
+        for leftover in folder.iterdir() if is_new else ():  # Of a predecessor that failed.
+            if leftover.name != "lock":
+                leftover.unlink()
+        yield folder, is_new
+        done.touch()

@@ -1,0 +1,248 @@
+"""Workers share a study: nothing is lost, nothing is proposed twice, and a worker may die at any point."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.storages import InMemoryStorage
+from optuna.study import Study
+from optuna.trial import Trial, TrialState
+from tests.helpers import (
+    RECEIPT_KEY,
+    STUDY,
+    assert_rebuilt_exactly,
+    bowl,
+    finish,
+    kinds,
+    messages,
+    new_study,
+    shared_folder,
+    start_worker,
+    states,
+)
+
+import pellucid
+
+STARTUP = 5
+
+
+def load(url: str) -> Study:
+    return optuna.load_study(study_name=STUDY, storage=url)
+
+
+def assert_nothing_is_lost(study: Study, n: int) -> None:
+    assert [trial.number for trial in study.trials] == list(range(n))
+    assert states(study) == [TrialState.COMPLETE] * n
+
+
+def assert_no_configuration_is_repeated(study: Study) -> None:
+    seen: dict[str, int] = {}
+    repeated = []
+    for trial in study.trials:
+        first = seen.setdefault(json.dumps(trial.params, sort_keys=True), trial.number)
+        if first != trial.number:
+            repeated.append((first, trial.number, trial.params))
+    assert repeated == []
+
+
+def assert_receipts_where_expected(study: Study) -> None:
+    """A receipt for every trial; by the model whenever enough trials had finished before the trial began."""
+    found = kinds(study)
+    assert sorted(found) == list(range(len(study.trials)))
+    assert "fallback" not in found.values()
+    ended = [trial.datetime_complete for trial in study.trials]
+    for trial in study.trials:
+        began = trial.datetime_start
+        assert began is not None
+        if sum(end is not None and end < began for end in ended) >= STARTUP:
+            assert found[trial.number] == "model", f"trial {trial.number}"
+
+
+def assert_workers_overlapped(study: Study, n_workers: int) -> None:
+    """Without this the other assertions would say nothing about parallel work."""
+    assert len({trial.user_attrs["worker"] for trial in study.trials}) == n_workers
+    assert sum(bool(receipt.pending) for receipt in pellucid.receipts(study)) >= 10
+
+
+# ------------------------------------------------------------------------------------ several processes
+
+
+@pytest.fixture(scope="module")
+def two_on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    with shared_folder(tmp_path_factory, "parallel") as (folder, is_new):
+        url = f"sqlite:///{folder / 'study.db'}"
+        if is_new:
+            # The study exists before the workers do, so that they begin together.
+            optuna.create_study(study_name=STUDY, storage=url)
+            options = ("--sleep", "0.03", "--startup", str(STARTUP), "--seed")
+            finish(*(start_worker(url, "conditional", 50, *options, seed) for seed in ("1", "2")))
+    return load(url)
+
+
+def test_two_processes_on_sqlite_finish_a_hundred_trials(two_on_sqlite: Study) -> None:
+    assert_nothing_is_lost(two_on_sqlite, 100)
+
+
+def test_two_processes_on_sqlite_work_at_the_same_time(two_on_sqlite: Study) -> None:
+    assert_workers_overlapped(two_on_sqlite, 2)
+
+
+def test_two_processes_on_sqlite_repeat_no_configuration(two_on_sqlite: Study) -> None:
+    assert_no_configuration_is_repeated(two_on_sqlite)
+
+
+def test_two_processes_on_sqlite_leave_receipts_where_expected(two_on_sqlite: Study) -> None:
+    assert_receipts_where_expected(two_on_sqlite)
+
+
+def test_what_two_processes_proposed_is_rebuilt_exactly(two_on_sqlite: Study) -> None:
+    assert_rebuilt_exactly(two_on_sqlite, 90)
+
+
+def test_four_processes_on_postgresql_finish_a_hundred_trials_without_repeating_each_other(
+    postgres: str,
+) -> None:
+    optuna.create_study(study_name=STUDY, storage=postgres)
+    # The same seed for all: what keeps them apart is the trial number and what they see of each other.
+    options = ("--sleep", "0.05", "--startup", str(STARTUP), "--seed", "0")
+    finish(*(start_worker(postgres, "conditional", 25, *options) for _ in range(4)))
+    study = load(postgres)
+    assert_nothing_is_lost(study, 100)
+    assert_workers_overlapped(study, 4)
+    assert_receipts_where_expected(study)
+    assert_no_configuration_is_repeated(study)
+    assert_rebuilt_exactly(study, 80)
+
+
+# -------------------------------------------------------------------------------------- several threads
+
+
+def test_two_threads_in_one_process_share_a_study() -> None:
+    study = new_study(n_startup_trials=STARTUP)
+
+    def objective(trial: Trial) -> float:
+        value = bowl(trial)
+        time.sleep(0.01)
+        return value
+
+    study.optimize(objective, n_trials=40, n_jobs=2)
+    assert_nothing_is_lost(study, 40)
+    assert_receipts_where_expected(study)
+    assert_no_configuration_is_repeated(study)
+    assert sum(bool(receipt.pending) for receipt in pellucid.receipts(study)) >= 10
+    assert_rebuilt_exactly(study, 30)
+
+
+def test_a_running_trial_changes_what_is_proposed_next() -> None:
+    study = new_study()
+    study.optimize(bowl, n_trials=6)
+    space = study.trials[0].distributions
+    first, second = study.ask(space), study.ask(space)
+    receipts = {receipt.trial: receipt for receipt in pellucid.receipts(study)}
+    assert list(receipts[second.number].pending) == [str(first.number)]
+    distance = max(abs(first.params[name] - second.params[name]) for name in space)
+    assert distance > 1e-3
+
+
+class SlowToWrite(InMemoryStorage):
+    """A storage that holds back the receipt of trial `slow` until it is released."""
+
+    def __init__(self, slow: int) -> None:
+        super().__init__()
+        self.slow = slow
+        self.reached, self.released = threading.Event(), threading.Event()
+
+    def set_trial_system_attr(self, trial_id: int, key: str, value: Any) -> None:
+        if key.startswith(RECEIPT_KEY) and self.get_trial(trial_id).number == self.slow:
+            self.reached.set()
+            assert self.released.wait(60)
+        super().set_trial_system_attr(trial_id, key, value)
+
+
+def test_two_workers_that_propose_at_the_same_moment_do_not_propose_the_same() -> None:
+    def objective(trial: Trial) -> float:
+        return trial.suggest_int("n", 0, 9) ** 2 + trial.suggest_categorical("c", [0, 1])
+
+    storage = SlowToWrite(slow=6)
+    study = new_study(storage=storage, deterministic_objective=True)
+    study.optimize(objective, n_trials=6)
+    early, late = study.ask(), study.ask()
+    worker = threading.Thread(target=objective, args=(early,))
+    worker.start()
+    assert storage.reached.wait(60)  # It has decided, but nobody can know yet.
+    objective(late)
+    storage.released.set()
+    worker.join(60)
+    assert {"fallback"}.isdisjoint(kinds(study).values())
+    assert early.params != late.params
+
+
+# ------------------------------------------------------------------------------------- killed processes
+
+KILLED = 12
+
+
+@pytest.fixture(scope="module")
+def killed_in_a_trial(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Trial 12 hangs, its worker gets SIGKILL there, and another process takes the study to 30 trials."""
+    with shared_folder(tmp_path_factory, "killed") as (folder, is_new):
+        url, marker = f"sqlite:///{folder / 'study.db'}", folder / "hangs"
+        if is_new:
+            victim = start_worker(url, "bowl", 30, "--hang-at", str(KILLED), "--marker", str(marker))
+            try:
+                for _ in range(6000):
+                    if marker.exists() or victim.poll() is not None:
+                        break
+                    time.sleep(0.02)
+                assert marker.exists(), "the worker did not reach the trial in which it is to be killed"
+                assert victim.poll() is None
+            finally:
+                victim.send_signal(signal.SIGKILL)
+                victim.communicate()
+            assert states(load(url)) == [TrialState.COMPLETE] * KILLED + [TrialState.RUNNING]
+            finish(start_worker(url, "bowl", 30 - KILLED - 1))
+    return load(url)
+
+
+def test_a_study_goes_on_after_a_worker_was_killed_in_a_trial(killed_in_a_trial: Study) -> None:
+    expected = [TrialState.COMPLETE] * 30
+    expected[KILLED] = TrialState.RUNNING
+    assert states(killed_in_a_trial) == expected
+    assert_receipts_where_expected(killed_in_a_trial)
+    assert_no_configuration_is_repeated(killed_in_a_trial)
+
+
+def test_proposals_after_the_kill_know_of_the_trial_that_never_ended(killed_in_a_trial: Study) -> None:
+    later = [receipt for receipt in pellucid.receipts(killed_in_a_trial) if receipt.trial > KILLED]
+    assert len(later) == 30 - KILLED - 1
+    assert {tuple(receipt.pending) for receipt in later} == {(str(KILLED),)}
+
+
+def test_every_proposal_is_rebuilt_exactly_around_a_killed_worker(killed_in_a_trial: Study) -> None:
+    assert_rebuilt_exactly(killed_in_a_trial, 30 - STARTUP)
+
+
+def test_a_study_goes_on_after_a_worker_was_killed_while_it_wrote_a_receipt(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    victim = start_worker(url, "wide", 30, "--die-writing", str(KILLED))
+    _, log = victim.communicate(timeout=300)
+    assert victim.returncode == -signal.SIGKILL, log
+    assert states(load(url)) == [TrialState.COMPLETE] * KILLED + [TrialState.RUNNING]
+
+    finish(start_worker(url, "wide", 7))
+    study = load(url)
+    assert states(study) == [TrialState.COMPLETE] * KILLED + [TrialState.RUNNING] + [TrialState.COMPLETE] * 7
+    found = kinds(study)
+    assert sorted(found) == [i for i in range(KILLED + 8) if i != KILLED]
+    assert "fallback" not in found.values()
+    assert any(f"Trial {KILLED}" in message for message in messages(caplog))
+    assert_rebuilt_exactly(study, KILLED + 7 - STARTUP)
