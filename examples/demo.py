@@ -82,17 +82,14 @@ def show(study: optuna.Study, console: Console) -> None:
     """Print the best trial, the recommendation and the latest receipts."""
     best = study.best_trial
     params = ", ".join(
-        f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in best.params.items()
+        f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}" for name, value in best.params.items()
     )
     console.print(f"\n[bold]Best trial[/bold]: number {best.number}, accuracy {best.value:.4f} with {params}")
     console.print("[bold]Recommendation[/bold]:", str(pellucid.recommend(study)))
 
     observed = {trial.number: trial.value for trial in study.get_trials(deepcopy=False)}
     latest = pellucid.receipts(study)[-SHOWN:]
-    terms = list(
-        dict.fromkeys(term for receipt in latest if receipt.acquisition for term in receipt.acquisition.terms)
-    )
+    terms = list(dict.fromkeys(term for receipt in latest if receipt.acquisition for term in receipt.acquisition.terms))
     console.print("[bold]The latest receipts[/bold]: what each proposal expected, and what came")
     table = Table(box=SIMPLE_HEAD)
     table.add_column("trial", justify="right")
@@ -115,9 +112,7 @@ def show(study: optuna.Study, console: Console) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=40, help="finished trials the study shall hold")
     arguments = parser.parse_args()
 

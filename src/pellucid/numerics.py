@@ -12,11 +12,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas, lapack
 from scipy.special import erfcx, log_ndtr, ndtr
+from threadpoolctl import ThreadpoolController
 
 Array = npt.NDArray[np.float64]
 
@@ -123,6 +126,37 @@ def extend_cholesky(factor: Cholesky, cross: Array, corner: Array) -> Cholesky:
 def single_precision_half_solve(L32: npt.NDArray[np.float32], B: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """B L^-T row-wise: L^-1 applied to every row of B (m, n), in single precision, overwriting B."""
     return np.asarray(blas.strsm(1.0, L32.T, B.T, lower=0, trans_a=1, overwrite_b=1).T)
+
+
+class _OneThread:
+    """Limits BLAS to one thread while at least one caller is inside; the last one out restores what was there.
+
+    Matrices of a few hundred rows are slower on many threads than on one, by an order of magnitude on a busy machine.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._controller: ThreadpoolController | None = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                if self._controller is None:
+                    self._controller = ThreadpoolController().select(user_api="blas")
+                self._limit = self._controller.limit(limits=1)
+                self._limit.__enter__()
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.__exit__(None, None, None)
+
+
+one_thread = _OneThread()
 
 
 def stream(seed: int, *labels: int | str) -> np.random.Generator:

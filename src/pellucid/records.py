@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,9 +20,49 @@ class RecordError(ValueError):
     """A stored record that cannot be read: damaged, or written by a newer version."""
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _is_spans(text: Any) -> bool:
+    """'0-24,26', with no span so long that expanding it could exhaust the memory."""
+    if not isinstance(text, str) or (text and not re.fullmatch(r"\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*", text)):
+        return False
+    spans = [span.partition("-") for span in text.split(",") if "-" in span]
+    return all(0 <= int(last) - int(first) < 10_000_000 for first, _, last in spans)
+
+
+def _is_conditions(conditions: Any, space: dict[str, Any]) -> bool:
+    """child -> [parent, [codes]] or [parent, low, high], both of them in the space."""
+    if not isinstance(conditions, dict) or not conditions.keys() <= space.keys():
+        return False
+    for rule in conditions.values():
+        if not isinstance(rule, (list, tuple)) or len(rule) not in (2, 3) or rule[0] not in space:
+            return False
+        if len(rule) == 3 and not all(map(_is_number, rule[1:])):
+            return False
+        if len(rule) == 2 and not (isinstance(rule[1], list) and all(map(_is_count, rule[1]))):
+            return False
+    return True
+
+
+def _is_pending(pending: Any, d: int) -> bool:
+    return isinstance(pending, dict) and all(
+        number.isdigit() and len(row) == d and all(map(_is_number, row)) for number, row in pending.items()
+    )
+
+
 @dataclass(frozen=True)
 class Warp:
-    """A monotone output warp: kind 'yeo-johnson' (shape = lambda in [0, 2]) or 'log' (shape = offset above the minimum).
+    """A monotone output warp: 'yeo-johnson' (shape = lambda in [0, 2]) or 'log' (shape = offset above the minimum).
 
     Both act on `t = (loss - centre) / spread`.
     """
@@ -39,14 +80,16 @@ class Warp:
         if self.kind == "log" and not self.shape > 0:
             raise RecordError(f"A log warp needs a positive offset, but got {self.shape}.")
         if self.kind == "yeo-johnson" and not 0.0 <= self.shape <= 2.0:
-            raise RecordError(f"A Yeo-Johnson warp that maps onto the whole line needs 0 <= shape <= 2, got {self.shape}.")
+            raise RecordError(
+                f"A Yeo-Johnson warp that maps onto the whole line needs 0 <= shape <= 2, got {self.shape}."
+            )
 
 
 @dataclass(frozen=True)
 class Hyperparameters:
     """Everything that makes a fitted Gaussian process, except its data.
 
-    `outputscale` and `noise` are variances on the latent scale; `y_mean` and `y_scale` are on the scale of `warp(loss)`.
+    `outputscale` and `noise` are variances on the latent scale; `y_mean` and `y_scale` are on that of `warp(loss)`.
     A nominal parameter's entry in `lengthscales` is its Hamming length: two different categories correlate exp(-1/l).
     """
 
@@ -62,7 +105,9 @@ class Hyperparameters:
     def __post_init__(self) -> None:
         numbers = (*self.lengthscales, self.outputscale, self.noise, self.y_scale)
         if not all(math.isfinite(v) and v > 0 for v in numbers) or not math.isfinite(self.y_mean):
-            raise RecordError(f"Lengthscales, outputscale, noise and y_scale must be finite and positive, but got {self}.")
+            raise RecordError(
+                f"Lengthscales, outputscale, noise and y_scale must be finite and positive, but got {self}."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -80,13 +125,13 @@ class Hyperparameters:
                 warp=None if data["warp"] is None else Warp(**data["warp"]),
                 nominal=tuple(int(v) for v in data["nominal"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise RecordError(f"These are not hyperparameters of a Gaussian process: {data!r} ({error}).") from error
 
 
 @dataclass(frozen=True)
 class AcquisitionState:
-    """Which acquisition proposed, with which settings, and what each of its terms said at the proposal (latent units)."""
+    """Which acquisition proposed, with which settings, and what its terms said at the proposal (latent units)."""
 
     name: str
     settings: dict[str, float | None]
@@ -104,6 +149,7 @@ class Receipt:
                     (the model could not be used; `reason` says why)
     params          the configuration proposed, in the user's units (inactive parameters absent)
     space           the parameters the model was fitted on, in order, each with the trial whose distribution it has
+                    (or, where no trial has it, Optuna's JSON of the distribution)
     conditions      child -> [parent, low, high] or [parent, [codes]]: when a conditional parameter is active
     ordinal         categorical parameters that were treated as ordered
     fitted_on       finished trials the model saw ('0-24,26')
@@ -119,7 +165,7 @@ class Receipt:
     params: dict[str, Any]
     reason: str = ""
     direction: str = "minimize"
-    space: dict[str, int] = field(default_factory=dict)
+    space: dict[str, int | str] = field(default_factory=dict)
     conditions: dict[str, list[Any]] = field(default_factory=dict)
     ordinal: tuple[str, ...] = ()
     fitted_on: str = ""
@@ -139,6 +185,33 @@ class Receipt:
             raise RecordError(f"A receipt's kind is 'model', 'startup' or 'fallback', but got {self.kind!r}.")
         if self.kind == "model" and (self.hyperparameters is None or self.acquisition is None):
             raise RecordError("A receipt of kind 'model' needs hyperparameters and an acquisition.")
+        for name, fine in self._rules().items():
+            if not fine:
+                raise RecordError(f"A receipt's `{name}` is not of its form: {getattr(self, name)!r:.200}.")
+
+    def _rules(self) -> dict[str, bool]:
+        """What a stored receipt must satisfy before anything is built on it; only 'model' receipts carry a model."""
+        # Read from JSON, the fields can hold anything whatever their annotations say.
+        got: dict[str, Any] = dict(vars(self))
+        space, h = got["space"], got["hyperparameters"]
+        if not isinstance(space, dict):
+            return {"space": False}
+        numbers = ("mean", "sd", "latent_mean", "latent_sd")
+        return {
+            "trial": _is_count(got["trial"]),
+            "seed": isinstance(got["seed"], int),
+            "params": isinstance(got["params"], dict) and all(map(_is_plain, got["params"].values())),
+            "reason": isinstance(got["reason"], str),
+            "direction": got["direction"] in ("minimize", "maximize"),
+            "space": all(_is_count(where) or isinstance(where, str) for where in space.values()),
+            "conditions": _is_conditions(got["conditions"], space),
+            "fitted_on": _is_spans(got["fitted_on"]),
+            "believed": _is_spans(got["believed"]),
+            "pending": _is_pending(got["pending"], len(space)),
+            "hyperparameters": h is None or (len(h.lengthscales) == len(space) and len(h.nominal) in (0, len(space))),
+            "curvature": all(map(_is_number, got["curvature"])),
+            **{name: got[name] is None or _is_number(got[name]) for name in numbers},
+        }
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -161,7 +234,7 @@ class Receipt:
         try:
             data = json.loads(text)
             version = int(data["version"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
         if version > RECEIPT_VERSION:
             raise RecordError(
@@ -177,7 +250,7 @@ class Receipt:
             data["curvature"] = tuple(data.get("curvature", ()))
             data["pending"] = {k: tuple(v) for k, v in data.get("pending", {}).items()}
             return Receipt(**data)
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
             raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
 
     def __str__(self) -> str:

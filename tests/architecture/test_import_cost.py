@@ -21,9 +21,7 @@ print(json.dumps({"seconds": seconds, "modules": sorted({name.partition(".")[0] 
 
 
 def probe() -> dict[str, object]:
-    run = subprocess.run(
-        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=120
-    )
+    run = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True, timeout=120)
     return dict(json.loads(run.stdout))
 
 
@@ -36,9 +34,7 @@ def test_import_brings_no_optional_package() -> None:
 @pytest.mark.parametrize("module", ["pellucid.cli", "pellucid.bench"])
 def test_command_line_and_bench_import_without_their_extras(module: str) -> None:
     code = f"import sys, {module}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
-    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert not set(OPTIONAL) & set(run.stdout.split())
 
 

@@ -38,13 +38,9 @@ def postgres() -> Iterator[str]:
     pytest.importorskip("psycopg2")
     initdb, pg_ctl, user = program("initdb"), program("pg_ctl"), unprivileged()
     if initdb is None or pg_ctl is None:
-        pytest.skip(
-            "PostgreSQL's programs initdb and pg_ctl are neither on PATH nor in /usr/lib/postgresql/*/bin"
-        )
+        pytest.skip("PostgreSQL's programs initdb and pg_ctl are neither on PATH nor in /usr/lib/postgresql/*/bin")
     if user is None:
-        pytest.skip(
-            "PostgreSQL refuses to run as root, and neither `postgres` nor `nobody` exists to run it as"
-        )
+        pytest.skip("PostgreSQL refuses to run as root, and neither `postgres` nor `nobody` exists to run it as")
     # Not below pytest's own temporary folders: the other user may not enter those.
     folder = Path(tempfile.mkdtemp(prefix="pellucid-postgres-"))
     if os.geteuid() == 0:
@@ -52,16 +48,10 @@ def postgres() -> Iterator[str]:
     data, log = folder / "data", folder / "server.log"
 
     def run(*command: str) -> None:
-        identity = (
-            {"user": user, "group": pwd.getpwuid(user).pw_gid, "extra_groups": []}
-            if os.geteuid() == 0
-            else {}
-        )
+        identity = {"user": user, "group": pwd.getpwuid(user).pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
         # A server that inherits our pipes would keep them open, so the output goes to a file.
         with log.open("a") as output:
-            result = subprocess.run(
-                command, cwd=folder, stdout=output, stderr=output, check=False, **identity
-            )
+            result = subprocess.run(command, cwd=folder, stdout=output, stderr=output, check=False, **identity)
         assert result.returncode == 0, log.read_text(errors="replace")
 
     with socket.socket() as probe:

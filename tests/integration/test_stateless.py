@@ -75,9 +75,7 @@ def test_a_resumed_study_has_the_same_receipts(runs: Runs) -> None:
 
 
 def test_the_same_seed_gives_the_same_trials_in_two_fresh_processes(runs: Runs) -> None:
-    one, other = (
-        {t.user_attrs["worker"] for t in study.trials[: N // 2]} for study in (runs.whole, runs.halves)
-    )
+    one, other = ({t.user_attrs["worker"] for t in study.trials[: N // 2]} for study in (runs.whole, runs.halves))
     assert len(one) == len(other) == 1
     assert one != other
     assert params(runs.whole)[: N // 2] == params(runs.halves)[: N // 2]

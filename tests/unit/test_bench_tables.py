@@ -113,9 +113,7 @@ def test_normalised_regret_uses_the_best_of_reference_and_runs() -> None:
 
 
 def test_one_table_per_suite_and_budget_and_the_reference_falls_back() -> None:
-    tables = make_tables(
-        [run("random", [3, 2, 1]), run("optuna-tpe", [3, 2, 1, 0.5]), run("random", [3, 2, 1, 1])]
-    )
+    tables = make_tables([run("random", [3, 2, 1]), run("optuna-tpe", [3, 2, 1, 0.5]), run("random", [3, 2, 1, 1])])
     assert [(table.n_init, table.n_steps, table.reference) for table in tables] == [
         (2, 1, "random"),
         (2, 2, "optuna-tpe"),

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Situation
 from pellucid.acquisition.bounds import LCB, PosteriorVariance
 from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.records import AcquisitionState, RecordError
 
-__all__ = ["EI", "LCB", "PI", "WEI", "Acquisition", "AcquisitionFunction", "PosteriorVariance", "Situation", "from_state"]
+__all__ = [
+    "EI",
+    "LCB",
+    "PI",
+    "WEI",
+    "Acquisition",
+    "AcquisitionFunction",
+    "PosteriorVariance",
+    "Situation",
+    "from_state",
+]
 
-_KINDS: dict[str, type[EI | PI | WEI | LCB | PosteriorVariance]] = {
-    kind.name: kind for kind in (EI, PI, WEI, LCB, PosteriorVariance)
+_KINDS: dict[str, Callable[..., Acquisition]] = {
+    "EI": EI,
+    "PI": PI,
+    "WEI": WEI,
+    "LCB": LCB,
+    "PosteriorVariance": PosteriorVariance,
 }
 
 
@@ -19,4 +35,6 @@ def from_state(state: AcquisitionState) -> Acquisition:
     try:
         return _KINDS[state.name](**state.settings)
     except (KeyError, TypeError) as error:
-        raise RecordError(f"This pellucid does not know the acquisition {state.name!r} with settings {state.settings!r}.") from error
+        raise RecordError(
+            f"This pellucid does not know the acquisition {state.name!r} with settings {state.settings!r}."
+        ) from error

@@ -4,7 +4,7 @@ Notation
     m, s (n,)   posterior mean and sd on the latent scale (smaller is better)
     best        the latent value to improve on;  z = (best - m) / s
     value       sum_k weight_k * term_k(m, s): what explanations split
-    score       an increasing function of the value (log EI instead of EI): what is maximised, finite where the value underflows
+    score       an increasing function of the value (log EI for EI): what is maximised, finite where the value is not
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pellucid.numerics import Array
 
 @dataclass(frozen=True)
 class Situation:
-    """What an acquisition may know beside the posterior: the value to beat, the number of observations, the dimension."""
+    """What an acquisition may know beside the posterior: value to beat, number of observations, dimension."""
 
     best: float
     n_observed: int
@@ -65,7 +65,9 @@ class AcquisitionFunction:
         """The value, sum of weights times terms, (n,)."""
         terms = self.terms(X)
         weights = self.acquisition.weights(self.situation)
-        total: Array = sum((weights[name] * term for name, term in terms.items()), start=0.0 * next(iter(terms.values())))
+        total: Array = sum(
+            (weights[name] * term for name, term in terms.items()), start=0.0 * next(iter(terms.values()))
+        )
         return total
 
     def terms(self, X: Array) -> dict[str, Array]:

@@ -114,7 +114,7 @@ class WEI:
         return self.score_slopes(m, s, situation)[0]
 
     def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
-        """Up to alpha = 1/2 the value is positive and its logarithm is used; above, the value itself, which can be negative."""
+        """Up to alpha = 1/2 the value is positive and its logarithm is used; above, the value itself."""
         z = (situation.best - m) / s
         a, b = self.alpha, 1.0 - self.alpha
         if a > 0.5:
@@ -124,7 +124,11 @@ class WEI:
             with np.errstate(over="ignore", invalid="ignore"):
                 zp = np.where(pdf > 0.0, z * pdf, 0.0)
                 zzp = np.where(pdf > 0.0, z * z * pdf, 0.0)
-            return a * terms["exploit"] + b * terms["explore"], a * (-cdf - zp) + b * zp, -a * zzp + b * (pdf + zzp)
+            return (
+                a * terms["exploit"] + b * terms["explore"],
+                a * (-cdf - zp) + b * zp,
+                -a * zzp + b * (pdf + zzp),
+            )
         # a h + (1 - 2a) phi: both summands positive, added in log space.
         log_h, log_pdf = log_improvement(z), _log_density(z)
         with np.errstate(divide="ignore"):

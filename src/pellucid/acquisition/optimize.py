@@ -41,7 +41,7 @@ def propose(
 
     `separation`: how far from everything seen, in at least one coordinate, a continuous proposal must stay.
     """
-    known = _Known(space, seen, separation)
+    known = Known(space, seen, separation)
     pool = space.canonical(_pool(space, incumbents, rng))
     if known.countable:
         pool = np.unique(pool, axis=0)
@@ -59,11 +59,11 @@ def propose(
     values = np.concatenate([refined_scores, scores])
     for i in np.argsort(-values, kind="stable"):
         if not known.near(X[i]):
-            return X[i]
+            return np.asarray(X[i])
     return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(values))])
 
 
-class _Known:
+class Known:
     """The configurations that must not be proposed again."""
 
     def __init__(self, space: Space, seen: Array, separation: float) -> None:
@@ -84,26 +84,26 @@ class _Known:
 def _pool(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:
     """A randomly shifted low-discrepancy sequence and perturbations of the incumbents on scales from 0.1 % to 30 %."""
     d = len(space)
-    everywhere = low_discrepancy(0, N_GLOBAL, rng.random(d))
-    if len(incumbents) == 0:
-        return everywhere
-    centres = incumbents[rng.integers(len(incumbents), size=N_LOCAL)]
-    moved = rng.random((N_LOCAL, d)) < max(0.25, min(1.0, 3.0 / d))
-    moved[np.arange(N_LOCAL), rng.integers(d, size=N_LOCAL)] = True
-    scale = np.exp(rng.uniform(np.log(1e-3), np.log(0.3), size=(N_LOCAL, 1)))
-    local = centres + np.where(moved, scale * rng.standard_normal((N_LOCAL, d)), 0.0)
+    # In a countable space many perturbations round to the same configuration and sweeps cover the neighbourhood.
+    n_global, n_local = (4 * N_GLOBAL, N_LOCAL // 2) if np.isfinite(space.size()) else (N_GLOBAL, N_LOCAL)
+    everywhere = low_discrepancy(0, n_global, rng.random(d))
+    centres = incumbents[rng.integers(len(incumbents), size=n_local)]
+    moved = rng.random((n_local, d)) < max(0.25, min(1.0, 3.0 / d))
+    moved[np.arange(n_local), rng.integers(d, size=n_local)] = True
+    scale = np.exp(rng.uniform(np.log(1e-3), np.log(0.3), size=(n_local, 1)))
+    local = centres + np.where(moved, scale * rng.standard_normal((n_local, d)), 0.0)
     # Reflection keeps perturbed points inside without piling them up at the border.
     local = np.abs(local)
     local = np.where(local > 1.0, 2.0 - local, local)
     for j, dimension in enumerate(space.dimensions):
         if dimension.nominal:
-            flip = moved[:, j] & (rng.random(N_LOCAL) < 0.5)
-            local[:, j] = np.where(flip, rng.random(N_LOCAL), centres[:, j])
+            flip = moved[:, j] & (rng.random(n_local) < 0.5)
+            local[:, j] = np.where(flip, rng.random(n_local), centres[:, j])
     return np.vstack([everywhere, np.clip(local, 0.0, 1.0)])
 
 
 def _diverse(space: Space, ranked: Array) -> npt.NDArray[np.intp]:
-    """Indices of good, different starting points: the best ones that are apart, and the best of every other activity pattern."""
+    """Good starting points that differ: the best ones that are apart, and the best of every other activity pattern."""
     chosen = [0]
     for i in range(1, len(ranked)):
         if len(chosen) >= N_STARTS:
@@ -119,7 +119,12 @@ def _diverse(space: Space, ranked: Array) -> npt.NDArray[np.intp]:
 
 
 def _refine(
-    function: AcquisitionFunction, space: Space, known: _Known, X: Array, scores: Array, rng: np.random.Generator
+    function: AcquisitionFunction,
+    space: Space,
+    known: Known,
+    X: Array,
+    scores: Array,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     smooth = np.array([d.cells == 0 or d.cells > _MANY_CELLS for d in space.dimensions])
     discrete = np.array([d.cells > 0 for d in space.dimensions])
@@ -141,7 +146,9 @@ def _refine(
     return X, scores
 
 
-def climb(function: AcquisitionFunction, X: Array, free: npt.NDArray[np.bool_], evaluations: int) -> tuple[Array, Array]:
+def climb(
+    function: AcquisitionFunction, X: Array, free: npt.NDArray[np.bool_], evaluations: int
+) -> tuple[Array, Array]:
     """Projected BFGS from every row at once, moving only `free` (m, d) entries; returns points and scores.
 
     All rows take part in every evaluation, finished or not: a handful of rows costs little more than one.
@@ -183,19 +190,24 @@ def _direction(H: Array, g: Array, x: Array, free: npt.NDArray[np.bool_], limit:
 def _update(H: Array, s: Array, y: Array, accepted: npt.NDArray[np.bool_], rescale: bool) -> None:
     """BFGS update, in place, of the inverse Hessians of the negated score; the first one rescales the identity."""
     sy, yy = (s * y).sum(axis=1), (y * y).sum(axis=1)
-    good = accepted & (sy > 1e-12 * np.sqrt((s * s).sum(axis=1) * yy))
+    good = accepted & (sy > np.maximum(1e-12 * np.sqrt((s * s).sum(axis=1) * yy), 1e-200))
     if rescale:
         H *= np.where(good, sy / np.where(yy > 0.0, yy, 1.0), 1.0)[:, None, None]
     rho = np.where(good, 1.0 / np.where(good, sy, 1.0), 0.0)
     Hy = (H @ y[:, :, None])[:, :, 0]
-    half = 0.5 * (rho + rho * rho * (y * Hy).sum(axis=1))[:, None] * s - rho[:, None] * Hy
+    half = (0.5 * rho * (1.0 + rho * (y * Hy).sum(axis=1)))[:, None] * s - rho[:, None] * Hy
     outer = half[:, :, None] * s[:, None, :]
     H += outer
     H += outer.transpose(0, 2, 1)
 
 
 def _sweep(
-    function: AcquisitionFunction, space: Space, known: _Known, X: Array, scores: Array, rng: np.random.Generator
+    function: AcquisitionFunction,
+    space: Space,
+    known: Known,
+    X: Array,
+    scores: Array,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array, bool]:
     """Move each row to its best neighbour in one discrete coordinate, until none is better (at most four times)."""
     changed = False
@@ -249,20 +261,27 @@ def _neighbours(space: Space, X: Array, rng: np.random.Generator) -> tuple[Array
     return space.canonical(np.vstack(rows)), np.concatenate(owner)
 
 
-def _unseen(function: AcquisitionFunction, space: Space, known: _Known, rng: np.random.Generator, otherwise: Array) -> Array:
+def _unseen(
+    function: AcquisitionFunction, space: Space, known: Known, rng: np.random.Generator, otherwise: Array
+) -> Array:
     """The best unseen configuration when everything promising is known already; `otherwise` when nothing is left."""
+    pool = unseen(space, known, rng)
+    if len(pool) == 0:
+        return otherwise
+    scores = np.concatenate([function.screen(part) for part in np.array_split(pool, len(pool) // 4096 + 1)])
+    return np.asarray(pool[int(np.argmax(scores))])
+
+
+def unseen(space: Space, known: Known, rng: np.random.Generator) -> Array:
+    """Canonical configurations that are not known: all of them in a small finite space, a random handful elsewhere."""
     if space.size() <= _ENUMERABLE:
         axes = [dimension.midpoint(np.arange(dimension.cells)) for dimension in space.dimensions]
         everything = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
         pool = np.unique(space.canonical(everything), axis=0)
-        pool = pool[~known.exactly(pool)]
-        if len(pool) == 0:
-            return otherwise
-        scores = np.concatenate([function.screen(part) for part in np.array_split(pool, len(pool) // 4096 + 1)])
-        return np.asarray(pool[int(np.argmax(scores))])
+        return np.asarray(pool[~known.exactly(pool)])
     for _ in range(50):
         pool = space.canonical(rng.random((64, len(space))))
         fresh = [x for x in pool if not known.near(x)]
         if fresh:
-            return np.asarray(fresh[int(np.argmax(function.score(np.array(fresh))))])
-    return otherwise
+            return np.array(fresh)
+    return np.empty((0, len(space)))

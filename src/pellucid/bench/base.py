@@ -124,6 +124,4 @@ def suggest_one(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
         return trial.suggest_int(name, first, last, step=distribution.step, log=distribution.log)
     if isinstance(distribution, CategoricalDistribution):
         return trial.suggest_categorical(name, distribution.choices)
-    raise TypeError(
-        f"A benchmark parameter is a float, an int or a categorical; `{name}` is {distribution!r}."
-    )
+    raise TypeError(f"A benchmark parameter is a float, an int or a categorical; `{name}` is {distribution!r}.")

@@ -26,9 +26,7 @@ app = typer.Typer(no_args_is_help=True, help="Compare samplers: regret over prob
 
 FAILED, WRONG, MISSING, STOPPED = 1, 2, 3, 130
 
-Data = Annotated[
-    str | None, typer.Option(help="Folder with the YAHPO data; default: $PELLUCID_DATA, ../shared/data.")
-]
+Data = Annotated[str | None, typer.Option(help="Folder with the YAHPO data; default: $PELLUCID_DATA, ../shared/data.")]
 TableFile = Annotated[Path | None, typer.Option("--table", help="Write the tables as Markdown to this file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the tables as JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no tables, only errors.")]
@@ -37,16 +35,12 @@ Reference = Annotated[str, typer.Option(help="The method whose wins and losses a
 
 @app.command()
 def regret(
-    suite: Annotated[
-        str, typer.Option(help="bbob, synthetic, hpobench, lcbench, rbv2_xgboost or sklearn.")
-    ] = "bbob",
-    out: Annotated[
-        Path, typer.Option(help="JSON lines, one per run; runs already there are skipped.")
-    ] = Path("regret.jsonl"),
+    suite: Annotated[str, typer.Option(help="bbob, synthetic, hpobench, lcbench, rbv2_xgboost or sklearn.")] = "bbob",
+    out: Annotated[Path, typer.Option(help="JSON lines, one per run; runs already there are skipped.")] = Path(
+        "regret.jsonl"
+    ),
     methods: Annotated[str | None, typer.Option(help="Names with commas; default: the suite's own.")] = None,
-    tasks: Annotated[
-        str | None, typer.Option(help="Problems by name, with commas; default: the suite's own.")
-    ] = None,
+    tasks: Annotated[str | None, typer.Option(help="Problems by name, with commas; default: the suite's own.")] = None,
     functions: Annotated[str, typer.Option(help="BBOB functions, like 1-24 or 1,8,15.")] = "1-24",
     instances: Annotated[str, typer.Option(help="BBOB instances, like 1,2.")] = "1,2",
     dim: Annotated[int, typer.Option(min=2, help="BBOB dimension.")] = 8,

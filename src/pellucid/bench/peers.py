@@ -90,18 +90,14 @@ class _StaticSampler(BaseSampler):
     ) -> Any:
         return self._random.sample_independent(study, trial, param_name, param_distribution)
 
-    def _propose(
-        self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space
-    ) -> dict[str, Any]:
+    def _propose(self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space) -> dict[str, Any]:
         raise NotImplementedError
 
 
 class BoTorchSampler(_StaticSampler):
     """SingleTaskGP and LogExpectedImprovement in double precision, 10 restarts from 512 raw samples."""
 
-    def _propose(
-        self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space
-    ) -> dict[str, Any]:
+    def _propose(self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space) -> dict[str, Any]:
         import torch
         from botorch.acquisition import LogExpectedImprovement
         from botorch.fit import fit_gpytorch_mll
@@ -116,9 +112,7 @@ class BoTorchSampler(_StaticSampler):
         gains = -torch.tensor(_costs(study, trials), dtype=torch.float64).unsqueeze(-1)
         dim = len(space)
         with manual_seed(self._seed + trial.number):
-            model = SingleTaskGP(
-                inputs, gains, input_transform=Normalize(d=dim), outcome_transform=Standardize(m=1)
-            )
+            model = SingleTaskGP(inputs, gains, input_transform=Normalize(d=dim), outcome_transform=Standardize(m=1))
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
             found, _ = optimize_acqf(
                 LogExpectedImprovement(model, best_f=gains.max()),
@@ -141,9 +135,7 @@ class SmacSampler(_StaticSampler):
         self._told: set[int] = set()
         self._asked: dict[int, Any] = {}
 
-    def _propose(
-        self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space
-    ) -> dict[str, Any]:
+    def _propose(self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space) -> dict[str, Any]:
         from ConfigSpace import Configuration
         from smac.runhistory import TrialInfo, TrialValue
 

@@ -132,8 +132,6 @@ def run_jobs(jobs: Sequence[Job], path: Path, processes: int) -> Iterator[Run | 
     open_for_append(path)
     for finished in run_all(run_job, pending(jobs, path), processes):
         outcome = finished.outcome
-        record = (
-            outcome.value if outcome.error is None else failure(finished.task, outcome.error, outcome.trace)
-        )
+        record = outcome.value if outcome.error is None else failure(finished.task, outcome.error, outcome.trace)
         append(path, record)
         yield record

@@ -182,9 +182,7 @@ def _draw(rng: np.random.Generator, distribution: BaseDistribution, size: int) -
     return np.clip(np.rint(values), distribution.low, distribution.high) if half else values
 
 
-def random_outputs(
-    surrogate: Surrogate, task: str, size: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def random_outputs(surrogate: Surrogate, task: str, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Outputs ``(size, n_outputs)`` of random configurations of a task at full fidelity."""
     scenario = surrogate.scenario
     columns = {scenario.task: np.full(size, task)}
@@ -220,9 +218,7 @@ def check_task(scenario: Scenario, task: str, data: str | None) -> None:
     known = json.loads((scenario_folder(scenario, data) / "encoding.json").read_text())[scenario.task]
     # The network answers for an unknown task too (code 0), with numbers that mean nothing.
     if known.get(task, 0) == 0:
-        raise BenchError(
-            f"{scenario.name} has no task `{task}`; take one of {', '.join(scenario.default_tasks)}."
-        )
+        raise BenchError(f"{scenario.name} has no task `{task}`; take one of {', '.join(scenario.default_tasks)}.")
     if task in scenario.saturated:
         raise BenchError(
             f"Task {task} of {scenario.name} is saturated (the surrogate is at its ceiling: all tie); "

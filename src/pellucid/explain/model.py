@@ -11,7 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.acquisition import AcquisitionFunction, Situation, from_state
-from pellucid.numerics import Array, expand_integers
+from pellucid.numerics import Array, expand_integers, one_thread
 from pellucid.records import Receipt, Recommendation
 from pellucid.space import study_io
 from pellucid.space.encoding import Condition, Space
@@ -19,11 +19,12 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.from_study import arrays, encoded
 
 _LEVEL = 0.95
+_WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that have a model behind them (kind 'model')."
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A past decision, alive again: the space, the surrogate (with pending trials) and the acquisition that chose the trial."""
+    """A past decision, alive again: space, surrogate (with pending trials) and the acquisition that chose the trial."""
 
     receipt: Receipt
     space: Space
@@ -43,24 +44,36 @@ def rebuild(study: Study, trial: int) -> Rebuilt:
     """The surrogate and acquisition exactly as they were when trial number `trial` was proposed."""
     study_io.require_single_objective(study, "rebuild")
     found = {t.number: t for t in study_io.trials(study)}
+    if not found:
+        raise ValueError("The study has no trials yet, so there is nothing to rebuild.")
     if trial not in found:
-        raise ValueError(f"The study has no trial {trial}; its trials are 0 to {max(found, default=-1)}.")
+        raise ValueError(f"The study has no trial {trial}; its trials are 0 to {max(found)}.")
     receipt = study_io.read_receipt(found[trial])
     if receipt is None:
-        raise ValueError(f"Trial {trial} has no receipt: it was not proposed by pellucid, so there is nothing to rebuild.")
+        raise ValueError(
+            f"Trial {trial} has no receipt: it was not proposed by pellucid, so there is nothing to rebuild. "
+            f"{_WHERE_TO_LOOK}"
+        )
     if receipt.kind != "model":
-        raise ValueError(f"There is no model to rebuild. {receipt}")
-    return rebuild_from(receipt, found, study_io.sign(study))
+        raise ValueError(f"There is no model to rebuild. {receipt} {_WHERE_TO_LOOK}")
+    if receipt.trial != trial:
+        raise ValueError(
+            f"The receipt of trial {trial} was written for trial {receipt.trial}: the trials were copied to other "
+            "numbers, and the ones it names are no longer the ones it meant. Rebuild it in the original study."
+        )
+    with one_thread:
+        return rebuild_from(receipt, found, study_io.sign(study))
 
 
 def rebuild_from(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign: float) -> Rebuilt:
     assert receipt.hyperparameters is not None and receipt.acquisition is not None
-    needed = [*receipt.space.values(), *expand_integers(receipt.fitted_on), *expand_integers(receipt.believed)]
+    sources = [number for number in receipt.space.values() if isinstance(number, int)]
+    needed = [*sources, *expand_integers(receipt.fitted_on), *expand_integers(receipt.believed)]
     missing = sorted(set(needed) - set(found))
     if missing:
         raise ValueError(f"Trial {receipt.trial} cannot be rebuilt: the storage no longer has trials {missing}.")
     space = Space.of(
-        {name: found[number].distributions[name] for name, number in receipt.space.items()},
+        {name: study_io.distribution_of(found, name, where) for name, where in receipt.space.items()},
         {child: Condition.from_list(rule) for child, rule in receipt.conditions.items()},
         receipt.ordinal,
     )
@@ -72,7 +85,9 @@ def rebuild_from(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign: 
     rows = [space.encode(silent)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))]
     situation = Situation(receipt.acquisition.best, len(data.losses), len(space))
     surrogate = gp.believe(np.vstack(rows))
-    return Rebuilt(receipt, space, surrogate, AcquisitionFunction(from_state(receipt.acquisition), surrogate, situation))
+    return Rebuilt(
+        receipt, space, surrogate, AcquisitionFunction(from_state(receipt.acquisition), surrogate, situation)
+    )
 
 
 def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Recommendation:
@@ -81,12 +96,20 @@ def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Reco
     With noise this is not always the best trial: a lucky value is shrunk towards what its neighbours say.
     """
     study_io.require_single_objective(study, "recommend")
+    with one_thread:
+        return _recommend(study, surrogate)
+
+
+def _recommend(study: Study, surrogate: GaussianProcess | None) -> Recommendation:
     loss_sign = study_io.sign(study)
     found = study_io.trials(study)
     seen = study_io.observations(found, loss_sign)
     complete = [i for i, done in enumerate(seen.complete) if done]
     if not complete:
-        raise ValueError(f"A recommendation needs at least one finished trial with a value; this study has {len(found)} trials, none of them.")
+        raise ValueError(
+            "A recommendation needs at least one finished trial with a value; "
+            f"this study has {len(found)} trials, none of them finished with one."
+        )
     seen = seen.select(complete)
     space_now = {name: dist for name, (dist, _) in study_io.distributions(found).items() if not dist.single()}
     data = arrays(space_now, seen) if space_now else None
@@ -99,7 +122,10 @@ def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Reco
         )  # fmt: skip
     template = surrogate if surrogate is not None else GaussianProcess(warp="auto")
     gp = GaussianProcess(
-        template.kernel.name, warp=template.warp, deterministic=template.deterministic, nominal=data.space.nominal
+        template.kernel.name,
+        warp=template.warp,
+        deterministic=template.deterministic,
+        nominal=data.space.nominal,
     )
     gp.fit(data.X, data.losses, data.observations.noise_variance)
     best = int(np.argmin(gp.latent_at_observed()))
@@ -115,5 +141,7 @@ def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Reco
         level=_LEVEL,
         observed=loss_sign * float(data.losses[best]),
         n_trials=len(data.losses),
-        note=f"Only {len(data.losses)} trials for {len(data.space)} parameters: provisional." if len(data.losses) < few else "",
+        note=f"Only {len(data.losses)} trials for {len(data.space)} parameters: provisional."
+        if len(data.losses) < few
+        else "",
     )

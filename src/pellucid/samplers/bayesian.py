@@ -1,8 +1,8 @@
 """The Bayesian sampler: stateless, with a receipt for every proposal.
 
-Everything a proposal depends on is in the storage (trials and receipts) or in the constructor (seed, settings); random
-numbers come from streams named by seed and trial number. So any number of workers can share a study, a worker can die at
-any point, and a study resumed in another process goes on as if it had never stopped.
+Everything a proposal depends on is in the storage (trials and receipts) or in the constructor (seed, settings);
+random numbers come from streams named by seed and trial number. So any number of workers can share a study, a worker
+can die at any point, and a study resumed in another process goes on as if it had never stopped.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition import EI, Acquisition, AcquisitionFunction, Situation
-from pellucid.acquisition.optimize import SEPARATION, propose
-from pellucid.numerics import Array, compress_integers, low_discrepancy, stream
+from pellucid.acquisition.optimize import SEPARATION, Known, propose, unseen
+from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
 from pellucid.records import AcquisitionState, Hyperparameters, Receipt
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension, Space, is_ordered
@@ -28,6 +28,7 @@ from pellucid.surrogates.from_study import Arrays, arrays
 
 _logger = logging.getLogger("pellucid")
 _N_INCUMBENTS = 5
+_MAX_RACES = 5
 _RESTART_EVERY = 25
 _MAX_CURVATURE = 16
 _STAGNATION_WINDOW = 6
@@ -41,12 +42,12 @@ class BayesianSampler(BaseSampler):
     Args:
         acquisition: what is maximised; default `pellucid.acquisition.EI()`.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
-        n_startup_trials: finished trials before the model takes over; until then a low-discrepancy sequence covers the space.
+        n_startup_trials: finished trials before the model takes over; until then the space is covered evenly.
         seed: same seed, same trials, same proposals. None picks one at random.
         independent_sampler: samples parameters that the model does not know yet; default uniform.
         deterministic_objective: the same parameters always return the same value.
         warn_independent_sampling: log when a parameter unknown to the model had to be sampled on its own.
-        conditions: child -> (parent, parent's values for which the child exists), for spaces where it cannot be inferred.
+        conditions: child -> (parent, values of it for which the child exists), where it cannot be inferred.
         ordinal: names of ordered categorical parameters; None treats sorted numeric choices as ordered.
     """
 
@@ -92,19 +93,8 @@ class BayesianSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         study_io.require_single_objective(study, type(self).__name__)
-        found = study_io.trials(study)
-        if not search_space:
-            study_io.write_receipt(study, trial, Receipt(trial.number, "startup", self._seed, {}))
-            return {}
-        seen = study_io.observations(found, study_io.sign(study))
-        if len(seen) < max(self._n_startup_trials, 1):
-            return self._cover_the_space(study, trial, search_space, "startup", "")
-        try:
-            return self._maximise(study, trial, search_space, found, seen)
-        except Exception as error:  # Whatever goes wrong in the model, a running study gets its next trial.
-            _logger.warning("Trial %d is sampled at random: the model failed (%s).", trial.number, error, exc_info=True)
-            reason = f"the model failed: {type(error).__name__}: {error}"
-            return self._cover_the_space(study, trial, search_space, "fallback", reason)
+        with one_thread:
+            return self._sample(study, trial, search_space)
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -121,36 +111,67 @@ class BayesianSampler(BaseSampler):
         if self._independent_sampler is not None:
             self._independent_sampler.before_trial(study, trial)
 
-    def after_trial(
-        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
-    ) -> None:
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
     # ------------------------------------------------------------------ how a proposal comes about
 
-    def _cover_the_space(
-        self, study: Study, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution], kind: str, reason: str
-    ) -> dict[str, Any]:
-        """Point number `trial.number` of a shifted low-discrepancy sequence; values for every parameter, wanted or not."""
-        space = Space.of(search_space, None, self._ordinal)
-        shift = stream(self._seed, "startup", *space.names).random(len(space))
-        params = space.decode(low_discrepancy(trial.number, 1, shift), only_active=False)[0]
-        plain = {name: study_io.plain(value) for name, value in params.items()}
-        study_io.write_receipt(study, trial, Receipt(trial.number, kind, self._seed, plain, reason))
+    def _sample(self, study: Study, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+        """Propose and publish the receipt; again if another worker has published the same configuration meanwhile."""
+        parts = 0
+        for _ in range(_MAX_RACES):
+            found = study_io.trials(study)
+            params, receipt = self._propose(study, trial, search_space, found)
+            parts = study_io.write_receipt(study, trial, receipt, at_least=parts)
+            if not receipt.params or not _taken(receipt.params, study_io.pending(study_io.trials(study), trial.number)):
+                break
         return params
 
-    def _maximise(
+    def _propose(
         self,
         study: Study,
         trial: FrozenTrial,
         search_space: Mapping[str, BaseDistribution],
         found: Sequence[FrozenTrial],
-        seen: study_io.Observations,
-    ) -> dict[str, Any]:
-        data = arrays(search_space, seen, self._conditions, self._ordinal)
-        if len(data.losses) == 0:
-            return self._cover_the_space(study, trial, search_space, "startup", "no earlier trial fits the current ranges")
+    ) -> tuple[dict[str, Any], Receipt]:
+        if not search_space:
+            return {}, Receipt(trial.number, "startup", self._seed, {})
+        seen = study_io.observations(found, study_io.sign(study))
+        try:
+            data = arrays(search_space, seen, self._conditions, self._ordinal)
+            if len(seen) < max(self._n_startup_trials, 1) or len(data.losses) == 0:
+                return self._cover_the_space(trial, data.space, found)
+            return self._maximise(study, trial, data, found)
+        except Exception as error:  # Whatever goes wrong in the model, a running study gets its next trial.
+            _logger.warning("Trial %d is sampled at random: the model failed (%s).", trial.number, error, exc_info=True)
+            space = Space.of(search_space, None, self._ordinal)
+            u = stream(self._seed, "fallback", trial.number).random((1, len(space)))
+            params = space.decode(u, only_active=False)[0]
+            reason = f"the model failed: {type(error).__name__}: {error}"[:500]
+            return params, Receipt(trial.number, "fallback", self._seed, _plain(params), reason)
+
+    def _cover_the_space(
+        self, trial: FrozenTrial, space: Space, found: Sequence[FrozenTrial]
+    ) -> tuple[dict[str, Any], Receipt]:
+        """Point `trial.number` of a shifted low-discrepancy sequence, or an unseen one where that is known already.
+
+        Values for every parameter, wanted or not: which ones are conditional may not be known yet.
+        """
+        shift = stream(self._seed, "startup", *space.names).random(len(space))
+        u = low_discrepancy(trial.number, 1, shift)
+        if np.isfinite(space.size()):
+            known = Known(space, _known(space, found, trial.number), SEPARATION)
+            if known.near(space.canonical(u)[0]):
+                rng = stream(self._seed, "startup again", trial.number)
+                others = unseen(space, known, rng)
+                u = others[rng.integers(len(others), size=1)] if len(others) else u
+        params = space.decode(u, only_active=False)[0]
+        return params, Receipt(trial.number, "startup", self._seed, _plain(params))
+
+    def _maximise(
+        self, study: Study, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]
+    ) -> tuple[dict[str, Any], Receipt]:
         space = data.space
         gp = self._fit(data, found)
         silent, X_silent = _silent(space, found)
@@ -164,14 +185,15 @@ class BayesianSampler(BaseSampler):
         incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self._seed, "proposal", trial.number)
         separation = _separation(gp.data.z) if space.nominal else SEPARATION
-        x = propose(function, space, incumbents, space.canonical(np.vstack([data.X, believed])), rng, separation)[None]
+        seen = space.canonical(np.vstack([data.X, believed]))
+        x = propose(function, space, incumbents, seen, rng, separation)[None]
 
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
-        everywhere = np.where(space.active(x), x, rng.random(x.shape))
-        params = space.decode(everywhere, only_active=False)[0]
-        receipt = self._receipt(study, trial, found, data, gp, function, x, silent, pending)
-        study_io.write_receipt(study, trial, receipt)
-        return params
+        params = space.decode(np.where(space.active(x), x, rng.random(x.shape)), only_active=False)[0]
+        active = space.decode(x)[0]
+        # The receipt speaks of the configuration as it will be read back, after rounding to the user's units.
+        x, _ = space.encode([active])
+        return params, self._receipt(study, trial, found, data, gp, function, x, _plain(active), silent, pending)
 
     def _fit(self, data: Arrays, found: Sequence[FrozenTrial]) -> GaussianProcess:
         gp = GaussianProcess(
@@ -184,7 +206,12 @@ class BayesianSampler(BaseSampler):
         start, curvature = _warm_start(last, data.space)
         restart = start is not None and len(data.losses) % _RESTART_EVERY == 0
         return gp.fit(
-            data.X, data.losses, data.observations.noise_variance, start=start, inverse_hessian=curvature, restart=restart
+            data.X,
+            data.losses,
+            data.observations.noise_variance,
+            start=start,
+            inverse_hessian=curvature,
+            restart=restart,
         )
 
     def _receipt(
@@ -196,6 +223,7 @@ class BayesianSampler(BaseSampler):
         gp: GaussianProcess,
         function: AcquisitionFunction,
         x: Array,
+        params: dict[str, Any],
         silent: Sequence[int],
         pending: Mapping[int, Array],
     ) -> Receipt:
@@ -206,14 +234,13 @@ class BayesianSampler(BaseSampler):
         mean, sd = model.predict(x)
         acquisition, situation = function.acquisition, function.situation
         terms = acquisition.terms(m, s, situation)
-        where = study_io.distributions(found)
         return Receipt(
             trial=trial.number,
             kind="model",
             seed=self._seed,
-            params={name: study_io.plain(value) for name, value in space.decode(x)[0].items()},
+            params=params,
             direction="maximize" if loss_sign < 0 else "minimize",
-            space={name: where[name][1] for name in space.names},
+            space={one.name: study_io.source(found, one.name, one.distribution) for one in space.dimensions},
             conditions={child: condition.to_list() for child, condition in space.conditions.items()},
             ordinal=space.ordinal,
             fitted_on=compress_integers(data.observations.numbers),
@@ -258,6 +285,27 @@ def _separation(z: Array) -> float:
     return _STAGNATION_SEPARATION if gain < _STAGNATION_GAIN else SEPARATION
 
 
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: study_io.plain(value) for name, value in params.items()}
+
+
+def _taken(params: Mapping[str, Any], others: Mapping[int, Mapping[str, Any]]) -> bool:
+    """Whether another running trial has, or was offered, exactly these parameters."""
+    return any(
+        all(name in other and other[name] == value for name, value in params.items()) for other in others.values()
+    )
+
+
+def _known(space: Space, found: Sequence[FrozenTrial], number: int) -> Array:
+    """Canonical configurations of all other trials that fit the space, whatever became of them."""
+    others = [t.params for t in found if t.number != number and t.state.is_finished() and _complete(space, t.params)]
+    others += [c for c in study_io.pending(found, number).values() if _complete(space, c)]
+    if not others:
+        return np.empty((0, len(space)))
+    X, fits = space.encode(others)
+    return space.canonical(X[fits])
+
+
 def _silent(space: Space, found: Sequence[FrozenTrial]) -> tuple[list[int], Array]:
     """Failed trials that fit the space: their numbers and encoded configurations."""
     failed = [t for t in study_io.failed(found) if _complete(space, t.params)]
@@ -290,14 +338,20 @@ def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | N
     if not set(space.names) & set(by_name):
         return None, None
     start = Hyperparameters(
-        h.kernel, tuple(by_name.get(name, 1.0) for name in space.names), h.outputscale, h.noise, h.y_mean, h.y_scale, h.warp
+        h.kernel,
+        tuple(by_name.get(name, 1.0) for name in space.names),
+        h.outputscale,
+        h.noise,
+        h.y_mean,
+        h.y_scale,
+        h.warp,
     )
     same = tuple(last.space) == space.names
     return start, _unpack(last.curvature, len(space) + 1) if same else None
 
 
 def _pack(H: Array | None) -> tuple[float, ...]:
-    """Lower triangle of the inverse Hessian to three digits: enough for a good first step, small enough for a receipt."""
+    """Lower triangle of the inverse Hessian to three digits: good enough for a first step, small enough to store."""
     if H is None or len(H) > _MAX_CURVATURE:
         return ()
     return tuple(float(f"{v:.3g}") for v in H[np.tril_indices(len(H))])

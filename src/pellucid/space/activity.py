@@ -3,7 +3,7 @@
 A define-by-run objective never declares its search space, but its trials show it: if `rate_drop` appeared exactly in
 the trials with `booster = "dart"`, then that is its condition. Inference is cautious: a rule must explain every trial,
 and must have been tested by more trials than it has free choices. A parameter without such a rule counts as always
-active (asking for a value that the objective does not want costs nothing) and is modelled at its mid-point where absent.
+active (offering a value that the objective does not want costs nothing) and is modelled at its mid-point where absent.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.numerics import Array
-from pellucid.space.encoding import Condition, Mask, Space
+from pellucid.space.encoding import Condition, Dimension, Mask, Space
 
 _MAX_CODES = 32
+_CHANCE = 6
 
 
 def infer_conditions(space: Space, configurations: Sequence[Mapping[str, Any]]) -> dict[str, Condition]:
@@ -47,28 +48,41 @@ def _rule(space: Space, X: Array, present: Mask, parent: int, child: int) -> tup
     if on.all() or not on.any():
         return None
     dimension = space.dimensions[parent]
-    name = space.names[parent]
     if dimension.cells and (dimension.nominal or dimension.cells <= _MAX_CODES):
-        codes = dimension.code(u)
-        active, inactive = set(codes[on].tolist()), set(codes[~on].tolist())
-        if active & inactive:
-            return None
-        evidence = float(len(u) - len(active) - len(inactive))
-        if not dimension.nominal and (max(active) < min(inactive) or min(active) > max(inactive)):
-            # An ordered parent that splits cleanly also answers for values nobody has tried yet.
-            middle = dimension.midpoint(np.array([max(active), min(inactive)] if max(active) < min(inactive)
-                                                 else [max(inactive), min(active)])).mean()  # fmt: skip
-            condition = Condition(name, None, *((0.0, float(middle)) if max(active) < min(inactive) else (float(middle), 1.0)))
-            return (evidence, 1.0), condition
-        return ((evidence, 2.0 if dimension.nominal else 0.5), Condition(name, tuple(sorted(active)))) if evidence > 0 else None
-    below, above = u[~on], u[on]
-    if below.max() < above.min():
-        condition = Condition(name, None, float(0.5 * (below.max() + above.min())), 1.0)
-    elif above.max() < below.min():
-        condition = Condition(name, None, 0.0, float(0.5 * (above.max() + below.min())))
+        found = _rule_of_codes(dimension, space.names[parent], u, on)
     else:
+        found = _rule_of_threshold(space.names[parent], u, on)
+    return found if found is not None and found[0][0] > 0 else None
+
+
+def _rule_of_codes(dimension: Dimension, name: str, u: Array, on: Mask) -> tuple[tuple[float, ...], Condition] | None:
+    """The child is there for some of the parent's values and absent for the others."""
+    codes = dimension.code(u)
+    active, inactive = set(codes[on].tolist()), set(codes[~on].tolist())
+    if active & inactive:
         return None
-    return (float(len(u) - 6), 0.0), condition
+    evidence = float(len(u) - len(active) - len(inactive))
+    if dimension.nominal:
+        return (evidence, 2.0), Condition(name, tuple(sorted(active)))
+    above, below = min(active) > max(inactive), max(active) < min(inactive)
+    if not (above or below):
+        return (evidence, 0.5), Condition(name, tuple(sorted(active)))
+    # An ordered parent that splits cleanly also answers for values nobody has tried yet.
+    edge = [max(inactive), min(active)] if above else [max(active), min(inactive)]
+    middle = float(dimension.midpoint(np.array(edge)).mean())
+    return (evidence, 1.0), Condition(name, None, *((middle, 1.0) if above else (0.0, middle)))
+
+
+def _rule_of_threshold(name: str, u: Array, on: Mask) -> tuple[tuple[float, ...], Condition] | None:
+    """The child is there above (or below) some value of a continuous parent."""
+    absent, there = u[~on], u[on]
+    # A threshold through n values has 2n places to be: that many trials agree with some threshold by chance.
+    evidence = float(len(u) - _CHANCE)
+    if absent.max() < there.min():
+        return (evidence, 0.0), Condition(name, None, float(0.5 * (absent.max() + there.min())), 1.0)
+    if there.max() < absent.min():
+        return (evidence, 0.0), Condition(name, None, 0.0, float(0.5 * (there.max() + absent.min())))
+    return None
 
 
 def _without_cycles(found: dict[str, Condition]) -> dict[str, Condition]:
@@ -99,6 +113,8 @@ def declared_conditions(space: Space, declared: Mapping[str, tuple[str, Sequence
             )
         u, inside = dimension.encode(list(values))
         if not inside.all():
-            raise ValueError(f"The condition of `{child}` names values of `{parent}` outside {dimension.distribution}: {values!r}.")
+            raise ValueError(
+                f"The condition of `{child}` names values of `{parent}` outside {dimension.distribution}: {values!r}."
+            )
         out[child] = Condition(parent, tuple(sorted({int(c) for c in dimension.code(u)})))
     return out

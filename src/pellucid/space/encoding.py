@@ -31,7 +31,7 @@ INACTIVE = 0.5
 
 @dataclass(frozen=True)
 class Condition:
-    """A parameter is active iff its parent is and the parent's value is in `codes` (discrete) or in [low, high] (encoded)."""
+    """Active iff the parent is and its value is in `codes` (discrete) or in [low, high] (encoded)."""
 
     parent: str
     codes: tuple[int, ...] | None = None
@@ -64,7 +64,7 @@ class Dimension:
         if isinstance(d, IntDistribution):
             return (d.high - d.low) // d.step + 1
         assert isinstance(d, FloatDistribution)
-        return 0 if d.step is None else int(math.floor((d.high - d.low) / d.step + 1e-8)) + 1
+        return 0 if d.step is None else math.floor((d.high - d.low) / d.step + 1e-8) + 1
 
     @property
     def nominal(self) -> bool:
@@ -72,7 +72,7 @@ class Dimension:
 
     @cached_property
     def _range(self) -> tuple[float, float]:
-        """Ends of the underlying continuous interval (in logs where log): discrete values own half a step on each side."""
+        """Ends of the underlying interval (in logs where log): discrete values own half a step on each side."""
         d = self.distribution
         assert isinstance(d, (FloatDistribution, IntDistribution))
         half = 0.5 * d.step if d.step is not None else 0.0
@@ -92,7 +92,7 @@ class Dimension:
             return (codes + 0.5) / self.cells, codes >= 0
         d = self.distribution
         assert isinstance(d, (FloatDistribution, IntDistribution))
-        raw = np.asarray(values, dtype=float)
+        raw = _numbers(values)
         inside = (raw >= d.low) & (raw <= d.high)
         safe = np.where(inside, raw, d.low)
         low, high = self._range
@@ -116,7 +116,7 @@ class Dimension:
             k = np.rint(np.exp(low + np.clip(u, 0.0, 1.0) * (high - low))) - self.distribution.low
         else:
             k = np.floor(np.asarray(u) * self.cells)
-        return np.clip(k, 0, self.cells - 1).astype(np.int64)
+        return np.asarray(np.clip(k, 0, self.cells - 1), dtype=np.int64)
 
     def midpoint(self, code: npt.NDArray[np.int64]) -> Array:
         if isinstance(self.distribution, IntDistribution) and self.distribution.log:
@@ -143,6 +143,16 @@ class Dimension:
         return [float(v) for v in raw]
 
 
+def _numbers(values: Sequence[Any]) -> Array:
+    """Values as floats; whatever is no number (a damaged record's) becomes NaN, which is in no range."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        return np.array(
+            [v if isinstance(v, (int, float)) and abs(v) < 1e308 else math.nan for v in values], dtype=float
+        )
+
+
 def _key(choice: Any) -> Any:
     """Dictionary key under which a choice is found again: NaN equals NaN, True is not 1."""
     if isinstance(choice, float) and math.isnan(choice):
@@ -155,7 +165,7 @@ def is_ordered(distribution: BaseDistribution) -> bool:
     if not isinstance(distribution, CategoricalDistribution) or len(distribution.choices) < 3:
         return False
     choices = distribution.choices
-    if not all(isinstance(c, (int, float)) and not isinstance(c, bool) and math.isfinite(c) for c in choices):
+    if not all(isinstance(c, (int, float)) and not isinstance(c, bool) and abs(c) < 1e300 for c in choices):
         return False
     steps = np.diff(np.array(choices, dtype=float))
     return bool((steps > 0).all() or (steps < 0).all())
@@ -209,13 +219,12 @@ class Space:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """Columns of conditional parameters, parents first; a parent that (wrongly) depends on its own child comes as it is."""
+        """Columns of conditional parameters, parents first."""
         done: list[int] = []
         waiting = [j for j, name in enumerate(self.names) if name in self.conditions]
         while waiting:
             ready = [j for j in waiting if self.index[self.conditions[self.names[j]].parent] not in waiting]
-            for j in ready or waiting:
-                done.append(j)
+            done.extend(ready or waiting)
             waiting = [j for j in waiting if ready and j not in ready]
         return tuple(done)
 

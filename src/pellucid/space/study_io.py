@@ -6,15 +6,15 @@ chunks that every relational storage accepts.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -24,6 +24,7 @@ from pellucid.records import Receipt, RecordError
 RECEIPT_KEY = "pellucid:receipt"
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
 CHUNK = 2045
+_LARGEST_LOSS = 1e306
 _logger = logging.getLogger("pellucid")
 
 
@@ -47,63 +48,62 @@ def trials(study: Study) -> list[FrozenTrial]:
 
 @dataclass(frozen=True)
 class Observations:
-    """What a surrogate can learn from: finished trials with a usable value, as losses (smaller is better)."""
+    """What a surrogate can learn from: finished trials with a value, as losses (smaller is better).
+
+    A pruned trial counts by its last intermediate value, but never as better than the median complete trial; an
+    infinite value counts as the worst (or best) finite one. Both depend on which trials are in the selection, so
+    `losses` is derived from the `raw` ones and a selection derives its own: what is rebuilt is what was fitted.
+    """
 
     numbers: tuple[int, ...]
     configurations: tuple[Mapping[str, Any], ...]
-    losses: Array
+    raw: Array
     noise_variance: Array | None
     complete: tuple[bool, ...]
 
     def __len__(self) -> int:
         return len(self.numbers)
 
+    @cached_property
+    def losses(self) -> Array:
+        done = np.array(self.complete, dtype=bool)
+        raw = np.clip(self.raw, -_LARGEST_LOSS, _LARGEST_LOSS) if len(self) else self.raw
+        finite = np.isfinite(self.raw)
+        if finite.any() and not finite.all():
+            raw = np.clip(raw, raw[finite].min(), raw[finite].max())
+        if done.any() and not done.all():
+            raw = np.where(done, raw, np.maximum(raw, np.median(raw[done])))
+        return raw
+
     def select(self, keep: Sequence[int]) -> Observations:
         return Observations(
             tuple(self.numbers[i] for i in keep),
             tuple(self.configurations[i] for i in keep),
-            self.losses[list(keep)],
+            self.raw[list(keep)],
             None if self.noise_variance is None else self.noise_variance[list(keep)],
             tuple(self.complete[i] for i in keep),
         )
 
 
 def observations(found: Sequence[FrozenTrial], loss_sign: float) -> Observations:
-    """Complete trials, and pruned ones by their last intermediate value (never as better than the median complete trial).
-
-    Infinite values count as the worst (or best) finite value seen; trials without a number are left out.
-    """
-    complete, pruned = [], []
+    """Complete trials and pruned trials that reported a value; trials without a number are left out."""
+    usable = []
     for trial in found:
+        value: float | None = None
         if trial.state == TrialState.COMPLETE:
             value = None if trial.values is None else trial.values[0]
-            if value is not None and not math.isnan(value):
-                complete.append((trial, loss_sign * value))
         elif trial.state == TrialState.PRUNED and trial.intermediate_values:
             value = trial.intermediate_values[max(trial.intermediate_values)]
-            if not math.isnan(value):
-                pruned.append((trial, loss_sign * value))
-    if complete and pruned:
-        floor = float(np.median([loss for _, loss in complete]))
-        pruned = [(trial, max(loss, floor)) for trial, loss in pruned]
-    usable = sorted(complete + pruned, key=lambda pair: pair[0].number) if pruned else complete
-    losses = _finite(np.array([loss for _, loss in usable], dtype=float))
+        if value is not None and not math.isnan(value):
+            usable.append((trial, loss_sign * value))
     noise = np.array([_noise_variance(trial) for trial, _ in usable], dtype=float)
     return Observations(
         tuple(trial.number for trial, _ in usable),
         tuple(trial.params for trial, _ in usable),
-        losses,
+        np.array([loss for _, loss in usable], dtype=float),
         None if np.isnan(noise).all() else noise,
         tuple(trial.state == TrialState.COMPLETE for trial, _ in usable),
     )
-
-
-def _finite(losses: Array) -> Array:
-    finite = np.isfinite(losses)
-    if finite.all():
-        return losses
-    low, high = (float(losses[finite].min()), float(losses[finite].max())) if finite.any() else (0.0, 0.0)
-    return np.clip(losses, low, high)
 
 
 def _noise_variance(trial: FrozenTrial) -> float:
@@ -128,7 +128,7 @@ def distributions(found: Sequence[FrozenTrial]) -> dict[str, tuple[BaseDistribut
 
 
 def pending(found: Sequence[FrozenTrial], but: int) -> dict[int, dict[str, Any]]:
-    """Configurations of running trials other than `but`: what they asked for so far, completed by what was proposed to them."""
+    """Configurations of running trials other than `but`: what they asked for, completed by what they were offered."""
     out: dict[int, dict[str, Any]] = {}
     for trial in found:
         if trial.state == TrialState.RUNNING and trial.number != but:
@@ -143,32 +143,51 @@ def pending(found: Sequence[FrozenTrial], but: int) -> dict[int, dict[str, Any]]
     return out
 
 
+def source(found: Sequence[FrozenTrial], name: str, distribution: BaseDistribution) -> int | str:
+    """The newest trial that has exactly this distribution for a parameter, or Optuna's JSON when none has."""
+    for trial in reversed(found):
+        if trial.distributions.get(name) == distribution:
+            return trial.number
+    return distribution_to_json(distribution)
+
+
+def distribution_of(found: Mapping[int, FrozenTrial], name: str, where: int | str) -> BaseDistribution:
+    """Inverse of `source`."""
+    return json_to_distribution(where) if isinstance(where, str) else found[where].distributions[name]
+
+
 def failed(found: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """Trials that ended without a value the surrogate could use."""
     return [
-        t
-        for t in found
-        if t.state == TrialState.FAIL or (t.state == TrialState.PRUNED and not t.intermediate_values)
+        t for t in found if t.state == TrialState.FAIL or (t.state == TrialState.PRUNED and not t.intermediate_values)
     ]
 
 
-def write_receipt(study: Study, trial: FrozenTrial, receipt: Receipt) -> None:
-    """Store a receipt. A storage that refuses it costs the explanation, not the trial."""
+def write_receipt(study: Study, trial: FrozenTrial, receipt: Receipt, at_least: int = 0) -> int:
+    """Store a receipt and say in how many parts. A storage that refuses it costs the explanation, not the trial.
+
+    `at_least`: parts of an earlier receipt of this trial; those that are no longer needed are emptied.
+    """
     text = receipt.to_json()
+    parts = [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)]
+    parts += [""] * (at_least - len(parts))
     storage = study._storage
     try:
-        for i in range(0, len(text), CHUNK):
-            storage.set_trial_system_attr(trial._trial_id, f"{RECEIPT_KEY}:{i // CHUNK}", text[i : i + CHUNK])
+        for i, part in enumerate(parts):
+            storage.set_trial_system_attr(trial._trial_id, f"{RECEIPT_KEY}:{i}", part)
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
         _logger.warning("The receipt of trial %d could not be stored (%s); the trial goes on.", trial.number, error)
+    return len(parts)
 
 
 def read_receipt(trial: FrozenTrial) -> Receipt | None:
     """The receipt of a trial; None when it has none; RecordError when it is damaged or too new."""
     attributes = trial.system_attrs
     if f"{RECEIPT_KEY}:0" not in attributes:
+        if any(key.startswith(f"{RECEIPT_KEY}:") for key in attributes):
+            raise RecordError(f"The receipt of trial {trial.number} is damaged: its first part is missing.")
         return None
-    chunks = []
+    chunks: list[Any] = []
     while f"{RECEIPT_KEY}:{len(chunks)}" in attributes:
         chunks.append(attributes[f"{RECEIPT_KEY}:{len(chunks)}"])
     if not all(isinstance(chunk, str) for chunk in chunks):
@@ -177,7 +196,7 @@ def read_receipt(trial: FrozenTrial) -> Receipt | None:
 
 
 def receipts(study: Study) -> list[Receipt]:
-    """Every readable receipt of the study, by trial number. Damaged ones and those of newer versions are reported and skipped."""
+    """Every readable receipt of the study, by trial number. Damaged and too new ones are reported and skipped."""
     out = []
     for trial in trials(study):
         try:
@@ -203,9 +222,5 @@ def last_model_receipt(found: Sequence[FrozenTrial]) -> Receipt | None:
 
 
 def plain(value: Any) -> Any:
-    """A parameter value as JSON can carry it (Optuna's choices already can; anything else becomes its text)."""
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError):
-        return repr(value)
-    return value
+    """A parameter value as a receipt carries it: Optuna's kinds of choices as they are, anything else as its text."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

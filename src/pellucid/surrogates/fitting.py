@@ -2,7 +2,7 @@
 
 Notation
     X (n, d)  encoded;  z (n,)  standardised targets;  R(l) correlations;  eta = noise / outputscale
-    v (n,)    known noise variances on the scale of z^2 (0 where unknown);  s outputscale, b mean, both on the scale of z
+    v (n,)    known noise variances on the scale of z^2 (0 where unknown);  s outputscale, b mean, on the scale of z
     C = R + eta I + diag(v / s)
     theta     (log l_1..d, log eta) with b and s profiled out in closed form;
               (log l_1..d, log eta, log s) when some v > 0, because s no longer factors out
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
 from pellucid.numerics import Array
@@ -54,7 +55,7 @@ class Fit:
 
     @property
     def theta(self) -> Array:
-        return np.r_[np.log(self.lengthscales), np.log(self.noise_ratio)]
+        return np.append(np.log(self.lengthscales), np.log(self.noise_ratio))
 
 
 class _Objective:
@@ -74,7 +75,7 @@ class _Objective:
     def __call__(self, theta: Array) -> tuple[float, Array]:
         self.evaluations += 1
         d, n = self.pairs.d, self.pairs.n
-        l, eta = np.exp(theta[:d]), float(np.exp(theta[d]))  # noqa: E741
+        l, eta = np.exp(theta[:d]), float(np.exp(theta[d]))
         s = 1.0 if self.v is None else float(np.exp(theta[d + 1]))
         R = self.pairs.correlations(l)
         extra = 0.0 if self.v is None else self.v / s
@@ -182,8 +183,8 @@ def _bfgs_update(H: Array, s: Array, y: Array) -> Array:
     return np.asarray(H + np.outer(s, s) * ((sy + float(y @ Hy)) / sy**2) - (np.outer(Hy, s) + np.outer(s, Hy)) / sy)
 
 
-def subset(z: Array, size: int = MAX_FIT_POINTS) -> Array:
-    """Rows that hyperparameters are fitted on when there are many: the better half of `size`, the rest evenly spread."""
+def subset(z: Array, size: int = MAX_FIT_POINTS) -> npt.NDArray[np.intp]:
+    """Rows that hyperparameters are fitted on when there are many: half of `size` the best, the rest evenly spread."""
     n = len(z)
     if n <= size:
         return np.arange(n)

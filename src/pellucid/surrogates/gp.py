@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtri
 
 from pellucid.numerics import Array, Cholesky, cholesky, extend_cholesky, single_precision_half_solve
@@ -23,6 +24,8 @@ from pellucid.surrogates.kernels import Kernel
 from pellucid.surrogates.pairs import Pairs
 
 _SMALLEST_RELATIVE_VARIANCE = 1e-12
+_SMALLEST_SPREAD = 1e-280
+_LARGEST_NOISE = 1e9
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class GaussianProcess:
         X, y = _checked(X, y)
         prior = fitting.NO_NOISE if self.deterministic else fitting.UNKNOWN_NOISE
         spread = float(np.max(y) - np.min(y)) if len(y) else 0.0
-        if len(y) < 2 or not spread > 1e-14 * float(np.max(np.abs(y))):
+        if len(y) < 2 or not spread > max(1e-14 * float(np.max(np.abs(y))), _SMALLEST_SPREAD):
             return self._without_information(X, y, prior, noise_variance)
         rows = fitting.subset(y)
         pairs, ys = Pairs(self.kernel, X[rows]), y[rows]
@@ -165,13 +168,15 @@ class GaussianProcess:
             return None
         n = len(y)
         factor = cholesky(pairs.square(pairs.correlations(np.exp(theta[: pairs.d])), 1.0 + np.exp(theta[pairs.d])))
-        warped = np.column_stack([warp.forward(w, y) for w in options] + [np.ones(n)])
-        half = factor.half_solve(warped)
+        warped = np.column_stack([warp.forward(w, y) for w in options])
+        # Each column in its own unit (losses near 1e300 are legal); the unit enters the likelihood with the Jacobian.
+        unit = np.maximum(np.abs(warped).max(axis=0), 1e-300)
+        half = factor.half_solve(np.column_stack([warped / unit, np.ones(n)]))
         ones = half[:, -1]
         residual = half[:, :-1] - np.outer(ones, (ones @ half[:, :-1]) / (ones @ ones))
         scale = np.maximum((residual**2).sum(axis=0) / n, 1e-300)
         jacobian = np.array([warp.log_derivative(w, y).sum() for w in options])
-        return options[int(np.argmax(jacobian - 0.5 * n * np.log(scale)))]
+        return options[int(np.argmax(jacobian - n * np.log(unit) - 0.5 * n * np.log(scale)))]
 
     def condition(self, X: Array, y: Array, noise_variance: Array | None = None) -> GaussianProcess:
         """Condition on data with the hyperparameters as they are."""
@@ -183,7 +188,7 @@ class GaussianProcess:
 
     def _condition(self, X: Array, y: Array, noise_variance: Array | None, pairs: Pairs) -> GaussianProcess:
         h = self.hyperparameters
-        l = np.array(h.lengthscales)  # noqa: E741
+        l = np.array(h.lengthscales)
         z = (warp.forward(h.warp, y) - h.y_mean) / h.y_scale
         v = _latent_noise(noise_variance, np.arange(len(y)), h.warp, y, h.y_scale)
         eta = np.full(len(y), h.noise / h.outputscale) + (0.0 if v is None else v / h.outputscale)
@@ -196,7 +201,7 @@ class GaussianProcess:
         if len(X) == 0:
             return self
         data, h = self.data, self.hyperparameters
-        l = np.array(h.lengthscales)  # noqa: E741
+        l = np.array(h.lengthscales)
         columns = self.kernel.columns(X, l)
         cross = np.asarray(self.kernel.cross(data.columns, columns, l), dtype=float)
         corner = np.asarray(self.kernel.cross(columns, columns, l), dtype=float)
@@ -206,29 +211,36 @@ class GaussianProcess:
         # With z_new = m(x_new) the new alpha is the old one padded with zeros: the mean does not move.
         z = np.concatenate([data.z, cross.T @ data.alpha])
         alpha = np.concatenate([data.alpha, np.zeros(len(X))])
-        out = GaussianProcess(h.kernel, nominal=h.nominal)
-        out._hyperparameters = h
-        out._data = replace(
-            data, X=np.vstack([data.X, X]), columns=np.hstack([data.columns, columns]), z=z, noise_ratio=np.r_[data.noise_ratio, eta],
-            factor=factor, alpha=alpha,
-        )  # fmt: skip
+        return self._with_data(
+            _Data(
+                X=np.vstack([data.X, X]),
+                columns=np.hstack([data.columns, columns]),
+                z=z,
+                noise_ratio=np.append(data.noise_ratio, eta),
+                factor=factor,
+                alpha=alpha,
+            )
+        )
+
+    def _with_data(self, data: _Data) -> GaussianProcess:
+        """A process with the same hyperparameters and other data."""
+        out = GaussianProcess.from_hyperparameters(self.hyperparameters)
+        out._data = data  # noqa: SLF001 - the same class
         return out
 
     def update(self, X: Array, y: Array) -> GaussianProcess:
         """Add observations in O(n^2) with the hyperparameters as they are (incremental Cholesky)."""
         X, y = _checked(X, y)
-        out = self.believe(X)
-        data, h = out.data, self.hyperparameters
-        z = np.concatenate([self.data.z, (warp.forward(h.warp, y) - h.y_mean) / h.y_scale])
-        out._data = replace(data, z=z, alpha=data.factor.solve(z))
-        return out
+        data, h = self.believe(X).data, self.hyperparameters
+        z = np.append(self.data.z, (warp.forward(h.warp, y) - h.y_mean) / h.y_scale)
+        return self._with_data(replace(data, z=z, alpha=data.factor.solve(z)))
 
     # ------------------------------------------------------------------ predicting
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Latent mean and sd (of the function, without noise) at X."""
         data, h = self.data, self.hyperparameters
-        l = np.array(h.lengthscales)  # noqa: E741
+        l = np.array(h.lengthscales)
         r = np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float)
         half = data.factor.half_solve(r.T)
         variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
@@ -237,7 +249,7 @@ class GaussianProcess:
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """Latent mean (m,), sd (m,) and their gradients (m, d) with respect to X."""
         data, h = self.data, self.hyperparameters
-        l = np.array(h.lengthscales)  # noqa: E741
+        l = np.array(h.lengthscales)
         r, slopes = self.kernel.cross_with_slopes(self.kernel.columns(X, l), data.columns, l)
         half = data.factor.half_solve(r.T)
         variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
@@ -251,7 +263,7 @@ class GaussianProcess:
     def screen(self, X: Array) -> tuple[Array, Array]:
         """Latent mean and sd in single precision: for ranking many candidates, never for a result."""
         data, h = self.data, self.hyperparameters
-        l = np.array(h.lengthscales)  # noqa: E741
+        l = np.array(h.lengthscales)
         A = self.kernel.columns(X, l).astype(np.float32)
         B = data.columns.astype(np.float32)
         r = np.asarray(self.kernel.cross(A, B, l), dtype=np.float32)
@@ -263,7 +275,7 @@ class GaussianProcess:
     def joint(self, X: Array) -> tuple[Array, Array]:
         """Latent mean vector (m,) and covariance matrix (m, m)."""
         data, h = self.data, self.hyperparameters
-        l = np.array(h.lengthscales)  # noqa: E741
+        l = np.array(h.lengthscales)
         A = self.kernel.columns(X, l)
         r = np.asarray(self.kernel.cross(A, data.columns, l), dtype=float)
         half = data.factor.half_solve(r.T)
@@ -282,7 +294,7 @@ class GaussianProcess:
         return warp.moments(h.warp, h.y_mean + h.y_scale * mean, h.y_scale * sd)
 
     def quantile(self, X: Array, p: float) -> Array:
-        """Quantile of the function's posterior in the unit of y: exact, because a monotone warp maps quantiles to quantiles."""
+        """Quantile of the function's posterior in the unit of y: exact, a monotone warp maps quantiles to quantiles."""
         h = self.hyperparameters
         mean, sd = self.latent(np.atleast_2d(np.asarray(X, dtype=float)))
         return warp.inverse(h.warp, h.y_mean + h.y_scale * (mean + float(ndtri(p)) * sd))
@@ -299,7 +311,8 @@ class GaussianProcess:
         data, h = self.data, self.hyperparameters
         n = len(data.z)
         quadratic = float(data.z @ data.alpha) / h.outputscale
-        return -0.5 * (quadratic + data.factor.log_determinant + n * np.log(h.outputscale) + n * np.log(2.0 * np.pi))
+        log_scale = float(np.log(h.outputscale) + np.log(2.0 * np.pi))
+        return -0.5 * (quadratic + data.factor.log_determinant + n * log_scale)
 
 
 def _checked(X: Array, y: Array) -> tuple[Array, Array]:
@@ -319,11 +332,16 @@ def _standardise(w: Array) -> tuple[Array, float, float]:
     return (scaled - mean) / sd, mean * size, sd * size
 
 
-def _latent_noise(noise_variance: Array | None, rows: Array, chosen: Warp | None, y: Array, y_scale: float) -> Array | None:
+def _latent_noise(
+    noise_variance: Array | None, rows: npt.NDArray[np.intp], chosen: Warp | None, y: Array, y_scale: float
+) -> Array | None:
     """Known noise variances on the scale of z^2, by the delta method through the warp; None when nothing is known."""
     if noise_variance is None:
         return None
     known = np.nan_to_num(np.asarray(noise_variance, dtype=float)[rows], nan=0.0, posinf=0.0, neginf=0.0)
     if not (known > 0).any():
         return None
-    return np.asarray(np.maximum(known, 0.0) * np.exp(2.0 * warp.log_derivative(chosen, y)) / y_scale**2)
+    with np.errstate(over="ignore"):
+        sd = np.sqrt(np.maximum(known, 0.0)) * np.exp(warp.log_derivative(chosen, y)) / y_scale
+    # Beyond this a trial says nothing anyway, and the factorisation keeps its precision.
+    return np.asarray(np.minimum(sd, np.sqrt(_LARGEST_NOISE)) ** 2)

@@ -27,7 +27,13 @@ from pellucid.numerics import Array
 
 KERNELS = ("matern32", "matern52", "se", "matern52-radial", "rbf-radial")
 PRODUCT_KERNELS = KERNELS[:3]
-RATE = {"matern32": np.sqrt(3.0), "matern52": np.sqrt(5.0), "se": 1.0, "matern52-radial": np.sqrt(5.0), "rbf-radial": 1.0}
+RATE = {
+    "matern32": np.sqrt(3.0),
+    "matern52": np.sqrt(5.0),
+    "se": 1.0,
+    "matern52-radial": np.sqrt(5.0),
+    "rbf-radial": 1.0,
+}
 _GROUP = 16
 _SMALL = 60_000
 _BLOCK = 16_384
@@ -57,7 +63,7 @@ class Kernel:
         """Category codes 0, 1, ... of encoded values in nominal column j."""
         return np.asarray(np.clip(np.floor(x * self.nominal[j]), 0, self.nominal[j] - 1))
 
-    def columns(self, X: Array, l: Array) -> Array:  # noqa: E741
+    def columns(self, X: Array, l: Array) -> Array:
         """Scaled columns a_j as the rows of a (d, n) array; category codes (0, 1, ...) where nominal."""
         out = X.T * (RATE[self.name] / l)[:, None]
         for j in range(len(out) if self.nominal else 0):
@@ -65,7 +71,7 @@ class Kernel:
                 out[j] = self.codes(X[:, j], j)
         return np.ascontiguousarray(out)
 
-    def cross(self, A: Floats, B: Floats, l: Array) -> Floats:  # noqa: E741
+    def cross(self, A: Floats, B: Floats, l: Array) -> Floats:
         """Correlations (m, n) between scaled columns A (d, m) and B (d, n), in the precision of the columns."""
         (d, m), n = A.shape, B.shape[1]
         if m * n * d <= _SMALL:
@@ -80,7 +86,7 @@ class Kernel:
                 self._product_block(A[:, block], B, l, out[block])
         return out
 
-    def _distances(self, A: Floats, B: Floats, l: Array) -> Floats:  # noqa: E741
+    def _distances(self, A: Floats, B: Floats, l: Array) -> Floats:
         """Signed a_j - b_j, (d, m, n); 1 / l_j where categories differ."""
         delta = A[:, :, None] - B[:, None, :]
         for j in range(len(A) if self.nominal else 0):
@@ -97,7 +103,7 @@ class Kernel:
     def _unordered(self) -> Any:
         return [j for j, k in enumerate(self.nominal) if k > 0]
 
-    def _at_once(self, delta: Floats, l: Array) -> Floats:  # noqa: E741
+    def _at_once(self, delta: Floats, l: Array) -> Floats:
         """Correlations from signed distances (d, m, n), all columns in one expression: best for few points."""
         hamming = delta[self._unordered].sum(axis=0) if self._unordered else 0.0
         ordered = delta[self._ordered]
@@ -116,7 +122,7 @@ class Kernel:
             out = part if out is None else out * part
         return np.asarray(np.ones(delta.shape[1:]) if out is None else out)
 
-    def _product_block(self, A: Floats, B: Floats, l: Array, out: Floats) -> None:  # noqa: E741
+    def _product_block(self, A: Floats, B: Floats, l: Array, out: Floats) -> None:
         """The same column by column in one small scratch area: best for many points."""
         shape, kind = out.shape, out.dtype
         r, scratch = np.empty(shape, dtype=kind), np.empty(shape, dtype=kind)
@@ -151,9 +157,9 @@ class Kernel:
             else:
                 out[:] = S
 
-    def cross_with_slopes(self, A: Array, B: Array, l: Array) -> tuple[Array, Array]:  # noqa: E741
-        """Correlations R (m, n) and d log R / dx (d, m, n) with respect to the first argument; 0 for nominal columns."""
-        delta = self._distances(A, B, l)
+    def cross_with_slopes(self, A: Array, B: Array, l: Array) -> tuple[Array, Array]:
+        """Correlations R (m, n) and d log R / dx (d, m, n) in the first argument; 0 for nominal columns."""
+        delta = np.asarray(self._distances(A, B, l), dtype=float)
         R = np.asarray(self._at_once(delta, l), dtype=float)
         if self.name == "matern32":
             slopes = delta / (1.0 + np.abs(delta))
@@ -172,7 +178,7 @@ class Kernel:
         return R, slopes
 
 
-def factor(name: str, x: Array, t: Array, l: float) -> Array:  # noqa: E741
+def factor(name: str, x: Array, t: Array, l: float) -> Array:
     """One-dimensional product factor k(|x - t|), broadcast."""
     r = np.minimum(np.abs(np.asarray(x) - np.asarray(t)) * (RATE[name] / l), _LARGEST_R)
     if name == "se":
@@ -184,21 +190,21 @@ def factor(name: str, x: Array, t: Array, l: float) -> Array:  # noqa: E741
 def _one_sided(name: str) -> Callable[[Array, float], Array]:
     """F(a) = integral of the factor from 0 to a."""
 
-    def matern32(a: Array, l: float) -> Array:  # noqa: E741
+    def matern32(a: Array, l: float) -> Array:
         A = np.sqrt(3.0) * a / l
         return np.asarray(l / np.sqrt(3.0) * (-2.0 * np.expm1(-A) - A * np.exp(-A)))
 
-    def matern52(a: Array, l: float) -> Array:  # noqa: E741
+    def matern52(a: Array, l: float) -> Array:
         A = np.sqrt(5.0) * a / l
         return np.asarray(l / np.sqrt(5.0) * (-8.0 / 3.0 * np.expm1(-A) - np.exp(-A) * (5.0 * A + A * A) / 3.0))
 
-    def se(a: Array, l: float) -> Array:  # noqa: E741
+    def se(a: Array, l: float) -> Array:
         return np.asarray(l * np.sqrt(np.pi / 2.0) * erf(a / (np.sqrt(2.0) * l)))
 
     return {"matern32": matern32, "matern52": matern52, "se": se}[name]
 
 
-def factor_mean(name: str, x: Array, l: float, cells: int = 0, nominal: bool = False) -> Array:  # noqa: E741
+def factor_mean(name: str, x: Array, l: float, cells: int = 0, nominal: bool = False) -> Array:
     """Average of k(x, t) over the unit interval: exact integral, or the mean over `cells` mid-points when discrete."""
     x = np.asarray(x, dtype=float)
     if nominal:
@@ -209,7 +215,7 @@ def factor_mean(name: str, x: Array, l: float, cells: int = 0, nominal: bool = F
     return np.asarray(F(x, l) + F(1.0 - x, l))
 
 
-def factor_double_mean(name: str, l: float, cells: int = 0, nominal: bool = False) -> float:  # noqa: E741
+def factor_double_mean(name: str, l: float, cells: int = 0, nominal: bool = False) -> float:
     """Average of k(s, t) over both arguments: the prior variance of a uniform average along this dimension."""
     if nominal or cells:
         return float(factor_mean(name, midpoints(cells), l, cells, nominal).mean())

@@ -54,15 +54,15 @@ class Pairs:
                 np.abs(delta, out=delta)
         self._ordered = [j for j in range(self.d) if not kernel.is_nominal(j)]
 
-    def _multipliers(self, l: Array) -> Array:  # noqa: E741
+    def _multipliers(self, l: Array) -> Array:
         rate = RATE[self.kernel.name]
-        c = (rate / l) ** 2 if self._squared else rate / l
+        c = np.asarray((rate / l) ** 2 if self._squared else rate / l)
         for j in range(self.d):
             if self.kernel.is_nominal(j):
                 c[j] = 1.0 / l[j]
         return c
 
-    def correlations(self, l: Array) -> Array:  # noqa: E741
+    def correlations(self, l: Array) -> Array:
         """Packed correlations (p,)."""
         c = self._multipliers(l)
         if self._squared:
@@ -117,7 +117,7 @@ class Pairs:
         """Strict lower triangle of an (n, n) C-ordered matrix, packed."""
         return np.asarray(matrix.reshape(-1)[self._flat])
 
-    def lengthscale_gradient(self, l: Array, weighted: Array) -> Array:  # noqa: E741
+    def lengthscale_gradient(self, l: Array, weighted: Array) -> Array:
         """Sum over pairs of G dR/d(log l_j), (d,), for packed `weighted` = G * R."""
         c = self._multipliers(l)
         if self.kernel.name == "matern52-radial":

@@ -19,6 +19,7 @@ _OFFSETS = (0.01, 0.1, 0.5)
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _LARGEST_EXPONENT = 600.0
+_LARGEST_VALUE = 1e306
 
 
 def forward(warp: Warp | None, y: Array) -> Array:
@@ -44,7 +45,8 @@ def inverse(warp: Warp | None, v: Array) -> Array:
         t = np.where(v < start, (v - start) * warp.shape, above)
     else:
         t = _inverse_yeo_johnson(v, warp.shape)
-    return np.asarray(t * warp.spread + warp.centre)
+    with np.errstate(over="ignore"):
+        return np.clip(t * warp.spread + warp.centre, -_LARGEST_VALUE, _LARGEST_VALUE)
 
 
 def log_derivative(warp: Warp | None, y: Array) -> Array:
@@ -86,7 +88,7 @@ def candidates(y: Array) -> list[Warp | None]:
     spread = interquartile_range(y) / 1.35
     reach = median - lowest
     smallest = 1e-12 * max(abs(lowest), abs(median), 1e-300)
-    if len(np.unique(y)) < 5 or spread <= smallest or reach <= smallest:
+    if len(np.unique(y)) < 5 or not (smallest < spread < np.inf and smallest < reach < np.inf):
         return [None]
     out: list[Warp | None] = [None]
     out += [Warp("yeo-johnson", median, spread, lam) for lam in _LAMBDAS]
@@ -99,5 +101,9 @@ def moments(warp: Warp | None, mean: Array, sd: Array) -> tuple[Array, Array]:
     if warp is None:
         return mean, sd
     values = inverse(warp, mean[..., None] + sd[..., None] * _NODES)
-    centre = values @ _WEIGHTS
-    return centre, np.sqrt(np.maximum(((values - centre[..., None]) ** 2) @ _WEIGHTS, 0.0))
+    # Scaled, because losses near 1e300 are legal and their squares are not numbers.
+    size = np.maximum(np.abs(values).max(axis=-1, keepdims=True), 1e-300)
+    scaled = values / size
+    centre = scaled @ _WEIGHTS
+    spread = np.sqrt(((scaled - centre[..., None]) ** 2) @ _WEIGHTS)
+    return centre * size[..., 0], spread * size[..., 0]

@@ -1,0 +1,34 @@
+"""Data sets and finite differences that the oracles share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pellucid.numerics import Array
+
+
+def noisy_problem(seed: int, n: int, d: int, nominal: tuple[int, ...] = (), noise: float = 0.1) -> tuple[Array, Array]:
+    """X (n, d) in the cube (mid-points where nominal) and a smooth, anisotropic, noisy y, far from standardised."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    for j, categories in enumerate(nominal):
+        if categories:
+            X[:, j] = (rng.integers(categories, size=n) + 0.5) / categories
+    weights = 1.0 / np.arange(1, d + 1)
+    smooth = np.sin(3.0 * X @ weights) + ((X - 0.4) ** 2) @ weights
+    return X, 7.0 + 2.5 * (smooth + noise * rng.standard_normal(n))
+
+
+def central_difference(function: Callable[[Array], Array | float], x: Array, step: float) -> Array:
+    """Fourth-order central differences of a function of one vector: its values' shape plus one axis for x."""
+    x = np.asarray(x, dtype=float)
+    columns = []
+    for j in range(len(x)):
+        e = np.zeros(len(x))
+        e[j] = step
+        far = np.asarray(function(x + 2 * e)) - np.asarray(function(x - 2 * e))
+        near = np.asarray(function(x + e)) - np.asarray(function(x - e))
+        columns.append((8.0 * near - far) / (12.0 * step))
+    return np.stack(columns, axis=-1)
