@@ -43,13 +43,11 @@ def assert_is_mean_of(expected: float, draws: Array) -> None:
     assert abs(float(draws.mean()) - expected) < 5 * standard_error
 
 
-@pytest.mark.parametrize(("m", "s"), POSTERIORS)
-@pytest.mark.parametrize("xi", [0.0, 0.3])
+@pytest.mark.parametrize(("m", "s", "xi"), [*((m, s, 0.0) for m, s in POSTERIORS), (0.4, 1.0, 0.3), (0.5, 0.3, 0.3)])
 def test_ei_and_pi_are_expectations_over_the_posterior(m: float, s: float, xi: float) -> None:
     f = m + s * np.random.default_rng(1).standard_normal(200_000)
     gain = np.maximum(SITUATION.best - xi - f, 0.0)
-    if (gain > 0).sum() < 50:
-        pytest.skip("Too rare to be seen by sampling; the quadrature tests have it.")
+    assert (gain > 0).sum() > 50  # Frequent enough for the standard error to mean something.
     mean, sd = np.array([m]), np.array([s])
     assert_is_mean_of(value(EI(xi), mean, sd)[0], gain)
     assert_is_mean_of(value(PI(xi), mean, sd)[0], (gain > 0).astype(float))
@@ -127,16 +125,13 @@ def test_log_ei_and_log_pi_in_the_lower_tail_are_the_integrals(z: float, s: floa
 @pytest.mark.parametrize("z", [0.0, 0.05, 0.5, 1.0, 3.0, 6.0, 10.0, 40.0, 1e3])
 def test_log_ei_and_log_pi_above_zero_are_the_integrals(z: float) -> None:
     """h(z) = z + h(-z), and Phi(z) = 1 - Phi(-z)."""
-    upper = -max(z, 1e-3)
-    h, p = normal_pdf(np.array(0.0)), np.array(0.5)
+    h, p = 1.0 / np.sqrt(2 * np.pi), 0.5
     if z > 0:
-        h = z + np.exp(log_density(z)) * scaled_moment(-z, 1)
-        p = -np.expm1(np.log1p(-np.exp(log_density(z)) * scaled_moment(-z, 0)))
-        p = 1.0 - np.exp(log_density(z)) * scaled_moment(-z, 0)
-    assert upper < 0
+        pdf = np.exp(log_density(z))
+        h, p = z + pdf * scaled_moment(-z, 1), 1.0 - pdf * scaled_moment(-z, 0)
     m, sd = at(z)
-    assert np.exp(EI().score(m, sd, SITUATION)[0]) == pytest.approx(float(h), rel=1e-12)
-    assert np.exp(PI().score(m, sd, SITUATION)[0]) == pytest.approx(float(p), rel=1e-12)
+    assert np.exp(EI().score(m, sd, SITUATION)[0]) == pytest.approx(h, rel=1e-12)
+    assert np.exp(PI().score(m, sd, SITUATION)[0]) == pytest.approx(p, rel=1e-12)
 
 
 @pytest.mark.parametrize("z", [-30.0, -8.0, -3.0, -1.0, -0.2, 0.2, 1.0, 4.0, 12.0, 30.0])

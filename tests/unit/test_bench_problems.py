@@ -107,7 +107,7 @@ def test_rbv2_xgboost_suggests_only_what_its_booster_uses(monkeypatch) -> None:
     pytest.importorskip("onnxruntime")
     monkeypatch.setattr(yahpo, "REFERENCE_SIZE", 500)
     problem = load_problem("rbv2_xgboost", "44")
-    yahpo.reference_range.cache_clear()
+    yahpo.reference_search.cache_clear()
     assert problem.conditional
     always = {"booster", "alpha", "lambda", "nrounds", "num.impute.selected.cpo", "subsample"}
     trees = {"colsample_bylevel", "colsample_bytree", "eta", "gamma", "max_depth", "min_child_weight"}

@@ -101,14 +101,16 @@ def test_log10_regret_is_cut_so_that_solved_runs_tie() -> None:
     assert table.rows[0].full_mean == -8.0
 
 
-def test_normalised_regret_uses_the_best_of_reference_and_runs() -> None:
+def test_normalised_regret_counts_from_the_best_run_and_says_what_a_longer_search_makes_of_it() -> None:
     known = {"suite": "rbv2_xgboost", "problem": "44", "direction": "maximize", "optimum_is_exact": False}
-    ours = run("pellucid", [0.5, 0.6, 0.9], **known, optimum=0.8, worst=0.1)
-    theirs = run("random", [0.5, 0.6, 0.5], **known, optimum=0.8, worst=0.1)
+    ours = run("pellucid", [0.5, 0.6, 0.9], **known, optimum=1.1, anchor=0.1)
+    theirs = run("random", [0.5, 0.6, 0.5], **known, optimum=1.1, anchor=0.1)
     (table,) = make_tables([ours, theirs])
     rows = {row.method: row for row in table.rows}
     assert rows["pellucid"].full_mean == 0.0
     assert rows["random"].full_mean == pytest.approx((0.9 - 0.6) / (0.9 - 0.1))
+    assert rows["pellucid"].full_mean_with_search == pytest.approx((1.1 - 0.9) / (1.1 - 0.1))
+    assert rows["random"].full_mean_with_search == pytest.approx((1.1 - 0.6) / (1.1 - 0.1))
     assert regret_curve(theirs, 0.9, "difference") == pytest.approx([0.4, 0.3, 0.3])
 
 

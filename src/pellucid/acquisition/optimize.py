@@ -19,13 +19,14 @@ N_GLOBAL = 512
 N_LOCAL = 512
 N_RESCORED = 48
 N_STARTS = 4
-REFINE_EVALUATIONS = 20
+REFINE_EVALUATIONS = 14
 SEPARATION = 1e-7
-_ENOUGH = 1e-5
+_ENOUGH = 1e-3
 _FIRST_MOVE = 0.1
 _LARGEST_MOVE = 0.3
 _MANY_CELLS = 48
 _SWEEP_ALL = 12
+_CHILD_DRAWS = 4
 _ENUMERABLE = 50_000
 
 
@@ -237,28 +238,29 @@ def _neighbours(space: Space, X: Array, rng: np.random.Generator) -> tuple[Array
     """
     rows, owner = [], []
     active = space.active(X)
-    for i in range(len(X)):
-        for j, dimension in enumerate(space.dimensions):
-            if not dimension.cells or not active[i, j]:
+    for j, dimension in enumerate(space.dimensions):
+        if not dimension.cells:
+            continue
+        for i, here in enumerate(dimension.code(X[:, j])):
+            if not active[i, j]:
                 continue
-            here = int(dimension.code(X[i, j : j + 1])[0])
             if dimension.nominal or dimension.cells <= _SWEEP_ALL:
-                codes = np.array([k for k in range(dimension.cells) if k != here])
+                codes = np.delete(np.arange(dimension.cells), here)
             else:
-                codes = np.unique(np.clip([here - 2, here - 1, here + 1, here + 2], 0, dimension.cells - 1))
+                codes = np.array([k for k in (here - 2, here - 1, here + 1, here + 2) if 0 <= k < dimension.cells])
             moved = np.repeat(X[i : i + 1], len(codes), axis=0)
             moved[:, j] = dimension.midpoint(codes)
-            if space.conditions:
-                switched_on = space.active(moved) & ~active[i]
-                if switched_on.any():
-                    moved = np.repeat(moved, 4, axis=0)
-                    switched_on = np.repeat(switched_on, 4, axis=0)
-                    moved = np.where(switched_on, rng.random(moved.shape), moved)
             rows.append(moved)
             owner.append(np.full(len(moved), i))
     if not rows:
         return np.empty((0, len(space))), np.empty(0, dtype=np.int64)
-    return space.canonical(np.vstack(rows)), np.concatenate(owner)
+    moved, owners = np.vstack(rows), np.concatenate(owner)
+    if space.conditions:
+        switched_on = space.active(moved) & ~active[owners]
+        draws = np.where(switched_on.any(axis=1), _CHILD_DRAWS, 1)
+        moved, owners, switched_on = (np.repeat(a, draws, axis=0) for a in (moved, owners, switched_on))
+        moved = np.where(switched_on, rng.random(moved.shape), moved)
+    return space.canonical(moved), owners
 
 
 def _unseen(

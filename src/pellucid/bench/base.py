@@ -31,8 +31,8 @@ class Problem:
     """One objective function with its space and what is known about its range of values.
 
     ``distributions`` is None for a conditional space. ``optimum`` is the best value known and
-    ``optimum_is_exact`` says whether nothing better exists; ``worst`` is the far end of the range that
-    normalises regret.
+    ``optimum_is_exact`` says whether nothing better exists; ``anchor`` is the value at which normalised
+    regret is 1 (the worst of a table, the median configuration of a random search).
     """
 
     name: str
@@ -43,7 +43,7 @@ class Problem:
     distributions: Mapping[str, BaseDistribution] | None
     optimum: float | None = None
     optimum_is_exact: bool = False
-    worst: float | None = None
+    anchor: float | None = None
 
     @property
     def conditional(self) -> bool:

@@ -181,5 +181,5 @@ def hpobench(name: str) -> Problem:
         distributions=distributions,
         optimum=float(table.min()),
         optimum_is_exact=True,
-        worst=float(table.max()),
+        anchor=float(table.max()),
     )

@@ -35,7 +35,7 @@ class Run:
     tell_s: tuple[float, ...]
     optimum: float | None = None
     optimum_is_exact: bool = False
-    worst: float | None = None
+    anchor: float | None = None
     wall_s: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""

@@ -48,7 +48,7 @@ def run_job(job: Job) -> Run:
         tell_s=tuple(round(seconds, 6) for seconds in tell_s),
         optimum=problem.optimum,
         optimum_is_exact=problem.optimum_is_exact,
-        worst=problem.worst,
+        anchor=problem.anchor,
         wall_s=round(time.perf_counter() - started, 3),
         versions=method_versions(job.method),
         machine=platform.platform(),

@@ -1,11 +1,12 @@
 """Numbers from runs: regret, ranks, wins and times, as frozen records that the printers only lay out.
 
 Regret of a run after n evaluations is the distance from its best value so far to the best value known. Where
-the problem gives no exact optimum, that is the best of its reference and of all runs in the file, so regrets
-of one file are comparable with each other and not with another file's. Scales:
+the problem gives no exact optimum, that is the best of all runs in the file, so regrets of one file are comparable
+with each other and not with another file's; the mean against the best of a long random search (which no run of this
+budget may be able to find) and of all runs is given beside it. Scales:
 
 * ``log10``: log10 of the distance, which is cut at 1e-8 (the BBOB convention; two runs below it tie);
-* ``normalised``: the distance divided by the range between best and worst known;
+* ``normalised``: the distance divided by that between the best value and the problem's anchor;
 * ``difference``: the distance itself.
 """
 
@@ -38,6 +39,7 @@ class MethodRow:
     half_median: float
     full_mean: float
     full_median: float
+    full_mean_with_search: float
     ask_ms: float
     sampler_s: float
 
@@ -91,20 +93,22 @@ def make_tables(runs: Sequence[Run], reference: str = "pellucid") -> list[Table]
     ``reference`` is the method whose wins are counted; without runs of it, the first method of the file is.
     """
     best = best_values(runs)
+    with_search = best_values(runs, with_search=True)
     groups: dict[tuple[str, int, int], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.suite, run.n_init, run.n_steps), []).append(run)
-    return [_make_table(group, best, reference) for group in groups.values()]
+    return [_make_table(group, best, with_search, reference) for group in groups.values()]
 
 
-def best_values(runs: Sequence[Run]) -> dict[tuple[str, str], float]:
-    """Best value known per problem: the exact optimum, or the best of the reference and of all runs."""
+def best_values(runs: Sequence[Run], with_search: bool = False) -> dict[tuple[str, str], float]:
+    """Best value known per problem: the exact optimum, or the best of all runs (and of the problem's own search)."""
     best: dict[tuple[str, str], float] = {}
     for run in runs:
         better = min if run.direction == "minimize" else max
-        known = [] if run.optimum is None else [run.optimum]
-        if not run.optimum_is_exact or run.optimum is None:
-            known.extend(run.values)
+        exact = run.optimum_is_exact and run.optimum is not None
+        known = [] if exact else list(run.values)
+        if run.optimum is not None and (exact or with_search):
+            known.append(run.optimum)
         place = (run.suite, run.problem)
         best[place] = better(*known, best.get(place, known[0]))
     return best
@@ -122,7 +126,7 @@ def regret_curve(run: Run, best: float, scale: Scale) -> list[float]:
         return [math.log10(max(distance, PRECISION)) for distance in distances]
     if scale == "difference":
         return distances
-    spread = 0.0 if run.worst is None else abs(best - run.worst)
+    spread = 0.0 if run.anchor is None else abs(best - run.anchor)
     return [distance / spread if spread else 0.0 for distance in distances]
 
 
@@ -131,7 +135,12 @@ def average_ranks(values: Sequence[float]) -> list[float]:
     return [1 + sum(other < value for other in values) + (values.count(value) - 1) / 2 for value in values]
 
 
-def _make_table(runs: Sequence[Run], best: Mapping[tuple[str, str], float], reference: str) -> Table:
+def _make_table(
+    runs: Sequence[Run],
+    best: Mapping[tuple[str, str], float],
+    with_search: Mapping[tuple[str, str], float],
+    reference: str,
+) -> Table:
     suite, n_init, n_steps = runs[0].suite, runs[0].n_init, runs[0].n_steps
     scale = SUITES[suite].scale if suite in SUITES else "difference"
     methods = list(dict.fromkeys(run.method for run in runs))
@@ -151,6 +160,7 @@ def _make_table(runs: Sequence[Run], best: Mapping[tuple[str, str], float], refe
             method,
             [run for run in runs if run.method == method],
             list(curves[method].values()),
+            [regret_curve(run, with_search[suite, run.problem], scale)[-1] for run in runs if run.method == method],
             rank_all.get(method),
             rank_common.get(method),
         )
@@ -194,6 +204,7 @@ def _method_row(
     method: str,
     runs: Sequence[Run],
     curves: Sequence[Sequence[float]],
+    with_search: Sequence[float],
     rank_all: float | None,
     rank_common: float | None,
 ) -> MethodRow:
@@ -210,6 +221,7 @@ def _method_row(
         half_median=median(half),
         full_mean=fmean(full),
         full_median=median(full),
+        full_mean_with_search=fmean(with_search),
         ask_ms=1e3 * median(asks) if asks else 0.0,
         sampler_s=fmean(totals),
     )

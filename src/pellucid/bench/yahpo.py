@@ -205,13 +205,13 @@ def random_outputs(surrogate: Surrogate, task: str, size: int, rng: np.random.Ge
 
 
 @lru_cache(maxsize=64)
-def reference_range(scenario: Scenario, task: str, data: str | None) -> tuple[float, float]:
-    """Lowest and highest target over a fixed random search of the task: the scale of normalised regret."""
+def reference_search(scenario: Scenario, task: str, data: str | None) -> tuple[float, float]:
+    """Median and highest target over a fixed random search of the task."""
     surrogate = load_surrogate(scenario, data)
     rng = np.random.default_rng(stable_seed("reference", scenario.name, task))
     outputs = random_outputs(surrogate, task, REFERENCE_SIZE, rng)
     values = outputs[:, scenario.outputs.index(scenario.target)]
-    return float(values.min()), float(values.max())
+    return float(np.median(values)), float(values.max())
 
 
 def check_task(scenario: Scenario, task: str, data: str | None) -> None:
@@ -229,7 +229,7 @@ def check_task(scenario: Scenario, task: str, data: str | None) -> None:
 def yahpo(scenario: Scenario, task: str, data: str | None) -> Problem:
     surrogate = load_surrogate(scenario, data)
     fixed = {scenario.task: task, **dict(scenario.fidelity)}
-    low, high = reference_range(scenario, task, data)
+    typical, high = reference_search(scenario, task, data)
 
     def suggest(trial: Trial) -> Params:
         params: Params = {}
@@ -250,5 +250,5 @@ def yahpo(scenario: Scenario, task: str, data: str | None) -> Problem:
         distributions=None if surrogate.active_when else dict(surrogate.space),
         optimum=high,
         optimum_is_exact=False,
-        worst=low,
+        anchor=typical,
     )

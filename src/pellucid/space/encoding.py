@@ -232,14 +232,29 @@ class Space:
         """Number of configurations, ignoring conditions; inf when a parameter is continuous."""
         return math.prod(float(d.cells) if d.cells else math.inf for d in self.dimensions)
 
+    @cached_property
+    def _tables(self) -> dict[int, Mask]:
+        """For every conditional column with a list of codes: a truth table over the parent's codes."""
+        out = {}
+        for j in self.order:
+            condition = self.conditions[self.names[j]]
+            if condition.codes is not None:
+                table = np.zeros(self.dimensions[self.index[condition.parent]].cells, dtype=bool)
+                table[[code for code in condition.codes if code < len(table)]] = True
+                out[j] = table
+        return out
+
     def active(self, X: Array) -> Mask:
         """Which entries of X are active."""
         out = np.ones(X.shape, dtype=bool)
+        codes: dict[int, npt.NDArray[np.int64]] = {}
         for j in self.order:
             condition = self.conditions[self.names[j]]
             p = self.index[condition.parent]
-            if condition.codes is not None:
-                on = np.isin(self.dimensions[p].code(X[:, p]), condition.codes)
+            if j in self._tables:
+                if p not in codes:
+                    codes[p] = self.dimensions[p].code(X[:, p])
+                on = self._tables[j][codes[p]]
             else:
                 on = (X[:, p] >= condition.low) & (X[:, p] <= condition.high)
             out[:, j] = on & out[:, p]
