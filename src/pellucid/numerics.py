@@ -184,11 +184,6 @@ def low_discrepancy(first: int, count: int, shift: Array) -> Array:
     return np.asarray((steps * _square_roots_of_primes(len(shift)) + shift) % 1.0)
 
 
-def interquartile_range(values: Array) -> float:
-    low, high = np.quantile(values, [0.25, 0.75])
-    return float(high - low)
-
-
 def compress_integers(numbers: Sequence[int]) -> str:
     """Sorted integers as '0-24,26': what a receipt stores instead of a thousand numbers."""
     spans: list[list[int]] = []

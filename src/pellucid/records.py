@@ -157,6 +157,8 @@ class Receipt:
     pending         encoded configurations of trials that were running, by trial number, treated likewise
     mean, sd        the model's prediction at the proposal, in the user's units and direction
     latent_mean/sd  the same on the latent scale, where rebuilding is exact
+    curvature       inverse Hessian of the fit (packed, three digits): the next fit starts with it
+    learned_from    how many observations the hyperparameters were learned from (the model may be conditioned on more)
     """
 
     trial: int
@@ -178,6 +180,7 @@ class Receipt:
     latent_mean: float | None = None
     latent_sd: float | None = None
     curvature: tuple[float, ...] = ()
+    learned_from: int = 0
     version: int = RECEIPT_VERSION
 
     def __post_init__(self) -> None:
@@ -209,6 +212,7 @@ class Receipt:
             "believed": _is_spans(got["believed"]),
             "pending": _is_pending(got["pending"], len(space)),
             "hyperparameters": h is None or (len(h.lengthscales) == len(space) and len(h.nominal) in (0, len(space))),
+            "learned_from": _is_count(got["learned_from"]),
             "curvature": all(map(_is_number, got["curvature"])),
             **{name: got[name] is None or _is_number(got[name]) for name in numbers},
         }

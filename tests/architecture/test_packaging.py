@@ -39,7 +39,7 @@ def test_there_is_one_version(project: dict[str, Any], repository: Path) -> None
 
 
 def test_the_base_install_is_light(project: dict[str, Any]) -> None:
-    assert names(project["dependencies"]) == {"numpy", "scipy", "optuna", "rich", "typer"}
+    assert names(project["dependencies"]) == {"numpy", "scipy", "optuna", "rich", "threadpoolctl", "typer"}
 
 
 def test_requirements_are_ranges_and_constraints_are_pins(project: dict[str, Any], repository: Path) -> None:

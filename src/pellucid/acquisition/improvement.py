@@ -56,6 +56,11 @@ class EI:
 
     def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
         z = (situation.best - self.xi - m) / s
+        if z.min() > -6.0:
+            # Where nothing cancels yet the definition is as good and half the price; refinement spends its time here.
+            pdf, cdf = normal_pdf(z), normal_cdf(z)
+            h = pdf + z * cdf
+            return np.log(s * h), -cdf / (s * h), pdf / (s * h)
         log_h = log_improvement(z)
         # Phi/h and phi/h, each by its own logarithm: neither overflows where h underflows.
         by_m = -np.exp(log_normal_cdf(z) - log_h) / s

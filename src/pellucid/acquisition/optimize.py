@@ -15,11 +15,12 @@ from pellucid.acquisition.base import AcquisitionFunction
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.space.encoding import Space
 
-N_GLOBAL = 512
-N_LOCAL = 512
-N_RESCORED = 48
+N_GLOBAL = 256
+N_LOCAL = 256
+N_COUNTABLE = (2048, 256)
+N_RESCORED = 24
 N_STARTS = 4
-REFINE_EVALUATIONS = 14
+REFINE_EVALUATIONS = 8
 SEPARATION = 1e-7
 _ENOUGH = 1e-3
 _FIRST_MOVE = 0.1
@@ -86,7 +87,7 @@ def _pool(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:
     """A randomly shifted low-discrepancy sequence and perturbations of the incumbents on scales from 0.1 % to 30 %."""
     d = len(space)
     # In a countable space many perturbations round to the same configuration and sweeps cover the neighbourhood.
-    n_global, n_local = (4 * N_GLOBAL, N_LOCAL // 2) if np.isfinite(space.size()) else (N_GLOBAL, N_LOCAL)
+    n_global, n_local = N_COUNTABLE if np.isfinite(space.size()) else (N_GLOBAL, N_LOCAL)
     everywhere = low_discrepancy(0, n_global, rng.random(d))
     centres = incumbents[rng.integers(len(incumbents), size=n_local)]
     moved = rng.random((n_local, d)) < max(0.25, min(1.0, 3.0 / d))
@@ -105,11 +106,10 @@ def _pool(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:
 
 def _diverse(space: Space, ranked: Array) -> npt.NDArray[np.intp]:
     """Good starting points that differ: the best ones that are apart, and the best of every other activity pattern."""
+    apart = np.abs(ranked[:, None, :] - ranked[None, :, :]).max(axis=2) > 0.02
     chosen = [0]
     for i in range(1, len(ranked)):
-        if len(chosen) >= N_STARTS:
-            break
-        if np.abs(ranked[chosen] - ranked[i]).max(axis=1).min() > 0.02:
+        if len(chosen) < N_STARTS and apart[i, chosen].all():
             chosen.append(i)
     if space.conditions:
         patterns = space.active(ranked)
@@ -131,9 +131,11 @@ def _refine(
     discrete = np.array([d.cells > 0 for d in space.dimensions])
     for round_ in range(3):
         if smooth.any():
-            climbed, _ = climb(function, X, smooth & space.active(X), REFINE_EVALUATIONS if round_ == 0 else 8)
-            climbed = space.canonical(climbed)
-            climbed_scores = function.score(climbed)
+            free = smooth & space.active(X)
+            climbed, climbed_scores = climb(function, X, free, REFINE_EVALUATIONS if round_ == 0 else 6)
+            if discrete.any():
+                climbed = space.canonical(climbed)
+                climbed_scores = function.score(climbed)
             better = climbed_scores > scores
             X, scores = np.where(better[:, None], climbed, X), np.where(better, climbed_scores, scores)
         if not discrete.any():

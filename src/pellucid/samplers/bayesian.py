@@ -30,6 +30,7 @@ _logger = logging.getLogger("pellucid")
 _N_INCUMBENTS = 5
 _MAX_RACES = 5
 _RESTART_EVERY = 25
+_LEARN_EVERY = 100
 _MAX_CURVATURE = 16
 _STAGNATION_WINDOW = 6
 _STAGNATION_GAIN = 0.01
@@ -173,7 +174,7 @@ class BayesianSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]
     ) -> tuple[dict[str, Any], Receipt]:
         space = data.space
-        gp = self._fit(data, found)
+        gp, learned_from = self._fit(data, found)
         silent, X_silent = _silent(space, found)
         pending = _pending(space, found, trial.number)
         believed = np.vstack([X_silent, np.array(list(pending.values())).reshape(-1, len(space))])
@@ -193,9 +194,16 @@ class BayesianSampler(BaseSampler):
         active = space.decode(x)[0]
         # The receipt speaks of the configuration as it will be read back, after rounding to the user's units.
         x, _ = space.encode([active])
-        return params, self._receipt(study, trial, found, data, gp, function, x, _plain(active), silent, pending)
+        return params, self._receipt(
+            study, trial, found, data, gp, function, x, _plain(active), silent, pending, learned_from
+        )
 
-    def _fit(self, data: Arrays, found: Sequence[FrozenTrial]) -> GaussianProcess:
+    def _fit(self, data: Arrays, found: Sequence[FrozenTrial]) -> tuple[GaussianProcess, int]:
+        """The surrogate, and how many observations its hyperparameters were learned from.
+
+        Every proposal learns them anew while observations are few; later, every second, third, ... one, because one
+        observation among hundreds moves them less than the fit's tolerance.
+        """
         gp = GaussianProcess(
             self._surrogate.kernel.name,
             warp=self._surrogate.warp,
@@ -204,14 +212,23 @@ class BayesianSampler(BaseSampler):
         )
         last = study_io.last_model_receipt(found)
         start, curvature = _warm_start(last, data.space)
-        restart = start is not None and len(data.losses) % _RESTART_EVERY == 0
-        return gp.fit(
-            data.X,
-            data.losses,
-            data.observations.noise_variance,
-            start=start,
-            inverse_hessian=curvature,
-            restart=restart,
+        n, noise = len(data.losses), data.observations.noise_variance
+        if last is not None and start is not None and self._serves_again(last, data, found):
+            gp = GaussianProcess.from_hyperparameters(start)
+            gp.inverse_hessian = curvature
+            return gp.condition(data.X, data.losses, noise), last.learned_from
+        restart = start is not None and n % _RESTART_EVERY == 0
+        return gp.fit(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart), n
+
+    def _serves_again(self, last: Receipt, data: Arrays, found: Sequence[FrozenTrial]) -> bool:
+        """Whether the last hyperparameters serve as they are: same model and space, hardly more observations."""
+        n, space, h = len(data.losses), data.space, last.hyperparameters
+        if h is None or n % _RESTART_EVERY == 0 or not 0 <= n - last.learned_from <= n // _LEARN_EVERY:
+            return False
+        if h.kernel != self._surrogate.kernel.name or (h.warp is not None and self._surrogate.warp is None):
+            return False
+        return tuple(last.space) == space.names and study_io.same_distributions(
+            found, last.space, [one.distribution for one in space.dimensions]
         )
 
     def _receipt(
@@ -226,12 +243,13 @@ class BayesianSampler(BaseSampler):
         params: dict[str, Any],
         silent: Sequence[int],
         pending: Mapping[int, Array],
+        learned_from: int,
     ) -> Receipt:
         space, loss_sign = data.space, study_io.sign(study)
         model = function.model
         assert isinstance(model, GaussianProcess)
         m, s = model.latent(x)
-        mean, sd = model.predict(x)
+        mean, sd = model.from_latent(m, s)
         acquisition, situation = function.acquisition, function.situation
         terms = acquisition.terms(m, s, situation)
         return Receipt(
@@ -260,6 +278,7 @@ class BayesianSampler(BaseSampler):
             latent_mean=float(m[0]),
             latent_sd=float(s[0]),
             curvature=_pack(gp.inverse_hessian),
+            learned_from=learned_from,
         )
 
     def _explain_independent_sampling(self, study: Study, trial: FrozenTrial, name: str) -> None:
@@ -345,6 +364,7 @@ def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | N
         h.y_mean,
         h.y_scale,
         h.warp,
+        space.nominal,
     )
     same = tuple(last.space) == space.names
     return start, _unpack(last.curvature, len(space) + 1) if same else None

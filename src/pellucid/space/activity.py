@@ -22,6 +22,9 @@ _CHANCE = 6
 
 def infer_conditions(space: Space, configurations: Sequence[Mapping[str, Any]]) -> dict[str, Condition]:
     """child -> condition, for every parameter whose presence in the trials one other parameter explains."""
+    names = set(space.names)
+    if all(names <= c.keys() for c in configurations):
+        return {}
     present = np.array([[name in c for name in space.names] for c in configurations], dtype=bool)
     present = present.reshape(len(configurations), len(space))
     sometimes = [j for j in range(len(space)) if present[:, j].any() and not present[:, j].all()]

@@ -262,29 +262,60 @@ class Space:
 
     def canonical(self, X: Array) -> Array:
         """Snapped to representable values, inactive entries at 1/2: equal configurations have equal rows."""
-        out = np.empty(X.shape)
-        for j, dimension in enumerate(self.dimensions):
-            out[:, j] = dimension.snap(X[:, j])
+        out = np.minimum(np.maximum(X, 0.0), 1.0)
+        for j in self._discrete:
+            out[:, j] = self.dimensions[j].snap(X[:, j])
         if self.conditions:
             out[~self.active(out)] = INACTIVE
         return out
+
+    @cached_property
+    def _discrete(self) -> list[int]:
+        return [j for j, dimension in enumerate(self.dimensions) if dimension.cells]
+
+    @cached_property
+    def _continuous(self) -> list[int]:
+        return [j for j, dimension in enumerate(self.dimensions) if not dimension.cells]
+
+    @cached_property
+    def _bounds(self) -> tuple[Array, Array, Array, Array, Mask]:
+        """Of the continuous columns: low, high in the user's units; low, high where logs are taken; which are log."""
+        kinds = [self.dimensions[j].distribution for j in self._continuous]
+        floats = [kind for kind in kinds if isinstance(kind, FloatDistribution)]
+        low, high = np.array([f.low for f in floats]), np.array([f.high for f in floats])
+        log = np.array([f.log for f in floats], dtype=bool)
+        return low, high, np.log(low, where=log, out=low.copy()), np.log(high, where=log, out=high.copy()), log
 
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> tuple[Array, Mask]:
         """X (n, d) and which rows fit: every parameter they have lies in its range. A missing one is inactive."""
         n = len(configurations)
         X = np.full((n, len(self)), INACTIVE)
         fits = np.ones(n, dtype=bool)
-        for j, dimension in enumerate(self.dimensions):
-            name = dimension.name
-            try:
-                X[:, j], inside = dimension.encode([c[name] for c in configurations])
-                fits &= inside
-            except KeyError:
-                rows = [i for i, c in enumerate(configurations) if name in c]
-                if rows:
-                    X[rows, j], inside = dimension.encode([configurations[i][name] for i in rows])
-                    fits[rows] &= inside
+        columns = self._encode_continuous(configurations, X, fits)
+        for j in columns:
+            dimension, name = self.dimensions[j], self.names[j]
+            rows = [i for i, c in enumerate(configurations) if name in c]
+            if rows:
+                X[rows, j], inside = dimension.encode([configurations[i][name] for i in rows])
+                fits[rows] &= inside
         return X, fits
+
+    def _encode_continuous(self, configurations: Sequence[Mapping[str, Any]], X: Array, fits: Mask) -> list[int]:
+        """Fill the continuous columns at once where every configuration has them all; returns the columns left."""
+        names = [self.names[j] for j in self._continuous]
+        try:
+            raw = np.array([[c[name] for name in names] for c in configurations], dtype=float).reshape(-1, len(names))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return list(range(len(self)))
+        if len(raw) == 0 or not names:
+            return list(range(len(self)))
+        low, high, start, stop, log = self._bounds
+        inside = (raw >= low) & (raw <= high)
+        raw = np.where(inside, raw, low)
+        raw = np.log(raw, where=log, out=raw)
+        X[:, self._continuous] = np.minimum(np.maximum((raw - start) / (stop - start), 0.0), 1.0)
+        fits &= inside.all(axis=1)
+        return self._discrete
 
     def decode(self, X: Array, *, only_active: bool = True) -> list[dict[str, Any]]:
         """Configurations as dictionaries; inactive parameters are left out unless asked for."""

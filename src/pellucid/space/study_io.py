@@ -156,6 +156,17 @@ def distribution_of(found: Mapping[int, FrozenTrial], name: str, where: int | st
     return json_to_distribution(where) if isinstance(where, str) else found[where].distributions[name]
 
 
+def same_distributions(
+    found: Sequence[FrozenTrial], where: Mapping[str, int | str], expected: Sequence[BaseDistribution]
+) -> bool:
+    """Whether the sources in a receipt still stand for these distributions."""
+    by_number = {trial.number: trial for trial in found}
+    return all(
+        (isinstance(place, str) or place in by_number) and distribution_of(by_number, name, place) == distribution
+        for (name, place), distribution in zip(where.items(), expected, strict=True)
+    )
+
+
 def failed(found: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """Trials that ended without a value the surrogate could use."""
     return [

@@ -126,7 +126,7 @@ class GaussianProcess:
             found = fitting.fit(pairs, z, v, prior, [default, smooth], None, max_evaluations=25)
             theta = found.theta
         else:
-            theta = np.r_[np.log(start.lengthscales), np.log(start.noise / start.outputscale)]
+            theta = np.append(np.log(start.lengthscales), np.log(start.noise / start.outputscale))
         chosen = self._choose_warp(pairs, ys, theta) if self.warp == "auto" else None
         z, y_mean, y_scale = _standardise(warp.forward(chosen, ys))
         if found is None or chosen is not None:
@@ -134,7 +134,7 @@ class GaussianProcess:
             starts = [theta, default] if restart else [theta]
             found = fitting.fit(
                 pairs, z, v, prior, starts, inverse_hessian,
-                tolerance=1e-3 if start is None else 1e-2, max_evaluations=40 if start is None else 10,
+                tolerance=1e-3 if start is None else 3e-2, max_evaluations=40 if start is None else 10,
             )  # fmt: skip
         self.inverse_hessian = found.inverse_hessian
         outputscale = float(np.clip(found.outputscale, 1e-12, 1e12))
@@ -163,19 +163,17 @@ class GaussianProcess:
 
     def _choose_warp(self, pairs: Pairs, y: Array, theta: Array) -> Warp | None:
         """The warp with the largest Jacobian-corrected profile likelihood, all on one Cholesky factor."""
-        options = warp.candidates(y)
+        options, warped, jacobian = warp.candidates(y)
         if len(options) == 1:
             return None
         n = len(y)
         factor = cholesky(pairs.square(pairs.correlations(np.exp(theta[: pairs.d])), 1.0 + np.exp(theta[pairs.d])))
-        warped = np.column_stack([warp.forward(w, y) for w in options])
         # Each column in its own unit (losses near 1e300 are legal); the unit enters the likelihood with the Jacobian.
         unit = np.maximum(np.abs(warped).max(axis=0), 1e-300)
         half = factor.half_solve(np.column_stack([warped / unit, np.ones(n)]))
         ones = half[:, -1]
         residual = half[:, :-1] - np.outer(ones, (ones @ half[:, :-1]) / (ones @ ones))
         scale = np.maximum((residual**2).sum(axis=0) / n, 1e-300)
-        jacobian = np.array([warp.log_derivative(w, y).sum() for w in options])
         return options[int(np.argmax(jacobian - n * np.log(unit) - 0.5 * n * np.log(scale)))]
 
     def condition(self, X: Array, y: Array, noise_variance: Array | None = None) -> GaussianProcess:
@@ -289,8 +287,11 @@ class GaussianProcess:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and sd of the function (without noise) in the unit of y."""
+        return self.from_latent(*self.latent(np.atleast_2d(np.asarray(X, dtype=float))))
+
+    def from_latent(self, mean: Array, sd: Array) -> tuple[Array, Array]:
+        """Mean and sd in the unit of y from a latent mean and sd."""
         h = self.hyperparameters
-        mean, sd = self.latent(np.atleast_2d(np.asarray(X, dtype=float)))
         return warp.moments(h.warp, h.y_mean + h.y_scale * mean, h.y_scale * sd)
 
     def quantile(self, X: Array, p: float) -> Array:

@@ -52,18 +52,28 @@ class Pairs:
                 delta *= delta
             else:
                 np.abs(delta, out=delta)
+        self._nominal = frozenset(j for j in range(self.d) if kernel.is_nominal(j))
+        self._remembered: dict[bytes, Array] = {}
         self._ordered = [j for j in range(self.d) if not kernel.is_nominal(j)]
 
     def _multipliers(self, l: Array) -> Array:
         rate = RATE[self.kernel.name]
         c = np.asarray((rate / l) ** 2 if self._squared else rate / l)
-        for j in range(self.d):
-            if self.kernel.is_nominal(j):
-                c[j] = 1.0 / l[j]
+        for j in self._nominal:
+            c[j] = 1.0 / l[j]
         return c
 
     def correlations(self, l: Array) -> Array:
-        """Packed correlations (p,)."""
+        """Packed correlations (p,), not to be written to: choosing a warp, the first step of a fit and the final
+        conditioning ask for the same ones again."""
+        key = l.tobytes()
+        if key not in self._remembered:
+            if len(self._remembered) > 1:
+                self._remembered.pop(next(iter(self._remembered)))
+            self._remembered[key] = self._correlations(l)
+        return self._remembered[key]
+
+    def _correlations(self, l: Array) -> Array:
         c = self._multipliers(l)
         if self._squared:
             return self._from_squares(c)
@@ -83,7 +93,7 @@ class Pairs:
             # Clipping only matters where the correlation is zero anyway; it keeps 0 * inf from happening.
             part = np.exp(np.maximum(-(c[first:last] @ D[first:last]), -700.0))
             for j in range(first, last):
-                if self.kernel.is_nominal(j):
+                if j in self._nominal:
                     continue
                 np.multiply(D[j], c[j], out=u)
                 if cubic:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.numerics import Array, interquartile_range
+from pellucid.numerics import Array
 from pellucid.records import Warp
 
 _LAMBDAS = (0.0, 0.25, 0.5, 0.75)
@@ -82,18 +82,28 @@ def _inverse_yeo_johnson(v: Array, lam: float) -> Array:
     return np.asarray(np.where(v >= 0, right, -left))
 
 
-def candidates(y: Array) -> list[Warp | None]:
-    """The warps worth comparing for these losses: none, Yeo-Johnson about the median, log above the minimum."""
-    lowest, median = float(np.min(y)), float(np.median(y))
-    spread = interquartile_range(y) / 1.35
-    reach = median - lowest
+def candidates(y: Array) -> tuple[list[Warp | None], Array, Array]:
+    """The warps worth comparing for these losses, the losses under each (n, k), and the Jacobian of each (k,).
+
+    None, Yeo-Johnson about the median, log above the minimum; computed together, because this runs at every proposal.
+    """
+    ordered = np.sort(y)
+    lowest, quartile, median, upper = (float(ordered[round(q * (len(y) - 1))]) for q in (0.0, 0.25, 0.5, 0.75))
+    spread, reach = (upper - quartile) / 1.35, median - lowest
     smallest = 1e-12 * max(abs(lowest), abs(median), 1e-300)
-    if len(np.unique(y)) < 5 or not (smallest < spread < np.inf and smallest < reach < np.inf):
-        return [None]
-    out: list[Warp | None] = [None]
-    out += [Warp("yeo-johnson", median, spread, lam) for lam in _LAMBDAS]
-    out += [Warp("log", lowest, reach, offset) for offset in _OFFSETS]
-    return out
+    if np.count_nonzero(np.diff(ordered)) < 4 or not (smallest < spread < np.inf and smallest < reach < np.inf):
+        return [None], y[:, None], np.zeros(1)
+    options: list[Warp | None] = [None]
+    options += [Warp("yeo-johnson", median, spread, lam) for lam in _LAMBDAS]
+    options += [Warp("log", lowest, reach, offset) for offset in _OFFSETS]
+    t = ((y - median) / spread)[:, None]
+    size, positive, lam = np.log1p(np.abs(t)), t >= 0.0, np.array(_LAMBDAS)
+    power = np.where(positive, lam, 2.0 - lam)
+    bent = np.where(power > 0.0, np.expm1(power * size) / np.where(power > 0.0, power, 1.0), size)
+    logs = np.log((y - lowest)[:, None] / reach + np.array(_OFFSETS))
+    slopes = (np.where(positive, lam - 1.0, 1.0 - lam) * size).sum(axis=0) - len(y) * np.log(spread)
+    jacobians = np.concatenate([[0.0], slopes, -logs.sum(axis=0) - len(y) * np.log(reach)])
+    return options, np.hstack([y[:, None], np.where(positive, bent, -bent), logs]), jacobians
 
 
 def moments(warp: Warp | None, mean: Array, sd: Array) -> tuple[Array, Array]:
