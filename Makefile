@@ -96,11 +96,14 @@ bench-latency: $(VENV)/.stamp-bench ## milliseconds per ask, ours and the peers
 
 bench-regret-bbob: $(VENV)/.stamp-bench ## regret on the 24 BBOB functions, 8-d
 	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1-24 --instances 1,2 --seeds 0 \
-	  --init 24 --steps 76 --methods pellucid,optuna-gp,optuna-tpe,botorch,random \
+	  --init 24 --steps 76 --methods pellucid,optuna-gp,optuna-tpe,random \
+	  --out $(RESULTS)/bbob.jsonl --table $(RESULTS)/bbob.md --jobs $(JOBS)
+	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1,6,8,13,15,18,20,23 --instances 1 --seeds 0 \
+	  --init 24 --steps 76 --methods botorch \
 	  --out $(RESULTS)/bbob.jsonl --table $(RESULTS)/bbob.md --jobs $(JOBS)
 
 bench-regret-hpobench: $(VENV)/.stamp-bench ## regret on the HPOBench tables
-	$(BIN)/pellucid bench regret --suite hpobench --seeds 0-4 --init 15 --steps 50 \
+	$(BIN)/pellucid bench regret --suite hpobench --seeds 0-9 --init 15 --steps 50 \
 	  --methods pellucid,optuna-gp,optuna-tpe,random \
 	  --out $(RESULTS)/hpobench.jsonl --table $(RESULTS)/hpobench.md --jobs $(JOBS)
 

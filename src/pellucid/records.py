@@ -64,21 +64,25 @@ def _is_pending(pending: Any, d: int) -> bool:
 class Warp:
     """A monotone output warp: 'yeo-johnson' (shape = lambda in [0, 2]) or 'log' (shape = offset above the minimum).
 
-    Both act on `t = (loss - centre) / spread`.
+    Both act on `t = (loss - centre) / spread` for losses in [low, high], the range they were chosen for, and go on as
+    straight lines outside: a logarithm that fits the data says nothing about what is beyond it.
     """
 
     kind: str
     centre: float
     spread: float
     shape: float
+    low: float
+    high: float
 
     def __post_init__(self) -> None:
         if self.kind not in ("yeo-johnson", "log"):
             raise RecordError(f"A warp is 'yeo-johnson' or 'log', but got {self.kind!r}.")
-        if not (self.spread > 0 and math.isfinite(self.spread) and math.isfinite(self.centre)):
-            raise RecordError(f"A warp needs a finite centre and a positive spread, but got {self}.")
-        if self.kind == "log" and not self.shape > 0:
-            raise RecordError(f"A log warp needs a positive offset, but got {self.shape}.")
+        numbers = (self.centre, self.spread, self.shape, self.low, self.high)
+        if not (all(map(math.isfinite, numbers)) and self.spread > 0 and self.low < self.high):
+            raise RecordError(f"A warp needs finite numbers, a positive spread and low < high, but got {self}.")
+        if self.kind == "log" and not (self.shape > 0 and self.low >= self.centre):
+            raise RecordError(f"A log warp needs a positive offset and low >= centre, but got {self}.")
         if self.kind == "yeo-johnson" and not 0.0 <= self.shape <= 2.0:
             raise RecordError(
                 f"A Yeo-Johnson warp that maps onto the whole line needs 0 <= shape <= 2, got {self.shape}."

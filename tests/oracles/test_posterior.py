@@ -394,6 +394,7 @@ BAD: dict[str, tuple[Array, Array]] = {
     "one huge outlier": (LINE, np.array([0.1, 0.3, 0.2, 0.5, 1e200, 0.4, 0.3, 0.2, 0.6])),
     "one huge negative outlier": (LINE, np.array([0.1, 0.3, 0.2, 0.5, -1e200, 0.4, 0.3, 0.2, 0.6])),
     "huge": (LINE, 1e200 * np.exp(np.sin(3.0 * np.arange(9)))),
+    "both ends of what a study hands over": (LINE, 1e306 * np.array([-1, 1, 0, 0.1, 0.2, -0.3, -0.5, 0.8, 0.9])),
     "both ends of the number line": (LINE, np.array([-1.7e308, 1.7e308, 0, 1, 2, 3, -5, 8, 1e300])),
     "tiny": (LINE, 1e-250 * np.arange(9.0) ** 2),
     "subnormal": (LINE, 5e-324 * np.arange(9)),

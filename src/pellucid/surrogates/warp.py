@@ -3,7 +3,7 @@
 Notation (all arrays (n,))
     y        loss in the user's unit, smaller is better
     t        (y - centre) / spread
-    w(y)     warped loss; increasing in y, onto the whole real line or onto a half line bounded below (log)
+    w(y)     warped loss; increasing, onto the whole real line, straight outside the range it was chosen for
     J        sum_i log w'(y_i), the Jacobian that makes likelihoods of different warps comparable
 """
 
@@ -18,7 +18,6 @@ _LAMBDAS = (0.0, 0.25, 0.5, 0.75)
 _OFFSETS = (0.01, 0.1, 0.5)
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_LARGEST_EXPONENT = 600.0
 _LARGEST_VALUE = 1e306
 
 
@@ -26,27 +25,22 @@ def forward(warp: Warp | None, y: Array) -> Array:
     y = np.asarray(y, dtype=float)
     if warp is None:
         return y
-    t = (y - warp.centre) / warp.spread
-    if warp.kind == "log":
-        # Values below the offset (unseen ones, better than everything the warp was made for) continue linearly.
-        below = t < 0.0
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(below, np.log(warp.shape) + t / warp.shape, np.log(np.maximum(t, 0.0) + warp.shape))
-    return _yeo_johnson(t, warp.shape)
+    inside = np.clip(y, warp.low, warp.high)
+    return np.asarray(_bend(warp, inside) + (y - inside) * np.exp(log_derivative(warp, inside)))
 
 
 def inverse(warp: Warp | None, v: Array) -> Array:
     v = np.asarray(v, dtype=float)
     if warp is None:
         return v
-    if warp.kind == "log":
-        start = np.log(warp.shape)
-        above = np.exp(np.minimum(v, _LARGEST_EXPONENT)) - warp.shape
-        t = np.where(v < start, (v - start) * warp.shape, above)
-    else:
-        t = _inverse_yeo_johnson(v, warp.shape)
+    ends = np.array([warp.low, warp.high])
+    bent_ends = _bend(warp, ends)
+    inside = np.clip(v, *bent_ends)
+    y = np.clip(_unbend(warp, inside), warp.low, warp.high)
+    at_end = np.where(v > inside, ends[1], ends[0])
     with np.errstate(over="ignore"):
-        return np.clip(t * warp.spread + warp.centre, -_LARGEST_VALUE, _LARGEST_VALUE)
+        y = np.where(v == inside, y, at_end + (v - inside) * np.exp(-log_derivative(warp, at_end)))
+    return np.clip(y, -_LARGEST_VALUE, _LARGEST_VALUE)
 
 
 def log_derivative(warp: Warp | None, y: Array) -> Array:
@@ -54,32 +48,31 @@ def log_derivative(warp: Warp | None, y: Array) -> Array:
     y = np.asarray(y, dtype=float)
     if warp is None:
         return np.zeros_like(y)
-    t = (y - warp.centre) / warp.spread
+    t = (np.clip(y, warp.low, warp.high) - warp.centre) / warp.spread
     if warp.kind == "log":
-        slope = -np.log(np.maximum(t, 0.0) + warp.shape)
+        slope = -np.log(t + warp.shape)
     else:
         slope = np.where(t >= 0, (warp.shape - 1.0), (1.0 - warp.shape)) * np.log1p(np.abs(t))
     return np.asarray(slope - np.log(warp.spread))
 
 
-def _yeo_johnson(t: Array, lam: float) -> Array:
-    up, down = np.maximum(t, 0.0), np.maximum(-t, 0.0)
-    right = np.log1p(up) if lam == 0.0 else np.expm1(lam * np.log1p(up)) / lam
-    left = np.log1p(down) if lam == 2.0 else np.expm1((2.0 - lam) * np.log1p(down)) / (2.0 - lam)
-    return np.asarray(np.where(t >= 0, right, -left))
+def _bend(warp: Warp, y: Array) -> Array:
+    """w inside [low, high]."""
+    t = (y - warp.centre) / warp.spread
+    if warp.kind == "log":
+        return np.asarray(np.log(t + warp.shape))
+    size, power = np.log1p(np.abs(t)), np.where(t >= 0, warp.shape, 2.0 - warp.shape)
+    bent = np.where(power > 0.0, np.expm1(power * size) / np.where(power > 0.0, power, 1.0), size)
+    return np.asarray(np.where(t >= 0, bent, -bent))
 
 
-def _inverse_yeo_johnson(v: Array, lam: float) -> Array:
-    up, down = np.maximum(v, 0.0), np.maximum(-v, 0.0)
-    if lam == 0.0:
-        right = np.expm1(np.minimum(up, _LARGEST_EXPONENT))
-    else:
-        right = np.expm1(np.log1p(lam * up) / lam)
-    if lam == 2.0:
-        left = np.expm1(np.minimum(down, _LARGEST_EXPONENT))
-    else:
-        left = np.expm1(np.log1p((2.0 - lam) * down) / (2.0 - lam))
-    return np.asarray(np.where(v >= 0, right, -left))
+def _unbend(warp: Warp, v: Array) -> Array:
+    """Inverse of `_bend`."""
+    if warp.kind == "log":
+        return np.asarray((np.exp(v) - warp.shape) * warp.spread + warp.centre)
+    size, power = np.abs(v), np.where(v >= 0, warp.shape, 2.0 - warp.shape)
+    logs = np.where(power > 0.0, np.log1p(power * size) / np.where(power > 0.0, power, 1.0), size)
+    return np.asarray(np.where(v >= 0, 1.0, -1.0) * np.expm1(logs) * warp.spread + warp.centre)
 
 
 def candidates(y: Array) -> tuple[list[Warp | None], Array, Array]:
@@ -94,8 +87,9 @@ def candidates(y: Array) -> tuple[list[Warp | None], Array, Array]:
     if np.count_nonzero(np.diff(ordered)) < 4 or not (smallest < spread < np.inf and smallest < reach < np.inf):
         return [None], y[:, None], np.zeros(1)
     options: list[Warp | None] = [None]
-    options += [Warp("yeo-johnson", median, spread, lam) for lam in _LAMBDAS]
-    options += [Warp("log", lowest, reach, offset) for offset in _OFFSETS]
+    ends = lowest, float(ordered[-1])
+    options += [Warp("yeo-johnson", median, spread, lam, *ends) for lam in _LAMBDAS]
+    options += [Warp("log", lowest, reach, offset, *ends) for offset in _OFFSETS]
     t = ((y - median) / spread)[:, None]
     size, positive, lam = np.log1p(np.abs(t)), t >= 0.0, np.array(_LAMBDAS)
     power = np.where(positive, lam, 2.0 - lam)
