@@ -16,8 +16,11 @@ from tests.oracles.problems import noisy_problem
 
 NOMINAL = (0, 3, 0)
 WARPS = [
-    *(Warp("yeo-johnson", centre=2.0, spread=0.7, shape=shape) for shape in (0.0, 0.25, 0.75, 1.0, 1.6, 2.0)),
-    *(Warp("log", centre=-1.0, spread=3.0, shape=shape) for shape in (0.01, 0.1, 0.5)),
+    *(
+        Warp("yeo-johnson", centre=2.0, spread=0.7, shape=shape, low=0.5, high=9.0)
+        for shape in (0.0, 0.25, 0.75, 1.0, 1.6, 2.0)
+    ),
+    *(Warp("log", centre=-1.0, spread=3.0, shape=shape, low=-1.0, high=30.0) for shape in (0.01, 0.1, 0.5)),
 ]
 
 
@@ -287,7 +290,7 @@ def test_moments_of_warps_do_not_depend_on_the_unit(w: Warp, unit: float) -> Non
     """A loss in units of 1e-250 or 1e250 is unusual, but its error bar must not be zero or infinite."""
     mean, sd = np.array([-0.4, 0.3]), np.array([0.1, 0.5])
     expected_mean, expected_sd = warp.moments(w, mean, sd)
-    scaled = replace(w, centre=w.centre * unit, spread=w.spread * unit)
+    scaled = replace(w, centre=w.centre * unit, spread=w.spread * unit, low=w.low * unit, high=w.high * unit)
     found_mean, found_sd = warp.moments(scaled, mean, sd)
     np.testing.assert_allclose(found_mean, expected_mean * unit, rtol=1e-9)
     np.testing.assert_allclose(found_sd, expected_sd * unit, rtol=1e-9)

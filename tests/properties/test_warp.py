@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,22 +13,18 @@ from pellucid.numerics import Array
 from pellucid.records import RecordError, Warp
 from pellucid.surrogates import warp
 
-WARPS = st.one_of(
-    st.builds(
-        Warp,
-        kind=st.just("yeo-johnson"),
-        centre=st.floats(-1e3, 1e3),
-        spread=st.floats(1e-3, 1e3),
-        shape=st.one_of(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 2.0]), st.floats(1e-6, 2.0)),
-    ),
-    st.builds(
-        Warp,
-        kind=st.just("log"),
-        centre=st.floats(-1e3, 1e3),
-        spread=st.floats(1e-3, 1e3),
-        shape=st.floats(1e-2, 1.0),
-    ),
-)
+@st.composite
+def warps(draw: st.DrawFn) -> Warp:
+    """A warp of either kind, chosen for a range that is narrower or wider than the losses the tests ask about."""
+    centre, spread = draw(st.floats(-1e3, 1e3)), draw(st.floats(1e-3, 1e3))
+    above = centre + spread * draw(st.floats(0.1, 100.0))
+    if draw(st.booleans()):
+        return Warp("log", centre, spread, draw(st.floats(1e-2, 1.0)), low=centre, high=above)
+    shape = draw(st.one_of(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 2.0]), st.floats(1e-6, 2.0)))
+    return Warp("yeo-johnson", centre, spread, shape, low=centre - spread * draw(st.floats(0.1, 100.0)), high=above)
+
+
+WARPS = warps()
 STANDARD = st.lists(st.floats(-50.0, 50.0), min_size=1, max_size=30)
 
 
@@ -70,10 +68,11 @@ def test_warps_increase_strictly(w: Warp, t: list[float]) -> None:
 
 @given(WARPS, STANDARD)
 def test_log_derivative_is_that_of_finite_differences(w: Warp, t: list[float]) -> None:
-    places = np.array(t)
-    # Yeo-Johnson and log bend at the centre: a difference taken across it says nothing about either side.
-    places = places[np.abs(places) > 1e-2]
-    y, h = losses(w, places.tolist()), 1e-4 * w.spread
+    places, h = np.array(t), 1e-4 * w.spread
+    y = losses(w, places.tolist())
+    # Curvature jumps at the centre and at both ends: a difference taken across says nothing about either side.
+    corners = np.array([w.centre, w.low, w.high])
+    y = y[np.abs(y[:, None] - corners).min(axis=1) > 1e-2 * w.spread]
     near = warp.forward(w, y + h) - warp.forward(w, y - h)
     far = warp.forward(w, y + 2 * h) - warp.forward(w, y - 2 * h)
     numeric = (8 * near - far) / (12 * h)
@@ -81,12 +80,24 @@ def test_log_derivative_is_that_of_finite_differences(w: Warp, t: list[float]) -
 
 
 @given(WARPS)
-def test_warps_are_smooth_at_the_centre(w: Warp) -> None:
-    """Value and slope agree from both sides: no loss is pushed away from its neighbours."""
-    y = w.centre + w.spread * np.array([-1e-9, 1e-9])
-    assert np.diff(warp.log_derivative(w, y))[0] == pytest.approx(0.0, abs=1e-5)
-    slope = np.exp(warp.log_derivative(w, np.array([w.centre])))[0]
-    assert abs(np.diff(warp.forward(w, y))[0]) <= slope * (np.diff(y)[0] + 4 * np.spacing(abs(w.centre) + w.spread)) * 1.01
+def test_warps_have_no_jumps(w: Warp) -> None:
+    """Value and slope agree from both sides of the centre and of both ends: no loss is pushed away from its neighbours."""
+    for corner in (w.centre, w.low, w.high):
+        y = corner + w.spread * np.array([-1e-9, 1e-9])
+        assert np.diff(warp.log_derivative(w, y))[0] == pytest.approx(0.0, abs=1e-5)
+        slope = np.exp(warp.log_derivative(w, np.array([corner])))[0]
+        rounding_of_y = 4 * np.spacing(abs(corner) + w.spread)
+        assert 0.0 <= np.diff(warp.forward(w, y))[0] <= slope * (np.diff(y)[0] + rounding_of_y) * 1.01 + 1e-14
+
+
+@given(WARPS, st.floats(0.0, 1e6))
+def test_warps_are_straight_outside_the_range_they_were_chosen_for(w: Warp, t: float) -> None:
+    for end, sign in ((w.low, -1.0), (w.high, 1.0)):
+        y = end + sign * w.spread * np.array([0.0, t, 2.0 * t])
+        v = warp.forward(w, y)
+        slope = np.exp(warp.log_derivative(w, np.array([end])))[0]
+        np.testing.assert_allclose(v - v[0], slope * (y - y[0]), rtol=1e-9, atol=1e-9 * (1.0 + abs(v[0])))
+        np.testing.assert_array_equal(warp.log_derivative(w, y), np.full(3, warp.log_derivative(w, y)[0]))
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1))
@@ -95,7 +106,7 @@ def test_no_warp_and_the_identity_of_yeo_johnson_change_nothing(y: list[float]) 
     assert np.array_equal(warp.forward(None, values), values)
     assert np.array_equal(warp.inverse(None, values), values)
     assert np.array_equal(warp.log_derivative(None, values), np.zeros(len(y)))
-    identity = Warp("yeo-johnson", 0.0, 1.0, 1.0)
+    identity = Warp("yeo-johnson", 0.0, 1.0, 1.0, -10.0, 10.0)
     np.testing.assert_allclose(warp.forward(identity, values), values, rtol=1e-12, atol=1e-12)
 
 
@@ -104,11 +115,11 @@ def test_yeo_johnson_is_the_transformation_of_the_textbook() -> None:
     for lam in (0.0, 0.5, 1.3, 2.0):
         up = np.log(y[2:] + 1) if lam == 0 else ((y[2:] + 1) ** lam - 1) / lam
         down = -np.log(1 - y[:2]) if lam == 2 else -((1 - y[:2]) ** (2 - lam) - 1) / (2 - lam)
-        np.testing.assert_allclose(warp.forward(Warp("yeo-johnson", 0.0, 1.0, lam), y), np.r_[down, up], rtol=1e-13)
+        np.testing.assert_allclose(warp.forward(Warp("yeo-johnson", 0.0, 1.0, lam, -5.0, 5.0), y), np.r_[down, up], rtol=1e-13)
 
 
 def test_a_log_warp_is_a_logarithm_above_the_minimum() -> None:
-    w = Warp("log", centre=2.0, spread=4.0, shape=0.1)
+    w = Warp("log", centre=2.0, spread=4.0, shape=0.1, low=2.0, high=10.0)
     np.testing.assert_allclose(warp.forward(w, np.array([2.0, 6.0])), np.log([0.1, 1.1]), rtol=1e-14)
 
 
@@ -196,13 +207,16 @@ def test_candidates_follow_a_change_of_unit(values: list[int], a: float, b: floa
         ({"kind": "sinh"}, "'yeo-johnson' or 'log', but got 'sinh'"),
         ({"spread": 0.0}, "positive spread"),
         ({"spread": float("inf")}, "positive spread"),
-        ({"centre": float("nan")}, "finite centre"),
+        ({"centre": float("nan")}, "finite numbers"),
+        ({"low": float("-inf")}, "finite numbers"),
+        ({"low": 1.0, "high": 1.0}, "low < high"),
         ({"shape": 2.5}, "0 <= shape <= 2"),
-        ({"shape": float("nan")}, "0 <= shape <= 2"),
-        ({"kind": "log", "shape": 0.0}, "positive offset"),
-        ({"kind": "log", "shape": float("nan")}, "positive offset"),
+        ({"shape": float("nan")}, "finite numbers"),
+        ({"kind": "log", "low": 0.0, "shape": 0.0}, "positive offset"),
+        ({"kind": "log", "low": 0.0, "shape": float("nan")}, "finite numbers"),
+        ({"kind": "log", "low": -1.0}, "low >= centre"),
     ],
 )
 def test_a_warp_without_a_meaning_is_refused(fields: dict[str, object], message: str) -> None:
     with pytest.raises(RecordError, match=message):
-        Warp(**{"kind": "yeo-johnson", "centre": 0.0, "spread": 1.0, "shape": 0.5, **fields})  # type: ignore[arg-type]
+        replace(Warp("yeo-johnson", centre=0.0, spread=1.0, shape=0.5, low=-1.0, high=2.0), **fields)  # type: ignore[arg-type]

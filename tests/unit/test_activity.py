@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from pellucid.space.encoding import Condition, Space
 Objective = Callable[[Trial], float]
 
 
+@functools.cache
 def random_trials(objective: Objective, n: int, seed: int) -> tuple[list[dict[str, Any]], Space]:
     """Configurations of random trials, and the flat space of all parameters they had."""
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
@@ -167,7 +169,7 @@ def test_a_value_between_the_tried_ones_is_active_alike_however_it_is_written(lo
 @pytest.mark.parametrize("objective", EXPECTED, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 13])
 def test_no_parameter_depends_on_itself_however_few_trials_there_are(objective: Objective, n: int) -> None:
-    for seed in range(10):
+    for seed in range(5):
         found = conditions_of(objective, n, seed)
         for child in found:
             chain = [child]
@@ -179,7 +181,7 @@ def test_no_parameter_depends_on_itself_however_few_trials_there_are(objective: 
 @pytest.mark.parametrize("objective", EXPECTED, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 13, 30])
 def test_a_rule_explains_every_trial_it_was_found_from(objective: Objective, n: int) -> None:
-    for seed in range(10):
+    for seed in range(5):
         configurations, space = random_trials(objective, n, seed)
         known = Space(space.dimensions, infer_conditions(space, configurations))
         active = known.active(known.encode(configurations)[0])
@@ -189,9 +191,11 @@ def test_a_rule_explains_every_trial_it_was_found_from(objective: Objective, n: 
 
 
 def test_hardly_any_trials_show_nothing() -> None:
-    for n in (0, 1, 2):
+    for n in (1, 2):
         for seed in range(10):
-            assert conditions_of(by_category, n, seed) == {} if n else infer_conditions(Space.of({}), []) == {}
+            assert conditions_of(by_category, n, seed) == {}
+    assert infer_conditions(SPACE, []) == {}
+    assert infer_conditions(Space.of({}), [{}, {}]) == {}
 
 
 def test_a_parameter_that_comes_and_goes_at_random_has_no_rule() -> None:
