@@ -73,16 +73,22 @@ class Cholesky:
 
     def solve(self, B: Array) -> Array:
         """C^-1 B for (n,) or (n, k)."""
+        if len(B) == 0:
+            return np.array(B, dtype=float)
         x, _ = lapack.dpotrs(self.L.T, B, lower=0)
         return np.asarray(x)
 
     def half_solve(self, B: Array) -> Array:
         """L^-1 B for (n, k)."""
+        if len(B) == 0:
+            return np.array(B, dtype=float)
         x, _ = lapack.dtrtrs(self.L.T, B, lower=0, trans=1)
         return np.asarray(x)
 
     def half_solve_transposed(self, B: Array) -> Array:
         """L^-T B for (n, k)."""
+        if len(B) == 0:
+            return np.array(B, dtype=float)
         x, _ = lapack.dtrtrs(self.L.T, B, lower=0, trans=0)
         return np.asarray(x)
 
@@ -92,6 +98,8 @@ def cholesky(C: Array) -> Cholesky:
 
     Never raises for a finite matrix: the last rung replaces C by its diagonally dominant part.
     """
+    if len(C) == 0:
+        return Cholesky(np.empty((0, 0)), 0.0)
     scale = max(float(np.mean(np.diagonal(C))), 1e-300)
     for jitter in JITTERS:
         factor, failed = _potrf(C, jitter * scale)

@@ -54,6 +54,17 @@ def _is_conditions(conditions: Any, space: dict[str, Any]) -> bool:
     return True
 
 
+def _is_acquisition(state: dict[str, Any]) -> bool:
+    return (
+        isinstance(state["name"], str)
+        and all(isinstance(state[part], dict) for part in ("settings", "weights", "terms"))
+        and all(value is None or _is_number(value) for value in state["settings"].values())
+        and all(_is_number(value) for part in ("weights", "terms") for value in state[part].values())
+        and _is_number(state["score"])
+        and _is_number(state["best"])
+    )
+
+
 def _is_pending(pending: Any, d: int) -> bool:
     return isinstance(pending, dict) and all(
         number.isdigit() and len(row) == d and all(map(_is_number, row)) for number, row in pending.items()
@@ -107,6 +118,8 @@ class Hyperparameters:
     nominal: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if any(count < 0 for count in self.nominal):
+            raise RecordError(f"`nominal` counts categories, but got {self.nominal}.")
         numbers = (*self.lengthscales, self.outputscale, self.noise, self.y_scale)
         if not all(math.isfinite(v) and v > 0 for v in numbers) or not math.isfinite(self.y_mean):
             raise RecordError(
@@ -215,6 +228,8 @@ class Receipt:
             "fitted_on": _is_spans(got["fitted_on"]),
             "believed": _is_spans(got["believed"]),
             "pending": _is_pending(got["pending"], len(space)),
+            "ordinal": all(isinstance(name, str) for name in got["ordinal"]),
+            "acquisition": got["acquisition"] is None or _is_acquisition(vars(got["acquisition"])),
             "hyperparameters": h is None or (len(h.lengthscales) == len(space) and len(h.nominal) in (0, len(space))),
             "learned_from": _is_count(got["learned_from"]),
             "curvature": all(map(_is_number, got["curvature"])),
@@ -267,10 +282,10 @@ class Receipt:
         if self.kind == "fallback":
             return f"Trial {self.trial} was sampled at random because {self.reason}."
         assert self.acquisition is not None
-        return (
-            f"Trial {self.trial} maximised {self.acquisition.name}; the model expected {self.mean:.6g} "
-            f"± {self.sd:.2g} there."
-        )
+        text = f"Trial {self.trial} maximised {self.acquisition.name}"
+        if self.mean is None or self.sd is None:
+            return f"{text}."
+        return f"{text}; the model expected {self.mean:.6g} ± {self.sd:.2g} there."
 
 
 @dataclass(frozen=True)

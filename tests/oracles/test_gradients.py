@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from tests.oracles.problems import central_difference, noisy_problem
@@ -261,8 +259,7 @@ def test_screening_in_single_precision_stays_finite_within_the_bounds_of_lengths
 
 def test_central_differences_recognise_a_wrong_gradient() -> None:
     """The oracle itself: right for a known function, and not satisfied by 1 + 1e-4 times the gradient."""
-    function: Callable[[Array], Array | float] = lambda x: float(np.sin(x[0]) * x[1] ** 2)
-    numeric = central_difference(function, np.array([0.3, 2.0]), 1e-3)
+    numeric = central_difference(lambda x: float(np.sin(x[0]) * x[1] ** 2), np.array([0.3, 2.0]), 1e-3)
     exact = np.array([np.cos(0.3) * 4.0, np.sin(0.3) * 4.0])
     assert_gradient(exact, numeric)
     with pytest.raises(AssertionError):

@@ -16,7 +16,7 @@ from pellucid.surrogates.pairs import Pairs
 
 @st.composite
 def settings(draw: st.DrawFn) -> tuple[Kernel, Array, Array]:
-    """A kernel, rows (spread out, clustered, repeated, inactive) and lengthscales within and beyond the fit's bounds."""
+    """A kernel, rows (spread out, clustered, repeated, inactive) and lengthscales, beyond the fit's bounds too."""
     d = draw(st.integers(1, 20))
     nominal = tuple(draw(st.lists(st.sampled_from([0, 0, 0, 1, 2, 5]), min_size=d, max_size=d)))
     kernel = Kernel(draw(st.sampled_from(KERNELS)), nominal if any(nominal) or draw(st.booleans()) else ())
@@ -118,7 +118,9 @@ def test_where_a_category_is_within_its_cell_makes_no_difference(name: str, cate
     np.testing.assert_array_equal(gram(kernel, one, l), gram(kernel, other, l))
 
 
-@given(st.sampled_from(PRODUCT_KERNELS), st.floats(5e-3, 100.0), st.integers(0, 40), st.lists(st.floats(0, 1), min_size=1))
+@given(
+    st.sampled_from(PRODUCT_KERNELS), st.floats(5e-3, 100.0), st.integers(0, 40), st.lists(st.floats(0, 1), min_size=1)
+)
 def test_averages_of_a_factor_lie_between_zero_and_one(name: str, l: float, cells: int, points: list[float]) -> None:
     means = factor_mean(name, np.array(points), l, cells=cells)
     assert (means >= 0).all()

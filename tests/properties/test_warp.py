@@ -13,6 +13,7 @@ from pellucid.numerics import Array
 from pellucid.records import RecordError, Warp
 from pellucid.surrogates import warp
 
+
 @st.composite
 def warps(draw: st.DrawFn) -> Warp:
     """A warp of either kind, chosen for a range that is narrower or wider than the losses the tests ask about."""
@@ -81,7 +82,7 @@ def test_log_derivative_is_that_of_finite_differences(w: Warp, t: list[float]) -
 
 @given(WARPS)
 def test_warps_have_no_jumps(w: Warp) -> None:
-    """Value and slope agree from both sides of the centre and of both ends: no loss is pushed away from its neighbours."""
+    """Value and slope agree from both sides of the centre and of both ends: neighbours stay neighbours."""
     for corner in (w.centre, w.low, w.high):
         y = corner + w.spread * np.array([-1e-9, 1e-9])
         assert np.diff(warp.log_derivative(w, y))[0] == pytest.approx(0.0, abs=1e-5)
@@ -115,7 +116,9 @@ def test_yeo_johnson_is_the_transformation_of_the_textbook() -> None:
     for lam in (0.0, 0.5, 1.3, 2.0):
         up = np.log(y[2:] + 1) if lam == 0 else ((y[2:] + 1) ** lam - 1) / lam
         down = -np.log(1 - y[:2]) if lam == 2 else -((1 - y[:2]) ** (2 - lam) - 1) / (2 - lam)
-        np.testing.assert_allclose(warp.forward(Warp("yeo-johnson", 0.0, 1.0, lam, -5.0, 5.0), y), np.r_[down, up], rtol=1e-13)
+        np.testing.assert_allclose(
+            warp.forward(Warp("yeo-johnson", 0.0, 1.0, lam, -5.0, 5.0), y), np.r_[down, up], rtol=1e-13
+        )
 
 
 def test_a_log_warp_is_a_logarithm_above_the_minimum() -> None:

@@ -84,7 +84,7 @@ def test_a_receipt_survives_json() -> None:
     again = Receipt.from_json(text)
     assert again == FULL
     assert again.to_json() == text
-    assert math.copysign(1.0, again.latent_mean or 0.0) == -1.0
+    assert str(again.latent_mean) == "-0.0"
     assert isinstance(again.hyperparameters, Hyperparameters)
     assert isinstance(again.hyperparameters.warp, Warp)
     assert isinstance(again.acquisition, AcquisitionState)
@@ -150,6 +150,7 @@ def test_records_do_not_change() -> None:
 
 def test_a_receipt_says_itself_in_a_sentence() -> None:
     assert str(FULL) == "Trial 42 maximised WEI; the model expected 12.5 ± 0.001 there."
+    assert "Trial 42 maximised WEI" in str(replace(FULL, mean=None, sd=None))
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")
 
@@ -277,7 +278,6 @@ WRONG: list[dict[str, Any]] = [
     {"hyperparameters": {**HYPERPARAMETERS.to_dict(), "lengthscales": "abc"}},
     {"hyperparameters": {**HYPERPARAMETERS.to_dict(), "nominal": [0, 3]}},
     {"hyperparameters": {**HYPERPARAMETERS.to_dict(), "nominal": [0, -3, 0]}},
-    {"hyperparameters": {**HYPERPARAMETERS.to_dict(), "kernel": "cubic"}},
     {"hyperparameters": {**HYPERPARAMETERS.to_dict(), "warp": "log"}},
     {"hyperparameters": {**HYPERPARAMETERS.to_dict(), "warp": {"kind": "log"}}},
     {"hyperparameters": {**HYPERPARAMETERS.to_dict(), "warp": {**asdict(WARP), "centre": "a"}}},
@@ -294,7 +294,16 @@ WRONG: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: json.dumps(wrong)[:70])
+def label(wrong: dict[str, Any]) -> str:
+    """The field, and what is wrong in it."""
+    ((name, value),) = wrong.items()
+    usual = json.loads(FULL.to_json()).get(name)
+    if isinstance(value, dict) and isinstance(usual, dict):
+        value = {k: v for k, v in json.loads(json.dumps(value)).items() if usual.get(k) != v} or "{}"
+    return f"{name}={json.dumps(value)}"
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=label)
 def test_a_part_of_the_wrong_form_is_a_record_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(RecordError):
         Receipt.from_json(changed(**wrong))
@@ -401,7 +410,18 @@ def test_a_stream_is_the_same_in_another_process_and_for_ever() -> None:
 
 
 def test_a_stream_depends_on_every_label() -> None:
-    labels = [(0,), (1,), (0, "a"), (0, "b"), (0, "a", 1), (0, "a", "1"), (0, 1, "a"), (0, "a1"), (0, "a", 1, ""), (0, "")]
+    labels = [
+        (0,),
+        (1,),
+        (0, "a"),
+        (0, "b"),
+        (0, "a", 1),
+        (0, "a", "1"),
+        (0, 1, "a"),
+        (0, "a1"),
+        (0, "a", 1, ""),
+        (0, ""),
+    ]
     first = [tuple(stream(*one).integers(2**62, size=2).tolist()) for one in labels]
     assert len(set(first)) == len(labels)
 

@@ -34,7 +34,7 @@ def from_state(state: AcquisitionState) -> Acquisition:
     """The acquisition that a receipt describes."""
     try:
         return _KINDS[state.name](**state.settings)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise RecordError(
             f"This pellucid does not know the acquisition {state.name!r} with settings {state.settings!r}."
         ) from error

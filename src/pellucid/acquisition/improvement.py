@@ -14,6 +14,8 @@ import numpy as np
 from pellucid.acquisition.base import Situation
 from pellucid.numerics import LOG_SQRT_2PI, Array, log_improvement, log_normal_cdf, normal_cdf, normal_pdf
 
+_FAR = -1e4
+
 
 def log_expected_improvement(m: Array, s: Array, best: float) -> Array:
     """log EI of minimising below `best`, stable in both tails."""
@@ -33,6 +35,12 @@ def _exploit_explore(z: Array, s: Array) -> dict[str, Array]:
 
 def _log_density(z: Array) -> Array:
     return np.asarray(-0.5 * z * z - LOG_SQRT_2PI)
+
+
+def _ratio(difference: Array, far: Array | float, z: Array) -> Array:
+    """exp(difference of two logarithms), replaced by its asymptote where they are too large to be subtracted."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(z < _FAR, far, np.exp(np.minimum(difference, 700.0)))
 
 
 @dataclass(frozen=True)
@@ -63,9 +71,8 @@ class EI:
             return np.log(s * h), -cdf / (s * h), pdf / (s * h)
         log_h = log_improvement(z)
         # Phi/h and phi/h, each by its own logarithm: neither overflows where h underflows.
-        by_m = -np.exp(log_normal_cdf(z) - log_h) / s
-        by_s = np.exp(_log_density(z) - log_h) / s
-        return np.log(s) + log_h, by_m, by_s
+        by_m, by_s = _ratio(log_normal_cdf(z) - log_h, -z, z), _ratio(_log_density(z) - log_h, z * z, z)
+        return np.log(s) + log_h, -by_m / s, by_s / s
 
 
 @dataclass(frozen=True)
@@ -90,8 +97,7 @@ class PI:
     def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
         z = (situation.best - self.xi - m) / s
         log_p = log_normal_cdf(z)
-        with np.errstate(over="ignore"):
-            hazard = np.exp(_log_density(z) - log_p)
+        hazard = _ratio(_log_density(z) - log_p, -z, z)
         return log_p, -hazard / s, -z * hazard / s
 
 
@@ -138,9 +144,14 @@ class WEI:
         log_h, log_pdf = log_improvement(z), _log_density(z)
         with np.errstate(divide="ignore"):
             log_value = np.logaddexp(np.log(a) + log_h, np.log(1.0 - 2.0 * a) + log_pdf)
-        with np.errstate(over="ignore", invalid="ignore"):
-            share_cdf = a * np.exp(log_normal_cdf(z) - log_value)
-            share_pdf = np.exp(log_pdf - log_value)
+        # q tends to (1 - 2a) phi, or to phi / (2 z^2) for a = 1/2, which is what the far asymptotes below divide by.
+        thin = a == 0.5
+        far_cdf = -2.0 * z if thin else -1.0 / ((1.0 - 2.0 * a) * np.minimum(z, _FAR))
+        far_pdf = 2.0 * z * z if thin else np.full_like(z, 1.0 / (1.0 - 2.0 * a))
+        share_cdf, share_pdf = (
+            a * _ratio(log_normal_cdf(z) - log_value, far_cdf, z),
+            _ratio(log_pdf - log_value, far_pdf, z),
+        )
         # value = s q(z), q' = a Phi - (1 - 2a) z phi, q - z q' = (a + (1 - 2a)(1 + z^2)) phi
         slope = share_cdf - (1.0 - 2.0 * a) * z * share_pdf
         by_s = (a + (1.0 - 2.0 * a) * (1.0 + z * z)) * share_pdf / s

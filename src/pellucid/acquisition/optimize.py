@@ -177,7 +177,8 @@ def climb(
         x, f, g = np.where(where, trial, x), np.where(accepted, f_new, f), np.where(where, g_new, g)
         if ((gain < _ENOUGH) | (step < 1e-3)).all():
             break
-        p = _direction(H, g, x, free, _LARGEST_MOVE)
+        # A row that is backtracking keeps its direction; only accepted rows get a new one.
+        p = np.where(where, _direction(H, g, x, free, _LARGEST_MOVE), p)
     return x, f
 
 

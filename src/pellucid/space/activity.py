@@ -30,7 +30,10 @@ def infer_conditions(space: Space, configurations: Sequence[Mapping[str, Any]]) 
     sometimes = [j for j in range(len(space)) if present[:, j].any() and not present[:, j].all()]
     if not sometimes:
         return {}
-    X, _ = space.encode(configurations)
+    X, fits = space.encode(configurations)
+    if not fits.all():
+        # Values outside a range that has changed since say nothing in its encoding.
+        return infer_conditions(space, [c for c, fit in zip(configurations, fits, strict=True) if fit])
     found: dict[str, Condition] = {}
     for child in sometimes:
         rules = []
@@ -115,7 +118,7 @@ def declared_conditions(space: Space, declared: Mapping[str, tuple[str, Sequence
                 f"is {dimension.distribution}."
             )
         u, inside = dimension.encode(list(values))
-        if not inside.all():
+        if not inside.all() or dimension.decode(u) != list(values):
             raise ValueError(
                 f"The condition of `{child}` names values of `{parent}` outside {dimension.distribution}: {values!r}."
             )

@@ -100,7 +100,7 @@ class Dimension:
             lower, upper = np.log(safe - 0.5), np.log(safe + 0.5)
             u = (0.5 * (lower + upper) - low) / (high - low)
         else:
-            u = ((np.log(safe) if d.log else safe) - low) / (high - low)
+            u = _fraction(np.log(safe) if d.log else safe, low, high)
         return np.clip(u, 0.0, 1.0), inside
 
     def snap(self, u: Array) -> Array:
@@ -137,10 +137,16 @@ class Dimension:
             return [min(d.low + int(k) * d.step, d.high) for k in self.code(u)]
         low, high = self._range
         u = np.clip(u, 0.0, 1.0)
-        raw = low + u * (high - low)
+        raw = (1.0 - u) * low + u * high
         raw = np.clip(np.exp(raw) if d.log else raw, d.low, d.high)
         raw = np.where(u <= 0.0, d.low, np.where(u >= 1.0, d.high, raw))
         return [float(v) for v in raw]
+
+
+def _fraction(raw: Array, low: float | Array, high: float | Array) -> Array:
+    """(raw - low) / (high - low) without overflow for ranges wider than a float; 1/2 where the range is one value."""
+    width = 0.5 * np.asarray(high) - 0.5 * np.asarray(low)
+    return np.where(width > 0.0, (0.5 * raw - 0.5 * np.asarray(low)) / np.where(width > 0.0, width, 1.0), 0.5)
 
 
 def _numbers(values: Sequence[Any]) -> Array:
@@ -154,9 +160,13 @@ def _numbers(values: Sequence[Any]) -> Array:
 
 
 def _key(choice: Any) -> Any:
-    """Dictionary key under which a choice is found again: NaN equals NaN, True is not 1."""
+    """Dictionary key under which a choice is found again: NaN equals NaN, True is not 1, lists count by their text."""
     if isinstance(choice, float) and math.isnan(choice):
         return "nan", float
+    try:
+        hash(choice)
+    except TypeError:
+        return repr(choice), type(choice)
     return choice, isinstance(choice, bool)
 
 
@@ -256,7 +266,8 @@ class Space:
                     codes[p] = self.dimensions[p].code(X[:, p])
                 on = self._tables[j][codes[p]]
             else:
-                on = (X[:, p] >= condition.low) & (X[:, p] <= condition.high)
+                u = self.dimensions[p].snap(X[:, p])
+                on = (u >= condition.low) & (u <= condition.high)
             out[:, j] = on & out[:, p]
         return out
 
@@ -313,7 +324,7 @@ class Space:
         inside = (raw >= low) & (raw <= high)
         raw = np.where(inside, raw, low)
         raw = np.log(raw, where=log, out=raw)
-        X[:, self._continuous] = np.minimum(np.maximum((raw - start) / (stop - start), 0.0), 1.0)
+        X[:, self._continuous] = np.minimum(np.maximum(_fraction(raw, start, stop), 0.0), 1.0)
         fits &= inside.all(axis=1)
         return self._discrete
 

@@ -26,6 +26,7 @@ from pellucid.surrogates.pairs import Pairs
 _SMALLEST_RELATIVE_VARIANCE = 1e-12
 _SMALLEST_SPREAD = 1e-280
 _LARGEST_NOISE = 1e9
+_LARGEST_VALUE = 1e306
 
 
 @dataclass(frozen=True)
@@ -322,7 +323,7 @@ def _checked(X: Array, y: Array) -> tuple[Array, Array]:
         raise ValueError(f"X and y must have the same number of rows, but got {len(X)} and {len(y)}.")
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise ValueError("X and y must be finite: drop or replace NaN and infinite values first.")
-    return X, y
+    return X, np.clip(y, -_LARGEST_VALUE, _LARGEST_VALUE)
 
 
 def _standardise(w: Array) -> tuple[Array, float, float]:

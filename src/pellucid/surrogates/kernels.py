@@ -8,8 +8,8 @@ Notation
     R        (m, n)   correlations, R(x, x) = 1; variances are the surrogate's business
 
 Every product kernel is `R = P * exp(-S)`: S adds r_j (or r_j^2/2, or 1/l_j where categories differ), P multiplies a
-polynomial of r_j. One exponential serves a whole group of columns; groups of `_GROUP` columns keep P finite
-(r <= 1e4 after clipping, so P <= 1e132) whatever the dimension, and 0 * finite = 0 when exp underflows.
+polynomial of r_j. One exponential serves a whole group of columns; groups are small enough to keep P finite whatever
+the dimension (r <= 700 after clipping, where the factor is zero anyway), and 0 * finite = 0 when exp underflows.
 """
 
 from __future__ import annotations
@@ -37,8 +37,13 @@ RATE = {
 _GROUP = 16
 _SMALL = 60_000
 _BLOCK = 16_384
-_LARGEST_R = 1e4
+_LARGEST_R = 700.0
 Floats = npt.NDArray[np.floating]
+
+
+def _group(kind: np.dtype[Any]) -> int:
+    """Columns whose polynomials can be multiplied without overflow: (1 + 700 + 700^2/3)^16 < 1e308, ^7 < 3e38."""
+    return _GROUP if kind == np.float64 else 7
 
 
 @dataclass(frozen=True)
@@ -113,10 +118,11 @@ class Kernel:
             S = np.einsum("dmn,dmn->mn", ordered, ordered)
             R = np.sqrt(S)
             return np.asarray((1.0 + R + S / 3.0) * np.exp(-R - hamming))
-        r = np.abs(ordered)
+        r = np.minimum(np.abs(ordered), _LARGEST_R)
         out = np.exp(-hamming) if self._unordered else None
-        for first in range(0, len(r), _GROUP):
-            group = r[first : first + _GROUP]
+        size = _group(delta.dtype)
+        for first in range(0, len(r), size):
+            group = r[first : first + size]
             polynomial = 1.0 + group if self.name == "matern32" else 1.0 + group * (1.0 + group / 3.0)
             part = np.multiply.reduce(polynomial, axis=0) * np.exp(-group.sum(axis=0))
             out = part if out is None else out * part
@@ -127,11 +133,12 @@ class Kernel:
         shape, kind = out.shape, out.dtype
         r, scratch = np.empty(shape, dtype=kind), np.empty(shape, dtype=kind)
         S, P = np.zeros(shape, dtype=kind), np.ones(shape, dtype=kind)
-        for first in range(0, len(A), _GROUP):
+        size = _group(kind)
+        for first in range(0, len(A), size):
             if first:
                 S[:] = 0.0
                 P[:] = 1.0
-            for j in range(first, min(first + _GROUP, len(A))):
+            for j in range(first, min(first + size, len(A))):
                 if self.is_nominal(j):
                     S += np.not_equal.outer(A[j], B[j]) * kind.type(1.0 / l[j])
                     continue
@@ -142,6 +149,7 @@ class Kernel:
                     S += r
                     continue
                 np.abs(r, out=r)
+                np.minimum(r, _LARGEST_R, out=r)
                 S += r
                 if self.name == "matern52":
                     np.multiply(r, 1.0 / 3.0, out=scratch)
