@@ -98,7 +98,7 @@ bench-regret-bbob: $(VENV)/.stamp-bench ## regret on the 24 BBOB functions, 8-d
 	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1-24 --instances 1,2 --seeds 0 \
 	  --init 24 --steps 76 --methods pellucid,optuna-gp,optuna-tpe,random \
 	  --out $(RESULTS)/bbob.jsonl --table $(RESULTS)/bbob.md --jobs $(JOBS)
-	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1,6,8,13,15,18,20,23 --instances 1 --seeds 0 \
+	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1,8,15,20,23 --instances 1 --seeds 0 \
 	  --init 24 --steps 76 --methods botorch \
 	  --out $(RESULTS)/bbob.jsonl --table $(RESULTS)/bbob.md --jobs $(JOBS)
 

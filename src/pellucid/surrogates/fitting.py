@@ -4,7 +4,7 @@ Notation
     X (n, d)  encoded;  z (n,)  standardised targets;  R(l) correlations;  eta = noise / outputscale
     v (n,)    known noise variances on the scale of z^2 (0 where unknown);  s outputscale, b mean, on the scale of z
     C = R + eta I + diag(v / s)
-    theta     (log l_1..d, log eta) with b and s profiled out in closed form;
+    theta     (log l_1..d, log eta) with b profiled out and s at its posterior mode given theta, in closed form;
               (log l_1..d, log eta, log s) when some v > 0, because s no longer factors out
     objective -log p(z | theta) - log p(theta) up to a constant (smaller is better)
 """
@@ -26,6 +26,9 @@ _LOG_L_BOUNDS = (np.log(5e-3), np.log(1e2))
 _LOG_L_MEAN = 0.0
 _NOMINAL_LOG_L_MEAN = 0.0
 _LOG_L_SD = 1.0
+# Inverse-gamma prior on the outputscale with mean about 1 (targets are standardised), worth this many observations:
+# without it, trials that cluster around the incumbent shrink the scale and with it the wish to look elsewhere.
+_SCALE_WEIGHT = 20.0
 _LARGEST_STEP = 1.5
 
 
@@ -90,8 +93,8 @@ class _Objective:
         quadratic = float(alpha @ self.targets[:, 0])
         half_log_det = float(np.log(np.diagonal(U)).sum())
         if self.v is None:
-            s = max(quadratic / n, 1e-300)
-            value = half_log_det + 0.5 * n * np.log(s)
+            s = max((quadratic + _SCALE_WEIGHT) / (n + _SCALE_WEIGHT), 1e-300)
+            value = half_log_det + 0.5 * (n + _SCALE_WEIGHT) * np.log(s)
         else:
             value = half_log_det + 0.5 * n * np.log(s) + 0.5 * quadratic / s
         self.moments[theta.tobytes()] = (mean, s)
