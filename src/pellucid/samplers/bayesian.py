@@ -30,7 +30,7 @@ _logger = logging.getLogger("pellucid")
 _N_INCUMBENTS = 5
 _MAX_RACES = 5
 _RESTART_EVERY = 25
-_LEARN_EVERY = 100
+_LEARN_EVERY = 25
 _MAX_CURVATURE = 16
 _STAGNATION_WINDOW = 6
 _STAGNATION_GAIN = 0.01
@@ -201,8 +201,8 @@ class BayesianSampler(BaseSampler):
     def _fit(self, data: Arrays, found: Sequence[FrozenTrial]) -> tuple[GaussianProcess, int]:
         """The surrogate, and how many observations its hyperparameters were learned from.
 
-        Every proposal learns them anew while observations are few; later, every second, third, ... one, because one
-        observation among hundreds moves them less than the fit's tolerance.
+        They are learned anew at every proposal at first, and later whenever the observations have grown by four per
+        cent: one observation among a hundred hardly moves them, and learning is the dearest part of a proposal.
         """
         gp = GaussianProcess(
             self._surrogate.kernel.name,
