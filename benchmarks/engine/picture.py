@@ -109,7 +109,7 @@ def draw() -> go.Figure:
             font={"color": COLOURS[method]}, xref="x2", yref="y2",
         )  # fmt: skip
     sizes = [50, 100, 200, 280, 500, 1000]
-    figure.update_xaxes(title="finished trials", type="log", tickvals=sizes, range=[1.65, 3.5], col=1)
+    figure.update_xaxes(title="finished trials", type="log", tickvals=sizes, range=[1.65, 3.75], col=1)
     figure.update_yaxes(title="milliseconds per proposal (log scale)", type="log", dtick=1, col=1)
     figure.update_xaxes(title="evaluations (the first 24 are random, the same for all)", range=[0, 138], col=2)
     figure.update_xaxes(tickvals=[0, 24, 50, 75, 100], col=2)
