@@ -122,8 +122,10 @@ class _Objective:
         gradient[d] += away / self.noise.log_sd
         value += 0.5 * away**2
         if self.v is not None:
-            gradient[d + 1] += theta[d + 1] / 4.0
-            value += theta[d + 1] ** 2 / 8.0
+            # The same prior that the closed form above has: weight / 2 * (log s + 1 / s).
+            inverse_scale = float(np.exp(-theta[d + 1]))
+            gradient[d + 1] += 0.5 * _SCALE_WEIGHT * (1.0 - inverse_scale)
+            value += 0.5 * _SCALE_WEIGHT * (theta[d + 1] + inverse_scale)
         return value, gradient
 
 
