@@ -7,6 +7,7 @@ packages are imported inside the functions that need them: they are optional and
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,8 +91,9 @@ class _StaticSampler(BaseSampler):
     ) -> Any:
         return self._random.sample_independent(study, trial, param_name, param_distribution)
 
+    @abstractmethod
     def _propose(self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space) -> dict[str, Any]:
-        raise NotImplementedError
+        """The next configuration, from finished trials of a static space."""
 
 
 class BoTorchSampler(_StaticSampler):
