@@ -190,8 +190,9 @@ class BayesianSampler(BaseSampler):
         x = propose(function, space, incumbents, seen, rng, separation)[None]
 
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
-        params = space.decode(np.where(space.active(x), x, rng.random(x.shape)), only_active=False)[0]
-        active = space.decode(x)[0]
+        on = space.active(x)
+        params = space.decode(np.where(on, x, rng.random(x.shape)), only_active=False)[0]
+        active = {name: params[name] for name, wanted in zip(space.names, on[0], strict=True) if wanted}
         # The receipt speaks of the configuration as it will be read back, after rounding to the user's units.
         x, _ = space.encode([active])
         return params, self._receipt(

@@ -96,19 +96,19 @@ def observations(found: Sequence[FrozenTrial], loss_sign: float) -> Observations
             value = trial.intermediate_values[max(trial.intermediate_values)]
         if value is not None and not math.isnan(value):
             usable.append((trial, loss_sign * value))
-    noise = np.array([_noise_variance(trial) for trial, _ in usable], dtype=float)
+    given = [trial.user_attrs.get(NOISE_ATTRIBUTE) for trial, _ in usable]
+    noise = None if given.count(None) == len(given) else np.array([_noise_variance(one) for one in given], dtype=float)
     return Observations(
         tuple(trial.number for trial, _ in usable),
         tuple(trial.params for trial, _ in usable),
         np.array([loss for _, loss in usable], dtype=float),
-        None if np.isnan(noise).all() else noise,
+        None if noise is None or np.isnan(noise).all() else noise,
         tuple(trial.state == TrialState.COMPLETE for trial, _ in usable),
     )
 
 
-def _noise_variance(trial: FrozenTrial) -> float:
-    """The user's own estimate of the variance of this trial's value, NaN when there is none (or it makes no sense)."""
-    given = trial.user_attrs.get(NOISE_ATTRIBUTE)
+def _noise_variance(given: object) -> float:
+    """The user's own estimate of the variance of a trial's value, NaN when there is none (or it makes no sense)."""
     if isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given) and given >= 0:
         return float(given)
     return math.nan

@@ -149,7 +149,7 @@ class GaussianProcess:
             warp=chosen,
             nominal=self.kernel.nominal,
         )
-        return self._condition(X, y, noise_variance, pairs if len(rows) == len(y) else Pairs(self.kernel, X))
+        return self.condition(X, y, noise_variance)
 
     def _without_information(
         self, X: Array, y: Array, prior: fitting.NoisePrior, noise_variance: Array | None
@@ -183,16 +183,15 @@ class GaussianProcess:
         h = self.hyperparameters
         if X.shape[1] != len(h.lengthscales):
             raise ValueError(f"X must have {len(h.lengthscales)} columns, one per lengthscale, but has {X.shape[1]}.")
-        return self._condition(X, y, noise_variance, Pairs(self.kernel, X))
-
-    def _condition(self, X: Array, y: Array, noise_variance: Array | None, pairs: Pairs) -> GaussianProcess:
-        h = self.hyperparameters
         l = np.array(h.lengthscales)
         z = (warp.forward(h.warp, y) - h.y_mean) / h.y_scale
         v = _latent_noise(noise_variance, np.arange(len(y)), h.warp, y, h.y_scale)
         eta = np.full(len(y), h.noise / h.outputscale) + (0.0 if v is None else v / h.outputscale)
-        factor = cholesky(pairs.square(pairs.correlations(l), 1.0 + eta))
-        self._data = _Data(X, self.kernel.columns(X, l), z, eta, factor, factor.solve(z))
+        columns = self.kernel.columns(X, l)
+        C = self.kernel.gram(columns, l)
+        C.flat[:: len(C) + 1] = 1.0 + eta
+        factor = cholesky(C)
+        self._data = _Data(X, columns, z, eta, factor, factor.solve(z))
         return self
 
     def believe(self, X: Array) -> GaussianProcess:

@@ -36,7 +36,7 @@ RATE = {
 }
 _GROUP = 16
 _SMALL = 60_000
-_BLOCK = 16_384
+_BLOCK_BYTES = 98_304
 _LARGEST_R = 700.0
 Floats = npt.NDArray[np.floating]
 
@@ -82,14 +82,37 @@ class Kernel:
         if m * n * d <= _SMALL:
             return self._at_once(self._distances(A, B, l), l)
         out = np.empty((m, n), dtype=A.dtype)
-        rows = max(1, min(m, _BLOCK // max(n, 1)))
-        for start in range(0, m, rows):
-            block = slice(start, min(start + rows, m))
-            if self.radial:
-                out[block] = self._at_once(self._distances(A[:, block], B, l), l)
-            else:
-                self._product_block(A[:, block], B, l, out[block])
+        self._fill(A, B, l, out, triangle=False)
         return out
+
+    def gram(self, A: Array, l: Array) -> Array:
+        """Correlations (n, n) of scaled columns with themselves: the lower triangle; above it, anything finite."""
+        out = np.zeros((A.shape[1], A.shape[1]))
+        self._fill(A, A, l, out, triangle=True)
+        return out
+
+    def _fill(self, A: Floats, B: Floats, l: Array, out: Floats, triangle: bool) -> None:
+        """Block by block of rows, so that all the work on a block stays in the cache; scratch space is shared."""
+        m, n = out.shape
+        rows = max(1, min(m, _BLOCK_BYTES // (max(n, 1) * out.itemsize)))
+        scratch = np.empty((2, rows * n), dtype=out.dtype)
+        clip = not self.radial and self._reaches_far(A, B)
+        for start in range(0, m, rows):
+            stop = min(start + rows, m)
+            right = stop if triangle else n
+            a, b, block = A[:, start:stop], B[:, :right], out[start:stop, :right]
+            if self.radial:
+                block[:] = self._at_once(self._distances(a, b, l), l)
+            else:
+                r, S = (part[: block.size].reshape(block.shape) for part in scratch)
+                self._product_block(a, b, l, block, r, S, clip)
+
+    def _reaches_far(self, A: Floats, B: Floats) -> bool:
+        """Whether any scaled distance can exceed what the polynomials bear."""
+        if A.shape[1] == 0 or B.shape[1] == 0:
+            return False
+        high, low = np.maximum(A.max(axis=1), B.max(axis=1)), np.minimum(A.min(axis=1), B.min(axis=1))
+        return not bool((high - low).max() <= _LARGEST_R)
 
     def _distances(self, A: Floats, B: Floats, l: Array) -> Floats:
         """Signed a_j - b_j, (d, m, n); 1 / l_j where categories differ."""
@@ -128,42 +151,41 @@ class Kernel:
             out = part if out is None else out * part
         return np.asarray(np.ones(delta.shape[1:]) if out is None else out)
 
-    def _product_block(self, A: Floats, B: Floats, l: Array, out: Floats) -> None:
-        """The same column by column in one small scratch area: best for many points."""
-        shape, kind = out.shape, out.dtype
-        r, scratch = np.empty(shape, dtype=kind), np.empty(shape, dtype=kind)
-        S, P = np.zeros(shape, dtype=kind), np.ones(shape, dtype=kind)
-        size = _group(kind)
+    def _product_block(self, A: Floats, B: Floats, l: Array, out: Floats, r: Floats, S: Floats, clip: bool) -> None:
+        """The same column by column, in place: best for many points. `r`, `S`: scratch of the shape of `out`
+        (distances, minus their sum)."""
+        size = _group(out.dtype)
+        P = out if len(A) <= size else np.empty_like(r)
         for first in range(0, len(A), size):
-            if first:
-                S[:] = 0.0
-                P[:] = 1.0
+            S[:] = 0.0
+            P[:] = 1.0
             for j in range(first, min(first + size, len(A))):
                 if self.is_nominal(j):
-                    S += np.not_equal.outer(A[j], B[j]) * kind.type(1.0 / l[j])
+                    S -= np.not_equal.outer(A[j], B[j]) * out.dtype.type(1.0 / l[j])
                     continue
-                np.subtract.outer(A[j], B[j], out=r)
+                np.subtract(A[j][:, None], B[j], out=r)
                 if self.name == "se":
-                    np.multiply(r, r, out=r)
+                    r *= r
                     r *= 0.5
-                    S += r
+                    S -= r
                     continue
                 np.abs(r, out=r)
-                np.minimum(r, _LARGEST_R, out=r)
-                S += r
+                if clip:
+                    np.minimum(r, _LARGEST_R, out=r)
+                S -= r
                 if self.name == "matern52":
-                    np.multiply(r, 1.0 / 3.0, out=scratch)
-                    scratch += 1.0
-                    r *= scratch
-                np.multiply(P, r, out=scratch)
-                P += scratch
-            np.negative(S, out=S)
+                    P *= 1.0 + r * (1.0 + r * (1.0 / 3.0))
+                else:
+                    r += 1.0
+                    P *= r
             np.exp(S, out=S)
-            S *= P
-            if first:
+            if P is out:
+                P *= S
+            elif first:
+                S *= P
                 out *= S
             else:
-                out[:] = S
+                np.multiply(P, S, out=out)
 
     def cross_with_slopes(self, A: Array, B: Array, l: Array) -> tuple[Array, Array]:
         """Correlations R (m, n) and d log R / dx (d, m, n) in the first argument; 0 for nominal columns."""

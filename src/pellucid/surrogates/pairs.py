@@ -64,8 +64,8 @@ class Pairs:
         return c
 
     def correlations(self, l: Array) -> Array:
-        """Packed correlations (p,), not to be written to: choosing a warp, the first step of a fit and the final
-        conditioning ask for the same ones again."""
+        """Packed correlations (p,), not to be written to: choosing a warp and the first step of a fit ask for the same
+        ones."""
         key = l.tobytes()
         if key not in self._remembered:
             if len(self._remembered) > 1:
