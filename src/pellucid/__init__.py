@@ -2,8 +2,9 @@
 
 from pellucid import acquisition, surrogates
 from pellucid.explain.model import Rebuilt, rebuild, recommend
-from pellucid.records import Receipt, Recommendation
+from pellucid.records import Receipt, Recommendation, StoppingVerdict
 from pellucid.samplers.bayesian import BayesianSampler
+from pellucid.samplers.stopping import StopWhen, stopping_verdict
 from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
 
 __version__ = "0.1.0"
@@ -14,9 +15,12 @@ __all__ = [
     "Rebuilt",
     "Receipt",
     "Recommendation",
+    "StopWhen",
+    "StoppingVerdict",
     "acquisition",
     "rebuild",
     "receipts",
     "recommend",
+    "stopping_verdict",
     "surrogates",
 ]

@@ -65,6 +65,15 @@ def _is_acquisition(state: dict[str, Any]) -> bool:
     )
 
 
+def _is_policy(state: dict[str, Any]) -> bool:
+    return (
+        isinstance(state["name"], str)
+        and isinstance(state["numbers"], dict)
+        and all(map(_is_number, state["numbers"].values()))
+        and all(map(_is_number, (value for row in state["points"] for value in row)))
+    )
+
+
 def _is_pending(pending: Any, d: int) -> bool:
     return isinstance(pending, dict) and all(
         number.isdigit() and len(row) == d and all(map(_is_number, row)) for number, row in pending.items()
@@ -159,6 +168,15 @@ class AcquisitionState:
 
 
 @dataclass(frozen=True)
+class PolicyState:
+    """What a policy decided with: numbers by name (such as alpha), and encoded points that it will look at again."""
+
+    name: str
+    numbers: dict[str, float]
+    points: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Receipt:
     """Why a trial got its parameters, and enough to rebuild the model that chose them.
 
@@ -176,6 +194,10 @@ class Receipt:
     latent_mean/sd  the same on the latent scale, where rebuilding is exact
     curvature       inverse Hessian of the fit (packed, three digits): the next fit starts with it
     learned_from    how many observations the hyperparameters were learned from (the model may be conditioned on more)
+    best_value      the best value observed before the proposal, in the user's units and direction
+    policy          the policy that chose the acquisition, and the state it decided with
+    bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
+                    anywhere), as losses in the user's unit; empty when nobody asked for them
     """
 
     trial: int
@@ -198,6 +220,9 @@ class Receipt:
     latent_sd: float | None = None
     curvature: tuple[float, ...] = ()
     learned_from: int = 0
+    best_value: float | None = None
+    policy: PolicyState | None = None
+    bounds: tuple[float, ...] = ()
     version: int = RECEIPT_VERSION
 
     def __post_init__(self) -> None:
@@ -216,7 +241,7 @@ class Receipt:
         space, h = got["space"], got["hyperparameters"]
         if not isinstance(space, dict):
             return {"space": False}
-        numbers = ("mean", "sd", "latent_mean", "latent_sd")
+        numbers = ("mean", "sd", "latent_mean", "latent_sd", "best_value")
         return {
             "trial": _is_count(got["trial"]),
             "seed": isinstance(got["seed"], int),
@@ -233,6 +258,8 @@ class Receipt:
             "hyperparameters": h is None or (len(h.lengthscales) == len(space) and len(h.nominal) in (0, len(space))),
             "learned_from": _is_count(got["learned_from"]),
             "curvature": all(map(_is_number, got["curvature"])),
+            "policy": got["policy"] is None or _is_policy(vars(got["policy"])),
+            "bounds": len(got["bounds"]) in (0, 3) and all(map(_is_number, got["bounds"])),
             **{name: got[name] is None or _is_number(got[name]) for name in numbers},
         }
 
@@ -248,6 +275,8 @@ class Receipt:
                 data["hyperparameters"]["warp"] = vars(self.hyperparameters.warp)
         if self.acquisition is not None:
             data["acquisition"] = vars(self.acquisition)
+        if self.policy is not None:
+            data["policy"] = vars(self.policy)
         always = ("trial", "kind", "seed", "params", "version")
         kept = {k: v for k, v in data.items() if k in always or v not in (None, "", {}, (), [])}
         return json.dumps(kept, separators=(",", ":"), allow_nan=True)
@@ -269,6 +298,10 @@ class Receipt:
                 data["hyperparameters"] = Hyperparameters.from_dict(data["hyperparameters"])
             if data.get("acquisition") is not None:
                 data["acquisition"] = AcquisitionState(**data["acquisition"])
+            if data.get("policy") is not None:
+                points = tuple(tuple(row) for row in data["policy"].pop("points", ()))
+                data["policy"] = PolicyState(**data["policy"], points=points)
+            data["bounds"] = tuple(data.get("bounds", ()))
             data["ordinal"] = tuple(data.get("ordinal", ()))
             data["curvature"] = tuple(data.get("curvature", ()))
             data["pending"] = {k: tuple(v) for k, v in data.get("pending", {}).items()}
@@ -315,3 +348,40 @@ class Recommendation:
             f"{self.level:.0%} interval [{self.low:.6g}, {self.high:.6g}], observed {self.observed:.6g}."
         )
         return f"{text} {self.note}".rstrip()
+
+
+@dataclass(frozen=True)
+class StoppingVerdict:
+    """Whether a study can stop; numbers in the unit of the objective.
+
+    bound       no configuration is expected to be better than the best evaluated one by more than this (95 % bounds);
+                None when there was too little to say
+    tolerance   what was asked for, or the noise of one trial where nothing was
+    noise       estimated standard deviation of one trial's noise
+    why         the reason in words
+    """
+
+    stop: bool
+    n_trials: int
+    best_value: float | None
+    bound: float | None
+    tolerance: float | None
+    noise: float | None
+    why: str
+
+    @staticmethod
+    def from_bound(
+        n_trials: int, best_value: float | None, bound: float, tolerance: float | None, noise: float
+    ) -> StoppingVerdict:
+        asked = tolerance is not None
+        limit = tolerance if tolerance is not None else noise
+        stop = bound <= limit
+        what = "your tolerance was" if asked else "the noise of one trial is about"
+        why = f"expected remaining improvement ≤ {bound:.2g} after {n_trials} trials; {what} {limit:.2g}"
+        return StoppingVerdict(stop, n_trials, best_value, bound, limit, noise, why)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{'Stop' if self.stop else 'Go on'}: {self.why}."

@@ -16,9 +16,22 @@ from optuna.testing.pytest_samplers import (
 from optuna.trial import Trial, TrialState
 
 from pellucid import BayesianSampler, receipts
-from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
+from pellucid.acquisition import (
+    EI,
+    LCB,
+    PI,
+    SAWEI,
+    WEI,
+    Acquisition,
+    Policy,
+    Portfolio,
+    PosteriorVariance,
+    Pulse,
+    Steps,
+    Switch,
+)
 
-ACQUISITIONS: dict[str, Acquisition] = {
+ACQUISITIONS: dict[str, Acquisition | Policy] = {
     "EI": EI(),
     "PI": PI(),
     "LCB": LCB(),
@@ -26,10 +39,16 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "WEI02": WEI(0.2),
     "WEI08": WEI(0.8),
     "PosteriorVariance": PosteriorVariance(),
+    "SAWEI": SAWEI(),
+    "SAWEIPaper": SAWEI.paper(),
+    "Steps": Steps(10),
+    "Switch": Switch(10),
+    "Pulse": Pulse(),
+    "Portfolio": Portfolio(),
 }
 
 
-def make_sampler(acquisition: Acquisition) -> BayesianSampler:
+def make_sampler(acquisition: Acquisition | Policy) -> BayesianSampler:
     """One finished trial is enough for the model to take over: the suites' studies are short."""
     return BayesianSampler(acquisition=acquisition, n_startup_trials=1, seed=0)
 
@@ -37,7 +56,7 @@ def make_sampler(acquisition: Acquisition) -> BayesianSampler:
 class Suite(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
     """All three suites for one acquisition. A proposal that had to fall back fails the test that asked."""
 
-    acquisition: Acquisition
+    acquisition: Acquisition | Policy
 
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
@@ -78,7 +97,7 @@ def moving_range(trial: Trial) -> float:
 @pytest.mark.parametrize("objective", [mixed, conditional, moving_range])
 @pytest.mark.parametrize("acquisition", ACQUISITIONS.values(), ids=ACQUISITIONS)
 def test_the_model_proposes_in_such_studies_and_never_falls_back(
-    acquisition: Acquisition, objective: Callable[[Trial], float]
+    acquisition: Acquisition | Policy, objective: Callable[[Trial], float]
 ) -> None:
     study = optuna.create_study(sampler=make_sampler(acquisition))
     study.optimize(objective, n_trials=12)
@@ -90,7 +109,7 @@ def test_the_model_proposes_in_such_studies_and_never_falls_back(
 
 @pytest.mark.parametrize("acquisition", ACQUISITIONS.values(), ids=ACQUISITIONS)
 def test_one_finished_trial_is_enough_for_the_model_as_the_relative_suite_needs(
-    acquisition: Acquisition,
+    acquisition: Acquisition | Policy,
 ) -> None:
     study = optuna.create_study(sampler=make_sampler(acquisition))
     space = {"x": FloatDistribution(-1.0, 1.0), "y": IntDistribution(3, 9, step=2)}

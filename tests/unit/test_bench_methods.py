@@ -50,7 +50,7 @@ def test_botorch_refuses_categories() -> None:
 @pytest.mark.parametrize(("name", "module"), [("botorch", "botorch"), ("smac", "smac")])
 def test_peers_start_at_random_then_propose_inside_the_space(name: str, module: str) -> None:
     pytest.importorskip(module)
-    sampler = METHODS[name].make_sampler(1, 5)
+    sampler = METHODS[name].make_sampler(1, 5, 3)
     assert isinstance(sampler, (BoTorchSampler, SmacSampler))
     study = optuna.create_study(direction="maximize", sampler=sampler)
     seen = []

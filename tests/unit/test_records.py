@@ -20,6 +20,7 @@ from pellucid.records import (
     RECEIPT_VERSION,
     AcquisitionState,
     Hyperparameters,
+    PolicyState,
     Receipt,
     Recommendation,
     RecordError,
@@ -67,6 +68,9 @@ FULL = Receipt(
     latent_sd=1e-12,
     curvature=(1.0, -0.25, 3.5e-7),
     learned_from=26,
+    best_value=0.875,
+    policy=PolicyState("Portfolio", {"alpha": 0.25, "gain 0": -1e-9}, ((0.5, 1 / 3), (0.0, 1.0))),
+    bounds=(0.25, 1 / 3, -1e5),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pellucid.acquisition.adaptive import SAWEI, Policy, Portfolio, Pulse, Steps, Switch
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Situation
 from pellucid.acquisition.bounds import LCB, PosteriorVariance
 from pellucid.acquisition.improvement import EI, PI, WEI
@@ -13,18 +14,24 @@ __all__ = [
     "EI",
     "LCB",
     "PI",
+    "SAWEI",
     "WEI",
     "Acquisition",
     "AcquisitionFunction",
+    "Policy",
+    "Portfolio",
     "PosteriorVariance",
+    "Pulse",
     "Situation",
+    "Steps",
+    "Switch",
     "from_state",
 ]
 
 _KINDS: dict[str, Callable[..., Acquisition]] = {
     "EI": EI,
     "PI": PI,
-    "WEI": WEI,
+    "WEI": lambda alpha, guard=0.0: WEI(alpha, bool(guard)),
     "LCB": LCB,
     "PosteriorVariance": PosteriorVariance,
 }

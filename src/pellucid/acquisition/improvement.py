@@ -15,6 +15,7 @@ from pellucid.acquisition.base import Situation
 from pellucid.numerics import LOG_SQRT_2PI, Array, log_improvement, log_normal_cdf, normal_cdf, normal_pdf
 
 _FAR = -1e4
+_BELOW = 1e4
 
 
 def log_expected_improvement(m: Array, s: Array, best: float) -> Array:
@@ -103,9 +104,14 @@ class PI:
 
 @dataclass(frozen=True)
 class WEI:
-    """Weighted expected improvement: alpha = 1 only exploits, alpha = 0 only explores, 1/2 is EI."""
+    """Weighted expected improvement: alpha = 1 only exploits, alpha = 0 only explores, 1/2 is EI.
+
+    `guard`: above alpha = 1/2 the value can be negative everywhere, and its maximiser is then a hopeless point far from
+    everything promising; with the guard such points are ranked by EI, below all points with a positive value.
+    """
 
     alpha: float = 0.5
+    guard: bool = False
     name = "WEI"
 
     def __post_init__(self) -> None:
@@ -113,7 +119,7 @@ class WEI:
             raise ValueError(f"`alpha` must be between 0 and 1, but got {self.alpha}.")
 
     def settings(self) -> dict[str, float | None]:
-        return {"alpha": self.alpha}
+        return {"alpha": self.alpha, "guard": float(self.guard)}
 
     def weights(self, situation: Situation) -> dict[str, float]:
         return {"exploit": self.alpha, "explore": 1.0 - self.alpha}
@@ -125,7 +131,10 @@ class WEI:
         return self.score_slopes(m, s, situation)[0]
 
     def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
-        """Up to alpha = 1/2 the value is positive and its logarithm is used; above, the value itself."""
+        """Up to alpha = 1/2 the value is positive and its logarithm is used; above, the value itself.
+
+        With the guard: the logarithm where the value is positive, elsewhere log EI moved below every such logarithm.
+        """
         z = (situation.best - m) / s
         a, b = self.alpha, 1.0 - self.alpha
         if a > 0.5:
@@ -135,10 +144,17 @@ class WEI:
             with np.errstate(over="ignore", invalid="ignore"):
                 zp = np.where(pdf > 0.0, z * pdf, 0.0)
                 zzp = np.where(pdf > 0.0, z * z * pdf, 0.0)
+            value = a * terms["exploit"] + b * terms["explore"]
+            by_m, by_s = a * (-cdf - zp) + b * zp, -a * zzp + b * (pdf + zzp)
+            if not self.guard:
+                return value, by_m, by_s
+            good = value > 0.0
+            safe = np.where(good, value, 1.0)
+            fallback = EI().score_slopes(m, s, situation)
             return (
-                a * terms["exploit"] + b * terms["explore"],
-                a * (-cdf - zp) + b * zp,
-                -a * zzp + b * (pdf + zzp),
+                np.where(good, np.log(safe), fallback[0] - _BELOW),
+                np.where(good, by_m / safe, fallback[1]),
+                np.where(good, by_s / safe, fallback[2]),
             )
         # a h + (1 - 2a) phi: both summands positive, added in log space.
         log_h, log_pdf = log_improvement(z), _log_density(z)

@@ -8,10 +8,12 @@ Notation
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import AcquisitionFunction
+from pellucid.acquisition.base import AcquisitionFunction, Model
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.space.encoding import Space
 
@@ -20,6 +22,7 @@ N_LOCAL = 256
 N_COUNTABLE = (2048, 256)
 N_RESCORED = 24
 N_STARTS = 4
+N_BOUND_STARTS = 3
 REFINE_EVALUATIONS = 6
 SEPARATION = 1e-7
 _ENOUGH = 1e-3
@@ -31,6 +34,27 @@ _CHILD_DRAWS = 4
 _ENUMERABLE = 50_000
 
 
+@dataclass(frozen=True)
+class Pool:
+    """Candidates with their approximate posterior, shared by everything that is maximised for one proposal.
+
+    X (m, d) canonical;  mean, sd (m,) latent, in single precision: good for ranking, never for a result
+    """
+
+    X: Array
+    mean: Array
+    sd: Array
+
+    def scores(self, function: AcquisitionFunction) -> Array:
+        return function.acquisition.score(self.mean, self.sd, function.situation)
+
+
+def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generator) -> Pool:
+    """Candidates everywhere and around the incumbents, with the model's approximate opinion of each."""
+    X = _candidates(space, incumbents, rng)
+    return Pool(X, *model.screen(X))
+
+
 def propose(
     function: AcquisitionFunction,
     space: Space,
@@ -38,23 +62,24 @@ def propose(
     seen: Array,
     rng: np.random.Generator,
     separation: float = SEPARATION,
+    pool: Pool | None = None,
 ) -> Array:
     """The canonical configuration (d,) with the best score found that is not in `seen` (if there is one).
 
     `separation`: how far from everything seen, in at least one coordinate, a continuous proposal must stay.
+    `pool`: candidates that have been screened already; otherwise they are drawn here.
     """
     known = Known(space, seen, separation)
-    pool = space.canonical(_pool(space, incumbents, rng))
+    X = _candidates(space, incumbents, rng) if pool is None else pool.X
     if known.countable:
-        pool = np.unique(pool, axis=0)
-        pool = pool[~known.exactly(pool)]
-        if len(pool) == 0:
+        fresh = ~known.exactly(X)
+        if not fresh.any():
             return _unseen(function, space, known, rng, otherwise=incumbents[0])
-    screened = function.screen(pool)
-    shortlist = pool[np.argsort(-screened, kind="stable")[:N_RESCORED]]
-    scores = function.score(shortlist)
-    order = np.argsort(-scores, kind="stable")
-    shortlist, scores = shortlist[order], scores[order]
+        X = X[fresh]
+    screened = function.screen(X) if pool is None else pool.scores(function)
+    if pool is not None and known.countable:
+        screened = screened[fresh]
+    shortlist, scores = _rescored(function, X[np.argsort(-screened, kind="stable")[:N_RESCORED]])
     starts = _diverse(space, shortlist)
     refined, refined_scores = _refine(function, space, known, shortlist[starts], scores[starts], rng)
     X = np.vstack([refined, shortlist])
@@ -63,6 +88,22 @@ def propose(
         if not known.near(X[i]):
             return np.asarray(X[i])
     return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(values))])
+
+
+def maximum(function: AcquisitionFunction, space: Space, pool: Pool, rng: np.random.Generator) -> float:
+    """The largest score found anywhere, at known configurations too: a bound is wanted here, not a proposal."""
+    anything = Known(space, np.empty((0, len(space))), SEPARATION)
+    best = np.argsort(-pool.scores(function), kind="stable")[:N_BOUND_STARTS]
+    X, scores = _rescored(function, pool.X[best])
+    _, refined = _refine(function, space, anything, X, scores, rng)
+    return float(refined.max())
+
+
+def _rescored(function: AcquisitionFunction, X: Array) -> tuple[Array, Array]:
+    """In double precision, best first."""
+    scores = function.score(X)
+    order = np.argsort(-scores, kind="stable")
+    return X[order], scores[order]
 
 
 class Known:
@@ -81,6 +122,11 @@ class Known:
         if self.countable:
             return bool(self.exactly(x[None])[0])
         return bool(len(self.seen)) and bool((np.abs(self.seen - x).max(axis=1) <= self.separation).any())
+
+
+def _candidates(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:
+    X = space.canonical(_pool(space, incumbents, rng))
+    return np.unique(X, axis=0) if np.isfinite(space.size()) else X
 
 
 def _pool(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:

@@ -68,10 +68,13 @@ class Suite:
 
 @dataclass(frozen=True)
 class Method:
-    """A sampler under test. ``requires`` names modules it needs: they are loaded before any clock starts."""
+    """A sampler under test, made from a seed, the number of trials before it and the number it will propose.
+
+    ``requires`` names modules it needs: they are loaded before any clock starts.
+    """
 
     name: str
-    make_sampler: Callable[[int, int], BaseSampler]
+    make_sampler: Callable[[int, int, int], BaseSampler]
     requires: tuple[str, ...] = ()
     static_only: bool = False
 

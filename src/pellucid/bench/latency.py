@@ -1,8 +1,9 @@
 """Milliseconds per ask against the number of finished trials, all methods side by side in one run.
 
 Each method lives in its own one-thread process and only one of them works at any time. For every n the
-methods take turns, so that a slow spell of the machine falls on all of them. The trials a study starts from
-are the same for all.
+methods take turns, several times over where that is affordable, so that a slow spell of the machine falls on all of
+them: a fast method's steps are over in a blink, and one blink is no sample. The trials a study starts from are the
+same for all.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ MIN_REPEATS = 3
 BLOCK_SECONDS = 10.0
 # Above this n one step takes the better part of a minute: one warm-up and one timed step have to do.
 ONE_REPEAT_ABOVE: Mapping[str, int] = {"smac": 280}
+# Turns at every n; a method whose first turn took longer than this has had a fair sample of the machine already.
+ROUNDS = 5
+SLOW_TURN_SECONDS = 15.0
 FULL_RUN = (24, 256)
 
 
@@ -128,7 +132,7 @@ def measure_block(block: Block) -> Timing:
     seed = stable_seed("latency", block.dim, block.function, block.n)
     source = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
     source.optimize(problem.objective, n_trials=block.n)
-    study = optuna.create_study(sampler=find_method(block.method).make_sampler(seed, min(10, block.n)))
+    study = optuna.create_study(sampler=find_method(block.method).make_sampler(seed, min(10, block.n), block.repeats))
     study.add_trials(source.trials)
 
     brief = block.n > ONE_REPEAT_ABOVE.get(block.method, block.n)
@@ -148,20 +152,37 @@ def measure(plan: Plan) -> Iterator[Timing | FullRun]:
     """Results as they come; closing the iterator ends the processes."""
     workers = {method: Worker() for method in plan.methods}
     try:
-        for block in plan.blocks():
-            outcome = workers[block.method].call(measure_block, block)
-            if not workers[block.method].alive:
-                workers[block.method].stop()
-                workers[block.method] = Worker()
-            if outcome.error is None:
-                yield outcome.value
-            else:
-                yield Timing(block.method, block.n, block.dim, error=outcome.error)
+        for n in plan.sizes:
+            yield from _take_turns([block for block in plan.blocks() if block.n == n], workers)
         if plan.full_run:
             yield _full_run(workers[plan.methods[0]], plan)
     finally:
         for worker in workers.values():
             worker.stop()
+
+
+def _take_turns(blocks: Sequence[Block], workers: dict[str, Worker]) -> Iterator[Timing]:
+    """One timing per block, from all of its turns."""
+    turns: dict[str, list[Timing]] = {block.method: [] for block in blocks}
+    slow: set[str] = set()
+    for _ in range(ROUNDS):
+        for block in blocks:
+            if block.method in slow:
+                continue
+            started = time.perf_counter()
+            outcome = workers[block.method].call(measure_block, block)
+            if not workers[block.method].alive:
+                workers[block.method].stop()
+                workers[block.method] = Worker()
+            failed = Timing(block.method, block.n, block.dim, error=outcome.error)
+            turns[block.method].append(outcome.value if outcome.error is None else failed)
+            if outcome.error is not None or time.perf_counter() - started > SLOW_TURN_SECONDS:
+                slow.add(block.method)
+    for block in blocks:
+        mine = turns[block.method]
+        error = next((one.error for one in mine if one.error is not None), None)
+        seconds = tuple(second for one in mine for second in one.seconds)
+        yield Timing(block.method, block.n, block.dim, seconds, error)
 
 
 def _full_run(worker: Worker, plan: Plan) -> FullRun:

@@ -21,7 +21,10 @@ Key = tuple[str, str, str, int, int, int]
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run; ``values``, ``ask_s`` and ``tell_s`` have one entry per evaluation."""
+    """A finished run; ``values``, ``ask_s`` and ``tell_s`` have one entry per evaluation.
+
+    ``trace``: series that a policy left behind (``alpha``, ``ubr``), one entry per proposal.
+    """
 
     suite: str
     problem: str
@@ -41,6 +44,7 @@ class Run:
     machine: str = ""
     date: str = ""
     command: str = ""
+    trace: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def key(self) -> Key:

@@ -37,7 +37,7 @@ def run_job(job: Job) -> Run:
     for number in range(job.n_init + job.n_steps):
         if number == job.n_init:
             seed = stable_seed("sampler", job.suite, job.problem, job.seed)
-            study.sampler = method.make_sampler(seed, job.n_init)
+            study.sampler = method.make_sampler(seed, job.n_init, job.n_steps)
         steps.append(timed_step(study, problem))
     values, ask_s, tell_s = zip(*steps, strict=True)
     return Run(
@@ -54,7 +54,23 @@ def run_job(job: Job) -> Run:
         machine=platform.platform(),
         date=now(),
         command=job.command,
+        trace=_trace(study),
     )
+
+
+def _trace(study: Study) -> dict[str, tuple[float, ...]]:
+    """What our policies wrote into their receipts, one entry per proposal; empty for every other method."""
+    from pellucid import receipts
+
+    policies = [one for one in receipts(study) if one.policy is not None]
+    return {
+        name: values
+        for name, values in {
+            "alpha": tuple(one.policy.numbers["alpha"] for one in policies if "alpha" in one.policy.numbers),  # type: ignore[union-attr]
+            "ubr": tuple(one.bounds[0] for one in policies if one.bounds),
+        }.items()
+        if values
+    }
 
 
 def timed_step(study: Study, problem: Problem) -> tuple[float, float, float]:
@@ -79,7 +95,7 @@ def warm_up(name: str) -> None:
     problem = load_problem("synthetic", "branin")
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(problem.objective, n_trials=4)
-    study.sampler = method.make_sampler(0, 4)
+    study.sampler = method.make_sampler(0, 4, 2)
     study.optimize(problem.objective, n_trials=2)
 
 

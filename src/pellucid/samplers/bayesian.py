@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import EI, Acquisition, AcquisitionFunction, Situation
-from pellucid.acquisition.optimize import SEPARATION, Known, propose, unseen
+from pellucid.acquisition import EI, WEI, Acquisition, AcquisitionFunction, Policy, Situation
+from pellucid.acquisition.adaptive import Moment, upper_bound_regret
+from pellucid.acquisition.optimize import SEPARATION, Known, propose, screen, unseen
 from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
-from pellucid.records import AcquisitionState, Hyperparameters, Receipt
+from pellucid.records import AcquisitionState, Hyperparameters, PolicyState, Receipt
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension, Space, is_ordered
 from pellucid.surrogates import GaussianProcess
@@ -35,13 +37,35 @@ _MAX_CURVATURE = 16
 _STAGNATION_WINDOW = 6
 _STAGNATION_GAIN = 0.01
 _STAGNATION_SEPARATION = 1e-2
+_GRID = 2.0**20
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The acquisition of one proposal, what it was applied to, and why it was this one."""
+
+    acquisition: Acquisition
+    model: GaussianProcess
+    situation: Situation
+    policy: PolicyState | None = None
+    bounds: tuple[float, ...] = ()
+
+    def in_effect(self, m: Array, s: Array) -> Acquisition:
+        """What was really maximised, given the posterior at the proposal: where WEI's guard had to step in, EI."""
+        chosen = self.acquisition
+        if isinstance(chosen, WEI) and chosen.guard:
+            terms, weights = chosen.terms(m, s, self.situation), chosen.weights(self.situation)
+            if sum(weights[name] * float(term[0]) for name, term in terms.items()) <= 0.0:
+                return EI()
+        return chosen
 
 
 class BayesianSampler(BaseSampler):
     """Bayesian optimisation with an exact Gaussian process, for mixed and conditional spaces.
 
     Args:
-        acquisition: what is maximised; default `pellucid.acquisition.EI()`.
+        acquisition: what is maximised, or a policy that chooses it anew for every proposal; default
+            `pellucid.acquisition.EI()`.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
         n_startup_trials: finished trials before the model takes over; until then the space is covered evenly.
         seed: same seed, same trials, same proposals. None picks one at random.
@@ -55,7 +79,7 @@ class BayesianSampler(BaseSampler):
     def __init__(
         self,
         *,
-        acquisition: Acquisition | None = None,
+        acquisition: Acquisition | Policy | None = None,
         surrogate: GaussianProcess | None = None,
         n_startup_trials: int = 10,
         seed: int | None = None,
@@ -67,7 +91,7 @@ class BayesianSampler(BaseSampler):
     ) -> None:
         if n_startup_trials < 0:
             raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
-        self._acquisition: Acquisition = EI() if acquisition is None else acquisition
+        self._acquisition: Acquisition | Policy = EI() if acquisition is None else acquisition
         self._surrogate = GaussianProcess(warp="auto") if surrogate is None else surrogate
         self._n_startup_trials = n_startup_trials
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
@@ -182,13 +206,28 @@ class BayesianSampler(BaseSampler):
 
         latent = gp.latent_at_observed()
         situation = Situation(float(latent.min()), len(latent), len(space))
-        function = AcquisitionFunction(self._acquisition, model, situation)
         incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self._seed, "proposal", trial.number)
+        pool = screen(model, space, incumbents, rng)
         separation = _separation(gp.data.z) if space.nominal else SEPARATION
         seen = space.canonical(np.vstack([data.X, believed]))
-        x = propose(function, space, incumbents, seen, rng, separation)[None]
 
+        def best_under(acquisition: Acquisition) -> Array:
+            function = AcquisitionFunction(acquisition, model, situation)
+            return propose(function, space, incumbents, seen, rng, separation, pool)
+
+        if isinstance(self._acquisition, Policy):
+            bounds = upper_bound_regret(model, data.X, space, pool=pool) if self._acquisition.wants_bounds else None
+            past = study_io.model_receipts(found, trial.number)
+            best, dice = float(data.losses.min()), stream(self._seed, "policy", trial.number)
+            decision = self._acquisition.decide(Moment(past, model, situation, bounds, best, best_under, dice))
+            choice = _Choice(decision.acquisition, model, situation, decision.state, bounds or ())
+            x = best_under(choice.acquisition) if decision.x is None else decision.x
+        else:
+            choice = _Choice(self._acquisition, model, situation)
+            x = best_under(choice.acquisition)
+
+        x = _on_a_grid(space, x)[None]
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
         on = space.active(x)
         params = space.decode(np.where(on, x, rng.random(x.shape)), only_active=False)[0]
@@ -196,7 +235,7 @@ class BayesianSampler(BaseSampler):
         # The receipt speaks of the configuration as it will be read back, after rounding to the user's units.
         x, _ = space.encode([active])
         return params, self._receipt(
-            study, trial, found, data, gp, function, x, _plain(active), silent, pending, learned_from
+            study, trial, found, data, gp, choice, x, _plain(active), silent, pending, learned_from
         )
 
     def _fit(self, data: Arrays, found: Sequence[FrozenTrial]) -> tuple[GaussianProcess, int]:
@@ -239,7 +278,7 @@ class BayesianSampler(BaseSampler):
         found: Sequence[FrozenTrial],
         data: Arrays,
         gp: GaussianProcess,
-        function: AcquisitionFunction,
+        choice: _Choice,
         x: Array,
         params: dict[str, Any],
         silent: Sequence[int],
@@ -247,11 +286,10 @@ class BayesianSampler(BaseSampler):
         learned_from: int,
     ) -> Receipt:
         space, loss_sign = data.space, study_io.sign(study)
-        model = function.model
-        assert isinstance(model, GaussianProcess)
-        m, s = model.latent(x)
-        mean, sd = model.from_latent(m, s)
-        acquisition, situation = function.acquisition, function.situation
+        m, s = choice.model.latent(x)
+        mean, sd = choice.model.from_latent(m, s)
+        situation = choice.situation
+        acquisition = choice.in_effect(m, s)
         terms = acquisition.terms(m, s, situation)
         return Receipt(
             trial=trial.number,
@@ -280,6 +318,9 @@ class BayesianSampler(BaseSampler):
             latent_sd=float(s[0]),
             curvature=_pack(gp.inverse_hessian),
             learned_from=learned_from,
+            best_value=loss_sign * float(data.losses.min()),
+            policy=choice.policy,
+            bounds=choice.bounds,
         )
 
     def _explain_independent_sampling(self, study: Study, trial: FrozenTrial, name: str) -> None:
@@ -303,6 +344,16 @@ def _separation(z: Array) -> float:
         return SEPARATION
     gain = float(z[:-_STAGNATION_WINDOW].min() - z.min())
     return _STAGNATION_SEPARATION if gain < _STAGNATION_GAIN else SEPARATION
+
+
+def _on_a_grid(space: Space, x: Array) -> Array:
+    """Continuous coordinates as multiples of 2^-20 of their range.
+
+    An objective in another unit, or another BLAS, changes the last bits of everything; without this, such bits grow
+    from proposal to proposal until two studies that should be the same have nothing in common.
+    """
+    continuous = np.array([dimension.cells == 0 for dimension in space.dimensions])
+    return np.where(continuous, np.round(x * _GRID) / _GRID, x)
 
 
 def _plain(params: Mapping[str, Any]) -> dict[str, Any]:

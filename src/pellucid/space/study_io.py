@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -191,6 +191,14 @@ def write_receipt(study: Study, trial: FrozenTrial, receipt: Receipt, at_least: 
     return len(parts)
 
 
+def set_user_attribute(study: Study, name: str, value: str) -> None:
+    """Store a sentence on the study; a storage that refuses costs the sentence, not the study."""
+    try:
+        study.set_user_attr(name, value[:CHUNK])
+    except Exception as error:  # Any storage backend, any of its errors: the study must go on.
+        _logger.warning("`%s` could not be stored (%s).", name, error)
+
+
 def read_receipt(trial: FrozenTrial) -> Receipt | None:
     """The receipt of a trial; None when it has none; RecordError when it is damaged or too new."""
     attributes = trial.system_attrs
@@ -203,7 +211,13 @@ def read_receipt(trial: FrozenTrial) -> Receipt | None:
         chunks.append(attributes[f"{RECEIPT_KEY}:{len(chunks)}"])
     if not all(isinstance(chunk, str) for chunk in chunks):
         raise RecordError(f"The receipt of trial {trial.number} is damaged: its parts must be text.")
-    return Receipt.from_json("".join(chunks))
+    return _parsed("".join(chunks))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Receipt:
+    """Policies read every receipt at every proposal: a text that was parsed once is not parsed again."""
+    return Receipt.from_json(text)
 
 
 def receipts(study: Study) -> list[Receipt]:
@@ -218,6 +232,21 @@ def receipts(study: Study) -> list[Receipt]:
         if receipt is not None:
             out.append(receipt)
     return out
+
+
+def model_receipts(found: Sequence[FrozenTrial], before: int) -> tuple[Receipt, ...]:
+    """Readable receipts of kind 'model' of the trials before number `before`; damaged ones are passed over."""
+    out = []
+    for trial in found:
+        if trial.number >= before:
+            continue
+        try:
+            receipt = read_receipt(trial)
+        except RecordError:
+            continue
+        if receipt is not None and receipt.kind == "model":
+            out.append(receipt)
+    return tuple(out)
 
 
 def last_model_receipt(found: Sequence[FrozenTrial]) -> Receipt | None:

@@ -30,6 +30,7 @@ _LOG_L_SD = 1.0
 # without it, trials that cluster around the incumbent shrink the scale and with it the wish to look elsewhere.
 _SCALE_WEIGHT = 20.0
 _LARGEST_STEP = 1.5
+_DIGITS = 5
 
 
 @dataclass(frozen=True)
@@ -222,4 +223,7 @@ def fit(
     theta, value, H = best
     mean, scale = objective.moments[theta.tobytes()]
     d = pairs.d
+    # To five digits: more than the data can tell, and few enough that a study in another unit, or on another BLAS,
+    # whose targets differ in their last bits, arrives at the same hyperparameters and not merely at similar ones.
+    theta, mean, scale = np.round(theta, _DIGITS), round(mean, _DIGITS), float(np.exp(round(np.log(scale), _DIGITS)))
     return Fit(np.exp(theta[:d]), float(np.exp(theta[d])), scale, mean, value, H, objective.evaluations)

@@ -127,7 +127,7 @@ class GaussianProcess:
             found = fitting.fit(pairs, z, v, prior, [default, smooth], None, max_evaluations=25)
             theta = found.theta
         else:
-            theta = np.append(np.log(start.lengthscales), np.log(start.noise / start.outputscale))
+            theta = np.round(np.append(np.log(start.lengthscales), np.log(start.noise / start.outputscale)), 6)
         chosen = self._choose_warp(pairs, ys, theta) if self.warp == "auto" else None
         z, y_mean, y_scale = _standardise(warp.forward(chosen, ys))
         if found is None or chosen is not None:
@@ -296,16 +296,19 @@ class GaussianProcess:
 
     def quantile(self, X: Array, p: float) -> Array:
         """Quantile of the function's posterior in the unit of y: exact, a monotone warp maps quantiles to quantiles."""
-        h = self.hyperparameters
         mean, sd = self.latent(np.atleast_2d(np.asarray(X, dtype=float)))
-        return warp.inverse(h.warp, h.y_mean + h.y_scale * (mean + float(ndtri(p)) * sd))
+        return self.losses(mean + float(ndtri(p)) * sd)
+
+    def losses(self, latent: Array) -> Array:
+        """Latent values in the unit of y. Monotone: bounds and quantiles stay exact."""
+        h = self.hyperparameters
+        return warp.inverse(h.warp, h.y_mean + h.y_scale * latent)
 
     def sample(self, X: Array, size: int, rng: np.random.Generator) -> Array:
         """`size` joint posterior draws of the function at X, (size, m), in the unit of y."""
-        h = self.hyperparameters
         mean, covariance = self.joint(np.atleast_2d(np.asarray(X, dtype=float)))
         draws = mean + rng.standard_normal((size, len(mean))) @ cholesky(covariance).L.T
-        return warp.inverse(h.warp, h.y_mean + h.y_scale * draws)
+        return self.losses(draws)
 
     def log_marginal_likelihood(self) -> float:
         """log N(z; 0, s C): of the latent targets, without priors and without the Jacobian of the warp."""

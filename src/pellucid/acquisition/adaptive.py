@@ -1,0 +1,381 @@
+"""Policies: acquisitions that change while a study runs, as pure functions of the receipts so far.
+
+Notation
+    alpha        weight of exploitation in WEI: 1/2 is EI, 1 only exploits, 0 only explores
+    m, s, z      posterior mean, sd and (best - m) / s at a proposal, as its own model saw them (latent scale)
+    UBR          upper bound of the regret: min of m + w s over the better evaluated configurations, minus the min of
+                 m - w s over the whole space, w = sqrt(2 log(d t^2)); both mapped back to losses before subtracting
+    attitude     what the last proposal was after: exploring or exploiting
+
+A policy remembers nothing: workers that share a study, and a study that is resumed, see the same alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Situation
+from pellucid.acquisition.bounds import LCB, confidence_width
+from pellucid.acquisition.improvement import EI, PI, WEI
+from pellucid.acquisition.optimize import Pool, maximum, screen
+from pellucid.numerics import Array, normal_cdf, normal_pdf, stream
+from pellucid.records import PolicyState, Receipt
+from pellucid.space.encoding import Space
+from pellucid.surrogates import GaussianProcess
+
+_BATCH = 16
+_N_INCUMBENTS = 5
+_SMALLEST_PROGRESS = 1e-12
+
+
+# ---------------------------------------------------------------------- how far from the optimum, and is that changing
+
+
+def upper_bound_regret(
+    model: GaussianProcess,
+    X_observed: Array,
+    space: Space,
+    top_p: float = 0.5,
+    pool: Pool | None = None,
+    width: float | None = None,
+) -> tuple[float, float, float]:
+    """(UBR, smallest upper bound of an evaluated configuration, smallest lower bound anywhere), as losses.
+
+    `top_p`: the share of the evaluated configurations, best first, whose upper bounds count.
+    `pool`: candidates that the model has screened already; otherwise they are drawn here.
+    `width`: of the bounds in standard deviations; sqrt(2 log(d t^2)) where nothing else is asked for.
+    """
+    X = np.atleast_2d(np.asarray(X_observed, dtype=float))
+    n, d = X.shape
+    if n == 0 or d != len(space) or not 0.0 < top_p <= 1.0:
+        raise ValueError(
+            f"The bound needs at least one configuration of {len(space)} columns and 0 < top_p <= 1, "
+            f"but got an array of shape {X.shape} and top_p = {top_p}."
+        )
+    width = confidence_width(d, n) if width is None else width
+    mean = _mean_at(model, X)
+    order = np.argsort(mean, kind="stable")[: int(np.ceil(top_p * n))]
+    if pool is None:
+        pool = screen(model, space, X[order[:_N_INCUMBENTS]], stream(0, "upper bound of the regret", n))
+    upper = lower = np.inf
+    for start in range(0, len(order), _BATCH):
+        batch = order[start : start + _BATCH]
+        if mean[batch[0]] > upper:
+            break  # An upper bound is above its mean, and the means only grow from here.
+        m, s = model.latent(X[batch])
+        upper = min(upper, float((m + width * s).min()))
+        lower = min(lower, float((m - width * s).min()))
+    function = AcquisitionFunction(LCB(width), model, Situation(float(mean.min()), n, d))
+    lower = min(lower, -maximum(function, space, pool, stream(0, "lower bound", n)))
+    min_ucb, min_lcb = (float(v) for v in model.losses(np.array([upper, lower])))
+    return min_ucb - min_lcb, min_ucb, min_lcb
+
+
+def _mean_at(model: GaussianProcess, X: Array) -> Array:
+    """Latent means, without another kernel evaluation where X is what the model was conditioned on."""
+    if len(X) <= model.n_observed and np.array_equal(model.data.X[: len(X)], X):
+        return model.latent_at_observed()[: len(X)]
+    return model.latent(X)[0]
+
+
+def moving_iqm(ubr: Sequence[float] | Array, window: int = 7) -> Array:
+    """Mean of the middle half of the last `window` values at every step, the first value standing in for those before.
+
+    The middle half: a quarter of the window, rounded down, is cut off at either end.
+    """
+    if window < 1:
+        raise ValueError(f"`window` must be at least 1, but got {window}.")
+    values = np.asarray(ubr, dtype=float)
+    if len(values) == 0:
+        return values
+    padded = np.concatenate([np.full(window - 1, values[0]), values])
+    windows = np.sort(np.lib.stride_tricks.sliding_window_view(padded, window), axis=1)
+    cut = window // 4
+    return np.asarray(windows[:, cut : window - cut].mean(axis=1))
+
+
+def adjust_now(
+    ubr: Sequence[float] | Array, window: int = 7, epsilon: float = 0.1, memory: int | None = None
+) -> npt.NDArray[np.bool_]:
+    """At every step, whether the smoothed UBR has come to rest, judged by what was known at that step.
+
+    The last slope of the smoothed series counts as rest when it is at most `epsilon` times the largest slope so far
+    (of the last `memory` steps, where that is given); slopes are central differences, one-sided at both ends. The
+    first `window` steps never count: smoothing is not under way yet.
+    """
+    smooth = moving_iqm(ubr, window)
+    n = len(smooth)
+    if n < 2:
+        return np.zeros(n, dtype=bool)
+    last = np.abs(np.diff(smooth))
+    central = np.abs(smooth[2:] - smooth[:-2]) / 2.0
+    # At step t the series up to t has the slopes: first one-sided, central ones 1 .. t - 1, last one-sided.
+    inner = np.concatenate([last[:1], central])
+    if memory is None:
+        largest = np.maximum.accumulate(inner)
+    else:
+        padded = np.concatenate([np.full(memory - 1, 0.0), inner])
+        largest = np.lib.stride_tricks.sliding_window_view(padded, memory).max(axis=1)
+    at_rest = np.concatenate([[False], last <= epsilon * np.maximum(largest, last)])
+    at_rest[:window] = False
+    return np.asarray(at_rest)
+
+
+# ---------------------------------------------------------------------- what a policy is
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a policy may look at when it decides.
+
+    past        receipts of the proposals so far, by trial number (those that came from a model)
+    bounds      (UBR, min UCB, min LCB) of the model as it is now; only for policies that want them
+    best        best value observed so far, as a loss in the user's unit
+    best_under  the configuration (d,) that an acquisition would propose now
+    """
+
+    past: tuple[Receipt, ...]
+    model: GaussianProcess
+    situation: Situation
+    bounds: tuple[float, float, float] | None
+    best: float
+    best_under: Callable[[Acquisition], Array]
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The acquisition to use, what the receipt shall remember of the decision, and a proposal already made with it."""
+
+    acquisition: Acquisition
+    state: PolicyState
+    x: Array | None = None
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Chooses an acquisition for every proposal."""
+
+    @property
+    def wants_bounds(self) -> bool:
+        """Whether `Moment.bounds` is needed: it costs about half as much as the proposal itself."""
+
+    def decide(self, moment: Moment) -> Decision: ...
+
+
+# ---------------------------------------------------------------------- schedules
+
+
+def _progress(moment: Moment, budget: int) -> float:
+    """Share of the budget of proposals that is used up, in [0, 1)."""
+    return min(len(moment.past) / budget, 1.0 - 1e-9)
+
+
+def _weighted(name: str, alpha: float, guard: bool) -> Decision:
+    return Decision(WEI(alpha, guard), PolicyState(name, {"alpha": alpha}))
+
+
+def _check_budget(budget: int) -> None:
+    if budget < 1:
+        raise ValueError(f"`budget` counts the proposals of the whole study and must be at least 1, but got {budget}.")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """WEI whose alpha goes from `start` to `end` in `steps` equal steps over `budget` proposals."""
+
+    budget: int
+    start: float = 0.5
+    end: float = 1.0
+    steps: int = 5
+    guard: bool = True
+    wants_bounds = False
+
+    def __post_init__(self) -> None:
+        _check_budget(self.budget)
+        if self.steps < 2 or not (0.0 <= self.start <= 1.0 and 0.0 <= self.end <= 1.0):
+            raise ValueError(f"Steps needs at least two steps and weights between 0 and 1, but got {self}.")
+
+    def decide(self, moment: Moment) -> Decision:
+        step = int(self.steps * _progress(moment, self.budget))
+        return _weighted("Steps", self.start + (self.end - self.start) * step / (self.steps - 1), self.guard)
+
+
+@dataclass(frozen=True)
+class Switch:
+    """EI first, PI after the share `after` of `budget` proposals."""
+
+    budget: int
+    after: float = 0.5
+    wants_bounds = False
+
+    def __post_init__(self) -> None:
+        _check_budget(self.budget)
+        if not 0.0 <= self.after <= 1.0:
+            raise ValueError(f"`after` is a share of the budget, between 0 and 1, but got {self.after}.")
+
+    def decide(self, moment: Moment) -> Decision:
+        late = len(moment.past) >= self.after * self.budget
+        return Decision(PI() if late else EI(), PolicyState("Switch", {"alpha": 1.0 if late else 0.5}))
+
+
+@dataclass(frozen=True)
+class Pulse:
+    """WEI that cycles through `alphas`, one per proposal."""
+
+    alphas: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
+    guard: bool = True
+    wants_bounds = False
+
+    def __post_init__(self) -> None:
+        if not self.alphas or not all(0.0 <= alpha <= 1.0 for alpha in self.alphas):
+            raise ValueError(f"`alphas` needs weights between 0 and 1, but got {self.alphas}.")
+
+    def decide(self, moment: Moment) -> Decision:
+        return _weighted("Pulse", self.alphas[len(moment.past) % len(self.alphas)], self.guard)
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """GP-Hedge: nine acquisitions nominate, one is drawn by how good their earlier nominees look to the model now.
+
+    EI and PI with xi = 0.01, 0.1 and 1 (latent units), LCB with sqrt(0.1), sqrt(0.2) and 1 times the schedule's width.
+    """
+
+    rate: float = 1.0
+    name = "Portfolio"
+    wants_bounds = False
+
+    def __post_init__(self) -> None:
+        if not self.rate > 0.0:
+            raise ValueError(f"`rate` must be positive, but got {self.rate}.")
+
+    def members(self, situation: Situation) -> tuple[Acquisition, ...]:
+        width = confidence_width(situation.dimension, situation.n_observed)
+        margins = (0.01, 0.1, 1.0)
+        return (
+            *(EI(xi) for xi in margins),
+            *(PI(xi) for xi in margins),
+            *(LCB(float(np.sqrt(share)) * width) for share in (0.1, 0.2, 1.0)),
+        )
+
+    def decide(self, moment: Moment) -> Decision:
+        members = self.members(moment.situation)
+        gains = self._gains(moment, len(members))
+        odds = np.exp(self.rate * (gains - gains.max()))
+        chosen = int(moment.rng.choice(len(members), p=odds / odds.sum()))
+        nominees = np.array([moment.best_under(member) for member in members])
+        state = PolicyState(
+            self.name,
+            {"chosen": float(chosen), **{f"gain {i}": float(gain) for i, gain in enumerate(gains)}},
+            tuple(tuple(float(v) for v in row) for row in nominees),
+        )
+        return Decision(members[chosen], state, nominees[chosen])
+
+    def _gains(self, moment: Moment, count: int) -> Array:
+        """Sums of rewards; the reward of a nominee is how low the model of the next proposal sees it (latent)."""
+        mine = [r.policy for r in moment.past if r.policy is not None and r.policy.name == self.name]
+        if not mine:
+            return np.zeros(count)
+        last, X = mine[-1], np.array(mine[-1].points)
+        gains = np.array([last.numbers.get(f"gain {i}", 0.0) for i in range(count)])
+        if X.shape != (count, moment.situation.dimension):
+            return gains  # The space has changed since: those nominees no longer mean anything.
+        return gains - moment.model.latent(X)[0]
+
+
+# ---------------------------------------------------------------------- self-adjustment
+
+
+@dataclass(frozen=True)
+class SAWEI:
+    """Weighted EI that adjusts its own weight: whenever the UBR comes to rest, against the current attitude.
+
+    Args:
+        alpha: the weight to start with.
+        delta: how much an adjustment changes it.
+        epsilon, window, memory: when the UBR counts as being at rest, see `adjust_now`.
+        track: which proposals tell the attitude: the 'last', all 'until_incumbent_change' or 'until_last_adjust'.
+        raw_units: compare s phi(z), in the objective's unit, with Phi(z), as the source does; otherwise phi(z) with
+            Phi(z), which does not depend on the unit.
+        guard: where no configuration has a positive WEI (common for alpha > 1/2), maximise EI instead.
+        reset: an improvement of the best value by more than this share of the UBR sets alpha back; None never does.
+    """
+
+    alpha: float = 0.5
+    delta: float = 0.1
+    epsilon: float = 0.1
+    window: int = 7
+    track: Literal["last", "until_incumbent_change", "until_last_adjust"] = "last"
+    raw_units: bool = False
+    memory: int | None = 20
+    guard: bool = True
+    reset: float | None = None
+    wants_bounds = True
+
+    def __post_init__(self) -> None:
+        if not (0.0 <= self.alpha <= 1.0 and self.delta >= 0.0 and self.epsilon >= 0.0 and self.window >= 1):
+            raise ValueError(
+                f"SAWEI needs alpha in [0, 1], delta and epsilon of at least 0 and a window of at least 1, got {self}."
+            )
+        if self.track not in ("last", "until_incumbent_change", "until_last_adjust"):
+            raise ValueError(
+                f"`track` is 'last', 'until_incumbent_change' or 'until_last_adjust', but got {self.track!r}."
+            )
+        if self.memory is not None and self.memory < 1:
+            raise ValueError(f"`memory` must be None or at least 1, but got {self.memory}.")
+
+    @staticmethod
+    def paper() -> SAWEI:
+        """The rule of the source to the letter: raw units, a trigger that never forgets, no guard and no reset."""
+        return SAWEI(raw_units=True, memory=None, guard=False, reset=None)
+
+    def decide(self, moment: Moment) -> Decision:
+        assert moment.bounds is not None
+        alpha = self.alphas(moment.past, moment.bounds[0], moment.best)[-1]
+        return Decision(WEI(alpha, self.guard), PolicyState("SAWEI", {"alpha": alpha}))
+
+    def alphas(self, past: Sequence[Receipt], ubr: float, best: float) -> list[float]:
+        """The weight at every past proposal that has a UBR, and the one for the proposal to be made.
+
+        `ubr`, `best`: of the model and the observations as they are now, as losses.
+        """
+        steps = [receipt for receipt in past if receipt.bounds]
+        series = [receipt.bounds[0] for receipt in steps] + [ubr]
+        bests = [_best_loss(receipt) for receipt in steps] + [best]
+        rests = adjust_now(series, self.window, self.epsilon, self.memory)
+        alpha, out = self.alpha, [self.alpha]
+        explore = exploit = 0.0
+        for k in range(1, len(series)):
+            terms = self._terms(steps[k - 1])
+            improved = bests[k - 1] - bests[k]
+            if self.track == "last" or (self.track == "until_incumbent_change" and improved > 0.0):
+                explore = exploit = 0.0
+            explore, exploit = explore + terms[0], exploit + terms[1]
+            if self.reset is not None and improved > max(self.reset * series[k - 1], _SMALLEST_PROGRESS * abs(best)):
+                alpha = self.alpha
+            elif rests[k]:
+                alpha = min(max(alpha + (self.delta if explore >= exploit else -self.delta), 0.0), 1.0)
+                if self.track == "until_last_adjust":
+                    explore = exploit = 0.0
+            out.append(alpha)
+        return out
+
+    def _terms(self, receipt: Receipt) -> tuple[float, float]:
+        """How much a proposal explored and exploited."""
+        state = receipt.acquisition
+        if state is None or receipt.latent_mean is None or receipt.latent_sd is None or receipt.sd is None:
+            return 0.0, 0.0
+        z = np.array((state.best - receipt.latent_mean) / receipt.latent_sd)
+        scale = receipt.sd if self.raw_units else 1.0
+        return scale * float(normal_pdf(z)), float(normal_cdf(z))
+
+
+def _best_loss(receipt: Receipt) -> float:
+    value = receipt.best_value if receipt.best_value is not None else np.nan
+    return -value if receipt.direction == "maximize" else value
