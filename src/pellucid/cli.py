@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pellucid.bench.commands import app as bench
+from pellucid.bench.reproduce import app as reproduce
 
 app = typer.Typer(
     name="pellucid",
@@ -15,6 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(bench, name="bench")
+app.add_typer(reproduce, name="reproduce")
 
 
 def _print_version(wanted: bool) -> None:

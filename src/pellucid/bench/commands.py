@@ -7,24 +7,29 @@ missing, 130 stopped by Ctrl-C (what was finished is kept).
 from __future__ import annotations
 
 import json
-import shlex
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pellucid.bench.base import BenchError, Job, Unavailable
+from pellucid.bench.terminal import (
+    FAILED,
+    STOPPED,
+    command_line,
+    integers,
+    names_in,
+    progress_bar,
+    say,
+    sentences,
+    write,
+)
 
 if TYPE_CHECKING:
     from pellucid.bench.latency import FullRun, Timing
     from pellucid.bench.results import Failure
 
 app = typer.Typer(no_args_is_help=True, help="Compare samplers: regret over problems, milliseconds per ask.")
-
-FAILED, WRONG, MISSING, STOPPED = 1, 2, 3, 130
 
 Data = Annotated[str | None, typer.Option(help="Folder with the YAHPO data; default: $PELLUCID_DATA, ../shared/data.")]
 TableFile = Annotated[Path | None, typer.Option("--table", help="Write the tables as Markdown to this file.")]
@@ -60,38 +65,38 @@ def regret(
 
     Repeat the command to continue after a stop, or with other methods or problems to add to the same file.
     """
-    with _sentences():
+    with sentences():
         from pellucid.bench.problems import find_suite, problem_names
         from pellucid.bench.runner import plan_jobs
 
         chosen = find_suite(suite)
         names = problem_names(
             chosen,
-            _names(tasks, "--tasks") if tasks is not None else None,
-            _integers(functions, "--functions"),
-            _integers(instances, "--instances"),
+            names_in(tasks, "--tasks") if tasks is not None else None,
+            integers(functions, "--functions"),
+            integers(instances, "--instances"),
             dim,
         )
         planned, notes = plan_jobs(
             chosen,
             names,
-            _names(methods, "--methods") if methods is not None else chosen.methods,
-            _integers(seeds, "--seeds") if seeds is not None else chosen.seeds,
+            names_in(methods, "--methods") if methods is not None else chosen.methods,
+            integers(seeds, "--seeds") if seeds is not None else chosen.seeds,
             chosen.n_init if init is None else init,
             chosen.n_steps if steps is None else steps,
             data,
-            _command_line(),
+            command_line(),
         )
         for note in notes:
-            _say(note)
+            say(note)
         if not planned:
             raise Unavailable("Nothing to run: every method that was asked for is skipped.")
         failures = _run(planned, out, jobs, quiet)
         _show_regret(out, table, reference, as_json, quiet)
         if failures:
-            _say(f"{len(failures)} of {len(planned)} runs failed; repeat the command to try them again:")
+            say(f"{len(failures)} of {len(planned)} runs failed; repeat the command to try them again:")
             for one in failures:
-                _say(f"  {one.problem} {one.method} seed {one.seed}: {one.error}")
+                say(f"  {one.problem} {one.method} seed {one.seed}: {one.error}")
             raise typer.Exit(FAILED)
 
 
@@ -104,7 +109,7 @@ def tabulate(
     quiet: Quiet = False,
 ) -> None:
     """Tabulate a file of runs again, without running anything."""
-    with _sentences():
+    with sentences():
         if not file.is_file():
             raise BenchError(f"The file of runs has to exist; there is no {file}.")
         _show_regret(file, table, reference, as_json, quiet)
@@ -133,21 +138,21 @@ def latency(
     quiet: Quiet = False,
 ) -> None:
     """Milliseconds per ask against the number of trials, all methods side by side in one run."""
-    with _sentences():
+    with sentences():
         from pellucid.bench.base import require_modules
         from pellucid.bench.latency import Plan, assemble, load_per_core, measure
         from pellucid.bench.methods import find_method, usable_methods
 
         require_modules(("ioh",), "the latency benchmark")
-        usable, notes = usable_methods(_names(methods, "--methods"))
+        usable, notes = usable_methods(names_in(methods, "--methods"))
         for note in notes:
-            _say(note)
+            say(note)
         if not usable:
             raise Unavailable("Nothing to run: every method that was asked for is skipped.")
         limits = _limits(max_n) if max_n is not None else {}
         for name in limits:
             find_method(name)
-        sizes = _integers(n, "--n")
+        sizes = integers(n, "--n")
         if min(sizes) < 1:
             raise BenchError(f"--n lists numbers of finished trials, each at least 1; got {min(sizes)}.")
         plan = Plan(tuple(one.name for one in usable), sizes, dim, function, repeats, limits, full_run)
@@ -156,20 +161,20 @@ def latency(
         load = load_per_core()
         total = len(plan.blocks()) + full_run
         try:
-            with _progress("latency", total, quiet) as advance:
+            with progress_bar("latency", total, quiet) as advance:
                 for one in measure(plan):
                     results.append(one)
                     advance(one.method)
         except KeyboardInterrupt:
             stopped = True
-        record = assemble(plan, results, load, _command_line())
+        record = assemble(plan, results, load, command_line())
 
         from pellucid.bench import output
 
         if out is not None:
-            _write(out, json.dumps(output.latency_json(record), indent=1) + "\n")
+            write(out, json.dumps(output.latency_json(record), indent=1) + "\n")
         if table is not None:
-            _write(table, output.latency_markdown(record))
+            write(table, output.latency_markdown(record))
         if as_json:
             typer.echo(json.dumps(output.latency_json(record)))
         elif not quiet:
@@ -179,10 +184,53 @@ def latency(
             for sentence in output.latency_sentences(record):
                 typer.echo(sentence)
         if stopped:
-            _say(f"Stopped after {len(results)} of {total} measurements.")
+            say(f"Stopped after {len(results)} of {total} measurements.")
             raise typer.Exit(STOPPED)
         if any(one.error is not None for one in results):
             raise typer.Exit(FAILED)
+
+
+@app.command()
+def stopping(
+    suite: Annotated[
+        str, typer.Option(help="A suite whose problems all have one unit, such as hpobench.")
+    ] = "hpobench",
+    tolerance: Annotated[float, typer.Option(help="`regret_below`, in the unit of the objective.")] = 0.005,
+    budget: Annotated[int, typer.Option(min=2, help="Trials of a full run.")] = 100,
+    seeds: Annotated[str, typer.Option(help="Like 0 or 0-4.")] = "0-4",
+    patience: Annotated[int, typer.Option(min=1)] = 5,
+    min_trials: Annotated[int, typer.Option(min=1)] = 20,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
+    table: TableFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """How much of a budget `StopWhen` saves, and what that costs."""
+    with sentences():
+        from pellucid.bench import stopping as runs
+        from pellucid.bench.base import require_modules
+        from pellucid.bench.problems import find_suite, problem_names
+        from pellucid.bench.results import now, versions
+
+        chosen = find_suite(suite)
+        require_modules(chosen.requires, f"the {suite} suite")
+        names = problem_names(chosen, None, tuple(range(1, 25)), (1,), 8)
+        tasks = [
+            runs.Task(suite, name, seed, chosen.n_init, budget, tolerance, patience, min_trials)
+            for name in names
+            for seed in integers(seeds, "--seeds")
+        ]
+        endings = []
+        with progress_bar("stopping", len(tasks), quiet) as advance:
+            for ending in runs.run_tasks(tasks, jobs):
+                endings.append(ending)
+                advance(ending.problem)
+        text = runs.markdown(tasks, endings)
+        used = versions(("pellucid", "optuna", "numpy", "scipy"))
+        text += f"\n```sh\n{command_line()}\n```\n\n{now()} · " + ", ".join(f"{k} {v}" for k, v in used.items()) + "\n"
+        if table is not None:
+            write(table, text)
+        if not quiet:
+            typer.echo(text)
 
 
 def _run(planned: list[Job], out: Path, processes: int, quiet: bool) -> list[Failure]:
@@ -191,18 +239,18 @@ def _run(planned: list[Job], out: Path, processes: int, quiet: bool) -> list[Fai
 
     left = pending(planned, out)
     if len(left) < len(planned) and not quiet:
-        _say(f"{len(planned) - len(left)} of {len(planned)} runs are already in {out}.")
+        say(f"{len(planned) - len(left)} of {len(planned)} runs are already in {out}.")
     failures = []
     done = 0
     try:
-        with _progress("runs", len(left), quiet) as advance:
+        with progress_bar("runs", len(left), quiet) as advance:
             for record in run_jobs(left, out, processes):
                 done += 1
                 advance(f"{record.problem} {record.method}")
                 if isinstance(record, Failure):
                     failures.append(record)
     except KeyboardInterrupt:
-        _say(f"Stopped: {done} of {len(left)} runs were added to {out}; the same command continues.")
+        say(f"Stopped: {done} of {len(left)} runs were added to {out}; the same command continues.")
         raise typer.Exit(STOPPED) from None
     return failures
 
@@ -214,7 +262,7 @@ def _show_regret(file: Path, table: Path | None, reference: str, as_json: bool, 
 
     tables = make_tables(read_runs(file), reference)
     if table is not None:
-        _write(table, output.regret_markdown(tables))
+        write(table, output.regret_markdown(tables))
     if as_json:
         typer.echo(json.dumps(output.regret_json(tables)))
     elif not quiet:
@@ -222,74 +270,6 @@ def _show_regret(file: Path, table: Path | None, reference: str, as_json: bool, 
 
         for one in tables:
             output.print_grids(output.regret_grids(one), Console())
-
-
-@contextmanager
-def _progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A bar with an estimate of the time left; the function moves it by one and names what was finished."""
-    if quiet or total == 0:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    # Runs of slow peers take minutes: an estimate over rich's default of 30 s would see none of them end.
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[last]}"),
-        console=Console(stderr=True),
-        speed_estimate_period=3600,
-    )
-    with progress:
-        bar = progress.add_task(what, total=total, last="")
-        yield lambda name: progress.update(bar, advance=1, last=name)
-
-
-@contextmanager
-def _sentences() -> Iterator[None]:
-    """Turn what the user can mend into one sentence and an exit code."""
-    try:
-        yield
-    except BenchError as error:
-        _say(f"Error: {error}")
-        raise typer.Exit(WRONG) from None
-    except Unavailable as reason:
-        _say(str(reason))
-        raise typer.Exit(MISSING) from None
-    except OSError as error:
-        if error.filename is None:
-            raise
-        _say(f"Error: {error.filename} cannot be used ({error.strerror}); choose another path.")
-        raise typer.Exit(WRONG) from None
-
-
-def _integers(text: str, option: str) -> tuple[int, ...]:
-    """Numbers and ranges with commas: ``1-3,7`` is 1, 2, 3, 7."""
-    numbers: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()) or (dash and int(last) < int(first)):
-            raise BenchError(f"{option} takes numbers and ranges with commas, like 1-3,7; got `{text}`.")
-        numbers.extend(range(int(first), int(last) + 1) if dash else [int(first)])
-    return tuple(dict.fromkeys(numbers))
-
-
-def _names(text: str, option: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
-    if "" in names:
-        raise BenchError(f"{option} takes names with commas between them; got `{text}`.")
-    return names
 
 
 def _limits(text: str) -> dict[str, int]:
@@ -300,16 +280,3 @@ def _limits(text: str) -> dict[str, int]:
             raise BenchError(f"--max-n takes METHOD=N with commas, like botorch=280,smac=280; got `{text}`.")
         limits[name] = int(size)
     return limits
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-
-
-def _command_line() -> str:
-    return shlex.join(["pellucid", *sys.argv[1:]])
-
-
-def _say(sentence: str) -> None:
-    typer.echo(sentence, err=True)

@@ -1,6 +1,12 @@
-"""The suites with their protocols, the problems each contains, and how a problem is built from its name."""
+"""The suites with their protocols, the problems each contains, and how a problem is built from its name.
+
+A name may end in a factor: `vehicle*1000` is `vehicle` with its objective in another unit.
+"""
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 from pellucid.bench.base import BenchError, Problem, Suite, require_modules
 
@@ -55,6 +61,7 @@ def check_problem(suite: str, name: str, data: str | None) -> None:
     from pellucid.bench import functions as formulas
     from pellucid.bench import models, yahpo
 
+    name, _ = _name_and_factor(name)
     if suite == "bbob":
         formulas.bbob_numbers(name)
     elif suite in yahpo.SCENARIOS:
@@ -74,11 +81,17 @@ def is_conditional(suite: str, name: str) -> bool:
 
 
 def load_problem(suite: str, name: str, data: str | None = None) -> Problem:
+    require_modules(find_suite(suite).requires, f"the {suite} suite")
+    check_problem(suite, name, data)
+    plain, factor = _name_and_factor(name)
+    problem = _load(suite, plain, data)
+    return problem if factor is None else _in_another_unit(problem, name, factor)
+
+
+def _load(suite: str, name: str, data: str | None) -> Problem:
     from pellucid.bench import functions as formulas
     from pellucid.bench import models, yahpo
 
-    require_modules(find_suite(suite).requires, f"the {suite} suite")
-    check_problem(suite, name, data)
     if suite == "bbob":
         return formulas.bbob(name)
     if suite == "synthetic":
@@ -88,3 +101,26 @@ def load_problem(suite: str, name: str, data: str | None = None) -> Problem:
     if suite in yahpo.SCENARIOS:
         return yahpo.yahpo(yahpo.SCENARIOS[suite], name, data)
     return models.sklearn_model(name)
+
+
+def _name_and_factor(name: str) -> tuple[str, float | None]:
+    plain, star, text = name.partition("*")
+    if not star:
+        return name, None
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not (math.isfinite(factor) and factor > 0):
+        raise BenchError(f"A factor after `*` is a positive number, as in vehicle*1000; got `{name}`.")
+    return plain, factor
+
+
+def _in_another_unit(problem: Problem, name: str, factor: float) -> Problem:
+    return replace(
+        problem,
+        name=name,
+        evaluate=lambda params: factor * problem.evaluate(params),
+        optimum=None if problem.optimum is None else factor * problem.optimum,
+        anchor=None if problem.anchor is None else factor * problem.anchor,
+    )

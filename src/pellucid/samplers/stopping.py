@@ -122,7 +122,9 @@ def _verdict(
     data = arrays(space, seen) if space else None
     if data is None or len(data.losses) < 2 or np.ptp(data.losses) == 0.0:
         equal = "all finished trials returned the same value, which says nothing about the rest of the space"
-        why = equal if data is not None and len(data.losses) > 1 else "no parameter varies, so there is nothing to model"
+        why = (
+            equal if data is not None and len(data.losses) > 1 else "no parameter varies, so there is nothing to model"
+        )
         return StoppingVerdict(False, n, best, None, regret_below, None, why), start
     gp = _fit(data, surrogate, start)
     bound = upper_bound_regret(gp, data.X, data.space, width=_WIDTH)[0]

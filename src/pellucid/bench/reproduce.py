@@ -1,0 +1,273 @@
+"""``pellucid reproduce``: the experiments of the sources again, on one machine, beside what the sources say.
+
+Exit codes as for ``pellucid bench``. Every run is in a file before the next one starts; the same command continues.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pellucid.bench.base import BenchError, Job, Unavailable
+from pellucid.bench.terminal import FAILED, STOPPED, command_line, progress_bar, say, sentences, write
+
+if TYPE_CHECKING:
+    from pellucid.bench.results import Run
+    from pellucid.bench.schedules import Comparison
+
+app = typer.Typer(no_args_is_help=True, help="Repeat the experiments of the sources.")
+
+
+@app.callback()
+def reproduce() -> None:
+    """Keeps `sawei` a command of its own while it is the only one."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Problems and budget of one campaign; ``instances`` matter to bbob alone."""
+
+    suite: str
+    n_init: int
+    n_steps: int
+    seeds: tuple[int, ...]
+    instances: tuple[int, ...] = ()
+
+
+PROTOCOLS = {
+    # Instance 1 and seeds from 10 upwards were looked at while our SAWEI was designed; these were not.
+    ("bbob", "quick"): (Protocol("bbob", 24, 100, (0, 1, 2), (2,)), Protocol("bbob", 24, 100, (0,), (3,))),
+    ("hpobench", "quick"): (Protocol("hpobench", 15, 100, tuple(range(5))),),
+    ("bbob", "paper"): (Protocol("bbob", 24, 256, tuple(range(10)), (1, 2, 3)),),
+    ("hpobench", "paper"): (Protocol("hpobench", 15, 100, tuple(range(10))),),
+}
+UNITS = Protocol("hpobench", 15, 100, (0, 1))
+FACTORS = ("", "*1000")
+# Seconds per proposal here, on one core: enough for an estimate before the first run has ended.
+SECONDS_PER_PROPOSAL = {"bbob": 0.014, "hpobench": 0.022}
+
+# What the source reports, in our words.
+CLAIMS = {
+    "bbob": {
+        "sawei-paper": "among the first; alpha rises",
+        "steps-up": "about as good as SAWEI",
+        "switch-25": "good once it has switched",
+        "switch-50": "good once it has switched",
+        "switch-75": "good once it has switched",
+        "pi": "better than EI",
+        "wei-explore": "behind",
+    },
+    "hpobench": {
+        "sawei-paper": "among the first; alpha falls",
+        "wei-explore": "on par with SAWEI",
+        "portfolio": "just behind SAWEI",
+        "ei": "just behind SAWEI, better than PI",
+        "pi": "behind EI",
+    },
+}
+
+
+@app.command()
+def sawei(
+    suite: Annotated[str, typer.Option(help="bbob or hpobench.")] = "bbob",
+    budget: Annotated[str, typer.Option(help="quick (minutes) or paper (hours).")] = "quick",
+    out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("sawei"),
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
+    units: Annotated[bool, typer.Option(help="Also show what another unit of the objective does (hpobench).")] = True,
+    figures: Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table, only errors.")] = False,
+) -> None:
+    """SAWEI and the schedules it was compared with: ranks over time, final regret and traces of alpha."""
+    with sentences():
+        if (suite, budget) not in PROTOCOLS:
+            raise BenchError(
+                f"--suite is bbob or hpobench and --budget is quick or paper; got `{suite}` and `{budget}`."
+            )
+        from pellucid.bench.methods import SCHEDULES
+        from pellucid.bench.results import read_runs
+        from pellucid.bench.schedules import compare
+
+        file = out / f"{suite}.jsonl"
+        protocols = PROTOCOLS[suite, budget]
+        planned = [job for protocol in protocols for job in _plan(protocol, tuple(SCHEDULES))]
+        _run_all(planned, file, jobs, quiet, suite)
+        wanted = {job.key for job in planned}
+        runs = [run for run in read_runs(file) if run.key in wanted]
+        comparison = compare(runs)
+        parts = [_markdown(comparison, runs)]
+        if units and suite == "hpobench":
+            parts.append(_units(out / "units.jsonl", jobs, quiet))
+        write(out / f"{suite}.md", "\n".join(parts))
+        if figures:
+            _draw(comparison, out)
+        if as_json:
+            typer.echo(json.dumps([asdict(row) for row in comparison.rows]))
+        elif not quiet:
+            from rich.console import Console
+            from rich.markdown import Markdown
+
+            Console().print(Markdown(_grid(comparison)))
+
+
+def _plan(protocol: Protocol, methods: tuple[str, ...], factors: tuple[str, ...] = ("",)) -> list[Job]:
+    from pellucid.bench.problems import find_suite, problem_names
+    from pellucid.bench.runner import plan_jobs
+
+    chosen = find_suite(protocol.suite)
+    names = problem_names(chosen, None, tuple(range(1, 25)), protocol.instances, 8)
+    planned, _ = plan_jobs(
+        chosen,
+        [name + factor for name in names for factor in factors],
+        methods,
+        protocol.seeds,
+        protocol.n_init,
+        protocol.n_steps,
+        None,
+        command_line(),
+    )
+    return planned
+
+
+def _run_all(planned: list[Job], file: Path, jobs: int, quiet: bool, suite: str) -> None:
+    from pellucid.bench.results import Failure
+    from pellucid.bench.runner import pending, run_jobs
+
+    left = pending(planned, file)
+    if left and not quiet:
+        minutes = sum(job.n_steps for job in left) * SECONDS_PER_PROPOSAL[suite] / jobs / 60
+        say(f"{len(left)} of {len(planned)} runs to do, about {minutes:.0f} minutes on {jobs} processes; ", nl=False)
+        say(f"they are kept in {file}, and the same command continues after a stop.")
+    failures = []
+    try:
+        with progress_bar(suite, len(left), quiet) as advance:
+            for record in run_jobs(left, file, jobs):
+                advance(f"{record.problem} {record.method}")
+                if isinstance(record, Failure):
+                    failures.append(record)
+    except KeyboardInterrupt:
+        say(f"Stopped; the runs so far are in {file}, and the same command continues.")
+        raise typer.Exit(STOPPED) from None
+    if failures:
+        say(f"{len(failures)} runs failed; repeat the command to try them again. The first: {failures[0].error}")
+        raise typer.Exit(FAILED)
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def _grid(comparison: Comparison) -> str:
+    unit = "log10 regret" if comparison.log_scale else "regret"
+    lines = [
+        f"| schedule | IQM of ranks | mean rank | final {unit} | alpha after 25 / 50 / 100 % | s/run | the source |",
+        "| --- | ---: | ---: | ---: | :---: | ---: | --- |",
+    ]
+    for row in comparison.rows:
+        alpha = " / ".join(f"{a:.2f}" for a in row.alpha) or "–"
+        claim = CLAIMS[comparison.suite].get(row.method, "")
+        lines.append(
+            f"| {row.method} | {row.iqm_rank:.2f} | {row.mean_rank:.2f} | {row.final:.4g} | {alpha} "
+            f"| {row.seconds:.2f} | {claim} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _markdown(comparison: Comparison, runs: list[Run]) -> str:
+    wall = sum(run.wall_s for run in runs)
+    dates = sorted(run.date for run in runs)
+    versions = ", ".join(f"{name} {version}" for name, version in runs[0].versions.items())
+    commands = "\n".join(dict.fromkeys(run.command for run in runs))
+    return (
+        f"# Schedules on {comparison.suite}, {comparison.n_init} + {comparison.n_steps} evaluations, "
+        f"{comparison.problems} problems, {comparison.runs} runs per schedule\n\n"
+        "Per problem, the interquartile mean of the regret over seeds is ranked among the schedules; ranks are "
+        "averaged over the problems. Seconds are of asking and telling, initial design excluded, one thread.\n\n"
+        f"{_grid(comparison)}\n"
+        f"```sh\n{commands}\n```\n\n"
+        f"{dates[0]} to {dates[-1]}, {wall / 60:.0f} minutes of one core · {versions} · {runs[0].machine}\n"
+    )
+
+
+def _units(file: Path, jobs: int, quiet: bool) -> str:
+    """The same problems with the objective multiplied by 1000: what becomes of alpha and of the proposals."""
+    from pellucid.bench.results import read_runs
+    from pellucid.bench.schedules import QUARTERS, alpha_at
+
+    planned = _plan(UNITS, ("sawei-paper", "sawei"), FACTORS)
+    _run_all(planned, file, jobs, quiet, UNITS.suite)
+    runs = {run.key: run for run in read_runs(file)}
+    lines = [
+        "## The same losses in another unit\n",
+        "| schedule | unit | alpha after 25 / 50 / 100 % | runs with the same proposals as in the first unit |",
+        "| --- | --- | :---: | ---: |",
+    ]
+    for method in ("sawei-paper", "sawei"):
+        for factor in FACTORS:
+            mine = [runs[job.key] for job in planned if job.method == method and job.problem.endswith(factor or "")]
+            mine = [run for run in mine if ("*" in run.problem) == bool(factor)]
+            alpha = " / ".join(
+                f"{sum(alpha_at(run.trace['alpha'], q) for run in mine) / len(mine):.2f}" for q in QUARTERS
+            )
+            same = sum(_same_proposals(run, runs, factor) for run in mine)
+            unit = "as it is" if not factor else f"times {factor[1:]}"
+            lines.append(f"| {method} | {unit} | {alpha} | {same} of {len(mine)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _same_proposals(run: Run, runs: dict[tuple[str, str, str, int, int, int], Run], factor: str) -> bool:
+    if not factor:
+        return True
+    scale = float(factor[1:])
+    plain = runs[(run.suite, run.problem[: -len(factor)], run.method, run.seed, run.n_init, run.n_steps)]
+    return all(abs(a - scale * b) <= 1e-9 * abs(a) for a, b in zip(run.values, plain.values, strict=True))
+
+
+# ---------------------------------------------------------------------- figures
+
+
+def _draw(comparison: Comparison, out: Path) -> None:
+    try:
+        from pellucid import plots
+    except ImportError as error:
+        raise Unavailable(
+            "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`."
+        ) from error
+    first = comparison.rows[0].method
+    sign = "log10 regret" if comparison.log_scale else "regret"
+    shown = {
+        "ranks": plots.curves(
+            {method: list(ranks) for method, ranks in comparison.rank_over_time.items()},
+            title=f"{comparison.suite}: {first} has the best rank at the end ({comparison.rows[0].iqm_rank:.1f} of "
+            f"{len(comparison.rows)})",
+            x_title="proposals after the initial design",
+            y_title="mean rank over the problems (lower is better)",
+            bold=(first, "sawei", "sawei-paper"),
+        ),
+        "final": plots.boxes(
+            {row.method: list(comparison.finals[row.method]) for row in comparison.rows},
+            title=f"{comparison.suite}: final {sign} by schedule, one point per problem, best rank on top",
+            x_title=f"{sign} (interquartile mean over seeds)",
+            bold=(first,),
+        ),
+    }
+    traces = {name: comparison.alphas[name] for name in ("sawei-paper", "sawei") if name in comparison.alphas}
+    if traces:
+        ends = ", ".join(
+            f"{name} {'rises' if mid[-1] > mid[0] else 'falls'} to {mid[-1]:.2f}"
+            for name, (_, mid, _) in traces.items()
+        )
+        shown["alpha"] = plots.curves(
+            {name: list(mid) for name, (_, mid, _) in traces.items()},
+            bands={name: (list(low), list(high)) for name, (low, _, high) in traces.items()},
+            title=f"{comparison.suite}: alpha starts at 0.5; {ends}",
+            x_title="proposals after the initial design",
+            y_title="alpha: 0 explores, 1 exploits (mean, quartiles)",
+            bold=tuple(traces),
+        )
+    kind = ".png" if plots.browser() is not None else ".html"
+    for name, figure in shown.items():
+        plots.save(figure, out / f"{comparison.suite}-{name}{kind}")

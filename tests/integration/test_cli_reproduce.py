@@ -1,0 +1,72 @@
+"""`pellucid reproduce` and `pellucid bench stopping` from the command line: small, real, resumed, and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from pellucid import plots
+from pellucid.bench import methods, reproduce
+from pellucid.bench.results import read_runs
+from pellucid.cli import app
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three schedules, one seed, twelve proposals: everything else is as in the real protocol."""
+    few = {name: methods.SCHEDULES[name] for name in ("ei", "sawei-paper", "sawei")}
+    monkeypatch.setattr(methods, "SCHEDULES", few)
+    protocol = reproduce.Protocol("hpobench", 8, 12, (0,))
+    monkeypatch.setitem(reproduce.PROTOCOLS, ("hpobench", "quick"), (protocol,))
+    monkeypatch.setattr(reproduce, "UNITS", protocol)
+
+
+@pytest.mark.usefixtures("small")
+def test_tables_figures_and_a_continuation(tmp_path: Path) -> None:
+    arguments = ("reproduce", "sawei", "--suite", "hpobench", "--out", str(tmp_path))
+    first = call(*arguments, "--json")
+    assert first.exit_code == 0, first.output
+    assert "24 of 24 runs to do, about" in first.stderr
+    rows = json.loads(first.stdout)
+    assert {row["method"] for row in rows} == {"ei", "sawei-paper", "sawei"}
+    assert all(1 <= row["iqm_rank"] <= 3 for row in rows)
+    table = (tmp_path / "hpobench.md").read_text(encoding="utf-8")
+    assert "| sawei | times 1000 |" in table
+    assert "8 of 8 |" in table
+    assert "pellucid 0." in table
+    kind = "png" if plots.browser() is not None else "html"
+    for name in ("ranks", "final", "alpha"):
+        assert (tmp_path / f"hpobench-{name}.{kind}").stat().st_size > 5000
+    assert all(len(run.trace["alpha"]) == 12 for run in read_runs(tmp_path / "units.jsonl"))
+
+    before = (tmp_path / "hpobench.jsonl").read_bytes()
+    again = call(*arguments, "--no-figures")
+    assert again.exit_code == 0, again.output
+    assert "runs to do" not in again.stderr
+    assert (tmp_path / "hpobench.jsonl").read_bytes() == before
+
+
+def test_a_wrong_suite_or_budget_is_a_sentence_and_code_2(tmp_path: Path) -> None:
+    for wrong in (("--suite", "nothing"), ("--budget", "endless")):
+        result = call("reproduce", "sawei", *wrong, "--out", str(tmp_path))
+        assert result.exit_code == 2
+        assert "--suite is bbob or hpobench" in result.stderr
+
+
+def test_the_table_of_stopping(tmp_path: Path) -> None:
+    table = tmp_path / "stopping.md"
+    result = call(
+        "bench", "stopping", "--seeds", "0", "--budget", "24", "--tolerance", "10", "--patience", "1", "--min-trials",
+        "20", "--table", str(table), "--quiet",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    text = table.read_text(encoding="utf-8")
+    assert "| all | 8 | 83% |" in text, "a tolerance of 10 lets every run stop at 20 of 24 trials"
+    assert "Stop: expected remaining improvement" in text
