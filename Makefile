@@ -22,7 +22,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
-        bench-regret-rbv2 clean distclean
+        bench-regret-rbv2 bench-stopping reproduce-sawei clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,7 @@ demo: $(VENV)/.stamp-demo ## tune a scikit-learn model and show the receipts (re
 
 test: $(VENV)/.stamp-test ## run the test suite
 	@sh tools/ensure_postgres.sh
+	@sh tools/ensure_chromium.sh
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## run the slow statistical tests
@@ -108,9 +109,16 @@ bench-regret-hpobench: $(VENV)/.stamp-bench ## regret on the HPOBench tables
 	  --out $(RESULTS)/hpobench.jsonl --table $(RESULTS)/hpobench.md --jobs $(JOBS)
 
 bench-regret-rbv2: $(VENV)/.stamp-bench ## regret on rbv2_xgboost, a conditional space
-	$(BIN)/pellucid bench regret --suite rbv2_xgboost --seeds 0-2 --init 20 --steps 60 \
+	$(BIN)/pellucid bench regret --suite rbv2_xgboost --seeds 0-9 --init 20 --steps 60 \
 	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random \
 	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)
+
+reproduce-sawei: $(VENV)/.stamp-bench ## SAWEI and the schedules it was compared with, on both suites
+	$(BIN)/pellucid reproduce sawei --suite bbob --out benchmarks/sawei --jobs $(JOBS)
+	$(BIN)/pellucid reproduce sawei --suite hpobench --out benchmarks/sawei --jobs $(JOBS)
+
+bench-stopping: $(VENV)/.stamp-bench ## what stopping early saves and costs
+	$(BIN)/pellucid bench stopping --table benchmarks/sawei/stopping.md --jobs $(JOBS)
 
 # -------------------------------------------------------------------------------------------- cleaning
 

@@ -175,7 +175,7 @@ def test_a_storage_that_refuses_the_sentence_does_not_keep_the_study_from_stoppi
     ],
 )
 def test_settings_that_make_no_sense_are_refused_with_the_rule(wrong: Callable[[], object]) -> None:
-    with pytest.raises(ValueError, match="must be .* but got"):
+    with pytest.raises(ValueError, match=r"must be .* but got"):
         wrong()
 
 

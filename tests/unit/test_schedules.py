@@ -68,7 +68,7 @@ def test_the_weight_after_a_share_of_the_proposals() -> None:
 def test_a_problem_in_another_unit() -> None:
     plain, other = load_problem("synthetic", "branin"), load_problem("synthetic", "branin*1000")
     assert plain.distributions is not None
-    params = {name: 0.5 for name in plain.distributions}
+    params = dict.fromkeys(plain.distributions, 0.5)
     assert other.evaluate(params) == 1000 * plain.evaluate(params)
     assert plain.optimum is not None
     assert other.optimum == 1000 * plain.optimum
