@@ -113,7 +113,7 @@ bench-regret-rbv2: $(VENV)/.stamp-bench ## regret on rbv2_xgboost, a conditional
 	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random \
 	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)
 
-reproduce-sawei: $(VENV)/.stamp-bench ## SAWEI and the schedules it was compared with, on both suites
+reproduce-sawei: $(VENV)/.stamp-test ## SAWEI and the schedules it was compared with, on both suites
 	$(BIN)/pellucid reproduce sawei --suite bbob --out benchmarks/sawei --jobs $(JOBS)
 	$(BIN)/pellucid reproduce sawei --suite hpobench --out benchmarks/sawei --jobs $(JOBS)
 

@@ -24,7 +24,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: methods.SCHEDULES[name] for name in ("ei", "sawei-paper", "sawei")}
     monkeypatch.setattr(methods, "SCHEDULES", few)
     protocol = reproduce.Protocol("hpobench", 8, 12, (0,))
-    monkeypatch.setitem(reproduce.PROTOCOLS, ("hpobench", "quick"), (protocol,))
+    monkeypatch.setitem(reproduce.PROTOCOLS, ("hpobench", "quick"), protocol)
     monkeypatch.setattr(reproduce, "UNITS", protocol)
 
 
@@ -41,6 +41,9 @@ def test_tables_figures_and_a_continuation(tmp_path: Path) -> None:
     assert "| sawei | times 1000 |" in table
     assert "8 of 8 |" in table
     assert "pellucid 0." in table
+    lines = (tmp_path / "hpobench.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + 24
+    assert all(len(line.split(",")) == len(lines[0].split(",")) for line in lines)
     kind = "png" if plots.browser() is not None else "html"
     for name in ("ranks", "final", "alpha"):
         assert (tmp_path / f"hpobench-{name}.{kind}").stat().st_size > 5000

@@ -360,7 +360,8 @@ class SAWEI:
             if self.reset is not None and improved > max(self.reset * series[k - 1], _SMALLEST_PROGRESS * abs(best)):
                 alpha = self.alpha
             elif rests[k]:
-                alpha = min(max(alpha + (self.delta if explore >= exploit else -self.delta), 0.0), 1.0)
+                moved = alpha + (self.delta if explore >= exploit else -self.delta)
+                alpha = min(max(round(moved, 9), 0.0), 1.0)  # Rounded, so that up and down again is where it was.
                 if self.track == "until_last_adjust":
                     explore = exploit = 0.0
             out.append(alpha)

@@ -24,7 +24,8 @@ N_RESCORED = 24
 N_STARTS = 4
 N_BOUND_STARTS = 2
 REFINE_EVALUATIONS = 6
-SEPARATION = 1e-7
+# More than a step of the grid that proposals are rounded to, so that rounding cannot make two of them equal.
+SEPARATION = 1e-6
 _ENOUGH = 1e-3
 _FIRST_MOVE = 0.1
 _LARGEST_MOVE = 0.3

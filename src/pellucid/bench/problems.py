@@ -61,7 +61,7 @@ def check_problem(suite: str, name: str, data: str | None) -> None:
     from pellucid.bench import functions as formulas
     from pellucid.bench import models, yahpo
 
-    name, _ = _name_and_factor(name)
+    name, _ = name_and_factor(name)
     if suite == "bbob":
         formulas.bbob_numbers(name)
     elif suite in yahpo.SCENARIOS:
@@ -83,7 +83,7 @@ def is_conditional(suite: str, name: str) -> bool:
 def load_problem(suite: str, name: str, data: str | None = None) -> Problem:
     require_modules(find_suite(suite).requires, f"the {suite} suite")
     check_problem(suite, name, data)
-    plain, factor = _name_and_factor(name)
+    plain, factor = name_and_factor(name)
     problem = _load(suite, plain, data)
     return problem if factor is None else _in_another_unit(problem, name, factor)
 
@@ -103,7 +103,8 @@ def _load(suite: str, name: str, data: str | None) -> Problem:
     return models.sklearn_model(name)
 
 
-def _name_and_factor(name: str) -> tuple[str, float | None]:
+def name_and_factor(name: str) -> tuple[str, float | None]:
+    """`vehicle*1000` as (`vehicle`, 1000); names without a factor as they are."""
     plain, star, text = name.partition("*")
     if not star:
         return name, None

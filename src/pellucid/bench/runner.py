@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pellucid.bench.base import BenchError, Job, Problem, Suite, require_modules, stable_seed
 from pellucid.bench.methods import find_method, prepare, usable_methods
-from pellucid.bench.problems import check_problem, is_conditional, load_problem
+from pellucid.bench.problems import check_problem, is_conditional, load_problem, name_and_factor
 from pellucid.bench.results import Failure, Run, append, failure, now, open_for_append, read_runs, versions
 from pellucid.bench.workers import run_all
 
@@ -31,12 +31,13 @@ def run_job(job: Job) -> Run:
     warm_up(job.method)
 
     started = time.perf_counter()
-    design = optuna.samplers.RandomSampler(seed=stable_seed("design", job.suite, job.problem, job.seed))
+    plain, _ = name_and_factor(job.problem)  # The same problem in another unit starts from the same design.
+    design = optuna.samplers.RandomSampler(seed=stable_seed("design", job.suite, plain, job.seed))
     study = optuna.create_study(direction=problem.direction, sampler=design)
     steps = []
     for number in range(job.n_init + job.n_steps):
         if number == job.n_init:
-            seed = stable_seed("sampler", job.suite, job.problem, job.seed)
+            seed = stable_seed("sampler", job.suite, plain, job.seed)
             study.sampler = method.make_sampler(seed, job.n_init, job.n_steps)
         steps.append(timed_step(study, problem))
     values, ask_s, tell_s = zip(*steps, strict=True)

@@ -1,7 +1,8 @@
 """Schedules compared as SAWEI's source compares them: ranks per problem of seed-averaged regret, over time and final.
 
-Regret is log10 of the distance to the optimum (cut at 1e-8) on BBOB and the distance itself elsewhere. Per problem the
-interquartile mean over seeds is ranked among the methods (equal values share a rank); ranks are averaged over problems.
+Regret is log10 of the distance to the optimum (cut at 1e-8) on BBOB and the distance itself elsewhere. Per problem (on
+BBOB: per function) the interquartile mean over seeds and instances is ranked among the methods, equal values sharing
+a rank; ranks are averaged over problems.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.bench.base import BenchError
+from pellucid.bench.functions import BBOB_NAME
 from pellucid.bench.problems import SUITES
 from pellucid.bench.results import Run
 from pellucid.bench.tables import PRECISION
@@ -24,7 +26,10 @@ QUARTERS = (0.25, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class Row:
-    """One method. ``alpha``: its mean after a quarter, half and all of the proposals, where it has one."""
+    """One method. ``alpha``: its mean after a quarter, half and all of the proposals, where it has one.
+
+    ``minus_ei``: mean over the problems of its final regret minus that of EI, and the standard error of that mean.
+    """
 
     method: str
     iqm_rank: float
@@ -32,6 +37,7 @@ class Row:
     final: float
     seconds: float
     alpha: tuple[float, ...]
+    minus_ei: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -81,13 +87,17 @@ def compare(runs: Sequence[Run]) -> Comparison:
     common = [cell for cell in cells if all((method, cell[0], cell[1]) in by_cell for method in methods)]
     if not common:
         raise BenchError("A comparison needs at least one problem and seed that every method has run.")
-    problems = sorted({problem for problem, _ in common})
+    problems = sorted({_family(problem) for problem, _ in common})
     curves = np.array(
         [
             [
                 interquartile_mean(
                     np.array(
-                        [_regret(by_cell[(method, problem, seed)], log_scale) for p, seed in common if p == problem]
+                        [
+                            _regret(by_cell[method, name, seed], log_scale)
+                            for name, seed in common
+                            if _family(name) == problem
+                        ]
                     )
                 )
                 for problem in problems
@@ -109,6 +119,7 @@ def compare(runs: Sequence[Run]) -> Comparison:
             tuple(float(np.mean([alpha_at(run.trace["alpha"], q) for run in mine[method]])) for q in QUARTERS)
             if all("alpha" in run.trace for run in mine[method])
             else (),
+            _difference(curves[i, :, -1], curves[methods.index("ei"), :, -1]) if "ei" in methods else None,
         )
         for i, method in enumerate(methods)
     ]
@@ -125,13 +136,30 @@ def compare(runs: Sequence[Run]) -> Comparison:
     )  # fmt: skip
 
 
-def _regret(run: Run, log_scale: bool) -> Array:
+def _difference(ours: Array, theirs: Array) -> tuple[float, float]:
+    """Mean and standard error over the problems."""
+    error = float((ours - theirs).std(ddof=1)) / math.sqrt(len(ours)) if len(ours) > 1 else math.nan
+    return float((ours - theirs).mean()), error
+
+
+def _family(problem: str) -> str:
+    """The function of a BBOB problem (its instances are the same function moved and turned); others as they are."""
+    match = BBOB_NAME.fullmatch(problem)
+    return problem if match is None else f"f{match.group(1)}"
+
+
+def regret_of(run: Run) -> Array:
+    """Distance from the best value so far to the optimum, after every evaluation."""
     values = np.array(run.values) * (1.0 if run.direction == "minimize" else -1.0)
     optimum = run.optimum if run.direction == "minimize" or run.optimum is None else -run.optimum
     if optimum is None:
         raise BenchError(f"A comparison needs problems with a known optimum; {run.problem} has none.")
-    distance = np.minimum.accumulate(values) - optimum
-    return np.asarray(np.log10(np.maximum(distance, PRECISION)) if log_scale else np.maximum(distance, 0.0))
+    return np.asarray(np.maximum(np.minimum.accumulate(values) - optimum, 0.0))
+
+
+def _regret(run: Run, log_scale: bool) -> Array:
+    distance = regret_of(run)
+    return np.asarray(np.log10(np.maximum(distance, PRECISION)) if log_scale else distance)
 
 
 def alpha_at(series: Sequence[float], share: float) -> float:

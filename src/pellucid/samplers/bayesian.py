@@ -18,11 +18,12 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import EI, WEI, Acquisition, AcquisitionFunction, Policy, Situation
+from pellucid.acquisition import EI, LCB, WEI, Acquisition, AcquisitionFunction, Policy, Situation
 from pellucid.acquisition.adaptive import Moment, upper_bound_regret
 from pellucid.acquisition.optimize import SEPARATION, Known, propose, screen, unseen
 from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
 from pellucid.records import AcquisitionState, Hyperparameters, PolicyState, Receipt
+from pellucid.samplers import others
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension, Space, is_ordered
 from pellucid.surrogates import GaussianProcess
@@ -65,7 +66,7 @@ class BayesianSampler(BaseSampler):
 
     Args:
         acquisition: what is maximised, or a policy that chooses it anew for every proposal; default
-            `pellucid.acquisition.EI()`.
+            `pellucid.acquisition.LCB(2.0)`, which won the comparison of schedules in `benchmarks/sawei`.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
         n_startup_trials: finished trials before the model takes over; until then the space is covered evenly.
         seed: same seed, same trials, same proposals. None picks one at random.
@@ -91,7 +92,7 @@ class BayesianSampler(BaseSampler):
     ) -> None:
         if n_startup_trials < 0:
             raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
-        self._acquisition: Acquisition | Policy = EI() if acquisition is None else acquisition
+        self._acquisition: Acquisition | Policy = LCB(2.0) if acquisition is None else acquisition
         self._surrogate = GaussianProcess(warp="auto") if surrogate is None else surrogate
         self._n_startup_trials = n_startup_trials
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
@@ -149,7 +150,9 @@ class BayesianSampler(BaseSampler):
             found = study_io.trials(study)
             params, receipt = self._propose(study, trial, search_space, found)
             parts = study_io.write_receipt(study, trial, receipt, at_least=parts)
-            if not receipt.params or not _taken(receipt.params, study_io.pending(study_io.trials(study), trial.number)):
+            if not receipt.params or not others.taken(
+                receipt.params, study_io.pending(study_io.trials(study), trial.number)
+            ):
                 break
         return params
 
@@ -174,7 +177,7 @@ class BayesianSampler(BaseSampler):
             u = stream(self._seed, "fallback", trial.number).random((1, len(space)))
             params = space.decode(u, only_active=False)[0]
             reason = f"the model failed: {type(error).__name__}: {error}"[:500]
-            return params, Receipt(trial.number, "fallback", self._seed, _plain(params), reason)
+            return params, Receipt(trial.number, "fallback", self._seed, others.plain(params), reason)
 
     def _cover_the_space(
         self, trial: FrozenTrial, space: Space, found: Sequence[FrozenTrial]
@@ -186,21 +189,21 @@ class BayesianSampler(BaseSampler):
         shift = stream(self._seed, "startup", *space.names).random(len(space))
         u = low_discrepancy(trial.number, 1, shift)
         if np.isfinite(space.size()):
-            known = Known(space, _known(space, found, trial.number), SEPARATION)
+            known = Known(space, others.known(space, found, trial.number), SEPARATION)
             if known.near(space.canonical(u)[0]):
                 rng = stream(self._seed, "startup again", trial.number)
-                others = unseen(space, known, rng)
-                u = others[rng.integers(len(others), size=1)] if len(others) else u
+                fresh = unseen(space, known, rng)
+                u = fresh[rng.integers(len(fresh), size=1)] if len(fresh) else u
         params = space.decode(u, only_active=False)[0]
-        return params, Receipt(trial.number, "startup", self._seed, _plain(params))
+        return params, Receipt(trial.number, "startup", self._seed, others.plain(params))
 
     def _maximise(
         self, study: Study, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]
     ) -> tuple[dict[str, Any], Receipt]:
         space = data.space
         gp, learned_from = self._fit(data, found)
-        silent, X_silent = _silent(space, found)
-        pending = _pending(space, found, trial.number)
+        silent, X_silent = others.silent(space, found)
+        pending = others.pending(space, found, trial.number)
         believed = np.vstack([X_silent, np.array(list(pending.values())).reshape(-1, len(space))])
         model = gp.believe(believed)
 
@@ -235,7 +238,7 @@ class BayesianSampler(BaseSampler):
         # The receipt speaks of the configuration as it will be read back, after rounding to the user's units.
         x, _ = space.encode([active])
         return params, self._receipt(
-            study, trial, found, data, gp, choice, x, _plain(active), silent, pending, learned_from
+            study, trial, found, data, gp, choice, x, others.plain(active), silent, pending, learned_from
         )
 
     def _fit(self, data: Arrays, found: Sequence[FrozenTrial]) -> tuple[GaussianProcess, int]:
@@ -354,50 +357,6 @@ def _on_a_grid(space: Space, x: Array) -> Array:
     """
     continuous = np.array([dimension.cells == 0 for dimension in space.dimensions])
     return np.where(continuous, np.round(x * _GRID) / _GRID, x)
-
-
-def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: study_io.plain(value) for name, value in params.items()}
-
-
-def _taken(params: Mapping[str, Any], others: Mapping[int, Mapping[str, Any]]) -> bool:
-    """Whether another running trial has, or was offered, exactly these parameters."""
-    return any(
-        all(name in other and other[name] == value for name, value in params.items()) for other in others.values()
-    )
-
-
-def _known(space: Space, found: Sequence[FrozenTrial], number: int) -> Array:
-    """Canonical configurations of all other trials that fit the space, whatever became of them."""
-    others = [t.params for t in found if t.number != number and t.state.is_finished() and _complete(space, t.params)]
-    others += [c for c in study_io.pending(found, number).values() if _complete(space, c)]
-    if not others:
-        return np.empty((0, len(space)))
-    X, fits = space.encode(others)
-    return space.canonical(X[fits])
-
-
-def _silent(space: Space, found: Sequence[FrozenTrial]) -> tuple[list[int], Array]:
-    """Failed trials that fit the space: their numbers and encoded configurations."""
-    failed = [t for t in study_io.failed(found) if _complete(space, t.params)]
-    if not failed:
-        return [], np.empty((0, len(space)))
-    X, fits = space.encode([t.params for t in failed])
-    return [t.number for t, fit in zip(failed, fits, strict=True) if fit], X[fits]
-
-
-def _pending(space: Space, found: Sequence[FrozenTrial], number: int) -> dict[int, Array]:
-    """Other running trials that fit the space: encoded configurations by number."""
-    waiting = {k: c for k, c in study_io.pending(found, number).items() if _complete(space, c)}
-    if not waiting:
-        return {}
-    X, fits = space.encode(list(waiting.values()))
-    return {k: x for k, x, fit in zip(waiting, space.canonical(X), fits, strict=True) if fit}
-
-
-def _complete(space: Space, configuration: Mapping[str, Any]) -> bool:
-    """Whether a configuration has every parameter that is always active."""
-    return all(name in configuration for name in space.names if name not in space.conditions)
 
 
 def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
