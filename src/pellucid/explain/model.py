@@ -115,7 +115,7 @@ def _recommend(study: Study, surrogate: GaussianProcess | None) -> Recommendatio
     data = arrays(space_now, seen) if space_now else None
     if data is None or len(data.losses) == 0:
         best = int(np.argmin(seen.losses))
-        value = loss_sign * float(seen.losses[best])
+        value = loss_sign * float(seen.raw[best])
         return Recommendation(
             dict(seen.configurations[best]), seen.numbers[best], value, -np.inf, np.inf, _LEVEL, value, len(seen),
             "There is nothing to model (no parameter varies), so this is simply the best trial.",
@@ -139,7 +139,7 @@ def _recommend(study: Study, surrogate: GaussianProcess | None) -> Recommendatio
         low=ends[0],
         high=ends[1],
         level=_LEVEL,
-        observed=loss_sign * float(data.losses[best]),
+        observed=loss_sign * float(data.observations.raw[best]),
         n_trials=len(data.losses),
         note=f"Only {len(data.losses)} trials for {len(data.space)} parameters: provisional."
         if len(data.losses) < few
