@@ -93,11 +93,12 @@ format: $(VENV)/.stamp-dev ## apply the safe fixes of ruff and format every Pyth
 bench: bench-latency bench-regret-bbob bench-regret-hpobench bench-regret-rbv2 ## run all benchmarks
 
 bench-latency: $(VENV)/.stamp-bench ## milliseconds per ask, ours and the peers
-	$(BIN)/pellucid bench latency --out $(RESULTS)/latency.json --table $(RESULTS)/latency.md
+	$(BIN)/pellucid bench latency --methods pellucid,optuna-gp,botorch,smac,ei,sawei --max-n botorch=280,smac=280 \
+	  --out $(RESULTS)/latency.json --table $(RESULTS)/latency.md
 
 bench-regret-bbob: $(VENV)/.stamp-bench ## regret on the 24 BBOB functions, 8-d
 	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1-24 --instances 1,2 --seeds 0 \
-	  --init 24 --steps 76 --methods pellucid,optuna-gp,optuna-tpe,random \
+	  --init 24 --steps 76 --methods pellucid,optuna-gp,optuna-tpe,random,ei \
 	  --out $(RESULTS)/bbob.jsonl --table $(RESULTS)/bbob.md --jobs $(JOBS)
 	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1,8,15,20,23 --instances 1 --seeds 0 \
 	  --init 24 --steps 76 --methods botorch \
@@ -105,12 +106,12 @@ bench-regret-bbob: $(VENV)/.stamp-bench ## regret on the 24 BBOB functions, 8-d
 
 bench-regret-hpobench: $(VENV)/.stamp-bench ## regret on the HPOBench tables
 	$(BIN)/pellucid bench regret --suite hpobench --seeds 0-9 --init 15 --steps 50 \
-	  --methods pellucid,optuna-gp,optuna-tpe,random \
+	  --methods pellucid,optuna-gp,optuna-tpe,random,ei \
 	  --out $(RESULTS)/hpobench.jsonl --table $(RESULTS)/hpobench.md --jobs $(JOBS)
 
 bench-regret-rbv2: $(VENV)/.stamp-bench ## regret on rbv2_xgboost, a conditional space
 	$(BIN)/pellucid bench regret --suite rbv2_xgboost --seeds 0-9 --init 20 --steps 60 \
-	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random \
+	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random,ei \
 	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)
 
 reproduce-sawei: $(VENV)/.stamp-test ## SAWEI and the schedules it was compared with, on both suites

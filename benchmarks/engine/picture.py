@@ -51,7 +51,7 @@ def latency() -> dict[str, list[tuple[int, float]]]:
     """Median milliseconds per ask and tell by method, in the order of n."""
     found: dict[str, list[tuple[int, float]]] = {}
     for timing in json.loads((HERE / "latency.json").read_text(encoding="utf-8"))["timings"]:
-        if timing["ms"] is not None:
+        if timing["ms"] is not None and timing["method"] in NAMES:
             found.setdefault(timing["method"], []).append((timing["n"], timing["ms"]))
     return {method: sorted(points) for method, points in found.items()}
 
@@ -61,7 +61,7 @@ def regret() -> dict[str, list[float]]:
     curves: dict[str, list[list[float]]] = {}
     for line in (HERE / "bbob.jsonl").read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
-        if "values" in run and run["method"] != "botorch":
+        if "values" in run and run["method"] in NAMES and run["method"] != "botorch":
             best = accumulate(run["values"], min)
             curves.setdefault(run["method"], []).append([max(v - run["optimum"], 1e-8) for v in best])
     return {

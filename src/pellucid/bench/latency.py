@@ -31,7 +31,7 @@ BLOCK_SECONDS = 10.0
 ONE_REPEAT_ABOVE: Mapping[str, int] = {"smac": 280}
 # Turns at every n; a method whose first turn took longer than this has had a fair sample of the machine already.
 ROUNDS = 5
-SLOW_TURN_SECONDS = 15.0
+SLOW_TURN_SECONDS = 8.0
 FULL_RUN = (24, 256)
 
 

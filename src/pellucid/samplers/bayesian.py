@@ -92,7 +92,8 @@ class BayesianSampler(BaseSampler):
     ) -> None:
         if n_startup_trials < 0:
             raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
-        self._acquisition: Acquisition | Policy = LCB(2.0) if acquisition is None else acquisition
+        self._policy = acquisition if isinstance(acquisition, Policy) else None
+        self._acquisition = LCB(2.0) if acquisition is None or isinstance(acquisition, Policy) else acquisition
         self._surrogate = GaussianProcess(warp="auto") if surrogate is None else surrogate
         self._n_startup_trials = n_startup_trials
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
@@ -219,11 +220,11 @@ class BayesianSampler(BaseSampler):
             function = AcquisitionFunction(acquisition, model, situation)
             return propose(function, space, incumbents, seen, rng, separation, pool)
 
-        if isinstance(self._acquisition, Policy):
-            bounds = upper_bound_regret(model, data.X, space, pool=pool) if self._acquisition.wants_bounds else None
+        if self._policy is not None:
+            bounds = upper_bound_regret(model, data.X, space, pool=pool) if self._policy.wants_bounds else None
             past = study_io.model_receipts(found, trial.number)
             best, dice = float(data.losses.min()), stream(self._seed, "policy", trial.number)
-            decision = self._acquisition.decide(Moment(past, model, situation, bounds, best, best_under, dice))
+            decision = self._policy.decide(Moment(past, model, situation, bounds, best, best_under, dice))
             choice = _Choice(decision.acquisition, model, situation, decision.state, bounds or ())
             x = best_under(choice.acquisition) if decision.x is None else decision.x
         else:
@@ -385,7 +386,8 @@ def _pack(H: Array | None) -> tuple[float, ...]:
     """Lower triangle of the inverse Hessian to three digits: good enough for a first step, small enough to store."""
     if H is None or len(H) > _MAX_CURVATURE:
         return ()
-    return tuple(float(f"{v:.3g}") for v in H[np.tril_indices(len(H))])
+    lower = H[np.tril_indices(len(H))].tolist()
+    return tuple(map(float, (" ".join(["%.3g"] * len(lower)) % tuple(lower)).split()))
 
 
 def _unpack(packed: Sequence[float], size: int) -> Array | None:

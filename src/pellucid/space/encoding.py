@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -314,11 +315,13 @@ class Space:
     def _encode_continuous(self, configurations: Sequence[Mapping[str, Any]], X: Array, fits: Mask) -> list[int]:
         """Fill the continuous columns at once where every configuration has them all; returns the columns left."""
         names = [self.names[j] for j in self._continuous]
+        if not names:
+            return list(range(len(self)))
         try:
-            raw = np.array([[c[name] for name in names] for c in configurations], dtype=float).reshape(-1, len(names))
+            raw = np.array(list(map(itemgetter(*names), configurations)), dtype=float).reshape(-1, len(names))
         except (KeyError, TypeError, ValueError, OverflowError):
             return list(range(len(self)))
-        if len(raw) == 0 or not names:
+        if len(raw) == 0:
             return list(range(len(self)))
         low, high, start, stop, log = self._bounds
         inside = (raw >= low) & (raw <= high)
@@ -330,7 +333,11 @@ class Space:
 
     def decode(self, X: Array, *, only_active: bool = True) -> list[dict[str, Any]]:
         """Configurations as dictionaries; inactive parameters are left out unless asked for."""
-        columns = [dimension.decode(X[:, j]) for j, dimension in enumerate(self.dimensions)]
+        columns: list[list[Any]] = [[]] * len(self)
+        for j in self._discrete:
+            columns[j] = self.dimensions[j].decode(X[:, j])
+        for j, values in zip(self._continuous, self._decode_continuous(X), strict=True):
+            columns[j] = values
         if not (only_active and self.conditions):
             return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
         active = self.active(X)
@@ -338,3 +345,16 @@ class Space:
             {name: column[i] for name, column, on in zip(self.names, columns, active[i], strict=True) if on}
             for i in range(len(X))
         ]
+
+    def _decode_continuous(self, X: Array) -> list[list[float]]:
+        """What `Dimension.decode` does, for all continuous columns at once."""
+        if not self._continuous:
+            return []
+        low, high, start, stop, log = self._bounds
+        u = np.minimum(np.maximum(X[:, self._continuous], 0.0), 1.0)
+        raw = (1.0 - u) * start + u * stop
+        raw = np.exp(raw, where=log, out=raw)
+        raw = np.minimum(np.maximum(raw, low), high)
+        raw = np.where(u <= 0.0, low, np.where(u >= 1.0, high, raw))
+        values: list[list[float]] = raw.T.tolist()
+        return values

@@ -91,7 +91,8 @@ def observations(found: Sequence[FrozenTrial], loss_sign: float) -> Observations
     for trial in found:
         value: float | None = None
         if trial.state == TrialState.COMPLETE:
-            value = None if trial.values is None else trial.values[0]
+            values = trial.values  # A property that builds a list: asked for once.
+            value = None if values is None else values[0]
         elif trial.state == TrialState.PRUNED and trial.intermediate_values:
             value = trial.intermediate_values[max(trial.intermediate_values)]
         if value is not None and not math.isnan(value):
