@@ -69,12 +69,12 @@ demo: $(VENV)/.stamp-demo ## tune a scikit-learn model and show the receipts (re
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.stamp-test ## run the test suite
-	@sh tools/ensure_postgres.sh
-	@sh tools/ensure_chromium.sh
+	@sh tools/ensure.sh postgres
+	@sh tools/ensure.sh chromium
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## run the slow statistical tests
-	@sh tools/ensure_postgres.sh
+	@sh tools/ensure.sh postgres
 	$(BIN)/python -m pytest -n $(JOBS) -m slow $(PYTEST_ARGS)
 
 check: $(VENV)/.stamp-dev ## ruff, mypy (strict on src) and import-linter

@@ -94,7 +94,7 @@ def show(study: optuna.Study, console: Console) -> None:
     table = Table(box=SIMPLE_HEAD)
     table.add_column("trial", justify="right")
     table.add_column("kind")
-    table.add_column("maximised")
+    table.add_column("by")
     for heading in ("expected", "observed", *terms):
         table.add_column(heading, justify="right", no_wrap=True)
     for receipt in latest:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import tempfile
 from itertools import accumulate
 from pathlib import Path
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
+
+from pellucid import plots
 
 HERE = Path(__file__).parent
 PICTURE = HERE.parents[1] / "docs" / "images" / "engine.png"
@@ -125,21 +124,6 @@ def draw() -> go.Figure:
     return figure
 
 
-def render(figure: go.Figure, target: Path) -> None:
-    """Let a real browser draw it: what is in the file is what a reader sees."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "figure.html"
-        figure.write_html(page, include_plotlyjs=True, config={"staticPlot": True})
-        page.write_text(page.read_text(encoding="utf-8").replace("<body>", "<body style='margin:0'>"), encoding="utf-8")
-        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-        subprocess.run(
-            [os.environ.get("CHROMIUM", "chromium"), *flags, f"--user-data-dir={folder}/profile", "--hide-scrollbars",
-             "--window-size=1200,480", "--virtual-time-budget=5000", f"--screenshot={target}", page.as_uri()],
-            check=True, capture_output=True,
-        )  # fmt: skip
-
-
 if __name__ == "__main__":
-    render(draw(), PICTURE)
+    plots.save(draw(), PICTURE)
     print(f"Wrote {PICTURE.relative_to(HERE.parents[1])}")

@@ -179,3 +179,19 @@ def test_a_study_that_changes_its_policy_midway_goes_on(tmp_path: Path) -> None:
 def test_settings_that_make_no_sense_are_refused_with_the_rule(wrong: Callable[[], object]) -> None:
     with pytest.raises(ValueError, match="got"):
         wrong()
+
+
+@pytest.mark.parametrize("wrong", ["EI", EI, SAWEI, 0.5])
+def test_what_is_no_acquisition_is_refused_at_once(wrong: object) -> None:
+    with pytest.raises(TypeError, match=r"such as pellucid\.acquisition\.EI\(\).*but got"):
+        pellucid.BayesianSampler(acquisition=wrong)  # type: ignore[arg-type]
+
+
+def test_misspelt_names_in_conditions_and_ordinal_are_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:
+    sampler = pellucid.BayesianSampler(
+        seed=0, n_startup_trials=3, conditions={"dept": ("kind", ["a"])}, ordinal=["kinde"]
+    )
+    optuna.create_study(sampler=sampler).optimize(mixed, n_trials=8)
+    said = [record.getMessage() for record in caplog.records if "misspelt" in record.getMessage()]
+    assert len(said) == 1
+    assert "dept, kinde" in said[0]

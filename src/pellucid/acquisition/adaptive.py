@@ -163,7 +163,7 @@ class Policy(Protocol):
 
     @property
     def wants_bounds(self) -> bool:
-        """Whether `Moment.bounds` is needed: it costs about half as much as the proposal itself."""
+        """Whether `Moment.bounds` is needed: it costs about a third of the proposal itself."""
 
     def decide(self, moment: Moment) -> Decision: ...
 

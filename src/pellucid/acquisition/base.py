@@ -10,7 +10,7 @@ Notation
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pellucid.numerics import Array
 
@@ -24,6 +24,7 @@ class Situation:
     dimension: int
 
 
+@runtime_checkable
 class Acquisition(Protocol):
     """An acquisition that depends on a configuration through its posterior mean and sd."""
 

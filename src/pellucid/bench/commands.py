@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.bench.base import BenchError, Job, Unavailable
+from pellucid.bench.base import BenchError, Unavailable
 from pellucid.bench.terminal import (
     FAILED,
     STOPPED,
@@ -20,6 +20,7 @@ from pellucid.bench.terminal import (
     integers,
     names_in,
     progress_bar,
+    run_planned,
     say,
     sentences,
     write,
@@ -27,7 +28,6 @@ from pellucid.bench.terminal import (
 
 if TYPE_CHECKING:
     from pellucid.bench.latency import FullRun, Timing
-    from pellucid.bench.results import Failure
 
 app = typer.Typer(no_args_is_help=True, help="Compare samplers: regret over problems, milliseconds per ask.")
 
@@ -91,7 +91,7 @@ def regret(
             say(note)
         if not planned:
             raise Unavailable("Nothing to run: every method that was asked for is skipped.")
-        failures = _run(planned, out, jobs, quiet)
+        failures = run_planned(planned, out, jobs, quiet)
         _show_regret(out, table, reference, as_json, quiet)
         if failures:
             say(f"{len(failures)} of {len(planned)} runs failed; repeat the command to try them again:")
@@ -231,28 +231,6 @@ def stopping(
             write(table, text)
         if not quiet:
             typer.echo(text)
-
-
-def _run(planned: list[Job], out: Path, processes: int, quiet: bool) -> list[Failure]:
-    from pellucid.bench.results import Failure
-    from pellucid.bench.runner import pending, run_jobs
-
-    left = pending(planned, out)
-    if len(left) < len(planned) and not quiet:
-        say(f"{len(planned) - len(left)} of {len(planned)} runs are already in {out}.")
-    failures = []
-    done = 0
-    try:
-        with progress_bar("runs", len(left), quiet) as advance:
-            for record in run_jobs(left, out, processes):
-                done += 1
-                advance(f"{record.problem} {record.method}")
-                if isinstance(record, Failure):
-                    failures.append(record)
-    except KeyboardInterrupt:
-        say(f"Stopped: {done} of {len(left)} runs were added to {out}; the same command continues.")
-        raise typer.Exit(STOPPED) from None
-    return failures
 
 
 def _show_regret(file: Path, table: Path | None, reference: str, as_json: bool, quiet: bool) -> None:

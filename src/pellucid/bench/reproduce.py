@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pellucid.bench.base import BenchError, Job, Unavailable
-from pellucid.bench.terminal import FAILED, STOPPED, command_line, progress_bar, say, sentences, write
+from pellucid.bench.terminal import FAILED, command_line, run_planned, say, sentences, write
 
 if TYPE_CHECKING:
     from pellucid.bench.results import Run
@@ -136,24 +136,16 @@ def _plan(protocol: Protocol, methods: tuple[str, ...], factors: tuple[str, ...]
 
 
 def _run_all(planned: list[Job], file: Path, jobs: int, quiet: bool, suite: str) -> None:
-    from pellucid.bench.results import Failure
-    from pellucid.bench.runner import pending, run_jobs
+    from pellucid.bench.runner import pending
 
     left = pending(planned, file)
     if left and not quiet:
         minutes = sum(job.n_steps for job in left) * SECONDS_PER_PROPOSAL[suite] / jobs / 60
-        say(f"{len(left)} of {len(planned)} runs to do, about {minutes:.0f} minutes on {jobs} processes; ", nl=False)
-        say(f"they are kept in {file}, and the same command continues after a stop.")
-    failures = []
-    try:
-        with progress_bar(suite, len(left), quiet) as advance:
-            for record in run_jobs(left, file, jobs):
-                advance(f"{record.problem} {record.method}")
-                if isinstance(record, Failure):
-                    failures.append(record)
-    except KeyboardInterrupt:
-        say(f"Stopped; the runs so far are in {file}, and the same command continues.")
-        raise typer.Exit(STOPPED) from None
+        say(
+            f"{len(left)} of {len(planned)} runs to do, about {minutes:.0f} minutes on {jobs} processes; "
+            f"they are kept in {file}, and the same command continues after a stop."
+        )
+    failures = run_planned(planned, file, jobs, quiet)
     if failures:
         say(f"{len(failures)} runs failed; repeat the command to try them again. The first: {failures[0].error}")
         raise typer.Exit(FAILED)
@@ -244,7 +236,7 @@ def _csv(runs: list[Run]) -> str:
 
 
 def _units(file: Path, jobs: int, quiet: bool) -> str:
-    """The same problems with the objective multiplied by 1000: what becomes of alpha and of the proposals."""
+    """The same problems with the objective multiplied by 1000: what becomes of alpha and of the search."""
     from pellucid.bench.results import read_runs
     from pellucid.bench.schedules import QUARTERS, alpha_at
 
@@ -253,23 +245,23 @@ def _units(file: Path, jobs: int, quiet: bool) -> str:
     runs = {run.key: run for run in read_runs(file)}
     lines = [
         "## The same losses in another unit\n",
-        "| schedule | unit | alpha after 25 / 50 / 100 % | runs with the same proposals as in the first unit |",
+        "| schedule | unit | alpha after 25 / 50 / 100 % | runs with the same values, up to the unit, at every step |",
         "| --- | --- | :---: | ---: |",
     ]
     for method in ("sawei-paper", "sawei"):
         for factor in FACTORS:
-            mine = [runs[job.key] for job in planned if job.method == method and job.problem.endswith(factor or "")]
-            mine = [run for run in mine if ("*" in run.problem) == bool(factor)]
+            of_method = [runs[job.key] for job in planned if job.method == method]
+            mine = [run for run in of_method if ("*" in run.problem) == bool(factor)]
             alpha = " / ".join(
                 f"{sum(alpha_at(run.trace['alpha'], q) for run in mine) / len(mine):.2f}" for q in QUARTERS
             )
-            same = sum(_same_proposals(run, runs, factor) for run in mine)
+            same = sum(_same_values(run, runs, factor) for run in mine)
             unit = "as it is" if not factor else f"times {factor[1:]}"
             lines.append(f"| {method} | {unit} | {alpha} | {same} of {len(mine)} |")
     return "\n".join(lines) + "\n"
 
 
-def _same_proposals(run: Run, runs: dict[tuple[str, str, str, int, int, int], Run], factor: str) -> bool:
+def _same_values(run: Run, runs: dict[tuple[str, str, str, int, int, int], Run], factor: str) -> bool:
     if not factor:
         return True
     scale = float(factor[1:])

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from pellucid.bench.base import BenchError, Unavailable
+from pellucid.bench.base import BenchError, Job, Unavailable
+
+if TYPE_CHECKING:
+    from pellucid.bench.results import Failure
 
 FAILED, WRONG, MISSING, STOPPED = 1, 2, 3, 130
 
@@ -96,5 +100,28 @@ def command_line() -> str:
     return shlex.join(["pellucid", *sys.argv[1:]])
 
 
-def say(sentence: str, nl: bool = True) -> None:
-    typer.echo(sentence, err=True, nl=nl)
+def say(sentence: str) -> None:
+    typer.echo(sentence, err=True)
+
+
+def run_planned(planned: Sequence[Job], out: Path, processes: int, quiet: bool) -> list[Failure]:
+    """Run what the file lacks, with a bar; what failed is returned. Ctrl-C ends the command with a sentence."""
+    from pellucid.bench.results import Failure
+    from pellucid.bench.runner import pending, run_jobs
+
+    left = pending(planned, out)
+    if len(left) < len(planned) and not quiet:
+        say(f"{len(planned) - len(left)} of {len(planned)} runs are already in {out}.")
+    failures = []
+    done = 0
+    try:
+        with progress_bar("runs", len(left), quiet) as advance:
+            for record in run_jobs(left, out, processes):
+                done += 1
+                advance(f"{record.problem} {record.method}")
+                if isinstance(record, Failure):
+                    failures.append(record)
+    except KeyboardInterrupt:
+        say(f"Stopped: {done} of {len(left)} runs were added to {out}; the same command continues.")
+        raise typer.Exit(STOPPED) from None
+    return failures

@@ -121,12 +121,7 @@ def _recommend(study: Study, surrogate: GaussianProcess | None) -> Recommendatio
             "There is nothing to model (no parameter varies), so this is simply the best trial.",
         )  # fmt: skip
     template = surrogate if surrogate is not None else GaussianProcess(warp="auto")
-    gp = GaussianProcess(
-        template.kernel.name,
-        warp=template.warp,
-        deterministic=template.deterministic,
-        nominal=data.space.nominal,
-    )
+    gp = template.unfitted(data.space.nominal)
     gp.fit(data.X, data.losses, data.observations.noise_variance)
     best = int(np.argmin(gp.latent_at_observed()))
     x = data.X[best : best + 1]

@@ -92,6 +92,12 @@ class BayesianSampler(BaseSampler):
     ) -> None:
         if n_startup_trials < 0:
             raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
+        kinds = (Acquisition, Policy)
+        if acquisition is not None and (isinstance(acquisition, type) or not isinstance(acquisition, kinds)):
+            raise TypeError(
+                "`acquisition` must be an acquisition or a policy such as pellucid.acquisition.EI() or "
+                f"pellucid.acquisition.SAWEI(), but got {acquisition!r}."
+            )
         self._policy = acquisition if isinstance(acquisition, Policy) else None
         self._acquisition = LCB(2.0) if acquisition is None or isinstance(acquisition, Policy) else acquisition
         self._surrogate = GaussianProcess(warp="auto") if surrogate is None else surrogate
@@ -102,6 +108,7 @@ class BayesianSampler(BaseSampler):
         self._warn_independent_sampling = warn_independent_sampling
         self._conditions = dict(conditions or {})
         self._ordinal = None if ordinal is None else tuple(ordinal)
+        self._warned_of_names = False
 
     # ------------------------------------------------------------------ Optuna's interface
 
@@ -202,6 +209,7 @@ class BayesianSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]
     ) -> tuple[dict[str, Any], Receipt]:
         space = data.space
+        self._warn_of_unknown_names(found)
         gp, learned_from = self._fit(data, found)
         silent, X_silent = others.silent(space, found)
         pending = others.pending(space, found, trial.number)
@@ -248,12 +256,7 @@ class BayesianSampler(BaseSampler):
         They are learned anew at every proposal at first, and later whenever the observations have grown by four per
         cent: one observation among a hundred hardly moves them, and learning is the dearest part of a proposal.
         """
-        gp = GaussianProcess(
-            self._surrogate.kernel.name,
-            warp=self._surrogate.warp,
-            deterministic=self._deterministic,
-            nominal=data.space.nominal,
-        )
+        gp = self._surrogate.unfitted(data.space.nominal, deterministic=self._deterministic)
         last = study_io.last_model_receipt(found)
         start, curvature = _warm_start(last, data.space)
         n, noise = len(data.losses), data.observations.noise_variance
@@ -326,6 +329,19 @@ class BayesianSampler(BaseSampler):
             policy=choice.policy,
             bounds=choice.bounds,
         )
+
+    def _warn_of_unknown_names(self, found: Sequence[FrozenTrial]) -> None:
+        """Once: a misspelt name in `conditions` or `ordinal` would otherwise do nothing, without a word."""
+        if self._warned_of_names or not (self._conditions or self._ordinal):
+            return
+        named = {*self._conditions, *(parent for parent, _ in self._conditions.values()), *(self._ordinal or ())}
+        unknown = sorted(named - study_io.distributions(found).keys())
+        if unknown:
+            self._warned_of_names = True
+            _logger.warning(
+                "`conditions` and `ordinal` name parameters that no finished trial has had: %s. Are they misspelt?",
+                ", ".join(unknown),
+            )
 
     def _explain_independent_sampling(self, study: Study, trial: FrozenTrial, name: str) -> None:
         found = study_io.trials(study)

@@ -134,12 +134,7 @@ def _verdict(
 
 def _fit(data: Arrays, surrogate: GaussianProcess | None, start: Hyperparameters | None) -> GaussianProcess:
     template = surrogate if surrogate is not None else GaussianProcess(warp="auto")
-    gp = GaussianProcess(
-        template.kernel.name,
-        warp=template.warp,
-        deterministic=template.deterministic,
-        nominal=data.space.nominal,
-    )
+    gp = template.unfitted(data.space.nominal)
     if start is not None and start.nominal not in ((), data.space.nominal):
         start = None
     return gp.fit(data.X, data.losses, data.observations.noise_variance, start=start, restart=start is not None)

@@ -75,6 +75,11 @@ class GaussianProcess:
         gp._hyperparameters = record
         return gp
 
+    def unfitted(self, nominal: tuple[int, ...], *, deterministic: bool | None = None) -> GaussianProcess:
+        """A process with the same settings for columns of these kinds, which has learned nothing yet."""
+        sure = self.deterministic if deterministic is None else deterministic
+        return GaussianProcess(self.kernel.name, warp=self.warp, deterministic=sure, nominal=nominal)
+
     @property
     def hyperparameters(self) -> Hyperparameters:
         if self._hyperparameters is None:
