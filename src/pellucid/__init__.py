@@ -1,6 +1,7 @@
 """pellucid: hyperparameter optimisation you can see through, on top of Optuna."""
 
 from pellucid import acquisition, surrogates
+from pellucid.acquisition.interleave import Interleave
 from pellucid.explain.model import Rebuilt, rebuild, recommend
 from pellucid.records import Receipt, Recommendation, StoppingVerdict
 from pellucid.samplers.bayesian import BayesianSampler
@@ -12,6 +13,7 @@ __version__ = "0.1.0"
 __all__ = [
     "NOISE_ATTRIBUTE",
     "BayesianSampler",
+    "Interleave",
     "Rebuilt",
     "Receipt",
     "Recommendation",

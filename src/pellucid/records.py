@@ -54,11 +54,18 @@ def _is_conditions(conditions: Any, space: dict[str, Any]) -> bool:
     return True
 
 
+def _is_setting(value: Any) -> bool:
+    """A number, a word, or a list of words and lists of words."""
+    if isinstance(value, list):
+        return all(isinstance(one, str) or (isinstance(one, list) and _is_setting(one)) for one in value)
+    return value is None or _is_number(value) or isinstance(value, str)
+
+
 def _is_acquisition(state: dict[str, Any]) -> bool:
     return (
         isinstance(state["name"], str)
         and all(isinstance(state[part], dict) for part in ("settings", "weights", "terms"))
-        and all(value is None or _is_number(value) for value in state["settings"].values())
+        and all(map(_is_setting, state["settings"].values()))
         and all(_is_number(value) for part in ("weights", "terms") for value in state[part].values())
         and _is_number(state["score"])
         and _is_number(state["best"])
@@ -160,7 +167,7 @@ class AcquisitionState:
     """Which acquisition proposed, with which settings, and what its terms said at the proposal (latent units)."""
 
     name: str
-    settings: dict[str, float | None]
+    settings: dict[str, Any]
     weights: dict[str, float]
     terms: dict[str, float]
     score: float

@@ -7,7 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from pellucid.numerics import Array
-from pellucid.surrogates.kernels import PRODUCT_KERNELS, Kernel, factor, factor_double_mean, factor_mean, midpoints
+from pellucid.surrogates.integrals import factor, factor_double_mean, factor_mean, midpoints
+from pellucid.surrogates.kernels import PRODUCT_KERNELS, Kernel
 
 # The range the issue asks for, and the bounds within which a fit chooses lengthscales.
 LENGTHSCALES = [5e-3, 0.05, 0.2, 0.7, 2.0, 6.0, 20.0, 100.0]

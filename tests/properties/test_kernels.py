@@ -10,7 +10,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from pellucid.numerics import Array
 from pellucid.space.encoding import INACTIVE, Condition, Space
-from pellucid.surrogates.kernels import KERNELS, PRODUCT_KERNELS, Kernel, factor_double_mean, factor_mean
+from pellucid.surrogates.integrals import factor_double_mean, factor_mean
+from pellucid.surrogates.kernels import KERNELS, PRODUCT_KERNELS, Kernel
 from pellucid.surrogates.pairs import Pairs
 
 

@@ -44,6 +44,27 @@ class Acquisition(Protocol):
         """score, d score / d m, d score / d s."""
 
 
+class Scored(Protocol):
+    """What can be maximised, and split into terms afterwards: something bound to a model."""
+
+    def __call__(self, X: Array) -> Array:
+        """The value, sum of weights times terms, (n,)."""
+
+    def weights(self) -> dict[str, float]: ...
+
+    def terms(self, X: Array) -> dict[str, Array]: ...
+
+    def score(self, X: Array) -> Array: ...
+
+    def screen(self, X: Array) -> Array:
+        """Approximate score, for ranking candidates."""
+
+    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
+        """The same for candidates whose posterior has been screened already."""
+
+    def score_with_gradient(self, X: Array) -> tuple[Array, Array]: ...
+
+
 class Model(Protocol):
     """What maximising an acquisition needs of a surrogate."""
 
@@ -63,13 +84,10 @@ class AcquisitionFunction:
     situation: Situation
 
     def __call__(self, X: Array) -> Array:
-        """The value, sum of weights times terms, (n,)."""
-        terms = self.terms(X)
-        weights = self.acquisition.weights(self.situation)
-        total: Array = sum(
-            (weights[name] * term for name, term in terms.items()), start=0.0 * next(iter(terms.values()))
-        )
-        return total
+        return weighted_sum(self.weights(), self.terms(X))
+
+    def weights(self) -> dict[str, float]:
+        return self.acquisition.weights(self.situation)
 
     def terms(self, X: Array) -> dict[str, Array]:
         m, s = self.model.latent(X)
@@ -80,11 +98,17 @@ class AcquisitionFunction:
         return self.acquisition.score(m, s, self.situation)
 
     def screen(self, X: Array) -> Array:
-        """Approximate score in single precision, for ranking candidates."""
-        m, s = self.model.screen(X)
+        return self.score_screened(X, *self.model.screen(X))
+
+    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
         return self.acquisition.score(m, s, self.situation)
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
         m, s, dm, ds = self.model.latent_with_gradient(X)
         score, by_m, by_s = self.acquisition.score_slopes(m, s, self.situation)
         return score, by_m[:, None] * dm + by_s[:, None] * ds
+
+
+def weighted_sum(weights: dict[str, float], terms: dict[str, Array]) -> Array:
+    total: Array = sum((weights[name] * term for name, term in terms.items()), start=0.0 * next(iter(terms.values())))
+    return total

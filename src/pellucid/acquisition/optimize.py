@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import AcquisitionFunction, Model
+from pellucid.acquisition.base import Model, Scored
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.space.encoding import Space
 
@@ -46,8 +46,8 @@ class Pool:
     mean: Array
     sd: Array
 
-    def scores(self, function: AcquisitionFunction) -> Array:
-        return function.acquisition.score(self.mean, self.sd, function.situation)
+    def scores(self, function: Scored) -> Array:
+        return function.score_screened(self.X, self.mean, self.sd)
 
 
 def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generator) -> Pool:
@@ -57,7 +57,7 @@ def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generat
 
 
 def propose(
-    function: AcquisitionFunction,
+    function: Scored,
     space: Space,
     incumbents: Array,
     seen: Array,
@@ -91,7 +91,7 @@ def propose(
     return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(values))])
 
 
-def maximum(function: AcquisitionFunction, space: Space, pool: Pool, rng: np.random.Generator) -> float:
+def maximum(function: Scored, space: Space, pool: Pool, rng: np.random.Generator) -> float:
     """The largest score found anywhere, at known configurations too: a bound is wanted here, not a proposal."""
     anything = Known(space, np.empty((0, len(space))), SEPARATION)
     best = np.argsort(-pool.scores(function), kind="stable")[:N_BOUND_STARTS]
@@ -100,7 +100,7 @@ def maximum(function: AcquisitionFunction, space: Space, pool: Pool, rng: np.ran
     return float(refined.max())
 
 
-def _rescored(function: AcquisitionFunction, X: Array) -> tuple[Array, Array]:
+def _rescored(function: Scored, X: Array) -> tuple[Array, Array]:
     """In double precision, best first."""
     scores = function.score(X)
     order = np.argsort(-scores, kind="stable")
@@ -167,7 +167,7 @@ def _diverse(space: Space, ranked: Array) -> npt.NDArray[np.intp]:
 
 
 def _refine(
-    function: AcquisitionFunction,
+    function: Scored,
     space: Space,
     known: Known,
     X: Array,
@@ -196,9 +196,7 @@ def _refine(
     return X, scores
 
 
-def climb(
-    function: AcquisitionFunction, X: Array, free: npt.NDArray[np.bool_], evaluations: int
-) -> tuple[Array, Array]:
+def climb(function: Scored, X: Array, free: npt.NDArray[np.bool_], evaluations: int) -> tuple[Array, Array]:
     """Projected BFGS from every row at once, moving only `free` (m, d) entries; returns points and scores.
 
     All rows take part in every evaluation, finished or not: a handful of rows costs little more than one.
@@ -253,7 +251,7 @@ def _update(H: Array, s: Array, y: Array, accepted: npt.NDArray[np.bool_], resca
 
 
 def _sweep(
-    function: AcquisitionFunction,
+    function: Scored,
     space: Space,
     known: Known,
     X: Array,
@@ -313,9 +311,7 @@ def _neighbours(space: Space, X: Array, rng: np.random.Generator) -> tuple[Array
     return space.canonical(moved), owners
 
 
-def _unseen(
-    function: AcquisitionFunction, space: Space, known: Known, rng: np.random.Generator, otherwise: Array
-) -> Array:
+def _unseen(function: Scored, space: Space, known: Known, rng: np.random.Generator, otherwise: Array) -> Array:
     """The best unseen configuration when everything promising is known already; `otherwise` when nothing is left."""
     pool = unseen(space, known, rng)
     if len(pool) == 0:

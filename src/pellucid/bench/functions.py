@@ -64,26 +64,29 @@ def bbob(name: str) -> Problem:
     )
 
 
-def _branin(x: Array) -> float:
-    a, b = x
+# Formulas over the last axis: (..., d) in, (...,) out.
+
+
+def _branin(x: Array) -> Array:
+    a, b = x[..., 0], x[..., 1]
     valley = b - 5.1 * a**2 / (4 * math.pi**2) + 5 * a / math.pi - 6
-    return float(valley**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(a) + 10)
+    return np.asarray(valley**2 + 10 * (1 - 1 / (8 * math.pi)) * np.cos(a) + 10)
 
 
-def _camel(x: Array) -> float:
-    a, b = x
-    return float((4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (4 * b**2 - 4) * b**2)
+def _camel(x: Array) -> Array:
+    a, b = x[..., 0], x[..., 1]
+    return np.asarray((4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (4 * b**2 - 4) * b**2)
 
 
-def _styblinski_tang(x: Array) -> float:
-    return float(0.5 * np.sum(x**4 - 16 * x**2 + 5 * x))
+def _styblinski_tang(x: Array) -> Array:
+    return np.asarray(0.5 * np.sum(x**4 - 16 * x**2 + 5 * x, axis=-1))
 
 
-def _hyper_ellipsoid(x: Array) -> float:
-    return float(np.sum(np.arange(1, len(x) + 1) * x**2))
+def _hyper_ellipsoid(x: Array) -> Array:
+    return np.asarray(np.sum(np.arange(1, x.shape[-1] + 1) * x**2, axis=-1))
 
 
-_HARTMANN_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
+HARTMANN_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
 _HARTMANN3_A = np.array([[3.0, 10, 30], [0.1, 10, 35], [3.0, 10, 30], [0.1, 10, 35]])
 _HARTMANN3_P = 1e-4 * np.array([[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]])
 _HARTMANN6_A = np.array(
@@ -104,15 +107,19 @@ _HARTMANN6_P = 1e-4 * np.array(
 )
 
 
-def _hartmann(x: Array, widths: Array, centres: Array) -> float:
-    return float(-_HARTMANN_ALPHA @ np.exp(-np.sum(widths * (x - centres) ** 2, axis=1)))
+HARTMANN = {"hartmann3": (_HARTMANN3_A, _HARTMANN3_P), "hartmann6": (_HARTMANN6_A, _HARTMANN6_P)}
+
+
+def _hartmann(x: Array, widths: Array, centres: Array) -> Array:
+    return np.asarray(-np.exp(-np.sum(widths * (x[..., None, :] - centres) ** 2, axis=-1)) @ HARTMANN_ALPHA)
 
 
 _hartmann3 = partial(_hartmann, widths=_HARTMANN3_A, centres=_HARTMANN3_P)
 _hartmann6 = partial(_hartmann, widths=_HARTMANN6_A, centres=_HARTMANN6_P)
 
 
-_SYNTHETIC: dict[str, tuple[Callable[[Array], float], tuple[tuple[float, float], ...], float]] = {
+# Formula, box, optimum.
+SYNTHETIC: dict[str, tuple[Callable[[Array], Array], tuple[tuple[float, float], ...], float]] = {
     "branin": (_branin, ((-5, 10), (0, 15)), 0.39788735772973816),
     "camel": (_camel, ((-3, 3), (-2, 2)), -1.0316284534898774),
     "styblinski-tang": (_styblinski_tang, ((-5, 5),) * 3, -117.49849711131426),
@@ -120,15 +127,15 @@ _SYNTHETIC: dict[str, tuple[Callable[[Array], float], tuple[tuple[float, float],
     "hartmann6": (_hartmann6, ((0, 1),) * 6, -3.322368011415515),
     "hyper-ellipsoid": (_hyper_ellipsoid, ((-5.12, 5.12),) * 4, 0.0),
 }
-SYNTHETIC_NAMES = tuple(_SYNTHETIC)
+SYNTHETIC_NAMES = tuple(SYNTHETIC)
 
 
 def synthetic(name: str) -> Problem:
-    function, box, optimum = _SYNTHETIC[name]
+    function, box, optimum = SYNTHETIC[name]
     distributions = {f"x{j}": FloatDistribution(float(low), float(high)) for j, (low, high) in enumerate(box)}
 
     def evaluate(params: Mapping[str, Any]) -> float:
-        return function(np.array([params[key] for key in distributions]))
+        return float(function(np.array([params[key] for key in distributions])))
 
     return Problem(
         name=name,

@@ -10,7 +10,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition import AcquisitionFunction, Situation, from_state
+from pellucid.acquisition import Scored, Situation, bind, from_state
 from pellucid.numerics import Array, expand_integers, one_thread
 from pellucid.records import Receipt, Recommendation
 from pellucid.space import study_io
@@ -29,7 +29,7 @@ class Rebuilt:
     receipt: Receipt
     space: Space
     surrogate: GaussianProcess
-    acquisition: AcquisitionFunction
+    acquisition: Scored
 
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
         return self.space.encode(configurations)[0]
@@ -85,9 +85,8 @@ def rebuild_from(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign: 
     rows = [space.encode(silent)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))]
     situation = Situation(receipt.acquisition.best, len(data.losses), len(space))
     surrogate = gp.believe(np.vstack(rows))
-    return Rebuilt(
-        receipt, space, surrogate, AcquisitionFunction(from_state(receipt.acquisition), surrogate, situation)
-    )
+    function = bind(from_state(receipt.acquisition), surrogate, situation, space)
+    return Rebuilt(receipt, space, surrogate, function)
 
 
 def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Recommendation:

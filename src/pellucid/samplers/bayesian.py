@@ -18,12 +18,26 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import EI, LCB, WEI, Acquisition, AcquisitionFunction, Policy, Situation
+from pellucid.acquisition import (
+    EI,
+    LCB,
+    PI,
+    WEI,
+    Acquisition,
+    InformationGain,
+    Interleave,
+    Multiplied,
+    Policy,
+    Scored,
+    Situation,
+    bind,
+)
 from pellucid.acquisition.adaptive import Moment, upper_bound_regret
 from pellucid.acquisition.optimize import SEPARATION, Known, propose, screen, unseen
 from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
-from pellucid.records import AcquisitionState, Hyperparameters, PolicyState, Receipt
+from pellucid.records import AcquisitionState, PolicyState, Receipt
 from pellucid.samplers import others
+from pellucid.samplers.learning import fit, pack
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension, Space, is_ordered
 from pellucid.surrogates import GaussianProcess
@@ -32,9 +46,6 @@ from pellucid.surrogates.from_study import Arrays, arrays
 _logger = logging.getLogger("pellucid")
 _N_INCUMBENTS = 5
 _MAX_RACES = 5
-_RESTART_EVERY = 25
-_LEARN_EVERY = 25
-_MAX_CURVATURE = 16
 _STAGNATION_WINDOW = 6
 _STAGNATION_GAIN = 0.01
 _STAGNATION_SEPARATION = 1e-2
@@ -45,20 +56,28 @@ _GRID = 2.0**20
 class _Choice:
     """The acquisition of one proposal, what it was applied to, and why it was this one."""
 
-    acquisition: Acquisition
+    acquisition: Acquisition | InformationGain | Multiplied
     model: GaussianProcess
     situation: Situation
     policy: PolicyState | None = None
     bounds: tuple[float, ...] = ()
 
-    def in_effect(self, m: Array, s: Array) -> Acquisition:
-        """What was really maximised, given the posterior at the proposal: where WEI's guard had to step in, EI."""
-        chosen = self.acquisition
-        if isinstance(chosen, WEI) and chosen.guard:
-            terms, weights = chosen.terms(m, s, self.situation), chosen.weights(self.situation)
-            if sum(weights[name] * float(term[0]) for name, term in terms.items()) <= 0.0:
-                return EI()
-        return chosen
+    def state(self, space: Space, x: Array, m: Array, s: Array) -> AcquisitionState:
+        """What the receipt says of it at the proposal, where the posterior is m, s."""
+        chosen, situation = self.acquisition, self.situation
+        if isinstance(chosen, (InformationGain, Multiplied)):
+            function = bind(chosen, self.model, situation, space)
+            weights, terms, score = function.weights(), function.terms(x), function.score(x)
+        else:
+            if isinstance(chosen, WEI) and chosen.guard:
+                # What was really maximised: where WEI's guard had to step in, EI.
+                parts, shares = chosen.terms(m, s, situation), chosen.weights(situation)
+                if sum(shares[name] * float(part[0]) for name, part in parts.items()) <= 0.0:
+                    chosen = EI()
+            weights = chosen.weights(situation)
+            terms, score = chosen.terms(m, s, situation), chosen.score(m, s, situation)
+        values = {name: float(term[0]) for name, term in terms.items()}
+        return AcquisitionState(chosen.name, chosen.settings(), weights, values, float(score[0]), situation.best)
 
 
 class BayesianSampler(BaseSampler):
@@ -68,6 +87,7 @@ class BayesianSampler(BaseSampler):
         acquisition: what is maximised, or a policy that chooses it anew for every proposal; default
             `pellucid.acquisition.LCB(2.0)`, which won the comparison of schedules in `benchmarks/sawei`.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
+        interleave: spend some proposals on learning the effects of parameters (BOBAX), see `pellucid.Interleave`.
         n_startup_trials: finished trials before the model takes over; until then the space is covered evenly.
         seed: same seed, same trials, same proposals. None picks one at random.
         independent_sampler: samples parameters that the model does not know yet; default uniform.
@@ -80,8 +100,9 @@ class BayesianSampler(BaseSampler):
     def __init__(
         self,
         *,
-        acquisition: Acquisition | Policy | None = None,
+        acquisition: Acquisition | Policy | InformationGain | None = None,
         surrogate: GaussianProcess | None = None,
+        interleave: Interleave | None = None,
         n_startup_trials: int = 10,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -92,14 +113,25 @@ class BayesianSampler(BaseSampler):
     ) -> None:
         if n_startup_trials < 0:
             raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
-        kinds = (Acquisition, Policy)
+        kinds = (Acquisition, Policy, InformationGain)
         if acquisition is not None and (isinstance(acquisition, type) or not isinstance(acquisition, kinds)):
             raise TypeError(
                 "`acquisition` must be an acquisition or a policy such as pellucid.acquisition.EI() or "
                 f"pellucid.acquisition.SAWEI(), but got {acquisition!r}."
             )
+        if interleave is not None and not isinstance(interleave, Interleave):
+            raise TypeError(f"`interleave` must be a pellucid.Interleave(...), but got {interleave!r}.")
+        multiplies = interleave is not None and interleave.mode == "multiply"
+        if multiplies and not (acquisition is None or isinstance(acquisition, (EI, PI))):
+            raise ValueError(
+                f"Interleave(mode='multiply') multiplies EI or PI, but the acquisition is {acquisition!r}: "
+                "use one of them, or another mode."
+            )
         self._policy = acquisition if isinstance(acquisition, Policy) else None
-        self._acquisition = LCB(2.0) if acquisition is None or isinstance(acquisition, Policy) else acquisition
+        self._acquisition: Acquisition | InformationGain = EI() if multiplies else LCB(2.0)
+        if acquisition is not None and not isinstance(acquisition, Policy):
+            self._acquisition = acquisition
+        self._interleave = interleave
         self._surrogate = GaussianProcess(warp="auto") if surrogate is None else surrogate
         self._n_startup_trials = n_startup_trials
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
@@ -210,7 +242,8 @@ class BayesianSampler(BaseSampler):
     ) -> tuple[dict[str, Any], Receipt]:
         space = data.space
         self._warn_of_unknown_names(found)
-        gp, learned_from = self._fit(data, found)
+        lesson = self._lesson(trial, data, found)
+        gp, learned_from = fit(data, found, self._surrogate, self._deterministic) if lesson is None else lesson[1:3]
         silent, X_silent = others.silent(space, found)
         pending = others.pending(space, found, trial.number)
         believed = np.vstack([X_silent, np.array(list(pending.values())).reshape(-1, len(space))])
@@ -224,20 +257,30 @@ class BayesianSampler(BaseSampler):
         separation = _separation(gp.data.z) if space.nominal else SEPARATION
         seen = space.canonical(np.vstack([data.X, believed]))
 
-        def best_under(acquisition: Acquisition) -> Array:
-            function = AcquisitionFunction(acquisition, model, situation)
-            return propose(function, space, incumbents, seen, rng, separation, pool)
+        def bound(acquisition: Acquisition | InformationGain | Multiplied) -> Scored:
+            return bind(acquisition, model, situation, space)
 
-        if self._policy is not None:
+        def best_under(acquisition: Acquisition | InformationGain | Multiplied) -> Array:
+            return propose(bound(acquisition), space, incumbents, seen, rng, separation, pool)
+
+        x = None
+        if lesson is not None:
+            choice = _Choice(lesson[0], model, situation, lesson[3])
+        elif self._policy is not None:
             bounds = upper_bound_regret(model, data.X, space, pool=pool) if self._policy.wants_bounds else None
             past = study_io.model_receipts(found, trial.number)
             best, dice = float(data.losses.min()), stream(self._seed, "policy", trial.number)
             decision = self._policy.decide(Moment(past, model, situation, bounds, best, best_under, dice))
             choice = _Choice(decision.acquisition, model, situation, decision.state, bounds or ())
-            x = best_under(choice.acquisition) if decision.x is None else decision.x
+            x = decision.x
         else:
             choice = _Choice(self._acquisition, model, situation)
-            x = best_under(choice.acquisition)
+            if self._interleave is not None and self._interleave.mode == "multiply":
+                assert not isinstance(self._acquisition, InformationGain)
+                power = self._interleave.beta / max(len(latent), 1)
+                product = Multiplied.over(self._acquisition, self._interleave.gain, power, bound, pool)
+                choice = _Choice(product, model, situation)
+        x = best_under(choice.acquisition) if x is None else x
 
         x = _on_a_grid(space, x)[None]
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
@@ -250,33 +293,25 @@ class BayesianSampler(BaseSampler):
             study, trial, found, data, gp, choice, x, others.plain(active), silent, pending, learned_from
         )
 
-    def _fit(self, data: Arrays, found: Sequence[FrozenTrial]) -> tuple[GaussianProcess, int]:
-        """The surrogate, and how many observations its hyperparameters were learned from.
+    def _lesson(
+        self, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]
+    ) -> tuple[InformationGain, GaussianProcess, int, PolicyState | None] | None:
+        """What this proposal shall learn about, with the model that knows it; None when it shall improve the objective.
 
-        They are learned anew at every proposal at first, and later whenever the observations have grown by four per
-        cent: one observation among a hundred hardly moves them, and learning is the dearest part of a proposal.
+        Effects are averages of the objective itself, so their model has no output warp (and exact integrals).
         """
-        gp = self._surrogate.unfitted(data.space.nominal, deterministic=self._deterministic)
-        last = study_io.last_model_receipt(found)
-        start, curvature = _warm_start(last, data.space)
-        n, noise = len(data.losses), data.observations.noise_variance
-        if last is not None and start is not None and self._serves_again(last, data, found):
-            gp = GaussianProcess.from_hyperparameters(start)
-            gp.inverse_hessian = curvature
-            return gp.condition(data.X, data.losses, noise), last.learned_from
-        restart = start is not None and n % _RESTART_EVERY == 0
-        return gp.fit(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart), n
-
-    def _serves_again(self, last: Receipt, data: Arrays, found: Sequence[FrozenTrial]) -> bool:
-        """Whether the last hyperparameters serve as they are: same model and space, hardly more observations."""
-        n, space, h = len(data.losses), data.space, last.hyperparameters
-        if h is None or n % _RESTART_EVERY == 0 or not 0 <= n - last.learned_from <= n // _LEARN_EVERY:
-            return False
-        if h.kernel != self._surrogate.kernel.name or (h.warp is not None and self._surrogate.warp is None):
-            return False
-        return tuple(last.space) == space.names and study_io.same_distributions(
-            found, last.space, [one.distribution for one in space.dimensions]
-        )
+        plan = self._interleave
+        alone = isinstance(self._acquisition, InformationGain)
+        if not alone and (plan is None or plan.mode == "multiply" or not plan.turn(trial.number, self._seed)):
+            return None
+        gp, learned_from = fit(data, found, self._surrogate.unwarped(), self._deterministic)
+        if isinstance(self._acquisition, InformationGain):
+            return self._acquisition, gp, learned_from, None
+        assert plan is not None
+        gain, widths = plan.still_wide(gp, data.space)
+        if gain is None:
+            return None
+        return gain, gp, learned_from, PolicyState("Interleave", {f"half-width {k}": w for k, w in widths.items()})
 
     def _receipt(
         self,
@@ -295,9 +330,6 @@ class BayesianSampler(BaseSampler):
         space, loss_sign = data.space, study_io.sign(study)
         m, s = choice.model.latent(x)
         mean, sd = choice.model.from_latent(m, s)
-        situation = choice.situation
-        acquisition = choice.in_effect(m, s)
-        terms = acquisition.terms(m, s, situation)
         return Receipt(
             trial=trial.number,
             kind="model",
@@ -311,19 +343,12 @@ class BayesianSampler(BaseSampler):
             believed=compress_integers(silent),
             pending={str(number): tuple(float(v) for v in row) for number, row in pending.items()},
             hyperparameters=gp.hyperparameters,
-            acquisition=AcquisitionState(
-                name=acquisition.name,
-                settings=acquisition.settings(),
-                weights=acquisition.weights(situation),
-                terms={name: float(term[0]) for name, term in terms.items()},
-                score=float(acquisition.score(m, s, situation)[0]),
-                best=situation.best,
-            ),
+            acquisition=choice.state(space, x, m, s),
             mean=loss_sign * float(mean[0]),
             sd=float(sd[0]),
             latent_mean=float(m[0]),
             latent_sd=float(s[0]),
-            curvature=_pack(gp.inverse_hessian),
+            curvature=pack(gp.inverse_hessian),
             learned_from=learned_from,
             best_value=loss_sign * float(data.losses.min()),
             policy=choice.policy,
@@ -374,43 +399,3 @@ def _on_a_grid(space: Space, x: Array) -> Array:
     """
     continuous = np.array([dimension.cells == 0 for dimension in space.dimensions])
     return np.where(continuous, np.round(x * _GRID) / _GRID, x)
-
-
-def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
-    """Hyperparameters of the last proposal in the order of this space, and its curvature when the space is the same."""
-    if last is None or last.hyperparameters is None:
-        return None, None
-    h = last.hyperparameters
-    by_name = dict(zip(last.space, h.lengthscales, strict=True))
-    if not set(space.names) & set(by_name):
-        return None, None
-    start = Hyperparameters(
-        h.kernel,
-        tuple(by_name.get(name, 1.0) for name in space.names),
-        h.outputscale,
-        h.noise,
-        h.y_mean,
-        h.y_scale,
-        h.warp,
-        space.nominal,
-    )
-    same = tuple(last.space) == space.names
-    return start, _unpack(last.curvature, len(space) + 1) if same else None
-
-
-def _pack(H: Array | None) -> tuple[float, ...]:
-    """Lower triangle of the inverse Hessian to three digits: good enough for a first step, small enough to store."""
-    if H is None or len(H) > _MAX_CURVATURE:
-        return ()
-    lower = H[np.tril_indices(len(H))].tolist()
-    return tuple(map(float, (" ".join(["%.3g"] * len(lower)) % tuple(lower)).split()))
-
-
-def _unpack(packed: Sequence[float], size: int) -> Array | None:
-    if len(packed) != size * (size + 1) // 2:
-        return None
-    H = np.zeros((size, size))
-    H[np.tril_indices(size)] = packed
-    H = H + np.tril(H, -1).T
-    # Rounding can cost positive definiteness; a direction that would go uphill is useless.
-    return H if np.linalg.eigvalsh(H)[0] > 1e-8 else None

@@ -250,14 +250,21 @@ def model_receipts(found: Sequence[FrozenTrial], before: int) -> tuple[Receipt, 
     return tuple(out)
 
 
-def last_model_receipt(found: Sequence[FrozenTrial]) -> Receipt | None:
-    """The newest readable receipt of kind 'model'; damaged ones are passed over."""
+def last_model_receipt(found: Sequence[FrozenTrial], *, warped: bool = True) -> Receipt | None:
+    """The newest readable receipt of kind 'model'; damaged ones are passed over.
+
+    `warped`: of a model that was free to choose an output warp. Models that learn about effects are not: they continue
+    each other (`warped=False`, or whatever else went without a warp).
+    """
     for trial in reversed(found):
         try:
             receipt = read_receipt(trial)
         except RecordError:
             continue
-        if receipt is not None and receipt.kind == "model":
+        if receipt is None or receipt.kind != "model" or receipt.acquisition is None or receipt.hyperparameters is None:
+            continue
+        effects = receipt.acquisition.name == "InformationGain"
+        if (not effects) if warped else (effects or receipt.hyperparameters.warp is None):
             return receipt
     return None
 

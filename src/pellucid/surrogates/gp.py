@@ -80,6 +80,11 @@ class GaussianProcess:
         sure = self.deterministic if deterministic is None else deterministic
         return GaussianProcess(self.kernel.name, warp=self.warp, deterministic=sure, nominal=nominal)
 
+    def unwarped(self) -> GaussianProcess:
+        """A process with the same settings whose averages are exact: no output warp, and a product kernel."""
+        name = "matern52" if self.kernel.radial else self.kernel.name
+        return GaussianProcess(name, deterministic=self.deterministic, nominal=self.kernel.nominal)
+
     @property
     def hyperparameters(self) -> Hyperparameters:
         if self._hyperparameters is None:

@@ -14,14 +14,12 @@ the dimension (r <= 700 after clipping, where the factor is zero anyway), and 0 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erf
 
 from pellucid.numerics import Array
 
@@ -37,7 +35,7 @@ RATE = {
 _GROUP = 16
 _SMALL = 60_000
 _BLOCK_BYTES = 98_304
-_LARGEST_R = 700.0
+LARGEST_R = 700.0
 Floats = npt.NDArray[np.floating]
 
 
@@ -112,7 +110,7 @@ class Kernel:
         if A.shape[1] == 0 or B.shape[1] == 0:
             return False
         high, low = np.maximum(A.max(axis=1), B.max(axis=1)), np.minimum(A.min(axis=1), B.min(axis=1))
-        return not bool((high - low).max() <= _LARGEST_R)
+        return not bool((high - low).max() <= LARGEST_R)
 
     def _distances(self, A: Floats, B: Floats, l: Array) -> Floats:
         """Signed a_j - b_j, (d, m, n); 1 / l_j where categories differ."""
@@ -141,7 +139,7 @@ class Kernel:
             S = np.einsum("dmn,dmn->mn", ordered, ordered)
             R = np.sqrt(S)
             return np.asarray((1.0 + R + S / 3.0) * np.exp(-R - hamming))
-        r = np.minimum(np.abs(ordered), _LARGEST_R)
+        r = np.minimum(np.abs(ordered), LARGEST_R)
         out = np.exp(-hamming) if self._unordered else None
         size = _group(delta.dtype)
         for first in range(0, len(r), size):
@@ -171,7 +169,7 @@ class Kernel:
                     continue
                 np.abs(r, out=r)
                 if clip:
-                    np.minimum(r, _LARGEST_R, out=r)
+                    np.minimum(r, LARGEST_R, out=r)
                 S -= r
                 if self.name == "matern52":
                     P *= 1.0 + r * (1.0 + r * (1.0 / 3.0))
@@ -206,57 +204,3 @@ class Kernel:
         if self._unordered:
             slopes[self._unordered] = 0.0
         return R, slopes
-
-
-def factor(name: str, x: Array, t: Array, l: float) -> Array:
-    """One-dimensional product factor k(|x - t|), broadcast."""
-    r = np.minimum(np.abs(np.asarray(x) - np.asarray(t)) * (RATE[name] / l), _LARGEST_R)
-    if name == "se":
-        return np.asarray(np.exp(-0.5 * r * r))
-    polynomial = 1.0 + r if name == "matern32" else 1.0 + r + r * r / 3.0
-    return np.asarray(polynomial * np.exp(-r))
-
-
-def _one_sided(name: str) -> Callable[[Array, float], Array]:
-    """F(a) = integral of the factor from 0 to a."""
-
-    def matern32(a: Array, l: float) -> Array:
-        A = np.sqrt(3.0) * a / l
-        return np.asarray(l / np.sqrt(3.0) * (-2.0 * np.expm1(-A) - A * np.exp(-A)))
-
-    def matern52(a: Array, l: float) -> Array:
-        A = np.sqrt(5.0) * a / l
-        return np.asarray(l / np.sqrt(5.0) * (-8.0 / 3.0 * np.expm1(-A) - np.exp(-A) * (5.0 * A + A * A) / 3.0))
-
-    def se(a: Array, l: float) -> Array:
-        return np.asarray(l * np.sqrt(np.pi / 2.0) * erf(a / (np.sqrt(2.0) * l)))
-
-    return {"matern32": matern32, "matern52": matern52, "se": se}[name]
-
-
-def factor_mean(name: str, x: Array, l: float, cells: int = 0, nominal: bool = False) -> Array:
-    """Average of k(x, t) over the unit interval: exact integral, or the mean over `cells` mid-points when discrete."""
-    x = np.asarray(x, dtype=float)
-    if nominal:
-        return np.full(x.shape, (1.0 + (cells - 1) * np.exp(-1.0 / l)) / cells)
-    if cells:
-        return np.asarray(factor(name, x[..., None], midpoints(cells), l).mean(axis=-1))
-    F = _one_sided(name)
-    return np.asarray(F(x, l) + F(1.0 - x, l))
-
-
-def factor_double_mean(name: str, l: float, cells: int = 0, nominal: bool = False) -> float:
-    """Average of k(s, t) over both arguments: the prior variance of a uniform average along this dimension."""
-    if nominal or cells:
-        return float(factor_mean(name, midpoints(cells), l, cells, nominal).mean())
-    if name == "se":
-        return float(2.0 * l * l * np.expm1(-0.5 / l**2) + l * np.sqrt(2.0 * np.pi) * erf(1.0 / (np.sqrt(2.0) * l)))
-    if name == "matern32":
-        T = np.sqrt(3.0) / l
-        return float(2.0 / T * (2.0 - (-3.0 * np.expm1(-T) - T * np.exp(-T)) / T))
-    T = np.sqrt(5.0) / l
-    return float(2.0 / T * (8.0 / 3.0 - (-5.0 * np.expm1(-T) - np.exp(-T) * (7.0 * T + T * T) / 3.0) / T))
-
-
-def midpoints(cells: int) -> Array:
-    return (np.arange(cells) + 0.5) / cells

@@ -1,0 +1,261 @@
+"""What an evaluation would tell about partial dependences (BOBAX): closed forms, no sampled paths.
+
+Notation (latent scale)
+    phi (P,)       partial dependences, stacked over effects and grid points;  omega (P,) weights, each effect sums to 1
+    c (P,)         Cov(f(x), phi | A) = s (k_phi(x) - K_phi C^-1 r(x));  v = s^2(x) + noise, variance of y at x
+    band           sum_p omega_p c_p^2 / v: how much the mean variance of the bands will drop, exactly
+    output         -1/2 log(1 - c' (Sigma_phi + delta I)^-1 c / v): information about phi, known up to sqrt(delta)
+    path           1/2 log[(s^2(x|A) + noise) / (s^2(x|A + e) + noise)]: information about all of f on the execution
+                   path e (grid x evenly spread rest); it depends on no function value, so nothing has to be sampled
+    permutation    the same with e = the archive with one column shuffled at a time (permutation importance)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from pellucid.acquisition.base import Scored, Situation, weighted_sum
+from pellucid.numerics import Array, stream
+from pellucid.space.encoding import Space
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.effects import Effects
+from pellucid.surrogates.functionals import average, monte_carlo_rows
+
+Target = Literal["band", "output", "path", "permutation"]
+Params = str | Sequence[str | Sequence[str]]
+
+_GRID_ALONE = 20
+_GRID_MANY = 12
+_GRID_PAIR = 8
+_N_PATH = 300
+_SMALLEST_EIGENVALUE = 1e-10
+_SMALLEST = 1e-300
+_SMALLEST_RELATIVE_VARIANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class InformationGain:
+    """Evaluate where the partial dependence of `params` will be learned most.
+
+    Args:
+        params: "all", one name, or a list of names; a pair of names stands for their joint (2-d) effect.
+        target: "band" (expected shrinkage of the bands), "output" (information about the curves), "path" (information
+            about every value the curves average over) or "permutation" (about what permutation importance looks at).
+        tolerance: for "output": how exactly the curves need to be known, as a share of the prior's sd.
+    """
+
+    params: Params = "all"
+    target: Target = "band"
+    tolerance: float = 0.01
+    name = "InformationGain"
+
+    def __post_init__(self) -> None:
+        if self.target not in get_args(Target):
+            raise ValueError(f"`target` is one of {', '.join(get_args(Target))}, but got {self.target!r}.")
+        if not self.tolerance >= 0.0:
+            raise ValueError(f"`tolerance` must be at least 0, but got {self.tolerance}.")
+        effects = [] if self.params == "all" else _as_effects(self.params)
+        if self.params != "all" and not effects:
+            raise ValueError("`params` is 'all', a name or a list of names and pairs of names, but got an empty list.")
+        for effect in effects:
+            if not 1 <= len(set(effect)) == len(effect) <= 2:
+                raise ValueError(f"An effect is of one parameter or of two different ones, but got {effect!r}.")
+
+    def settings(self) -> dict[str, object]:
+        params: object = self.params
+        if not isinstance(params, str):
+            params = [one if isinstance(one, str) else list(one) for one in self.params]
+        return {"params": params, "target": self.target, "tolerance": self.tolerance}
+
+    def effects(self, space: Space) -> list[tuple[str, ...]]:
+        """The effects asked for that this space has; parameters that no trial has had yet are not there to learn."""
+        if self.params == "all":
+            return [(name,) for name in space.names]
+        return [effect for effect in _as_effects(self.params) if all(name in space.index for name in effect)]
+
+    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> Scored:
+        effects = self.effects(space) or [(name,) for name in space.names]
+        if self.target in ("band", "output") and not model.kernel.radial:
+            return _About(self, model, space, tuple(effects))
+        if self.target == "permutation":
+            path = _shuffled(model, [space.index[name] for effect in effects for name in effect])
+        else:
+            path = _path(model, space, effects)
+        return _Path(self, model, model.believe(path))
+
+
+def _as_effects(params: Params) -> list[tuple[str, ...]]:
+    listed = [params] if isinstance(params, str) else params
+    return [(one,) if isinstance(one, str) else tuple(one) for one in listed]
+
+
+def axis_grid(space: Space, column: int, size: int) -> Array:
+    """At most `size` values evenly spread over an axis, ends included; all values of a discrete parameter with few."""
+    dimension = space.dimensions[column]
+    if dimension.cells and dimension.cells <= size:
+        return dimension.midpoint(np.arange(dimension.cells))
+    return np.unique(dimension.snap(np.linspace(0.0, 1.0, size)))
+
+
+def effect_grid(space: Space, columns: Sequence[int], size: int) -> Array:
+    """Grid points (G, len(columns)) of one effect: a line, or a lattice for a pair."""
+    axes = [axis_grid(space, column, size) for column in columns]
+    return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+
+def _sizes(effects: Sequence[tuple[str, ...]]) -> list[int]:
+    line = _GRID_ALONE if len(effects) == 1 else _GRID_MANY
+    return [line if len(effect) == 1 else _GRID_PAIR for effect in effects]
+
+
+def stacked(
+    model: GaussianProcess, space: Space, effects: Sequence[tuple[str, ...]], sizes: Sequence[int] | None = None
+) -> Effects:
+    """The partial dependences of these effects on their grids."""
+    columns = [[space.index[name] for name in effect] for effect in effects]
+    sizes = _sizes(effects) if sizes is None else sizes
+    grids = [effect_grid(space, where, size) for where, size in zip(columns, sizes, strict=True)]
+    return Effects(model, [average(model, c, g, space) for c, g in zip(columns, grids, strict=True)])
+
+
+class _Informative:
+    """What both kinds share: one term, whose logarithm is maximised."""
+
+    def __call__(self, X: Array) -> Array:
+        return weighted_sum(self.weights(), self.terms(X))
+
+    def weights(self) -> dict[str, float]:
+        return {"information": 1.0}
+
+    def terms(self, X: Array) -> dict[str, Array]:
+        return {"information": self.information(X)}
+
+    def information(self, X: Array) -> Array:
+        raise NotImplementedError
+
+    def score(self, X: Array) -> Array:
+        return np.log(np.maximum(self.information(X), _SMALLEST))
+
+
+class _About(_Informative):
+    """Targets that look at the curves themselves."""
+
+    def __init__(
+        self, gain: InformationGain, model: GaussianProcess, space: Space, effects: tuple[tuple[str, ...], ...]
+    ) -> None:
+        self.gain, self.model = gain, model
+        self.phi = stacked(model, space, effects)
+        sizes = [effect.size for effect in self.phi.effects]
+        h = model.hyperparameters
+        self.noise, self.scale = h.noise, h.outputscale
+        self.omega = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
+
+    @cached_property
+    def _whitener(self) -> Array:
+        """M (P, q) with M M' = (Sigma_phi + delta I)^-1 on the directions of phi that are not known already."""
+        sigma = self.phi.covariance
+        values, vectors = np.linalg.eigh(sigma)
+        delta = (self.gain.tolerance**2) * self.scale
+        keep = values > max(_SMALLEST_EIGENVALUE * self.scale, 0.0)
+        return np.asarray(vectors[:, keep] / np.sqrt(values[keep] + delta))
+
+    def _value(self, c: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Information (m,), and what turns slopes of c and v into slopes of it: by_c (P, m), by_v (m,)."""
+        if self.gain.target == "band":
+            value = (self.omega @ (c * c)) / v
+            return value, 2.0 * self.omega[:, None] * c / v, -value / v
+        white = self._whitener.T @ c
+        share = np.minimum((white * white).sum(axis=0) / v, 1.0 - 1e-12)
+        by_share = 0.5 / (1.0 - share)
+        return -0.5 * np.log1p(-share), (self._whitener @ white) * (2.0 * by_share / v), -by_share * share / v
+
+    def information(self, X: Array) -> Array:
+        data, l = self.model.data, np.array(self.model.hyperparameters.lengthscales)
+        r = np.asarray(self.model.kernel.cross(self.model.kernel.columns(X, l), data.columns, l), dtype=float)
+        half = data.factor.half_solve(r.T)
+        variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
+        c = self.scale * (self.phi.cross(X) - self.phi.weights.T @ r.T)
+        return self._value(c, self.scale * variance + self.noise)[0]
+
+    def screen(self, X: Array) -> Array:
+        return self.score_screened(X, *self.model.screen(X))
+
+    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
+        data, l = self.model.data, np.array(self.model.hyperparameters.lengthscales)
+        A = self.model.kernel.columns(X, l).astype(np.float32)
+        r = self.model.kernel.cross(A, data.columns.astype(np.float32), l)
+        c = self.phi.cross(X) - self.phi.weights.T.astype(np.float32) @ r.T
+        return np.log(np.maximum(self._value(self.scale * c, s * s + self.noise)[0], _SMALLEST))
+
+    def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        data, l = self.model.data, np.array(self.model.hyperparameters.lengthscales)
+        r, slopes = self.model.kernel.cross_with_slopes(self.model.kernel.columns(X, l), data.columns, l)
+        half = data.factor.half_solve(r.T)
+        variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
+        solved = data.factor.half_solve_transposed(half).T
+        cross, gradient = self.phi.cross_with_gradient(X)
+        c = self.scale * (cross - self.phi.weights.T @ r.T)
+        value, by_c, by_v = self._value(c, self.scale * variance + self.noise)
+        # d c = s (d k_phi - weights' d r) and d v = -2 s solved' d r; d r = r * slopes.
+        pull = by_c.T @ self.phi.weights.T + 2.0 * by_v[:, None] * solved
+        slope = gradient(by_c) - np.einsum("mn,dmn->md", pull * r, slopes)
+        safe = np.maximum(value, _SMALLEST)
+        return np.log(safe), self.scale * slope / safe[:, None]
+
+
+class _Path(_Informative):
+    """Targets that look at function values: the model before and after knowing them."""
+
+    def __init__(self, gain: InformationGain, model: GaussianProcess, after: GaussianProcess) -> None:
+        self.gain, self.model, self.after = gain, model, after
+        self.noise = model.hyperparameters.noise
+
+    def information(self, X: Array) -> Array:
+        before, after = self.model.latent(X)[1], self.after.latent(X)[1]
+        return np.asarray(0.5 * (np.log(before**2 + self.noise) - np.log(after**2 + self.noise)))
+
+    def screen(self, X: Array) -> Array:
+        return self.score_screened(X, *self.model.screen(X))
+
+    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
+        after = self.after.screen(X)[1]
+        gain = 0.5 * (np.log(s * s + self.noise) - np.log(after * after + self.noise))
+        return np.log(np.maximum(gain, _SMALLEST))
+
+    def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        _, s, _, ds = self.model.latent_with_gradient(X)
+        _, t, _, dt = self.after.latent_with_gradient(X)
+        value = np.maximum(0.5 * (np.log(s * s + self.noise) - np.log(t * t + self.noise)), _SMALLEST)
+        slope = (s / (s * s + self.noise))[:, None] * ds - (t / (t * t + self.noise))[:, None] * dt
+        return np.log(value), slope / value[:, None]
+
+
+def _path(model: GaussianProcess, space: Space, effects: Sequence[tuple[str, ...]]) -> Array:
+    """Grid points of every effect, each with evenly spread values of the rest; about `_N_PATH` rows in all."""
+    rows = []
+    for effect, size in zip(effects, _sizes(effects), strict=True):
+        columns = [space.index[name] for name in effect]
+        held = average(model, columns, effect_grid(space, columns, size), space)
+        samples = max(2, round(_N_PATH / len(effects) / held.size))
+        rows.append(monte_carlo_rows(held, samples).reshape(-1, len(space)))
+    return np.unique(np.vstack(rows), axis=0)
+
+
+def _shuffled(model: GaussianProcess, columns: Sequence[int]) -> Array:
+    """The archive once per column with that column shuffled: what permutation importance evaluates."""
+    X = model.data.X
+    rows = []
+    for j in columns:
+        shuffled = X.copy()
+        shuffled[:, j] = X[stream(0, "permutation", j, len(X)).permutation(len(X)), j]
+        rows.append(shuffled)
+    out = np.unique(np.vstack(rows), axis=0)
+    # Configurations that were evaluated are known already, and an archive of thousands needs no more than a sample.
+    known = {row.tobytes() for row in X}
+    fresh = np.array([row for row in out if row.tobytes() not in known]).reshape(-1, X.shape[1])
+    return fresh[stream(0, "path", len(fresh)).permutation(len(fresh))[:_N_PATH]]

@@ -1,0 +1,183 @@
+"""Searching and explaining by turns (BOBAX), and stopping to explain once the effects are known (a-BOBAX).
+
+Everything is decided from the trial's number, the seed and the model: workers that share a study, and a study that is
+resumed, take the same turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.special import ndtri
+
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Scored, Situation, weighted_sum
+from pellucid.acquisition.improvement import EI, PI
+from pellucid.acquisition.information import InformationGain, Params, Target, stacked
+from pellucid.acquisition.optimize import Pool
+from pellucid.numerics import Array, stream
+from pellucid.space.encoding import Space
+from pellucid.surrogates import GaussianProcess
+
+Mode = Literal["every", "probability", "multiply"]
+_LEVEL = 0.95
+_GRID = 20
+_LOWEST_SHARE = 1e-6
+
+
+@dataclass(frozen=True)
+class Interleave:
+    """Spend some proposals on learning the partial dependence of `params` instead of improving the objective.
+
+    Args:
+        params: "all", one name, or a list of names; a pair of names stands for their joint (2-d) effect.
+        every: with mode "every", each trial whose number is a multiple of this is for learning.
+        until: the half-width of a 95 % band, in the objective's unit, that is narrow enough: effects that have reached
+            it are dropped, and when all have, every proposal is for the objective. None never stops.
+        target: see `InformationGain`.
+        mode: "every"; "probability" (each proposal is for learning with `probability`, which `decay` multiplies at
+            every trial); "multiply" (every proposal maximises EI times information to the power `beta` / trials).
+    """
+
+    params: Params = "all"
+    every: int = 2
+    until: float | None = None
+    target: Target = "band"
+    mode: Mode = "every"
+    probability: float = 0.5
+    decay: float = 1.0
+    beta: float = 20.0
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(Mode):
+            raise ValueError(f"`mode` is one of {', '.join(get_args(Mode))}, but got {self.mode!r}.")
+        if self.every != int(self.every) or self.every < 1:
+            raise ValueError(f"`every` must be a whole number of at least 1, but got {self.every!r}.")
+        if self.until is not None and not self.until > 0.0:
+            raise ValueError(f"`until` is a half-width in the objective's unit, above 0, but got {self.until}.")
+        if not (0.0 <= self.probability <= 1.0 and 0.0 < self.decay <= 1.0 and 0.0 <= self.beta < np.inf):
+            raise ValueError(
+                "`probability` must be in [0, 1], `decay` in (0, 1] and `beta` at least 0, "
+                f"but got {self.probability}, {self.decay} and {self.beta}."
+            )
+        _ = self.gain  # Names and target are checked there.
+
+    @property
+    def gain(self) -> InformationGain:
+        return InformationGain(self.params, self.target)
+
+    def turn(self, number: int, seed: int) -> bool:
+        """Whether trial `number` is for learning (with mode 'multiply' every trial is, a little)."""
+        if self.mode == "every":
+            return number % self.every == 0
+        if self.mode == "probability":
+            return float(stream(seed, "interleave", number).random()) < self.probability * self.decay**number
+        return True
+
+    def widths(self, model: GaussianProcess, space: Space) -> dict[tuple[str, ...], float]:
+        """Mean half-width of the calibrated 95 % band of every effect, in the objective's unit."""
+        return half_widths(model, space, self.gain.effects(space))
+
+    def still_wide(self, model: GaussianProcess, space: Space) -> tuple[InformationGain | None, dict[str, float]]:
+        """What is left to learn (None: nothing), and the widths that say so, by effect."""
+        if self.until is None:
+            return self.gain, {}
+        widths = self.widths(model, space)
+        wide = [effect for effect, width in widths.items() if width > self.until]
+        numbers = {" × ".join(effect): width for effect, width in widths.items()}
+        return (replace(self.gain, params=wide) if wide else None), numbers
+
+
+def half_widths(
+    model: GaussianProcess, space: Space, effects: Sequence[tuple[str, ...]], level: float = _LEVEL
+) -> dict[tuple[str, ...], float]:
+    """Mean half-width of the calibrated band of every effect, in the unit of y; for a model without a warp."""
+    if not effects:
+        return {}
+    phi = stacked(model, space, effects, [_GRID if len(effect) == 1 else _GRID // 2 for effect in effects])
+    half = float(ndtri(0.5 + 0.5 * level)) * model.hyperparameters.y_scale * phi.band.sd
+    ends = np.cumsum([0, *(effect.size for effect in phi.effects)])
+    return {effect: float(half[ends[i] : ends[i + 1]].mean()) for i, effect in enumerate(effects)}
+
+
+@dataclass(frozen=True)
+class Multiplied:
+    """Improvement times information to a power; `low` and `high`: the range in which information is scaled to 0..1."""
+
+    base: Acquisition
+    gain: InformationGain
+    exponent: float
+    low: float
+    high: float
+    name = "Multiplied"
+
+    @staticmethod
+    def over(
+        base: Acquisition, gain: InformationGain, exponent: float, bound: Callable[[Any], Scored], pool: Pool
+    ) -> Multiplied:
+        """Scaled over a pool of candidates."""
+        information = np.exp(pool.scores(bound(gain)))
+        low, high = float(information.min()), float(information.max())
+        return Multiplied(base, gain, exponent, low, high if high > low else low + 1.0)
+
+    def settings(self) -> dict[str, object]:
+        own = {"base": self.base.name, "exponent": self.exponent, "low": self.low, "high": self.high}
+        return {**own, **self.base.settings(), **self.gain.settings()}
+
+    @staticmethod
+    def from_settings(settings: Mapping[str, Any]) -> Multiplied:
+        kinds: dict[str, Callable[..., Acquisition]] = {"EI": EI, "PI": PI}
+        return Multiplied(
+            kinds[settings["base"]](xi=settings["xi"]),
+            InformationGain(settings["params"], settings["target"], settings["tolerance"]),
+            *(float(settings[name]) for name in ("exponent", "low", "high")),
+        )
+
+    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> Scored:
+        return _Product(self, AcquisitionFunction(self.base, model, situation), self.gain.bind(model, situation, space))
+
+
+@dataclass(frozen=True)
+class _Product:
+    """Additive in logarithms, so that it splits into terms like everything else."""
+
+    product: Multiplied
+    improvement: Scored
+    information: Scored
+
+    def __call__(self, X: Array) -> Array:
+        return weighted_sum(self.weights(), self.terms(X))
+
+    def weights(self) -> dict[str, float]:
+        return {"improvement": 1.0, "information": self.product.exponent}
+
+    def terms(self, X: Array) -> dict[str, Array]:
+        return {"improvement": self.improvement.score(X), "information": self._share(self.information.score(X))[0]}
+
+    def _share(self, log_information: Array) -> tuple[Array, Array]:
+        """log of the scaled information, and its derivative with respect to log information."""
+        value, width = np.exp(log_information), self.product.high - self.product.low
+        share = (value - self.product.low) / width
+        inside = share > _LOWEST_SHARE
+        return np.log(np.maximum(share, _LOWEST_SHARE)), np.where(
+            inside, value / np.where(inside, share, 1.0), 0
+        ) / width
+
+    def score(self, X: Array) -> Array:
+        return self(X)
+
+    def screen(self, X: Array) -> Array:
+        return self.improvement.screen(X) + self.product.exponent * self._share(self.information.screen(X))[0]
+
+    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
+        information = self._share(self.information.score_screened(X, m, s))[0]
+        return self.improvement.score_screened(X, m, s) + self.product.exponent * information
+
+    def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        improvement, slope = self.improvement.score_with_gradient(X)
+        information, information_slope = self.information.score_with_gradient(X)
+        share, by_information = self._share(information)
+        total = slope + self.product.exponent * by_information[:, None] * information_slope
+        return improvement + self.product.exponent * share, total
