@@ -2,8 +2,9 @@
 
 from pellucid import acquisition, surrogates
 from pellucid.acquisition.interleave import Interleave
+from pellucid.explain.dependence import partial_dependence
 from pellucid.explain.model import Rebuilt, rebuild, recommend
-from pellucid.records import Receipt, Recommendation, StoppingVerdict
+from pellucid.records import PartialDependence, Receipt, Recommendation, StoppingVerdict
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.stopping import StopWhen, stopping_verdict
 from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
@@ -14,12 +15,14 @@ __all__ = [
     "NOISE_ATTRIBUTE",
     "BayesianSampler",
     "Interleave",
+    "PartialDependence",
     "Rebuilt",
     "Receipt",
     "Recommendation",
     "StopWhen",
     "StoppingVerdict",
     "acquisition",
+    "partial_dependence",
     "rebuild",
     "receipts",
     "recommend",

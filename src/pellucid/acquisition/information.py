@@ -3,7 +3,7 @@
 Notation (latent scale)
     phi (P,)       partial dependences, stacked over effects and grid points;  omega (P,) weights, each effect sums to 1
     c (P,)         Cov(f(x), phi | A) = s (k_phi(x) - K_phi C^-1 r(x));  v = s^2(x) + noise, variance of y at x
-    band           sum_p omega_p c_p^2 / v: how much the mean variance of the bands will drop, exactly
+    band           sum_p omega_p (sd_p - sqrt(sd_p^2 - c_p^2 / v)): how much narrower the bands will be on average
     output         -1/2 log(1 - c' (Sigma_phi + delta I)^-1 c / v): information about phi, known up to sqrt(delta)
     path           1/2 log[(s^2(x|A) + noise) / (s^2(x|A + e) + noise)]: information about all of f on the execution
                    path e (grid x evenly spread rest); it depends on no function value, so nothing has to be sampled
@@ -154,6 +154,11 @@ class _About(_Informative):
         h = model.hyperparameters
         self.noise, self.scale = h.noise, h.outputscale
         self.omega = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
+        self._floor = _SMALLEST_RELATIVE_VARIANCE * h.outputscale
+
+    @cached_property
+    def _variance(self) -> Array:
+        return np.maximum(self.phi.variance, self._floor)
 
     @cached_property
     def _whitener(self) -> Array:
@@ -167,8 +172,11 @@ class _About(_Informative):
     def _value(self, c: Array, v: Array) -> tuple[Array, Array, Array]:
         """Information (m,), and what turns slopes of c and v into slopes of it: by_c (P, m), by_v (m,)."""
         if self.gain.target == "band":
-            value = (self.omega @ (c * c)) / v
-            return value, 2.0 * self.omega[:, None] * c / v, -value / v
+            drop = c * c / v
+            after = np.sqrt(np.maximum(self._variance[:, None] - drop, self._floor))
+            value = self.omega @ (np.sqrt(self._variance)[:, None] - after)
+            pull = self.omega[:, None] / after
+            return value, pull * c / v, -0.5 * (pull * drop).sum(axis=0) / v
         white = self._whitener.T @ c
         share = np.minimum((white * white).sum(axis=0) / v, 1.0 - 1e-12)
         by_share = 0.5 / (1.0 - share)

@@ -152,21 +152,21 @@ def regret_markdown(tables: Sequence[Table]) -> str:
                 f"`rank on {table.common_cells}` compares all on the cells they share; regret and time are "
                 f"over each method's own runs.\n"
             )
-        parts.append(_markdown(first))
+        parts.append(grid_markdown(first))
         for grid in (*others, problem_grid(table)):
             parts.append(f"## {grid.title}\n")
-            parts.append(_markdown(grid))
+            parts.append(grid_markdown(grid))
         parts.append(
-            _provenance(table.commands, " to ".join(dict.fromkeys(table.dates)), table.versions, table.machines)
+            provenance(table.commands, " to ".join(dict.fromkeys(table.dates)), table.versions, table.machines)
         )
     return "\n".join(parts)
 
 
 def latency_markdown(latency: Latency) -> str:
     (grid,) = latency_grids(latency)
-    parts = [f"# {grid.title}\n", _markdown(grid)]
+    parts = [f"# {grid.title}\n", grid_markdown(grid)]
     parts += [f"{sentence}\n" for sentence in latency_sentences(latency)]
-    parts.append(_provenance((latency.command,), latency.date, latency.versions, (latency.machine,)))
+    parts.append(provenance((latency.command,), latency.date, latency.versions, (latency.machine,)))
     return "\n".join(parts)
 
 
@@ -185,13 +185,13 @@ def latency_json(latency: Latency) -> dict[str, Any]:
     return {**asdict(latency), "timings": timings}
 
 
-def _markdown(grid: Grid) -> str:
+def grid_markdown(grid: Grid) -> str:
     rule = ["---", *["---:"] * (len(grid.columns) - 1)]
     lines = [grid.columns, tuple(rule), *grid.rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def _provenance(commands: Sequence[str], dates: str, versions: Mapping[str, str], machines: Sequence[str]) -> str:
+def provenance(commands: Sequence[str], dates: str, versions: Mapping[str, str], machines: Sequence[str]) -> str:
     listed = "\n".join(commands)
     named = ", ".join(f"{package} {version}" for package, version in versions.items())
     return f"```sh\n{listed}\n```\n\n{dates} · {named} · {' and '.join(machines)}\n"

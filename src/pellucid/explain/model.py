@@ -16,9 +16,11 @@ from pellucid.records import Receipt, Recommendation
 from pellucid.space import study_io
 from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.from_study import arrays, encoded
+from pellucid.surrogates.from_study import Arrays, arrays, encoded
 
 _LEVEL = 0.95
+# How much larger leave-one-out errors may be without a warp (root mean square, median) before the warp is needed.
+_MUCH_WORSE = (2.5, 20.0)
 _WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that have a model behind them (kind 'model')."
 
 
@@ -87,6 +89,36 @@ def rebuild_from(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign: 
     surrogate = gp.believe(np.vstack(rows))
     function = bind(from_state(receipt.acquisition), surrogate, situation, space)
     return Rebuilt(receipt, space, surrogate, function)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The surrogate with which effects are explained. `typical`: it needed an output warp, so that curves mapped back
+    to the objective's unit show typical values instead of averages."""
+
+    gp: GaussianProcess
+    typical: bool
+
+
+def explanation_model(data: Arrays, surrogate: GaussianProcess | None = None) -> Explanation:
+    """A surrogate without an output warp where that fits the data as well: its averages are those of the objective."""
+    template = GaussianProcess(warp="auto") if surrogate is None else surrogate
+    noise, nominal = data.observations.noise_variance, data.space.nominal
+    plain = template.unwarped().unfitted(nominal).fit(data.X, data.losses, noise)
+    if template.warp is None:
+        return Explanation(plain, False)
+    warped = template.unfitted(nominal).fit(data.X, data.losses, noise)
+    if warped.hyperparameters.warp is None or warped.kernel.radial:
+        return Explanation(plain, False)
+    mine, theirs = (np.abs(gp.left_out() - data.losses) for gp in (plain, warped))
+    scale = max(float(mine.max()), 1e-300)
+    worse_overall = _root_mean_square(mine / scale) > _MUCH_WORSE[0] * _root_mean_square(theirs / scale)
+    worse_as_a_rule = float(np.median(mine)) > _MUCH_WORSE[1] * float(np.median(theirs))
+    return Explanation(warped, True) if worse_overall or worse_as_a_rule else Explanation(plain, False)
+
+
+def _root_mean_square(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Recommendation:

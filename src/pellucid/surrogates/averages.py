@@ -183,12 +183,12 @@ class Average:
 
     @staticmethod
     def of(space: Space, held: Mapping[int, Array], given: Mapping[int, Axis] | None = None) -> Average:
-        """Average over `space`; where a held parameter is conditional, over configurations in which it is on.
+        """Average over `space`; where a held or given parameter is conditional, over configurations that have it.
 
         `given`: distributions of other parameters, for averages over a part of the space.
         """
         axes = dict(given or {})
-        for j in held:
+        for j in (*held, *axes):
             child = j
             while space.names[child] in space.conditions:
                 condition = space.conditions[space.names[child]]

@@ -295,6 +295,14 @@ class GaussianProcess:
         data = self.data
         return np.asarray(data.z - data.noise_ratio * data.alpha - data.factor.jitter * data.alpha)
 
+    def left_out(self) -> Array:
+        """What every observation would be expected to be, in the unit of y, had it been left out (hyperparameters as
+        they are)."""
+        data = self.data
+        precision = np.maximum(np.diagonal(data.factor.solve(np.eye(len(data.z)))), 1e-300)
+        mean = data.z - data.alpha / precision
+        return self.from_latent(mean, np.sqrt(self.hyperparameters.outputscale / precision))[0]
+
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and sd of the function (without noise) in the unit of y."""
         return self.from_latent(*self.latent(np.atleast_2d(np.asarray(X, dtype=float))))

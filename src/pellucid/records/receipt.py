@@ -1,8 +1,8 @@
-"""The data that travels between rooms and into the storage: frozen, validated, JSON both ways.
+"""Why a trial got its parameters, and enough to rebuild the model that chose them.
 
-Nothing here computes; nothing here knows Optuna. Units are said per field: *user* means the objective as the user
-returns it, *loss* means the same with the sign turned so that smaller is better, *latent* means
-`(warp(loss) - y_mean) / y_scale`, the scale on which the surrogate is a plain Gaussian process with zero prior mean.
+Units are said per field: *user* means the objective as the user returns it, *loss* means the same with the sign turned
+so that smaller is better, *latent* means `(warp(loss) - y_mean) / y_scale`, the scale on which the surrogate is a plain
+Gaussian process with zero prior mean.
 """
 
 from __future__ import annotations
@@ -326,69 +326,3 @@ class Receipt:
         if self.mean is None or self.sd is None:
             return f"{text}."
         return f"{text}; the model expected {self.mean:.6g} ± {self.sd:.2g} there."
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """The configuration with the best *expected* objective, with an interval; all in the user's units and direction.
-
-    `trial` is the trial that evaluated it, `observed` what that trial returned, `n_trials` how many trials were used.
-    """
-
-    params: dict[str, Any]
-    trial: int
-    expected: float
-    low: float
-    high: float
-    level: float
-    observed: float
-    n_trials: int
-    note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def __str__(self) -> str:
-        settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
-        text = (
-            f"Use {settings} (trial {self.trial}): expected {self.expected:.6g}, "
-            f"{self.level:.0%} interval [{self.low:.6g}, {self.high:.6g}], observed {self.observed:.6g}."
-        )
-        return f"{text} {self.note}".rstrip()
-
-
-@dataclass(frozen=True)
-class StoppingVerdict:
-    """Whether a study can stop; numbers in the unit of the objective.
-
-    bound       no configuration is expected to be better than the best evaluated one by more than this (95 % bounds);
-                None when there was too little to say
-    tolerance   what was asked for, or the noise of one trial where nothing was
-    noise       estimated standard deviation of one trial's noise
-    why         the reason in words
-    """
-
-    stop: bool
-    n_trials: int
-    best_value: float | None
-    bound: float | None
-    tolerance: float | None
-    noise: float | None
-    why: str
-
-    @staticmethod
-    def from_bound(
-        n_trials: int, best_value: float | None, bound: float, tolerance: float | None, noise: float
-    ) -> StoppingVerdict:
-        asked = tolerance is not None
-        limit = tolerance if tolerance is not None else noise
-        stop = bound <= limit
-        what = "your tolerance was" if asked else "the noise of one trial is about"
-        why = f"expected remaining improvement ≤ {bound:.2g} after {n_trials} trials; {what} {limit:.2g}"
-        return StoppingVerdict(stop, n_trials, best_value, bound, limit, noise, why)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return f"{'Stop' if self.stop else 'Go on'}: {self.why}."

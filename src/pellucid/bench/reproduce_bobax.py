@@ -1,0 +1,162 @@
+"""``pellucid reproduce bobax``: how well effects are known while searching, beside the source's tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pellucid.bench.base import BenchError, Unavailable, require_modules
+from pellucid.bench.terminal import FAILED, STOPPED, command_line, integers, progress_bar, say, sentences, write
+
+if TYPE_CHECKING:
+    from pellucid.bench.bobax import EffectRun
+
+EXPERIMENTS = ("source", "fitted", "lcbench")
+SEEDS = {"source": "0-19", "fitted": "0-19", "lcbench": "0-9"}
+
+
+def bobax(
+    experiment: Annotated[str, typer.Option(help="source, fitted, lcbench, or all of them.")] = "all",
+    seeds: Annotated[str, typer.Option(help="Like 0-19; default 0-19, and 0-9 on lcbench.")] = "",
+    out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("bobax"),
+    data: Annotated[str | None, typer.Option(help="Folder with the YAHPO data (lcbench).")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
+    figures: Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON on standard output.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table, only errors.")] = False,
+) -> None:
+    """Effects and regret of BOBAX, its variants and its baselines; coverage of the bands; a-BOBAX on tuned networks."""
+    with sentences():
+        if experiment not in (*EXPERIMENTS, "all"):
+            raise BenchError(f"--experiment is one of {', '.join(EXPERIMENTS)} or all; got `{experiment}`.")
+        from pellucid.bench import effect_tables
+        from pellucid.bench.bobax import read
+
+        chosen = EXPERIMENTS if experiment == "all" else (experiment,)
+        if "lcbench" in chosen:
+            require_lcbench(data)
+        tables = []
+        for name in chosen:
+            file = out / f"{name}.jsonl"
+            wanted = _run(name, integers(seeds or SEEDS[name], "--seeds"), file, data, jobs, quiet)
+            runs = [run for run in read(file) if run.key in wanted]
+            tables += effect_tables.tables_of(name, runs)
+            write(out / f"{name}.md", effect_tables.markdown(name, runs))
+            if figures:
+                _draw(name, runs, out)
+        both = [run for name in ("fitted", "lcbench") for run in read(out / f"{name}.jsonl")]
+        if {run.experiment for run in both} == {"fitted", "lcbench"}:
+            tables += effect_tables.coverage_tables(both)
+            write(out / "coverage.md", effect_tables.coverage_markdown(both))
+        if as_json:
+            typer.echo(json.dumps([asdict(table) for table in tables]))
+        elif not quiet:
+            from rich.console import Console
+
+            from pellucid.bench.output import print_grids
+
+            print_grids(tables, Console())
+
+
+def require_lcbench(data: str | None) -> None:
+    from pellucid.bench.yahpo import LCBENCH, scenario_folder
+
+    require_modules(("onnxruntime",), "the lcbench experiment")
+    scenario_folder(LCBENCH, data)
+
+
+def _run(
+    name: str, seeds: tuple[int, ...], file: Path, data: str | None, jobs: int, quiet: bool
+) -> set[tuple[str, str, str, int]]:
+    """Run what the file lacks; returns the keys of the experiment."""
+    from pellucid.bench.bobax import plan, read, run_tasks
+
+    planned = plan(name, seeds, data, command_line())
+    wanted = {task.key for task in planned}
+    done = {run.key for run in read(file)} & wanted
+    if done and not quiet:
+        say(f"{len(done)} of {len(planned)} runs are already in {file}.")
+    failures = []
+    finished = 0
+    try:
+        with progress_bar(name, len(planned) - len(done), quiet) as advance:
+            for record in run_tasks(planned, file, jobs):
+                finished += 1
+                advance(record if isinstance(record, str) else f"{record.problem} {record.method}")
+                if isinstance(record, str):
+                    failures.append(record)
+    except KeyboardInterrupt:
+        say(f"Stopped: {finished} runs were added to {file}; the same command continues.")
+        raise typer.Exit(STOPPED) from None
+    if failures:
+        say(f"{len(failures)} runs failed; repeat the command to try them again. The first: {failures[0]}")
+        raise typer.Exit(FAILED)
+    return wanted
+
+
+# ---------------------------------------------------------------------- figures
+
+
+def _draw(name: str, runs: list[EffectRun], out: Path) -> None:
+    try:
+        from pellucid import plots
+    except ImportError as error:
+        raise Unavailable(
+            "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`."
+        ) from error
+    kind = ".png" if plots.browser() is not None else ".html"
+    if name == "source":
+        shown = {"source-errors": _errors_over_time(runs)}
+    elif name == "fitted":
+        shown = {f"effect-{problem}": _against_truth(runs, problem) for problem in FUNCTIONS_SHOWN}
+    else:
+        shown = {"lcbench-effects": _against_truth(runs, TASK_SHOWN)}
+    for file, figure in shown.items():
+        if figure is not None:
+            plots.save(figure, out / f"{file}{kind}")
+
+
+FUNCTIONS_SHOWN = ("branin", "styblinski-tang", "hartmann6")
+TASK_SHOWN = "lcbench-3945"
+METHODS_SHOWN = ("rs", "ei", "bobax-2", "a-bobax")
+
+
+def _errors_over_time(runs: list[EffectRun]) -> Any:
+    from pellucid import plots
+    from pellucid.bench.effect_tables import methods_in, relative
+
+    here = methods_in(runs)
+    wanted = [m for m in here if m in ("rs", "ei", "pvar", "ei-rs-2", "bax-band", "bobax-2", "bobax-path")]
+    series = {method: relative(runs, method, "rs", lambda run: run.d) for method in wanted}
+    end = series["bobax-2"][-1]
+    return plots.curves(
+        series,
+        title=f"Effects are known {-end:.0%} better than by random search, while searching (bobax-2)",
+        x_title="quarters of the evaluations",
+        y_title="error of the effect relative to random search",
+        bold=("bobax-2",),
+    )
+
+
+def _against_truth(runs: list[EffectRun], problem: str) -> Any:
+    """Estimated and true effect after more and more evaluations, one row per method; None without such runs."""
+    from pellucid import plots
+
+    rows = {}
+    for method in METHODS_SHOWN:
+        mine = next((r for r in runs if (r.problem, r.method, r.seed) == (problem, method, 0) and r.curves), None)
+        if mine is not None:
+            rows[method] = {f"{n} evaluations": curve for n, curve in zip(mine.sizes, mine.curves, strict=True)}
+            truth = mine.truth
+    if not rows:
+        return None
+    last = {method: list(curves.values())[-1][0] for method, curves in rows.items()}
+    errors = {m: sum(abs(a - b) for a, b in zip(curve, truth, strict=True)) / len(truth) for m, curve in last.items()}
+    best = min(errors, key=lambda method: errors[method])
+    return plots.against_truth(
+        rows, truth, title=f"{problem}: in the end {best} knows the effect of the first parameter best (one run)"
+    )

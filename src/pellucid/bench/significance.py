@@ -1,0 +1,61 @@
+"""Are methods different? Friedman's test on aligned ranks, and Hommel's correction for comparing all with the best.
+
+Notation: values (n, k), n blocks (problem and seed), k methods, smaller is better. Aligned: each block's mean is
+subtracted, then all n k values are ranked together, so that differences between blocks do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, norm, rankdata
+
+Array = NDArray[np.float64]
+
+
+def aligned_ranks(values: Array) -> Array:
+    """(n, k): ranks 1 .. n k of what is left after subtracting block means; equal values share a rank."""
+    aligned = values - values.mean(axis=1, keepdims=True)
+    return np.asarray(rankdata(aligned).reshape(values.shape), dtype=float)
+
+
+def friedman_aligned(values: Array) -> tuple[float, float]:
+    """Statistic and p-value of the hypothesis that all methods are equal."""
+    n, k = values.shape
+    ranks = aligned_ranks(values)
+    by_method, by_block = ranks.sum(axis=0), ranks.sum(axis=1)
+    top = (k - 1) * (float((by_method**2).sum()) - k * n**2 / 4 * (k * n + 1) ** 2)
+    bottom = k * n * (k * n + 1) * (2 * k * n + 1) / 6 - float((by_block**2).sum()) / k
+    statistic = top / bottom
+    return statistic, float(chi2.sf(statistic, k - 1))
+
+
+def against_best(values: Array) -> tuple[int, Array]:
+    """The method with the best mean aligned rank, and the corrected p-values of the others being worse (its own: 1)."""
+    n, k = values.shape
+    means = aligned_ranks(values).mean(axis=0)
+    best = int(np.argmin(means))
+    z = (means - means[best]) / np.sqrt(k * (n + 1) / 6)
+    others = [j for j in range(k) if j != best]
+    corrected = np.ones(k)
+    corrected[others] = hommel([float(2.0 * norm.sf(abs(z[j]))) for j in others])
+    return best, corrected
+
+
+def hommel(p: Sequence[float]) -> Array:
+    """Adjusted p-values: the smallest level at which each hypothesis is rejected by Hommel's procedure."""
+    order = np.argsort(p)
+    sorted_p = np.asarray(p, dtype=float)[order]
+    m = len(sorted_p)
+    adjusted = sorted_p.copy()
+    for size in range(m, 1, -1):
+        last = sorted_p[m - size + 1 :]
+        smallest = float((size * last / np.arange(2, size + 1)).min())
+        adjusted[m - size + 1 :] = np.maximum(adjusted[m - size + 1 :], smallest)
+        first = slice(0, m - size + 1)
+        adjusted[first] = np.maximum(adjusted[first], np.minimum(smallest, size * sorted_p[first]))
+    out = np.empty(m)
+    out[order] = np.minimum(adjusted, 1.0)
+    return out

@@ -1,0 +1,30 @@
+"""The data that travels between rooms and into the storage: frozen, validated, JSON both ways.
+
+Nothing here computes; nothing here knows Optuna. `receipt`: why a trial got its parameters; `findings`: what pellucid
+tells a user about a study.
+"""
+
+from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
+from pellucid.records.receipt import (
+    RECEIPT_VERSION,
+    AcquisitionState,
+    Hyperparameters,
+    PolicyState,
+    Receipt,
+    RecordError,
+    Warp,
+)
+
+__all__ = [
+    "RECEIPT_VERSION",
+    "AcquisitionState",
+    "Hyperparameters",
+    "IndividualCurve",
+    "PartialDependence",
+    "PolicyState",
+    "Receipt",
+    "Recommendation",
+    "RecordError",
+    "StoppingVerdict",
+    "Warp",
+]
