@@ -135,8 +135,8 @@ def _effect(found: PartialDependence) -> go.Figure:
         )  # fmt: skip
     trials = [(v, y) for v, y in zip(found.trial_values[0], found.trial_objectives, strict=True) if v is not None]
     figure.add_scatter(
-        x=_shown([v for v, _ in trials], kind), y=[y for _, y in trials], mode="markers", name="trials",
-        marker={"color": "#8a929c", "size": 4, "opacity": 0.6},
+        x=_shown([v for v, _ in trials], kind, found.values[0]), y=[y for _, y in trials], mode="markers",
+        name="trials", marker={"color": "#8a929c", "size": 4, "opacity": 0.6},
     )  # fmt: skip
     label = f"{'typical value' if found.typical else 'average'}, {100 * found.level:g} % band"
     if kind == "category":
@@ -175,7 +175,7 @@ def _effect(found: PartialDependence) -> go.Figure:
 
 def _joint_effect(found: PartialDependence) -> go.Figure:
     """Two maps side by side: the average, and how far to believe it."""
-    first, second = (list(dict.fromkeys(values)) for values in found.values)
+    first, second = (list({repr(v): v for v in values}.values()) for values in found.values)
     rows, columns = len(second), len(first)
 
     def table(values: Sequence[Any]) -> list[list[Any]]:
@@ -194,7 +194,8 @@ def _joint_effect(found: PartialDependence) -> go.Figure:
     pairs = [(a, b) for a, b in zip(*found.trial_values, strict=True) if a is not None and b is not None]
     for col in (1, 2):
         figure.add_scatter(
-            x=_shown([a for a, _ in pairs], found.axes[0]), y=_shown([b for _, b in pairs], found.axes[1]),
+            x=_shown([a for a, _ in pairs], found.axes[0], first),
+            y=_shown([b for _, b in pairs], found.axes[1], second),
             mode="markers", marker={"color": "white", "size": 6, "line": {"color": "black", "width": 1}},
             name="trials", showlegend=False, row=1, col=col,
         )  # fmt: skip
@@ -213,9 +214,13 @@ _AXIS: dict[str, dict[str, Any]] = {
 }
 
 
-def _shown(values: Sequence[Any], kind: str) -> list[Any]:
-    """Numbers as they are; choices as escaped text, so that True, 1 and '1' stay three choices."""
-    return [escape(repr(v) if not isinstance(v, str) else v) for v in values] if kind == "category" else list(values)
+def _shown(values: Sequence[Any], kind: str, choices: Sequence[Any] = ()) -> list[Any]:
+    """Numbers as they are; choices as escaped text, quoted where True, 'True' or 1 and '1' would look the same."""
+    if kind != "category":
+        return list(values)
+    everything = [*choices, *values]
+    alike = len({str(v) for v in everything}) < len({repr(v) for v in everything})
+    return [escape(repr(v) if alike else str(v)) for v in values]
 
 
 def _add_band(figure: go.Figure, x: Sequence[Any], low: Sequence[float], high: Sequence[float], colour: str) -> None:

@@ -15,7 +15,7 @@ from optuna.testing.pytest_samplers import (
 )
 from optuna.trial import Trial, TrialState
 
-from pellucid import BayesianSampler, receipts
+from pellucid import BayesianSampler, Interleave, receipts
 from pellucid.acquisition import (
     EI,
     LCB,
@@ -23,6 +23,7 @@ from pellucid.acquisition import (
     SAWEI,
     WEI,
     Acquisition,
+    InformationGain,
     Policy,
     Portfolio,
     PosteriorVariance,
@@ -31,7 +32,7 @@ from pellucid.acquisition import (
     Switch,
 )
 
-ACQUISITIONS: dict[str, Acquisition | Policy] = {
+ACQUISITIONS: dict[str, Acquisition | Policy | InformationGain | Interleave] = {
     "EI": EI(),
     "PI": PI(),
     "LCB": LCB(),
@@ -45,18 +46,25 @@ ACQUISITIONS: dict[str, Acquisition | Policy] = {
     "Switch": Switch(10),
     "Pulse": Pulse(),
     "Portfolio": Portfolio(),
+    "InformationGain": InformationGain(),
+    "InformationPath": InformationGain(target="path"),
+    "Interleave": Interleave(),
+    "InterleaveUntil": Interleave(until=0.1),
+    "InterleaveMultiply": Interleave(mode="multiply"),
 }
 
 
-def make_sampler(acquisition: Acquisition | Policy) -> BayesianSampler:
+def make_sampler(acquisition: Acquisition | Policy | InformationGain | Interleave) -> BayesianSampler:
     """One finished trial is enough for the model to take over: the suites' studies are short."""
+    if isinstance(acquisition, Interleave):
+        return BayesianSampler(interleave=acquisition, n_startup_trials=1, seed=0)
     return BayesianSampler(acquisition=acquisition, n_startup_trials=1, seed=0)
 
 
 class Suite(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
     """All three suites for one acquisition. A proposal that had to fall back fails the test that asked."""
 
-    acquisition: Acquisition | Policy
+    acquisition: Acquisition | Policy | InformationGain | Interleave
 
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
