@@ -141,3 +141,9 @@ def test_what_is_refused() -> None:
         pellucid.BayesianSampler(interleave="all")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="multiplies EI or PI"):
         pellucid.BayesianSampler(interleave=pellucid.Interleave(mode="multiply"), acquisition=LCB())
+
+
+def test_misspelt_effects_are_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:
+    run({"interleave": pellucid.Interleave(["lr", ("depht", "lr")])}, 12)
+    (said,) = [r.getMessage() for r in caplog.records if "misspelt" in r.getMessage()]
+    assert "no finished trial has had: depht." in said

@@ -22,12 +22,12 @@ GRID = np.array([0.0, 0.13, 0.5, 0.77, 1.0])
 
 # Every kind of parameter: log and linear integers, steps, categories, ordered categories, children of children.
 DISCRETE = {
-    "units": IntDistribution(1, 9, log=True),
-    "depth": IntDistribution(2, 8, step=2),
+    "units": IntDistribution(1, 5, log=True),
+    "depth": IntDistribution(2, 6, step=2),
     "booster": CategoricalDistribution(("tree", "dart", "linear")),
-    "batch": CategoricalDistribution((16, 32, 64, 128)),
-    "drop": FloatDistribution(0.0, 1.0, step=0.25),
-    "skip": IntDistribution(0, 2),
+    "batch": CategoricalDistribution((16, 32, 64)),
+    "drop": FloatDistribution(0.0, 1.0, step=0.5),
+    "skip": IntDistribution(0, 1),
 }
 CONDITIONS = {
     "drop": Condition("booster", (1, 2)),
@@ -259,7 +259,7 @@ def test_one_choice_given_is_the_average_over_its_configurations() -> None:
     space = Space.of(DISCRETE, CONDITIONS)
     gp = fitted("matern52", space)
     booster = space.index["booster"]
-    grid = space.dimensions[0].midpoint(np.arange(9))[:, None]
+    grid = space.dimensions[0].midpoint(np.arange(5))[:, None]
     points, _ = everything(space)
     keep = space.dimensions[booster].code(points[:, booster]) == 2
     mean, covariance = by_enumeration(gp, space, [0], grid, keep)
@@ -326,10 +326,10 @@ def test_stacked_effects_and_their_slopes(kernel: str, conditions: dict[str, Con
     np.testing.assert_allclose(cross, np.vstack([one.cross(phi.factors, T) for one in averages]), rtol=1e-12)
     np.testing.assert_allclose(phi.cross(np.repeat(T, 20, axis=0)), np.repeat(cross, 20, axis=1), rtol=1e-12)
     weights = np.random.default_rng(4).standard_normal(cross.shape)
-    np.testing.assert_allclose(gradient(weights), general.cross_with_gradient(T)[1](weights), atol=1e-11)
-    for j, dimension in enumerate(space.dimensions):
-        if dimension.nominal:
-            continue
+    climbed = [j for j, dimension in enumerate(space.dimensions) if dimension.cells == 0]
+    again = general.cross_with_gradient(T)[1](weights)
+    np.testing.assert_allclose(gradient(weights)[:, climbed], again[:, climbed], atol=1e-11)
+    for j in climbed:
         step = np.zeros(T.shape)
         step[:, j] = 1e-6
         numeric = (weights * (phi.cross(T + step) - phi.cross(T - step))).sum(axis=0) / 2e-6

@@ -72,6 +72,11 @@ class InformationGain:
             params = [one if isinstance(one, str) else list(one) for one in self.params]
         return {"params": params, "target": self.target, "tolerance": self.tolerance}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every parameter that is named; none where all are meant."""
+        return () if self.params == "all" else tuple(name for effect in _as_effects(self.params) for name in effect)
+
     def effects(self, space: Space) -> list[tuple[str, ...]]:
         """The effects asked for that this space has; parameters that no trial has had yet are not there to learn."""
         if self.params == "all":

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pellucid.acquisition.base import Model, Scored
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.space.encoding import Space
+from pellucid.surrogates.effects import FEW_CELLS
 
 N_GLOBAL = 256
 N_LOCAL = 256
@@ -29,7 +30,6 @@ SEPARATION = 1e-6
 _ENOUGH = 1e-3
 _FIRST_MOVE = 0.1
 _LARGEST_MOVE = 0.3
-_MANY_CELLS = 48
 _SWEEP_ALL = 12
 _CHILD_DRAWS = 4
 _ENUMERABLE = 50_000
@@ -174,7 +174,7 @@ def _refine(
     scores: Array,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
-    smooth = np.array([d.cells == 0 or d.cells > _MANY_CELLS for d in space.dimensions])
+    smooth = np.array([d.cells == 0 or d.cells > FEW_CELLS for d in space.dimensions])
     discrete = np.array([d.cells > 0 for d in space.dimensions])
     for round_ in range(3):
         if smooth.any():

@@ -57,16 +57,16 @@ class _Choice:
     """The acquisition of one proposal, what it was applied to, and why it was this one."""
 
     acquisition: Acquisition | InformationGain | Multiplied
+    function: Scored
     model: GaussianProcess
     situation: Situation
     policy: PolicyState | None = None
     bounds: tuple[float, ...] = ()
 
-    def state(self, space: Space, x: Array, m: Array, s: Array) -> AcquisitionState:
+    def state(self, x: Array, m: Array, s: Array) -> AcquisitionState:
         """What the receipt says of it at the proposal, where the posterior is m, s."""
-        chosen, situation = self.acquisition, self.situation
+        chosen, situation, function = self.acquisition, self.situation, self.function
         if isinstance(chosen, (InformationGain, Multiplied)):
-            function = bind(chosen, self.model, situation, space)
             weights, terms, score = function.weights(), function.terms(x), function.score(x)
         else:
             if isinstance(chosen, WEI) and chosen.guard:
@@ -260,27 +260,28 @@ class BayesianSampler(BaseSampler):
         def bound(acquisition: Acquisition | InformationGain | Multiplied) -> Scored:
             return bind(acquisition, model, situation, space)
 
-        def best_under(acquisition: Acquisition | InformationGain | Multiplied) -> Array:
-            return propose(bound(acquisition), space, incumbents, seen, rng, separation, pool)
+        def best_of(function: Scored) -> Array:
+            return propose(function, space, incumbents, seen, rng, separation, pool)
 
-        x = None
+        acquisition: Acquisition | InformationGain | Multiplied = self._acquisition
+        state: PolicyState | None = None
+        bounds: tuple[float, float, float] | None = None
+        x: Array | None = None
         if lesson is not None:
-            choice = _Choice(lesson[0], model, situation, lesson[3])
+            acquisition, state = lesson[0], lesson[3]
         elif self._policy is not None:
             bounds = upper_bound_regret(model, data.X, space, pool=pool) if self._policy.wants_bounds else None
             past = study_io.model_receipts(found, trial.number)
             best, dice = float(data.losses.min()), stream(self._seed, "policy", trial.number)
-            decision = self._policy.decide(Moment(past, model, situation, bounds, best, best_under, dice))
-            choice = _Choice(decision.acquisition, model, situation, decision.state, bounds or ())
-            x = decision.x
-        else:
-            choice = _Choice(self._acquisition, model, situation)
-            if self._interleave is not None and self._interleave.mode == "multiply":
-                assert not isinstance(self._acquisition, InformationGain)
-                power = self._interleave.beta / max(len(latent), 1)
-                product = Multiplied.over(self._acquisition, self._interleave.gain, power, bound, pool)
-                choice = _Choice(product, model, situation)
-        x = best_under(choice.acquisition) if x is None else x
+            moment = Moment(past, model, situation, bounds, best, lambda a: best_of(bound(a)), dice)
+            decision = self._policy.decide(moment)
+            acquisition, state, x = decision.acquisition, decision.state, decision.x
+        elif self._interleave is not None and self._interleave.mode == "multiply":
+            assert not isinstance(acquisition, (InformationGain, Multiplied))
+            power = self._interleave.beta / max(len(latent), 1)
+            acquisition = Multiplied.over(acquisition, self._interleave.gain, power, bound, pool)
+        choice = _Choice(acquisition, bound(acquisition), model, situation, state, bounds or ())
+        x = best_of(choice.function) if x is None else x
 
         x = _on_a_grid(space, x)[None]
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
@@ -343,7 +344,7 @@ class BayesianSampler(BaseSampler):
             believed=compress_integers(silent),
             pending={str(number): tuple(float(v) for v in row) for number, row in pending.items()},
             hyperparameters=gp.hyperparameters,
-            acquisition=choice.state(space, x, m, s),
+            acquisition=choice.state(x, m, s),
             mean=loss_sign * float(mean[0]),
             sd=float(sd[0]),
             latent_mean=float(m[0]),
@@ -356,17 +357,22 @@ class BayesianSampler(BaseSampler):
         )
 
     def _warn_of_unknown_names(self, found: Sequence[FrozenTrial]) -> None:
-        """Once: a misspelt name in `conditions` or `ordinal` would otherwise do nothing, without a word."""
-        if self._warned_of_names or not (self._conditions or self._ordinal):
+        """Once: a misspelt name in `conditions`, `ordinal` or `interleave` would otherwise do nothing, silently."""
+        explained = [*self._interleave.gain.names] if self._interleave is not None else []
+        if isinstance(self._acquisition, InformationGain):
+            explained += self._acquisition.names
+        if self._warned_of_names or not (self._conditions or self._ordinal or explained):
             return
-        named = {*self._conditions, *(parent for parent, _ in self._conditions.values()), *(self._ordinal or ())}
-        unknown = sorted(named - study_io.distributions(found).keys())
+        parents = (parent for parent, _ in self._conditions.values())
+        unknown = sorted(
+            {*self._conditions, *parents, *(self._ordinal or ()), *explained} - study_io.distributions(found).keys()
+        )
         if unknown:
             self._warned_of_names = True
             _logger.warning(
-                "`conditions` and `ordinal` name parameters that no finished trial has had: %s. Are they misspelt?",
-                ", ".join(unknown),
-            )
+                "`conditions`, `ordinal` or the effects to learn name parameters that no finished trial has had: %s. "
+                "Are they misspelt?", ", ".join(unknown),
+            )  # fmt: skip
 
     def _explain_independent_sampling(self, study: Study, trial: FrozenTrial, name: str) -> None:
         found = study_io.trials(study)

@@ -29,6 +29,8 @@ from pellucid.surrogates.gp import GaussianProcess
 JACKKNIFE_SHARE = 0.5
 _TINY = 1e-300
 _MANY_ROWS = 64
+# Parameters with at most this many values are moved value by value; nobody asks for a slope along them.
+FEW_CELLS = 48
 Gradient = Callable[[Array], Array]
 
 
@@ -155,7 +157,7 @@ class _Trees:
             for average, block in ways:
                 value = np.maximum(average.tree_cross(self.factors, r, T), _TINY)
                 for j in self.plain.tree(r):
-                    if not self.factors.kernel.is_nominal(j):
+                    if not 0 < self.plain.space.dimensions[j].cells <= FEW_CELLS:
                         slope = average.tree_cross(self.factors, r, T, slope=j)
                         out[:, j] += (block * (slope / value)).sum(axis=0)
         return out
