@@ -35,7 +35,8 @@ class Interleave:
         params: "all", one name, or a list of names; a pair of names stands for their joint (2-d) effect.
         every: with mode "every", each trial whose number is a multiple of this is for learning.
         until: the half-width of a 95 % band, in the objective's unit, that is narrow enough: effects that have reached
-            it are dropped, and when all have, every proposal is for the objective. None never stops.
+            it are dropped, and once the mean over all effects has, every proposal is for the objective. None never
+            stops.
         target: see `InformationGain`.
         mode: "every"; "probability" (each proposal is for learning with `probability`, which `decay` multiplies at
             every trial); "multiply" (every proposal maximises EI times information to the power `beta` / trials).
@@ -86,6 +87,8 @@ class Interleave:
             return self.gain, {}
         widths = self.widths(model, space)
         wide = [effect for effect, width in widths.items() if width > self.until]
+        if not widths or sum(widths.values()) <= self.until * len(widths):
+            wide = []
         numbers = {" × ".join(effect): width for effect, width in widths.items()}
         return (replace(self.gain, params=wide) if wide else None), numbers
 

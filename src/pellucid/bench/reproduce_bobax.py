@@ -15,12 +15,14 @@ from pellucid.bench.terminal import FAILED, STOPPED, command_line, integers, pro
 if TYPE_CHECKING:
     from pellucid.bench.bobax import EffectRun
 
-EXPERIMENTS = ("source", "fitted", "lcbench")
-SEEDS = {"source": "0-19", "fitted": "0-19", "lcbench": "0-9"}
+EXPERIMENTS = ("source", "source-lcbench", "fitted", "fitted-lcbench")
+SEEDS = {"source": "0-19", "source-lcbench": "0-9", "fitted": "0-19", "fitted-lcbench": "0-9"}
 
 
 def bobax(
-    experiment: Annotated[str, typer.Option(help="source, fitted, lcbench, or all of them.")] = "all",
+    experiment: Annotated[
+        str, typer.Option(help="source, source-lcbench, fitted, fitted-lcbench, or all of them.")
+    ] = "all",
     seeds: Annotated[str, typer.Option(help="Like 0-19; default 0-19, and 0-9 on lcbench.")] = "",
     out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("bobax"),
     data: Annotated[str | None, typer.Option(help="Folder with the YAHPO data (lcbench).")] = None,
@@ -37,7 +39,7 @@ def bobax(
         from pellucid.bench.bobax import read
 
         chosen = EXPERIMENTS if experiment == "all" else (experiment,)
-        if "lcbench" in chosen:
+        if any(name.endswith("lcbench") for name in chosen):
             require_lcbench(data)
         tables = []
         for name in chosen:
@@ -48,8 +50,8 @@ def bobax(
             write(out / f"{name}.md", effect_tables.markdown(name, runs))
             if figures:
                 _draw(name, runs, out)
-        both = [run for name in ("fitted", "lcbench") for run in read(out / f"{name}.jsonl")]
-        if {run.experiment for run in both} == {"fitted", "lcbench"}:
+        both = [run for name in ("fitted", "fitted-lcbench") for run in read(out / f"{name}.jsonl")]
+        if {run.experiment for run in both} == {"fitted", "fitted-lcbench"}:
             tables += effect_tables.coverage_tables(both)
             write(out / "coverage.md", effect_tables.coverage_markdown(both))
         if as_json:
@@ -65,7 +67,7 @@ def bobax(
 def require_lcbench(data: str | None) -> None:
     from pellucid.bench.yahpo import LCBENCH, scenario_folder
 
-    require_modules(("onnxruntime",), "the lcbench experiment")
+    require_modules(("onnxruntime",), "an experiment on lcbench")
     scenario_folder(LCBENCH, data)
 
 
@@ -73,7 +75,8 @@ def _run(
     name: str, seeds: tuple[int, ...], file: Path, data: str | None, jobs: int, quiet: bool
 ) -> set[tuple[str, str, str, int]]:
     """Run what the file lacks; returns the keys of the experiment."""
-    from pellucid.bench.bobax import plan, read, run_tasks
+    from pellucid.bench.bobax import read
+    from pellucid.bench.bobax_runs import plan, run_tasks
 
     planned = plan(name, seeds, data, command_line())
     wanted = {task.key for task in planned}
@@ -114,7 +117,7 @@ def _draw(name: str, runs: list[EffectRun], out: Path) -> None:
     elif name == "fitted":
         shown = {f"effect-{problem}": _against_truth(runs, problem) for problem in FUNCTIONS_SHOWN}
     else:
-        shown = {"lcbench-effects": _against_truth(runs, TASK_SHOWN)}
+        shown = {"effect-lcbench": _against_truth(runs, TASK_SHOWN)} if name == "fitted-lcbench" else {}
     for file, figure in shown.items():
         if figure is not None:
             plots.save(figure, out / f"{file}{kind}")
