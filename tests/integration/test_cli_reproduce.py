@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pellucid import plots
-from pellucid.bench import methods, reproduce
+from pellucid.bench import bobax, methods
+from pellucid.bench import reproduce_sawei as reproduce
 from pellucid.bench.results import read_runs
 from pellucid.cli import app
 
@@ -73,3 +74,39 @@ def test_the_table_of_stopping(tmp_path: Path) -> None:
     text = table.read_text(encoding="utf-8")
     assert "| all | 8 | 83% |" in text, "a tolerance of 10 lets every run stop at 20 of 24 trials"
     assert "Stop: expected remaining improvement" in text
+
+
+def test_bobax_writes_tables_and_figures_and_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three methods and one seed; everything else is as in the real protocol."""
+    monkeypatch.setitem(bobax.METHODS, "source", ("rs", "ei", "bobax-2"))
+    monkeypatch.setitem(bobax.METHODS, "fitted", ("rs", "ei", "bobax-2"))
+    for experiment in ("source", "fitted"):
+        arguments = ("reproduce", "bobax", "--experiment", experiment, "--seeds", "0", "--out", str(tmp_path))
+        first = call(*arguments, "--json")
+        assert first.exit_code == 0, first.output
+        tables = json.loads(first.stdout)
+        assert [row[0] for row in tables[0]["rows"]] == ["rs", "ei", "bobax-2"]
+        text = (tmp_path / f"{experiment}.md").read_text(encoding="utf-8")
+        assert "## Regret relative to EI" in text
+        assert "pellucid 0." in text
+        assert len(bobax.read(tmp_path / f"{experiment}.jsonl")) == 15
+        assert len((tmp_path / f"{experiment}.csv").read_text(encoding="utf-8").splitlines()) == 16
+        before = (tmp_path / f"{experiment}.jsonl").read_bytes()
+        again = call(*arguments, "--no-figures")
+        assert again.exit_code == 0, again.output
+        assert "15 of 15 runs are already in" in again.stderr
+        assert (tmp_path / f"{experiment}.jsonl").read_bytes() == before
+    kind = "png" if plots.browser() is not None else "html"
+    for name in ("source-errors", "effect-branin", "effect-hartmann6"):
+        assert (tmp_path / f"{name}.{kind}").stat().st_size > 5000
+
+
+def test_bobax_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+    wrong = call("reproduce", "bobax", "--experiment", "everything", "--out", str(tmp_path))
+    assert wrong.exit_code == 2
+    assert "--experiment is one of source, source-lcbench, fitted, fitted-lcbench or all" in wrong.stderr
+    missing = call(
+        "reproduce", "bobax", "--experiment", "source-lcbench", "--data", str(tmp_path), "--out", str(tmp_path)
+    )
+    assert missing.exit_code == 3
+    assert "lcbench is skipped: it needs model.onnx" in missing.stderr

@@ -13,7 +13,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from pellucid.bench.bobax import PER_DIMENSION, QUARTERS, TOLERANCE, EffectRun
+from pellucid.bench.bobax import METHODS, PER_DIMENSION, QUARTERS, TOLERANCE, EffectRun
 from pellucid.bench.output import Grid, grid_markdown, provenance
 from pellucid.bench.significance import against_best
 
@@ -54,9 +54,9 @@ def at_quarter(run: EffectRun, series: tuple[float, ...], quarter: float) -> flo
 
 
 def methods_in(runs: Sequence[EffectRun]) -> list[str]:
-    """Methods that have a run for every problem and seed of the first one's."""
+    """Methods that have a run for every problem and seed that any method has, in the order of the experiment."""
     cells = {(run.problem, run.seed) for run in runs}
-    listed = list(dict.fromkeys(run.method for run in runs))
+    listed = METHODS[runs[0].experiment] if runs else ()
     return [m for m in listed if {(r.problem, r.seed) for r in runs if r.method == m} == cells]
 
 
@@ -279,6 +279,18 @@ def markdown(experiment: str, runs: Sequence[EffectRun]) -> str:
     for grid in tables_of(experiment, runs):
         parts += [f"## {grid.title}\n", grid_markdown(grid)]
     return "\n".join([*parts, _provenance(runs)])
+
+
+def csv(runs: Sequence[EffectRun]) -> str:
+    """One line per run, small enough to keep beside the tables."""
+    series = ("d", "d_sample", "regret", "coverage", "raw_coverage", "half_width", "raw_half_width")
+    single = ("reached", "raw_reached", "best", "seconds")
+    lines = [",".join(("problem", "method", "seed", "sizes", *series, *single))]
+    for run in sorted(runs, key=lambda run: run.key):
+        lists = (" ".join(f"{v:g}" for v in getattr(run, name)) for name in ("sizes", *series))
+        numbers = ("" if getattr(run, name) is None else f"{getattr(run, name):.6g}" for name in single)
+        lines.append(",".join((run.problem, run.method, str(run.seed), *lists, *numbers)))
+    return "\n".join(lines) + "\n"
 
 
 def coverage_markdown(runs: Sequence[EffectRun]) -> str:

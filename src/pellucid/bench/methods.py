@@ -14,6 +14,8 @@ from pellucid.acquisition import (
     SAWEI,
     WEI,
     Acquisition,
+    InformationGain,
+    Interleave,
     Policy,
     Portfolio,
     Pulse,
@@ -79,6 +81,19 @@ def _with(acquisition: Callable[[int], Acquisition | Policy]) -> Callable[[int, 
     return make
 
 
+def _information(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
+    """Every proposal learns about the effects of all parameters."""
+    from pellucid import BayesianSampler
+
+    return BayesianSampler(acquisition=InformationGain(), seed=seed, n_startup_trials=n_startup)
+
+
+def _bobax(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
+    from pellucid import BayesianSampler
+
+    return BayesianSampler(acquisition=EI(), interleave=Interleave(), seed=seed, n_startup_trials=n_startup)
+
+
 # What SAWEI was compared with in its source (Table 1 there; without a guard, as there), SAWEI itself, and ours.
 SCHEDULES: dict[str, Callable[[int], Acquisition | Policy]] = {
     "ei": lambda n: EI(),
@@ -110,6 +125,8 @@ METHODS: dict[str, Method] = {
         Method("botorch", _botorch, requires=("torch", "gpytorch", "botorch"), static_only=True),
         Method("smac", _smac, requires=("smac", "ConfigSpace"), static_only=True),
         Method("random", _random),
+        Method("information", _information),
+        Method("bobax", _bobax),
         *(Method(name, _with(acquisition)) for name, acquisition in SCHEDULES.items()),
     )
 }

@@ -48,6 +48,7 @@ def bobax(
             runs = [run for run in read(file) if run.key in wanted]
             tables += effect_tables.tables_of(name, runs)
             write(out / f"{name}.md", effect_tables.markdown(name, runs))
+            write(out / f"{name}.csv", effect_tables.csv(runs))
             if figures:
                 _draw(name, runs, out)
         both = [run for name in ("fitted", "fitted-lcbench") for run in read(out / f"{name}.jsonl")]
