@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from scipy.stats import spearmanr
 
 from pellucid.acquisition import EI, InformationGain, Interleave, Multiplied, Situation, bind
 from pellucid.acquisition.information import _path, effect_grid, stacked
@@ -166,8 +167,10 @@ def test_screening_ranks_like_the_exact_score(kind: str, target: str) -> None:
     function = InformationGain("all", target).bind(gp, SITUATION, space)  # type: ignore[arg-type]
     X = candidates(space, 300)
     exact, rough = function.score(X), function.screen(X)
-    top = np.argsort(-exact)[:30]
-    assert np.abs(exact[top] - rough[top]).max() < 0.02 * max(1.0, float(np.ptp(exact)))
+    # What matters is that the best candidates are among those that are looked at again.
+    shortlist = set(np.argsort(-rough)[:24].tolist())
+    assert set(np.argsort(-exact)[:8].tolist()) <= shortlist
+    assert spearmanr(exact, rough).statistic > 0.98
 
 
 def test_an_observation_is_worth_more_where_the_effect_is_unknown() -> None:

@@ -19,10 +19,10 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Situation
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation
 from pellucid.acquisition.bounds import LCB, confidence_width
 from pellucid.acquisition.improvement import EI, PI, WEI
-from pellucid.acquisition.optimize import Pool, maximum, screen
+from pellucid.acquisition.optimize import maximum, screen
 from pellucid.numerics import Array, normal_cdf, normal_pdf, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.space.encoding import Space

@@ -12,6 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
 from pellucid.numerics import Array
 
 
@@ -22,6 +25,20 @@ class Situation:
     best: float
     n_observed: int
     dimension: int
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates with their approximate posterior, shared by everything that is maximised for one proposal.
+
+    X (m, d) canonical;  mean, sd (m,) latent and correlations (m, n) with the data, in single precision: good for
+    ranking, never for a result
+    """
+
+    X: Array
+    mean: Array
+    sd: Array
+    correlations: npt.NDArray[np.float32]
 
 
 @runtime_checkable
@@ -59,8 +76,8 @@ class Scored(Protocol):
     def screen(self, X: Array) -> Array:
         """Approximate score, for ranking candidates."""
 
-    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
-        """The same for candidates whose posterior has been screened already."""
+    def screen_pool(self, pool: Pool) -> Array:
+        """The same for candidates that the model has screened already."""
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]: ...
 
@@ -70,7 +87,7 @@ class Model(Protocol):
 
     def latent(self, X: Array) -> tuple[Array, Array]: ...
 
-    def screen(self, X: Array) -> tuple[Array, Array]: ...
+    def screen_with_correlations(self, X: Array) -> tuple[Array, Array, npt.NDArray[np.float32]]: ...
 
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]: ...
 
@@ -98,10 +115,10 @@ class AcquisitionFunction:
         return self.acquisition.score(m, s, self.situation)
 
     def screen(self, X: Array) -> Array:
-        return self.score_screened(X, *self.model.screen(X))
+        return self.screen_pool(Pool(X, *self.model.screen_with_correlations(X)))
 
-    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
-        return self.acquisition.score(m, s, self.situation)
+    def screen_pool(self, pool: Pool) -> Array:
+        return self.acquisition.score(pool.mean, pool.sd, self.situation)
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
         m, s, dm, ds = self.model.latent_with_gradient(X)

@@ -19,10 +19,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from pellucid.acquisition.base import Scored, Situation, weighted_sum
+from pellucid.acquisition.base import Pool, Scored, Situation, weighted_sum
 from pellucid.numerics import Array, stream
 from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.averages import Average
 from pellucid.surrogates.effects import Effects
 from pellucid.surrogates.functionals import average, monte_carlo_rows
 
@@ -83,6 +84,10 @@ class InformationGain:
             return [(name,) for name in space.names]
         return [effect for effect in _as_effects(self.params) if all(name in space.index for name in effect)]
 
+    def score_of(self, weights: dict[str, float], terms: dict[str, Array]) -> Array:
+        """The score of configurations whose terms are known."""
+        return np.asarray(np.log(np.maximum(weighted_sum(weights, terms), _SMALLEST)))
+
     def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> Scored:
         effects = self.effects(space) or [(name,) for name in space.names]
         if self.target in ("band", "output") and not model.kernel.radial:
@@ -125,11 +130,19 @@ def stacked(
     columns = [[space.index[name] for name in effect] for effect in effects]
     sizes = _sizes(effects) if sizes is None else sizes
     grids = [effect_grid(space, where, size) for where, size in zip(columns, sizes, strict=True)]
-    return Effects(model, [average(model, c, g, space) for c, g in zip(columns, grids, strict=True)])
+    return Effects(
+        model,
+        [
+            Average.of(space, {j: grid[:, i] for i, j in enumerate(where)})
+            for where, grid in zip(columns, grids, strict=True)
+        ],
+    )
 
 
 class _Informative:
     """What both kinds share: one term, whose logarithm is maximised."""
+
+    gain: InformationGain
 
     def __call__(self, X: Array) -> Array:
         return weighted_sum(self.weights(), self.terms(X))
@@ -144,7 +157,7 @@ class _Informative:
         raise NotImplementedError
 
     def score(self, X: Array) -> Array:
-        return np.log(np.maximum(self.information(X), _SMALLEST))
+        return self.gain.score_of(self.weights(), self.terms(X))
 
 
 class _About(_Informative):
@@ -160,10 +173,16 @@ class _About(_Informative):
         self.noise, self.scale = h.noise, h.outputscale
         self.omega = np.concatenate([np.full(size, 1.0 / size) for size in sizes])
         self._floor = _SMALLEST_RELATIVE_VARIANCE * h.outputscale
+        self._weights = self.omega[:, None]
 
     @cached_property
     def _variance(self) -> Array:
-        return np.maximum(self.phi.variance, self._floor)
+        """(P, 1), so that candidates broadcast."""
+        return np.maximum(self.phi.variance, self._floor)[:, None]
+
+    @cached_property
+    def _sd(self) -> Array:
+        return np.sqrt(self._variance)
 
     @cached_property
     def _whitener(self) -> Array:
@@ -178,10 +197,9 @@ class _About(_Informative):
         """Information (m,), and what turns slopes of c and v into slopes of it: by_c (P, m), by_v (m,)."""
         if self.gain.target == "band":
             drop = c * c / v
-            after = np.sqrt(np.maximum(self._variance[:, None] - drop, self._floor))
-            value = self.omega @ (np.sqrt(self._variance)[:, None] - after)
-            pull = self.omega[:, None] / after
-            return value, pull * c / v, -0.5 * (pull * drop).sum(axis=0) / v
+            after = np.sqrt(np.maximum(self._variance - drop, self._floor))
+            pull = self._weights / after
+            return self.omega @ (self._sd - after), pull * c / v, -0.5 * (pull * drop).sum(axis=0) / v
         white = self._whitener.T @ c
         share = np.minimum((white * white).sum(axis=0) / v, 1.0 - 1e-12)
         by_share = 0.5 / (1.0 - share)
@@ -196,14 +214,18 @@ class _About(_Informative):
         return self._value(c, self.scale * variance + self.noise)[0]
 
     def screen(self, X: Array) -> Array:
-        return self.score_screened(X, *self.model.screen(X))
+        return self.screen_pool(Pool(X, *self.model.screen_with_correlations(X)))
 
-    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
-        data, l = self.model.data, np.array(self.model.hyperparameters.lengthscales)
-        A = self.model.kernel.columns(X, l).astype(np.float32)
-        r = self.model.kernel.cross(A, data.columns.astype(np.float32), l)
-        c = self.phi.cross(X) - self.phi.weights.T.astype(np.float32) @ r.T
-        return np.log(np.maximum(self._value(self.scale * c, s * s + self.noise)[0], _SMALLEST))
+    def screen_pool(self, pool: Pool) -> Array:
+        c = self.phi.cross(pool.X) - self.phi.weights.T.astype(np.float32) @ pool.correlations.T
+        v = pool.sd**2 + self.noise
+        if self.gain.target == "band":
+            # To first order in the drop: good for ranking, and one pass over c.
+            c *= c
+            value = self.scale**2 * ((0.5 * self.omega / self._sd[:, 0]) @ c) / v
+        else:
+            value = self._value(self.scale * c, v)[0]
+        return np.asarray(np.log(np.maximum(value, _SMALLEST)))
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
         data, l = self.model.data, np.array(self.model.hyperparameters.lengthscales)
@@ -216,7 +238,8 @@ class _About(_Informative):
         value, by_c, by_v = self._value(c, self.scale * variance + self.noise)
         # d c = s (d k_phi - weights' d r) and d v = -2 s solved' d r; d r = r * slopes.
         pull = by_c.T @ self.phi.weights.T + 2.0 * by_v[:, None] * solved
-        slope = gradient(by_c) - np.einsum("mn,dmn->md", pull * r, slopes)
+        pull *= r
+        slope = gradient(by_c) - (pull[:, None, :] @ slopes.transpose(1, 2, 0))[:, 0]
         safe = np.maximum(value, _SMALLEST)
         return np.log(safe), self.scale * slope / safe[:, None]
 
@@ -233,11 +256,11 @@ class _Path(_Informative):
         return np.asarray(0.5 * (np.log(before**2 + self.noise) - np.log(after**2 + self.noise)))
 
     def screen(self, X: Array) -> Array:
-        return self.score_screened(X, *self.model.screen(X))
+        return self.screen_pool(Pool(X, *self.model.screen_with_correlations(X)))
 
-    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
-        after = self.after.screen(X)[1]
-        gain = 0.5 * (np.log(s * s + self.noise) - np.log(after * after + self.noise))
+    def screen_pool(self, pool: Pool) -> Array:
+        after = self.after.screen(pool.X)[1]
+        gain = 0.5 * (np.log(pool.sd**2 + self.noise) - np.log(after * after + self.noise))
         return np.log(np.maximum(gain, _SMALLEST))
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:

@@ -13,10 +13,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import ndtri
 
-from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Scored, Situation, weighted_sum
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Scored, Situation, weighted_sum
 from pellucid.acquisition.improvement import EI, PI
 from pellucid.acquisition.information import InformationGain, Params, Target, stacked
-from pellucid.acquisition.optimize import Pool
 from pellucid.numerics import Array, stream
 from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
@@ -121,7 +120,7 @@ class Multiplied:
         base: Acquisition, gain: InformationGain, exponent: float, bound: Callable[[Any], Scored], pool: Pool
     ) -> Multiplied:
         """Scaled over a pool of candidates."""
-        information = np.exp(pool.scores(bound(gain)))
+        information = np.exp(bound(gain).screen_pool(pool))
         low, high = float(information.min()), float(information.max())
         return Multiplied(base, gain, exponent, low, high if high > low else low + 1.0)
 
@@ -137,6 +136,10 @@ class Multiplied:
             InformationGain(settings["params"], settings["target"], settings["tolerance"]),
             *(float(settings[name]) for name in ("exponent", "low", "high")),
         )
+
+    def score_of(self, weights: dict[str, float], terms: dict[str, Array]) -> Array:
+        """The score of configurations whose terms are known."""
+        return weighted_sum(weights, terms)
 
     def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> Scored:
         return _Product(self, AcquisitionFunction(self.base, model, situation), self.gain.bind(model, situation, space))
@@ -169,14 +172,14 @@ class _Product:
         ) / width
 
     def score(self, X: Array) -> Array:
-        return self(X)
+        return self.product.score_of(self.weights(), self.terms(X))
 
     def screen(self, X: Array) -> Array:
         return self.improvement.screen(X) + self.product.exponent * self._share(self.information.screen(X))[0]
 
-    def score_screened(self, X: Array, m: Array, s: Array) -> Array:
-        information = self._share(self.information.score_screened(X, m, s))[0]
-        return self.improvement.score_screened(X, m, s) + self.product.exponent * information
+    def screen_pool(self, pool: Pool) -> Array:
+        information = self._share(self.information.screen_pool(pool))[0]
+        return self.improvement.screen_pool(pool) + self.product.exponent * information
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
         improvement, slope = self.improvement.score_with_gradient(X)

@@ -8,12 +8,10 @@ Notation
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Model, Scored
+from pellucid.acquisition.base import Model, Pool, Scored
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.space.encoding import Space
 from pellucid.surrogates.effects import FEW_CELLS
@@ -35,25 +33,10 @@ _CHILD_DRAWS = 4
 _ENUMERABLE = 50_000
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Candidates with their approximate posterior, shared by everything that is maximised for one proposal.
-
-    X (m, d) canonical;  mean, sd (m,) latent, in single precision: good for ranking, never for a result
-    """
-
-    X: Array
-    mean: Array
-    sd: Array
-
-    def scores(self, function: Scored) -> Array:
-        return function.score_screened(self.X, self.mean, self.sd)
-
-
 def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generator) -> Pool:
-    """Candidates everywhere and around the incumbents, with the model's approximate opinion of each."""
+    """Candidates everywhere and around the incumbents (if any), with the model's approximate opinion of each."""
     X = _candidates(space, incumbents, rng)
-    return Pool(X, *model.screen(X))
+    return Pool(X, *model.screen_with_correlations(X))
 
 
 def propose(
@@ -77,7 +60,7 @@ def propose(
         if not fresh.any():
             return _unseen(function, space, known, rng, otherwise=incumbents[0])
         X = X[fresh]
-    screened = function.screen(X) if pool is None else pool.scores(function)
+    screened = function.screen(X) if pool is None else function.screen_pool(pool)
     if pool is not None and known.countable:
         screened = screened[fresh]
     shortlist, scores = _rescored(function, X[np.argsort(-screened, kind="stable")[:N_RESCORED]])
@@ -94,7 +77,7 @@ def propose(
 def maximum(function: Scored, space: Space, pool: Pool, rng: np.random.Generator) -> float:
     """The largest score found anywhere, at known configurations too: a bound is wanted here, not a proposal."""
     anything = Known(space, np.empty((0, len(space))), SEPARATION)
-    best = np.argsort(-pool.scores(function), kind="stable")[:N_BOUND_STARTS]
+    best = np.argsort(-function.screen_pool(pool), kind="stable")[:N_BOUND_STARTS]
     X, scores = _rescored(function, pool.X[best])
     _, refined = _refine(function, space, anything, X, scores, rng)
     return float(refined.max())
@@ -136,6 +119,8 @@ def _pool(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:
     # In a countable space many perturbations round to the same configuration and sweeps cover the neighbourhood.
     n_global, n_local = N_COUNTABLE if np.isfinite(space.size()) else (N_GLOBAL, N_LOCAL)
     everywhere = low_discrepancy(0, n_global, rng.random(d))
+    if len(incumbents) == 0:
+        return everywhere
     centres = incumbents[rng.integers(len(incumbents), size=n_local)]
     moved = rng.random((n_local, d)) < max(0.25, min(1.0, 3.0 / d))
     moved[np.arange(n_local), rng.integers(d, size=n_local)] = True

@@ -67,7 +67,8 @@ class _Choice:
         """What the receipt says of it at the proposal, where the posterior is m, s."""
         chosen, situation, function = self.acquisition, self.situation, self.function
         if isinstance(chosen, (InformationGain, Multiplied)):
-            weights, terms, score = function.weights(), function.terms(x), function.score(x)
+            weights, terms = function.weights(), function.terms(x)
+            score = chosen.score_of(weights, terms)
         else:
             if isinstance(chosen, WEI) and chosen.guard:
                 # What was really maximised: where WEI's guard had to step in, EI.
@@ -253,7 +254,8 @@ class BayesianSampler(BaseSampler):
         situation = Situation(float(latent.min()), len(latent), len(space))
         incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self._seed, "proposal", trial.number)
-        pool = screen(model, space, incumbents, rng)
+        # What there is to learn is not where the best configurations are.
+        pool = screen(model, space, incumbents if lesson is None else incumbents[:0], rng)
         separation = _separation(gp.data.z) if space.nominal else SEPARATION
         seen = space.canonical(np.vstack([data.X, believed]))
 

@@ -28,7 +28,6 @@ from pellucid.surrogates.gp import GaussianProcess
 # benchmarks/bobax; all of it is the cautious choice.
 JACKKNIFE_SHARE = 0.5
 _TINY = 1e-300
-_MANY_ROWS = 64
 # Parameters with at most this many values are moved value by value; nobody asks for a slope along them.
 FEW_CELLS = 48
 Gradient = Callable[[Array], Array]
@@ -170,78 +169,89 @@ class _Flat:
         self.factors = factors
         self.held = [next(iter(effect.held.items())) for effect in effects]
         self.space = effects[0].space
-        self.plain = Average(self.space, {})
-        self.smooth = [j for j, dimension in enumerate(self.space.dimensions) if not dimension.cells]
-        self.discrete = [j for j, dimension in enumerate(self.space.dimensions) if dimension.cells]
-        self.pieces = {j: self.plain.pieces(j, True)[0] for j in self.discrete}
+        l = factors.lengthscales
+        cells = [dimension.cells for dimension in self.space.dimensions]
+        self.smooth = [j for j, count in enumerate(cells) if not count]
+        self.discrete = [j for j, count in enumerate(cells) if count]
+        self.scale = l[self.smooth, None]
+        plain = Average(self.space, {}) if self.discrete else None
+        self.pieces = {j: plain.pieces(j, True)[0] for j in self.discrete} if plain is not None else {}
         self.grids = {j: effect.pieces(j, True)[0] for (j, _), effect in zip(self.held, effects, strict=True)}
-        sizes = {len(grid) for j, grid in self.held if j in self.smooth}
-        together = [i for i, (j, _) in enumerate(self.held) if j in self.smooth and len(sizes) == 1]
-        self.together = together
-        self.alone = [i for i in range(len(self.held)) if i not in together]
         self.ends = np.cumsum([0, *(len(grid) for _, grid in self.held)])
+        # Continuous parameters on grids of one size are held in one expression.
+        sizes = {len(grid) for j, grid in self.held if not cells[j]}
+        self.together = [i for i, (j, _) in enumerate(self.held) if not cells[j] and len(sizes) == 1]
+        self.alone = [i for i in range(len(self.held)) if i not in self.together]
+        if self.together:
+            self.columns = [self.held[i][0] for i in self.together]
+            self.grid = np.array([self.held[i][1] for i in self.together])[:, :, None]
+            self.held_scale = l[self.columns, None, None]
+            self.places = np.concatenate([np.arange(self.ends[i], self.ends[i + 1]) for i in self.together])
 
     def prior_variance(self) -> Array:
         """A held factor is 1 with itself, so that the variance is the product of the other parameters' averages."""
-        pieces = [self.plain.pieces(j, True)[0] for j in range(len(self.space))]
-        own = np.array([self.factors.double_mean(j, piece, piece)[0, 0] for j, piece in enumerate(pieces)])
+        own = np.empty(len(self.space))
+        own[self.smooth] = integrals.unit_double_mean(self.factors.kernel.name, self.scale[:, 0])
+        for j, piece in self.pieces.items():
+            own[j] = self.factors.double_mean(j, piece, piece)[0, 0]
         return np.concatenate([np.full(len(grid), np.delete(own, j).prod()) for j, grid in self.held])
 
+    def _averages(self, T: Array) -> tuple[Array, Array, Array]:
+        """Average factors (d, n), their slopes, and the products of all averages but one's own."""
+        name = self.factors.kernel.name
+        if not self.discrete:
+            average, slopes = integrals.unit_mean_with_slope(name, T.T, self.scale)
+        else:
+            average, slopes = np.empty(T.T.shape), np.zeros(T.T.shape)
+            both = integrals.unit_mean_with_slope(name, T.T[self.smooth], self.scale)
+            average[self.smooth], slopes[self.smooth] = both
+            for j in self.discrete:
+                average[j] = self.factors.mean(j, self.pieces[j], T[:, j])[0]
+                if self.space.dimensions[j].cells > FEW_CELLS:
+                    slopes[j] = self.factors.mean(j, self.pieces[j], T[:, j], slope=True)[0]
+        others = np.ones_like(average)
+        np.multiply.accumulate(average[:-1], axis=0, out=others[1:])
+        others[:-1] *= np.multiply.accumulate(average[:0:-1], axis=0)[::-1]
+        return average, slopes, others
+
     def cross(self, T: Array) -> Array:
-        return self._evaluate(T, slopes=False)[0]
+        others = self._averages(T)[2]
+        out = np.empty((self.ends[-1], len(T)))
+        for i, (j, _) in enumerate(self.held):
+            # One effect after the other: the work on each stays in the cache.
+            out[self.ends[i] : self.ends[i + 1]] = self.factors.mean(j, self.grids[j], T[:, j]) * others[j]
+        return out
 
     def cross_with_gradient(self, T: Array) -> tuple[Array, Gradient]:
-        cross, average, average_slopes, others, slopes = self._evaluate(T, slopes=True)
+        average, average_slopes, others = self._averages(T)
+        n = len(T)
+        cross, slopes = np.empty((self.ends[-1], n)), np.empty((self.ends[-1], n))
+        if self.together:
+            t = T.T[self.columns][:, None, :]
+            value, slope = integrals.factor_with_slope(self.factors.kernel.name, self.grid, t, self.held_scale)
+            rest = others[self.columns][:, None, :]
+            value *= rest
+            slope *= rest
+            if not self.alone:
+                cross, slopes = value.reshape(-1, n), slope.reshape(-1, n)
+            else:
+                cross[self.places], slopes[self.places] = value.reshape(-1, n), slope.reshape(-1, n)
+        for i in self.alone:
+            j, rows = self.held[i][0], slice(self.ends[i], self.ends[i + 1])
+            cross[rows] = self.factors.mean(j, self.grids[j], T[:, j]) * others[j]
+            slopes[rows] = self.factors.mean(j, self.grids[j], T[:, j], slope=True) * others[j]
         relative = average_slopes / np.maximum(average, _TINY)
+        held = [j for j, _ in self.held]
 
         def gradient(weights: Array) -> Array:
-            weighted = weights * cross
-            share = np.add.reduceat(weighted, self.ends[:-1], axis=0)
+            share = np.add.reduceat(weights * cross, self.ends[:-1], axis=0)
+            own = np.add.reduceat(weights * slopes, self.ends[:-1], axis=0)
             out = share.sum(axis=0) * relative
-            for i, (j, _) in enumerate(self.held):
-                rows = slice(self.ends[i], self.ends[i + 1])
-                own = (weights[rows] * slopes[rows]).sum(axis=0) * others[j]
-                out[j] += own - share[i] * relative[j]
+            own -= share * relative[held]
+            if len(set(held)) == len(held):
+                out[held] += own
+            else:
+                np.add.at(out, held, own)
             return np.asarray(out.T)
 
         return cross, gradient
-
-    def _evaluate(self, T: Array, slopes: bool) -> tuple[Array, Array, Array, Array, Array]:
-        """cross (P, n); average factors and slopes (d, n); products of all averages but one's own (d, n); slopes of
-        the held factors (P, n)."""
-        name, l = self.factors.kernel.name, self.factors.lengthscales
-        d, n = len(self.space), len(T)
-        average, average_slopes = np.empty((d, n)), np.zeros((d, n))
-        if self.smooth:
-            t, scale = T.T[self.smooth], l[self.smooth, None]
-            average[self.smooth] = integrals.interval_mean(name, t, 0.0, 1.0, scale)
-            if slopes:
-                average_slopes[self.smooth] = integrals.interval_mean_slope(name, t, 0.0, 1.0, scale)
-        for j in self.discrete:
-            average[j] = self.factors.mean(j, self.pieces[j], T[:, j])[0]
-            if slopes:
-                average_slopes[j] = self.factors.mean(j, self.pieces[j], T[:, j], slope=True)[0]
-        before, after = np.ones((d, n)), np.ones((d, n))
-        np.multiply.accumulate(average[:-1], axis=0, out=before[1:])
-        after[:-1] = np.multiply.accumulate(average[:0:-1], axis=0)[::-1]
-        others = before * after
-
-        cross, held_slopes = np.empty((self.ends[-1], n)), np.zeros((self.ends[-1], n))
-        alone: Sequence[int] = self.alone
-        if len(T) > _MANY_ROWS:
-            alone = range(len(self.held))  # One after the other stays in the cache.
-        elif self.together:
-            columns = [self.held[i][0] for i in self.together]
-            grid = np.array([self.held[i][1] for i in self.together])[:, :, None]
-            t, scale = T.T[columns][:, None, :], l[columns, None, None]
-            places = np.concatenate([np.arange(self.ends[i], self.ends[i + 1]) for i in self.together])
-            cross[places] = (integrals.factor(name, grid, t, scale) * others[columns][:, None, :]).reshape(-1, n)
-            if slopes:
-                held_slopes[places] = integrals.factor_slope(name, grid, t, scale).reshape(-1, n)
-        for i in alone:
-            j = self.held[i][0]
-            rows = slice(self.ends[i], self.ends[i + 1])
-            cross[rows] = self.factors.mean(j, self.grids[j], T[:, j]) * others[j]
-            if slopes:
-                held_slopes[rows] = self.factors.mean(j, self.grids[j], T[:, j], slope=True)
-        return cross, average, average_slopes, others, held_slopes

@@ -270,15 +270,19 @@ class GaussianProcess:
 
     def screen(self, X: Array) -> tuple[Array, Array]:
         """Latent mean and sd in single precision: for ranking many candidates, never for a result."""
+        return self.screen_with_correlations(X)[:2]
+
+    def screen_with_correlations(self, X: Array) -> tuple[Array, Array, npt.NDArray[np.float32]]:
+        """The same, and the correlations (m, n) of X with the data."""
         data, h = self.data, self.hyperparameters
         l = np.array(h.lengthscales)
         A = self.kernel.columns(X, l).astype(np.float32)
         B = data.columns.astype(np.float32)
         r = np.asarray(self.kernel.cross(A, B, l), dtype=np.float32)
         mean = r @ data.alpha.astype(np.float32)
-        half = single_precision_half_solve(data.factor.L.astype(np.float32), r)
+        half = single_precision_half_solve(data.factor.L.astype(np.float32), r.copy())
         variance = np.maximum(1.0 - np.einsum("ij,ij->i", half, half), 1e-7)
-        return mean.astype(float), np.sqrt(h.outputscale * variance.astype(float))
+        return mean.astype(float), np.sqrt(h.outputscale * variance.astype(float)), r
 
     def joint(self, X: Array) -> tuple[Array, Array]:
         """Latent mean vector (m,) and covariance matrix (m, m)."""

@@ -42,6 +42,21 @@ def factor_slope(name: str, x: Array, t: Array, l: Array | float) -> Array:
     return np.asarray(rate * signed * shape * np.exp(-r))
 
 
+def factor_with_slope(name: str, x: Array, t: Array, l: Array | float) -> tuple[Array, Array]:
+    """Both at once, for half the exponentials."""
+    rate = RATE[name] / l
+    signed = (x - t) * rate
+    r = np.minimum(np.abs(signed), LARGEST_R)
+    signed *= rate
+    if name == "se":
+        value = np.exp(-0.5 * r * r)
+        return value, signed * value
+    decay = np.exp(-r)
+    if name == "matern32":
+        return (1.0 + r) * decay, signed * decay
+    return (1.0 + r * (1.0 + r / 3.0)) * decay, signed * ((1.0 + r) / 3.0) * decay
+
+
 def antiderivative(name: str, u: Array, l: Array | float) -> Array:
     """F(u) for signed u."""
     u = np.asarray(u, dtype=float)
@@ -57,7 +72,7 @@ def antiderivative(name: str, u: Array, l: Array | float) -> Array:
     return np.asarray(np.sign(u) * scale * size)
 
 
-def second_antiderivative(name: str, u: Array, l: float) -> Array:
+def second_antiderivative(name: str, u: Array, l: Array | float) -> Array:
     """G(u): with it, the integral of k(x - t) over a rectangle is a sum of four terms."""
     scale = l / RATE[name]
     a = np.abs(np.asarray(u, dtype=float)) / scale
@@ -101,6 +116,28 @@ def interval_mean_slope(name: str, t: Array, low: float, high: float, l: Array |
     """Its derivative with respect to t."""
     t = np.asarray(t, dtype=float)
     return np.asarray((factor(name, low, t, l) - factor(name, high, t, l)) / (high - low))
+
+
+def unit_mean_with_slope(name: str, t: Array, l: Array) -> tuple[Array, Array]:
+    """Average of k(x, t) over x in [0, 1] and its derivative with respect to t; l broadcasts against t in [0, 1]."""
+    scale = l / RATE[name]
+    a = np.array([1.0 - t, t]) / scale
+    if name == "se":
+        k = np.exp(-0.5 * a * a)
+        F = np.sqrt(np.pi / 2.0) * erf(a / np.sqrt(2.0))
+    else:
+        np.minimum(a, LARGEST_R, out=a)
+        decay = np.exp(-a)
+        if name == "matern32":
+            k, F = (1.0 + a) * decay, 2.0 - (2.0 + a) * decay
+        else:
+            k, F = (1.0 + a * (1.0 + a / 3.0)) * decay, (8.0 - (8.0 + a * (5.0 + a)) * decay) / 3.0
+    return scale * (F[0] + F[1]), k[1] - k[0]
+
+
+def unit_double_mean(name: str, l: Array) -> Array:
+    """Average of k(x, t) over the unit square, for several lengthscales at once."""
+    return 2.0 * second_antiderivative(name, np.ones_like(l), l)
 
 
 def rectangle_mean(name: str, first: tuple[float, float], second: tuple[float, float], l: float) -> float:
