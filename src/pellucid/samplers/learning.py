@@ -28,7 +28,7 @@ def fit(
     cent: one observation among a hundred hardly moves them, and learning is the dearest part of a proposal.
     """
     gp = template.unfitted(data.space.nominal, deterministic=deterministic)
-    last = study_io.last_model_receipt(found, warped=template.warp is not None)
+    last = study_io.last_model_receipt(found, template.kernel.name, warped=template.warp is not None)
     start, curvature = _warm_start(last, data.space)
     n, noise = len(data.losses), data.observations.noise_variance
     if last is not None and start is not None and _serves_again(last, data, found, template):
@@ -44,7 +44,7 @@ def _serves_again(last: Receipt, data: Arrays, found: Sequence[FrozenTrial], tem
     n, space, h = len(data.losses), data.space, last.hyperparameters
     if h is None or n % _RESTART_EVERY == 0 or not 0 <= n - last.learned_from <= n // _LEARN_EVERY:
         return False
-    if h.kernel != template.kernel.name or (h.warp is not None and template.warp is None):
+    if h.warp is not None and template.warp is None:
         return False
     return tuple(last.space) == space.names and study_io.same_distributions(
         found, last.space, [one.distribution for one in space.dimensions]

@@ -250,8 +250,8 @@ def model_receipts(found: Sequence[FrozenTrial], before: int) -> tuple[Receipt, 
     return tuple(out)
 
 
-def last_model_receipt(found: Sequence[FrozenTrial], *, warped: bool = True) -> Receipt | None:
-    """The newest readable receipt of kind 'model'; damaged ones are passed over.
+def last_model_receipt(found: Sequence[FrozenTrial], kernel: str, *, warped: bool = True) -> Receipt | None:
+    """The newest readable receipt of a model with this kernel; damaged ones are passed over.
 
     `warped`: of a model that was free to choose an output warp. Models that learn about effects are not: they continue
     each other (`warped=False`, or whatever else went without a warp).
@@ -262,6 +262,8 @@ def last_model_receipt(found: Sequence[FrozenTrial], *, warped: bool = True) -> 
         except RecordError:
             continue
         if receipt is None or receipt.kind != "model" or receipt.acquisition is None or receipt.hyperparameters is None:
+            continue
+        if receipt.hyperparameters.kernel != kernel:
             continue
         effects = receipt.acquisition.name == "InformationGain"
         if (not effects) if warped else (effects or receipt.hyperparameters.warp is None):
