@@ -81,6 +81,16 @@ class _Choice:
         return AcquisitionState(chosen.name, chosen.settings(), weights, values, float(score[0]), situation.best)
 
 
+@dataclass(frozen=True)
+class _Lesson:
+    """What a proposal shall learn about, the model that knows it, and how wide the bands were."""
+
+    gain: InformationGain
+    gp: GaussianProcess
+    learned_from: int
+    state: PolicyState | None = None
+
+
 class BayesianSampler(BaseSampler):
     """Bayesian optimisation with an exact Gaussian process, for mixed and conditional spaces.
 
@@ -244,7 +254,10 @@ class BayesianSampler(BaseSampler):
         space = data.space
         self._warn_of_unknown_names(found)
         lesson = self._lesson(trial, data, found)
-        gp, learned_from = fit(data, found, self._surrogate, self._deterministic) if lesson is None else lesson[1:3]
+        if lesson is None:
+            gp, learned_from = fit(data, found, self._surrogate, self._deterministic)
+        else:
+            gp, learned_from = lesson.gp, lesson.learned_from
         silent, X_silent = others.silent(space, found)
         pending = others.pending(space, found, trial.number)
         believed = np.vstack([X_silent, np.array(list(pending.values())).reshape(-1, len(space))])
@@ -270,7 +283,7 @@ class BayesianSampler(BaseSampler):
         bounds: tuple[float, float, float] | None = None
         x: Array | None = None
         if lesson is not None:
-            acquisition, state = lesson[0], lesson[3]
+            acquisition, state = lesson.gain, lesson.state
         elif self._policy is not None:
             bounds = upper_bound_regret(model, data.X, space, pool=pool) if self._policy.wants_bounds else None
             past = study_io.model_receipts(found, trial.number)
@@ -296,10 +309,8 @@ class BayesianSampler(BaseSampler):
             study, trial, found, data, gp, choice, x, others.plain(active), silent, pending, learned_from
         )
 
-    def _lesson(
-        self, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]
-    ) -> tuple[InformationGain, GaussianProcess, int, PolicyState | None] | None:
-        """What this proposal shall learn about, with the model that knows it; None when it shall improve the objective.
+    def _lesson(self, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]) -> _Lesson | None:
+        """What this proposal shall learn about; None when it shall improve the objective.
 
         Effects are averages of the objective itself, so their model has no output warp (and exact integrals).
         """
@@ -309,12 +320,13 @@ class BayesianSampler(BaseSampler):
             return None
         gp, learned_from = fit(data, found, self._surrogate.unwarped(), self._deterministic)
         if isinstance(self._acquisition, InformationGain):
-            return self._acquisition, gp, learned_from, None
+            return _Lesson(self._acquisition, gp, learned_from)
         assert plan is not None
         gain, widths = plan.still_wide(gp, data.space)
         if gain is None:
             return None
-        return gain, gp, learned_from, PolicyState("Interleave", {f"half-width {k}": w for k, w in widths.items()})
+        state = PolicyState("Interleave", {f"half-width {name}": width for name, width in widths.items()})
+        return _Lesson(gain, gp, learned_from, state)
 
     def _receipt(
         self,

@@ -28,6 +28,7 @@ from pellucid.surrogates.gp import GaussianProcess
 # benchmarks/bobax; all of it is the cautious choice.
 JACKKNIFE_SHARE = 0.5
 _TINY = 1e-300
+_NOT_PREDICTED = 1e-13
 # Parameters with at most this many values are moved value by value; nobody asks for a slope along them.
 FEW_CELLS = 48
 Gradient = Callable[[Array], Array]
@@ -103,9 +104,7 @@ class Effects:
         alpha = data.alpha - ones * (float(data.alpha.sum()) / total)
         # A single observation, or one that nothing else predicts, has no residual to leave out.
         curvature = np.diagonal(inverse)
-        residual = np.where(curvature > 1e-12 * np.abs(data.alpha).max(initial=1.0), alpha, 0.0) / np.maximum(
-            curvature, _TINY
-        )
+        residual = np.where(curvature > _NOT_PREDICTED, alpha, 0.0) / np.maximum(curvature, _NOT_PREDICTED)
         jackknife = np.asarray((w * w) @ (residual * residual))
         raw = self.variance + s * gap * gap / total
         return Band(
