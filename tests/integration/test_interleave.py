@@ -147,3 +147,11 @@ def test_misspelt_effects_are_pointed_out_once(caplog: pytest.LogCaptureFixture)
     run({"interleave": pellucid.Interleave(["lr", ("depht", "lr")])}, 12)
     (said,) = [r.getMessage() for r in caplog.records if "misspelt" in r.getMessage()]
     assert "no finished trial has had: depht." in said
+
+
+def test_receipts_say_in_words_that_a_trial_was_for_learning() -> None:
+    said = [str(receipt) for receipt in models(run({"interleave": pellucid.Interleave()}, 8))]
+    assert said[0].startswith("Trial 6 was chosen to learn about all effects, not to be good; the model expected ")
+    assert said[1].startswith("Trial 7 maximised LCB; the model expected ")
+    pair = models(run({"acquisition": InformationGain(["lr", ("lr", "depth")])}, 7))
+    assert "to learn about the effect of lr, lr × depth, not to be good" in str(pair[-1])

@@ -323,6 +323,12 @@ class Receipt:
             return f"Trial {self.trial} was sampled at random because {self.reason}."
         assert self.acquisition is not None
         text = f"Trial {self.trial} maximised {self.acquisition.name}"
+        if self.acquisition.name == "InformationGain":
+            wanted = self.acquisition.settings.get("params", "all")
+            names = [wanted] if isinstance(wanted, str) else wanted
+            listed = ", ".join(" × ".join(one) if isinstance(one, list) else str(one) for one in names)
+            effects = "all effects" if wanted == "all" else f"the effect of {listed}"
+            text = f"Trial {self.trial} was chosen to learn about {effects}, not to be good"
         if self.mean is None or self.sd is None:
             return f"{text}."
         return f"{text}; the model expected {self.mean:.6g} ± {self.sd:.2g} there."
