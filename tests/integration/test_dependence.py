@@ -353,6 +353,8 @@ def test_odd_studies_are_no_reason_to_fail() -> None:
         found = pellucid.partial_dependence(study_of(values), "x")
         assert np.isfinite([found.mean, found.low, found.high]).all()
         found.plot()
+    said = str(pellucid.partial_dependence(study_of([1.0] * 6), "x"))
+    assert said.startswith("All 6 trials have returned the same value, so nothing can be told about `x`.")
     moved = study_of([1.0, 2.0, 3.0, 4.0])
     wide = optuna.distributions.FloatDistribution(0.5, 3)
     for i in range(5):

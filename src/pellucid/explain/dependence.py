@@ -123,7 +123,7 @@ def _partial_dependence(
         typical=explained.typical,
         direction="maximize" if loss_sign < 0 else "minimize",
         verdict=verdict_of(names, values, mean, low, high, trusted, best, level, len(data.losses), condition,
-                           explained.typical),
+                           explained.typical, bool(np.ptp(data.losses) == 0.0)),
         condition=condition,
         alarms=(*alarms_of(data, gp, columns, names, values, support, band), *notes),
         best=best,

@@ -52,11 +52,14 @@ def verdict_of(
     n_trials: int,
     condition: str,
     typical: bool,
+    constant: bool,
 ) -> str:
     """One sentence: what the parameter does, or that nobody can tell."""
     what = " and ".join(f"`{name}`" for name in names)
     where = f" (where {condition})" if condition else ""
     average = "typical" if typical else "average"
+    if constant:
+        return f"All {n_trials} trials have returned the same value, so nothing can be told about {what}{where}."
     if best is None:
         return (
             f"What {what} does{where} cannot be told from {n_trials} trials: everywhere the {100 * level:g} % band is "
