@@ -319,6 +319,7 @@ def test_a_choice_that_no_trial_has_had() -> None:
         ({"params": ("lr", "lr")}, "two different"),
         ({"params": ("lr", "depth", "kind")}, "one parameter or of two"),
         ({"params": "lr", "level": 1.0}, "between 0 and 1"),
+        ({"params": ("lr", "depth"), "trial": 3}, "along one parameter"),
         ({"params": "lr", "trial": 999}, "Trial 999 is not among the 200 finished trials"),
         ({"params": "lr", "conditional_on": {"lr": 0.1}}, "other parameters than the explained one"),
         ({"params": "lr", "conditional_on": {"depth": 77}}, "`depth` = 77, but it has IntDistribution"),
@@ -371,3 +372,31 @@ def test_odd_studies_are_no_reason_to_fail() -> None:
     assert found.n_trials == 1500
     assert any("1500 of 2500 trials" in alarm for alarm in found.alarms)
     assert np.abs(np.array(found.mean) - np.array(found.values[0]) ** 2).max() < 0.05
+
+
+def test_a_range_of_a_log_integer_weighs_its_values_as_they_are_drawn() -> None:
+    """From 1 to 4 on a log scale the value 1 owns half of the range: ln 3 of ln 9."""
+    study = optuna.create_study()
+    space = {
+        "n": optuna.distributions.IntDistribution(1, 100, log=True),
+        "x": optuna.distributions.FloatDistribution(0, 1),
+    }
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        params = {"n": [1, 2, 3, 4, 30, 100][i % 6], "x": float(rng.random())}
+        value = (10.0 if params["n"] == 1 else 0.0) + params["x"]
+        study.add_trial(create_trial(params=params, distributions=space, value=value))
+    found = pellucid.partial_dependence(study, "x", conditional_on={"n": (1, 4)})
+    assert np.mean(found.mean) == pytest.approx(0.5 + 10 * math.log(3) / math.log(9), abs=0.5)
+
+
+def test_a_parameter_that_only_trials_without_a_value_have_had() -> None:
+    study = run(RandomSampler(seed=0), 8)
+    extra = {**study.trials[0].distributions, "late": optuna.distributions.FloatDistribution(0, 1)}
+    params = {**study.trials[0].params, "late": 0.5}
+    study.add_trial(create_trial(params=params, distributions=extra, state=optuna.trial.TrialState.PRUNED))
+    found = pellucid.partial_dependence(study, "late")
+    assert found.individual == ()
+    assert set(found.support) == {0}
+    assert any("No trial is near `late` anywhere" in alarm for alarm in found.alarms)
+    found.plot()

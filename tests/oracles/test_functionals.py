@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from numpy.polynomial.legendre import leggauss
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.numerics import Array
 from pellucid.space.encoding import Condition, Space
@@ -369,3 +369,16 @@ def test_one_or_two_observations_are_no_reason_to_fail(n: int) -> None:
     gp = GaussianProcess().fit(np.full((n, 2), 0.3), np.linspace(1.0, 2.0, n))
     band = Effects(gp, [average(gp, 0, GRID)]).band
     assert np.isfinite([band.mean, band.sd, band.raw_sd, band.jackknife_sd]).all()
+
+
+@pytest.mark.parametrize("parent", [IntDistribution(0, 2999), CategoricalDistribution(tuple(map(str, range(2500))))])
+def test_parents_with_thousands_of_values_can_list_those_that_matter(parent: BaseDistribution) -> None:
+    space = Space.of({"n": parent, "x": FloatDistribution(0.0, 1.0)}, {"x": Condition("n", (0, 7, 2400))})
+    gp = fitted("matern32", space)
+    points = space.dimensions[0].midpoint(np.array([0, 7, 2400]))
+    found = partial_dependence(gp, 1, np.array([0.3]), space=space)
+    expected = gp.predict(np.column_stack([points, np.full(3, 0.3)]))[0].mean()
+    assert found.mean[0] == pytest.approx(expected, rel=1e-9)
+    everywhere = space.dimensions[0].midpoint(np.arange(space.dimensions[0].cells))
+    some = partial_dependence(gp, 0, everywhere[[7, 9]], space=space)
+    assert some.mean[1] == pytest.approx(gp.predict(np.array([[everywhere[9], 0.5]]))[0][0], rel=1e-9)

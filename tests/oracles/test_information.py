@@ -127,10 +127,12 @@ def test_permutation_information_looks_at_shuffled_archives() -> None:
     np.testing.assert_array_equal(np.sort(path[:, 1]), np.sort(gp.data.X[:, 1][np.isin(gp.data.X[:, 1], path[:, 1])]))
     archive = {tuple(row) for row in gp.data.X[:, [0, 2]]}
     assert all(tuple(row) in archive for row in path[:, [0, 2]])
-    # Nothing is left to learn where the path already is, up to the noise of the path itself.
-    there, far = function(path[:1])[0], function(np.array([[0.99, 0.01, 0.99]]))[0]
-    assert there > 0.0
-    assert far >= 0.0
+    # The same closed form as for the path of partial dependence, with other places to know.
+    X, noise = candidates(space), gp.hyperparameters.noise
+    draws = gp.sample(path, 5, np.random.default_rng(0))
+    after = [np.log(gp.update(path, draw).latent(X)[1] ** 2 + noise) for draw in draws]
+    expected = 0.5 * (np.log(gp.latent(X)[1] ** 2 + noise) - np.mean(after, axis=0))
+    np.testing.assert_allclose(function(X), expected, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", SPACES)

@@ -174,7 +174,8 @@ def test_relative_numbers_are_ratios_of_means_over_seeds() -> None:
     runs = made_up("source", {"rs": 1.0, "ei": 2.0, "bobax-2": 0.5})
     assert relative(runs, "bobax-2", "rs", lambda run: run.d) == pytest.approx([-0.5] * 4)
     assert relative(runs, "ei", "rs", lambda run: run.d) == pytest.approx([1.0] * 4)
-    errors, exact, regret, finals, ranks = tables_of("source", runs)
+    errors, exact, regret, finals, by_problem, ranks = tables_of("source", runs)
+    assert by_problem.rows[-1] == ("mean", *("-0.50 ± 0.00",) * 4)
     assert finals.columns == ("problem", "rs", "ei", "bobax-2")
     assert finals.rows[0] == ("branin", "0.019", "0.038", "0.0096")
     assert errors.rows[2][0] == "bobax-2"

@@ -12,6 +12,7 @@ Notation (latent scale)
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -139,7 +140,7 @@ def stacked(
     )
 
 
-class _Informative:
+class _Informative(ABC):
     """What both kinds share: one term, whose logarithm is maximised."""
 
     gain: InformationGain
@@ -153,8 +154,9 @@ class _Informative:
     def terms(self, X: Array) -> dict[str, Array]:
         return {"information": self.information(X)}
 
+    @abstractmethod
     def information(self, X: Array) -> Array:
-        raise NotImplementedError
+        """(n,), positive."""
 
     def score(self, X: Array) -> Array:
         return self.gain.score_of(self.weights(), self.terms(X))

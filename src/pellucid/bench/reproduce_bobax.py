@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.bench.base import BenchError, Unavailable, require_modules
-from pellucid.bench.terminal import FAILED, STOPPED, command_line, integers, progress_bar, say, sentences, write
+from pellucid.bench.base import BenchError, require_modules
+from pellucid.bench.terminal import (
+    FAILED,
+    STOPPED,
+    command_line,
+    integers,
+    load_plots,
+    progress_bar,
+    say,
+    sentences,
+    write,
+)
 
 if TYPE_CHECKING:
     from pellucid.bench.bobax import EffectRun
@@ -106,12 +116,7 @@ def _run(
 
 
 def _draw(name: str, runs: list[EffectRun], out: Path) -> None:
-    try:
-        from pellucid import plots
-    except ImportError as error:
-        raise Unavailable(
-            "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`."
-        ) from error
+    plots = load_plots()
     kind = ".png" if plots.browser() is not None else ".html"
     if name == "source":
         shown = {"source-errors": _errors_over_time(runs)}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.bench.base import BenchError, Job, Unavailable
-from pellucid.bench.terminal import FAILED, command_line, run_planned, say, sentences, write
+from pellucid.bench.base import BenchError, Job
+from pellucid.bench.terminal import FAILED, command_line, load_plots, run_planned, say, sentences, write
 
 if TYPE_CHECKING:
     from pellucid.bench.results import Run
@@ -262,12 +262,7 @@ def _same_values(run: Run, runs: dict[tuple[str, str, str, int, int, int], Run],
 
 
 def _draw(comparison: Comparison, out: Path) -> None:
-    try:
-        from pellucid import plots
-    except ImportError as error:
-        raise Unavailable(
-            "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`."
-        ) from error
+    plots = load_plots()
     first = comparison.rows[0].method
     sign = "log10 regret" if comparison.log_scale else "regret"
     shown = {

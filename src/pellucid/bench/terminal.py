@@ -10,7 +10,9 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import typer
@@ -53,6 +55,16 @@ def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[str],
     with progress:
         bar = progress.add_task(what, total=total, last="")
         yield lambda name: progress.update(bar, advance=1, last=name)
+
+
+def load_plots() -> ModuleType:
+    """The room that draws, or the sentence that says how to get what it needs."""
+    try:
+        return import_module("pellucid.plots")
+    except ImportError as error:
+        raise Unavailable(
+            "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`."
+        ) from error
 
 
 @contextmanager

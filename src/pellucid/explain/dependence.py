@@ -22,7 +22,7 @@ from pellucid.explain.words import alarms_of, verdict_of
 from pellucid.numerics import Array, one_thread
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.space import study_io
-from pellucid.space.encoding import Dimension, Space
+from pellucid.space.encoding import Condition, Dimension, Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages import Axis
 from pellucid.surrogates.effects import Effects
@@ -36,6 +36,7 @@ _LINE, _SIDE = 40, 15
 _N_INDIVIDUAL = 12
 _WINDOW = 0.05
 _FEW_CELLS = 12
+_ROUNDING = 1e-9
 
 
 def partial_dependence(
@@ -55,14 +56,16 @@ def partial_dependence(
         level: of the band.
         trial: show the curve through this trial's configuration, with a band of its own, instead of a dozen without.
         conditional_on: average only over configurations with these values of other parameters: a value, a list of
-            values, or a (low, high) range of a number. A conditional parameter is always averaged over the
-            configurations in which it exists.
+            values (which weigh the same), or a (low, high) range of a number. A conditional parameter is always
+            averaged over the configurations in which it exists.
         surrogate: kernel and warp of the model; default `GaussianProcess(warp="auto")`.
     """
     study_io.require_single_objective(study, "partial_dependence")
     names = (params,) if isinstance(params, str) else tuple(params)
     if not 1 <= len(set(names)) == len(names) <= 2:
         raise ValueError(f"Partial dependence is of one parameter or of two different ones, but got {params!r}.")
+    if trial is not None and len(names) == 2:
+        raise ValueError("A curve through one trial is along one parameter: leave `trial` out for two.")
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
     with one_thread:
@@ -203,6 +206,8 @@ def _individual(
             raise ValueError(
                 f"Trial {trial} is not among the {len(has)} finished trials with `{name}` that the model saw."
             )
+    elif not has:
+        return ()
     else:
         order = sorted(has, key=lambda i: float(data.losses[i]))
         rows = [order[k] for k in np.unique(np.linspace(0, len(order) - 1, _N_INDIVIDUAL).round().astype(int))]
@@ -237,8 +242,9 @@ def _axis(dimension: Dimension, wanted: Any) -> Axis:
             raise ValueError(f"A range of `{name}` is (low, high) inside {kind}, but got {wanted!r}.")
         if not dimension.cells:
             return Axis.between(float(u[0]), float(u[1]))
-        codes = np.arange(int(dimension.code(u[:1])[0]), int(dimension.code(u[1:])[0]) + 1)
-        return Axis.at(*dimension.midpoint(codes).tolist())
+        # Values as likely as they are in the whole range: on a logarithmic scale they are not all the same.
+        between = Condition(name, None, float(u[0]) - _ROUNDING, float(u[1]) + _ROUNDING)
+        return Axis.of(dimension, every_value=True).where(dimension, between).normalised()
     listed = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
     u, inside = dimension.encode(listed)
     if not listed or not inside.all():

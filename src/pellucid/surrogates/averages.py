@@ -47,11 +47,15 @@ class Axis:
         return Axis(intervals=((low, high, 1.0),)) if high > low else Axis.at(low)
 
     @staticmethod
-    def of(dimension: Dimension) -> Axis:
-        """The distribution from which a sampler without preferences would draw the parameter."""
+    def of(dimension: Dimension, *, every_value: bool = False) -> Axis:
+        """The distribution from which a sampler without preferences would draw the parameter.
+
+        `every_value`: as points however many there are; a choice has no neighbours that an interval could stand for.
+        """
         if not dimension.cells:
             return Axis.between(0.0, 1.0)
-        count = dimension.cells if dimension.cells <= _MANY_CELLS else _FEW_POINTS
+        few = dimension.cells <= _MANY_CELLS or dimension.nominal or every_value
+        count = dimension.cells if few else _FEW_POINTS
         points = dimension.midpoint(np.arange(count))
         edges = np.zeros(count + 1)
         # Mid-points lie in the middle of their cells, so every edge follows from the one before.
@@ -73,8 +77,7 @@ class Axis:
         inside = holds(dimension, condition, self.points) == satisfied
         pieces: list[tuple[float, float, float]] = []
         for low, high, weight in self.intervals:
-            if condition.codes is not None:
-                raise ValueError("A list of values cannot be a condition on a continuous parameter.")
+            assert condition.codes is None, "values are listed for parameters whose values are all points"
             first, last = max(low, condition.low), min(high, condition.high)
             cuts = [(first, last)] if satisfied else [(low, min(high, first)), (max(low, last), high)]
             if not satisfied and first >= last:
@@ -195,7 +198,8 @@ class Average:
                 parent = space.index[condition.parent]
                 if parent not in held:
                     dimension = space.dimensions[parent]
-                    part = axes.get(parent, Axis.of(dimension)).where(dimension, condition)
+                    whole = Axis.of(dimension, every_value=condition.codes is not None)
+                    part = axes.get(parent, whole).where(dimension, condition)
                     if part.weight <= 0.0:
                         raise ValueError(
                             f"`{space.names[child]}` does not exist for the values of `{condition.parent}` "
@@ -261,7 +265,8 @@ class Average:
                 _Piece(values, None, pattern, _all(states, pattern) if len(patterns) > 1 else None)
                 for pattern in patterns
             ]
-        parts: list[tuple[Axis, tuple[bool, ...]]] = [(self.axes.get(j) or Axis.of(dimension), ())]
+        listed = any(rule.codes is not None for rule in rules)
+        parts: list[tuple[Axis, tuple[bool, ...]]] = [(self.axes.get(j) or Axis.of(dimension, every_value=listed), ())]
         for rule in rules:
             split = [(a.where(dimension, rule, on), (*p, on)) for a, p in parts for on in (True, False)]
             parts = [(a, p) for a, p in split if a.weight > 0.0]
