@@ -2,9 +2,19 @@
 
 from pellucid import acquisition, surrogates
 from pellucid.acquisition.interleave import Interleave
+from pellucid.explain.compare import compare_importance
 from pellucid.explain.dependence import partial_dependence
 from pellucid.explain.model import Rebuilt, rebuild, recommend
-from pellucid.records import PartialDependence, Receipt, Recommendation, StoppingVerdict
+from pellucid.explain.proposal import desirability_paths, explain_proposal
+from pellucid.records import (
+    Comparison,
+    DesirabilityPaths,
+    PartialDependence,
+    ProposalExplanation,
+    Receipt,
+    Recommendation,
+    StoppingVerdict,
+)
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.stopping import StopWhen, stopping_verdict
 from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
@@ -14,14 +24,20 @@ __version__ = "0.1.0"
 __all__ = [
     "NOISE_ATTRIBUTE",
     "BayesianSampler",
+    "Comparison",
+    "DesirabilityPaths",
     "Interleave",
     "PartialDependence",
+    "ProposalExplanation",
     "Rebuilt",
     "Receipt",
     "Recommendation",
     "StopWhen",
     "StoppingVerdict",
     "acquisition",
+    "compare_importance",
+    "desirability_paths",
+    "explain_proposal",
     "partial_dependence",
     "rebuild",
     "receipts",

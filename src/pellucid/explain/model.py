@@ -21,7 +21,7 @@ from pellucid.surrogates.from_study import Arrays, arrays, encoded
 _LEVEL = 0.95
 # How much larger leave-one-out errors may be without a warp (root mean square, median) before the warp is needed.
 _MUCH_WORSE = (2.5, 20.0)
-_WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that have a model behind them (kind 'model')."
+WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that have a model behind them (kind 'model')."
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ def rebuild(study: Study, trial: int) -> Rebuilt:
     if receipt is None:
         raise ValueError(
             f"Trial {trial} has no receipt: it was not proposed by pellucid, so there is nothing to rebuild. "
-            f"{_WHERE_TO_LOOK}"
+            f"{WHERE_TO_LOOK}"
         )
     if receipt.kind != "model":
-        raise ValueError(f"There is no model to rebuild. {receipt} {_WHERE_TO_LOOK}")
+        raise ValueError(f"There is no model to rebuild. {receipt} {WHERE_TO_LOOK}")
     if receipt.trial != trial:
         raise ValueError(
             f"The receipt of trial {trial} was written for trial {receipt.trial}: the trials were copied to other "

@@ -1,9 +1,10 @@
 """The data that travels between rooms and into the storage: frozen, validated, JSON both ways.
 
 Nothing here computes; nothing here knows Optuna. `receipt`: why a trial got its parameters; `findings`: what pellucid
-tells a user about a study.
+tells a user about a study; `attribution`: what contributed how much to a proposal.
 """
 
+from pellucid.records.attribution import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
 from pellucid.records.receipt import (
     RECEIPT_VERSION,
@@ -18,10 +19,15 @@ from pellucid.records.receipt import (
 __all__ = [
     "RECEIPT_VERSION",
     "AcquisitionState",
+    "Attribution",
+    "Comparison",
+    "Contribution",
+    "DesirabilityPaths",
     "Hyperparameters",
     "IndividualCurve",
     "PartialDependence",
     "PolicyState",
+    "ProposalExplanation",
     "Receipt",
     "Recommendation",
     "RecordError",

@@ -6,25 +6,9 @@ Numbers are in the unit and direction of the objective as the user returns it, p
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import Any
 
-
-def _drawn(finding: Any) -> Any:
-    """The one reference upwards: figures are drawn by `pellucid.plots`, which is loaded when somebody asks for one."""
-    try:
-        plots = import_module("pellucid.plots")
-    except ImportError as error:
-        raise ImportError("Figures need plotly: install it with `pip install 'pellucid[plots]'`.") from error
-    return plots.draw(finding)
-
-
-def _framed(columns: dict[str, Any]) -> Any:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("Tables need pandas: install it with `pip install 'pellucid[plots]'`.") from error
-    return pd.DataFrame(columns)
+from pellucid.records.views import drawn, framed
 
 
 @dataclass(frozen=True)
@@ -157,11 +141,11 @@ class PartialDependence:
         columns: dict[str, Any] = dict(zip(self.params, self.values, strict=True))
         for name in ("mean", "low", "high", "raw_sd", "support", "trusted"):
             columns[name if name not in columns else f"{name}_"] = getattr(self, name)
-        return _framed(columns)
+        return framed(columns)
 
     def plot(self) -> Any:
         """A Plotly figure."""
-        return _drawn(self)
+        return drawn(self)
 
     def __str__(self) -> str:
         return " ".join((self.verdict, *self.alarms))

@@ -72,6 +72,17 @@ class Axis:
         total = self.weight
         return Axis(self.points, self.point_weights / total, tuple((a, b, w / total) for a, b, w in self.intervals))
 
+    def quantiles(self, u: Array) -> Array:
+        """Values at levels u: the inverse of the distribution function, points first, then intervals."""
+        ends = np.cumsum(np.r_[self.point_weights, [w for _, _, w in self.intervals]])
+        ends = ends / ends[-1]
+        starts = np.r_[0.0, ends[:-1]]
+        which = np.minimum(np.searchsorted(ends, u, side="right"), len(ends) - 1)
+        share = (u - starts[which]) / np.maximum(ends[which] - starts[which], 1e-300)
+        low = np.r_[self.points, [a for a, _, _ in self.intervals]]
+        high = np.r_[self.points, [b for _, b, _ in self.intervals]]
+        return np.asarray(low[which] + share * (high[which] - low[which]))
+
     def where(self, dimension: Dimension, condition: Condition, satisfied: bool = True) -> Axis:
         """The part of this distribution on which a condition holds (or does not), with the weight it has here."""
         inside = holds(dimension, condition, self.points) == satisfied

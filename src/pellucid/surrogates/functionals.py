@@ -116,20 +116,8 @@ def monte_carlo_rows(effect: Average, n_samples: int) -> Array:
     space = effect.space
     u = low_discrepancy(0, n_samples, np.full(len(space), 0.5))
     for j, axis in effect.axes.items():
-        u[:, j] = _quantiles(axis, u[:, j])
+        u[:, j] = axis.quantiles(u[:, j])
     rows = np.repeat(u[None], effect.size, axis=0)
     for j, values in effect.held.items():
         rows[:, :, j] = values[:, None]
     return np.array([space.canonical(part) for part in rows])
-
-
-def _quantiles(axis: Axis, u: Array) -> Array:
-    """Values of an axis at levels u: the inverse of its distribution function, points first, then intervals."""
-    ends = np.cumsum(np.r_[axis.point_weights, [w for _, _, w in axis.intervals]])
-    ends = ends / ends[-1]
-    starts = np.r_[0.0, ends[:-1]]
-    which = np.minimum(np.searchsorted(ends, u, side="right"), len(ends) - 1)
-    share = (u - starts[which]) / np.maximum(ends[which] - starts[which], 1e-300)
-    low = np.r_[axis.points, [a for a, _, _ in axis.intervals]]
-    high = np.r_[axis.points, [b for _, b, _ in axis.intervals]]
-    return np.asarray(low[which] + share * (high[which] - low[which]))

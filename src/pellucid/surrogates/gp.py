@@ -247,12 +247,17 @@ class GaussianProcess:
 
     def latent(self, X: Array) -> tuple[Array, Array]:
         """Latent mean and sd (of the function, without noise) at X."""
-        data, h = self.data, self.hyperparameters
-        l = np.array(h.lengthscales)
-        r = np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float)
+        data, l = self.data, np.array(self.hyperparameters.lengthscales)
+        return self.latent_from_correlations(
+            np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float)
+        )
+
+    def latent_from_correlations(self, r: Array) -> tuple[Array, Array]:
+        """The same for points whose correlations (m, n) with the data are known already."""
+        data = self.data
         half = data.factor.half_solve(r.T)
         variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
-        return r @ data.alpha, np.sqrt(h.outputscale * variance)
+        return r @ data.alpha, np.sqrt(self.hyperparameters.outputscale * variance)
 
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """Latent mean (m,), sd (m,) and their gradients (m, d) with respect to X."""

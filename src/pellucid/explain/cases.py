@@ -1,0 +1,157 @@
+"""What there is to explain: a proposal, with the model and the acquisition that speak about it.
+
+A proposal of pellucid is spoken about by what chose it, rebuilt from its receipt; a trial of another sampler by
+pellucid's default model, given the trials that had finished when it began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from optuna.trial import FrozenTrial, TrialState
+
+from pellucid.acquisition import (
+    LCB,
+    Acquisition,
+    AcquisitionFunction,
+    InformationGain,
+    Multiplied,
+    Situation,
+    from_state,
+)
+from pellucid.explain.games import Game
+from pellucid.explain.model import WHERE_TO_LOOK, rebuild_from
+from pellucid.numerics import expand_integers
+from pellucid.records import Receipt, RecordError
+from pellucid.space import study_io
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.from_study import arrays
+
+_FEWEST = 3
+_DEFAULT = LCB(2.0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A proposal, and the model and acquisition that speak about it."""
+
+    trial: int
+    game: Game
+    acquisition: Acquisition | InformationGain | Multiplied
+    best: float
+    incumbent: int
+    proposed: bool
+    loss_sign: float
+    notes: tuple[str, ...]
+
+    @property
+    def learns_about(self) -> str:
+        """Whose effects the trial was to teach; empty where it was to improve the objective."""
+        if not isinstance(self.acquisition, InformationGain):
+            return ""
+        return ", ".join(f"`{name}`" for name in dict.fromkeys(self.acquisition.names)) or "all effects"
+
+
+def case_of(found: Mapping[int, FrozenTrial], number: int, loss_sign: float) -> Case:
+    if number not in found:
+        raise ValueError(f"The study has no trial {number}; its trials are 0 to {max(found)}.")
+    trial = found[number]
+    receipt = study_io.read_receipt(trial)
+    if receipt is None:
+        return _hypothetical(found, trial, loss_sign)
+    if receipt.kind != "model":
+        raise ValueError(f"There is no choice of the model to explain. {receipt} {WHERE_TO_LOOK}")
+    if receipt.trial != number:
+        raise ValueError(
+            f"The receipt of trial {number} was written for trial {receipt.trial}: the trials were copied to other "
+            "numbers. Explain it in the original study."
+        )
+    return _receipted(found, trial, receipt, loss_sign)
+
+
+def _receipted(found: Mapping[int, FrozenTrial], trial: FrozenTrial, receipt: Receipt, loss_sign: float) -> Case:
+    assert receipt.acquisition is not None
+    rebuilt = rebuild_from(receipt, found, loss_sign)
+    X, fits = rebuilt.space.encode([receipt.params])
+    if not fits[0]:
+        raise RecordError(f"The receipt of trial {trial.number} is damaged: its parameters are outside their ranges.")
+    x = rebuilt.space.canonical(X)[0]
+    players = _players(rebuilt.space.active(x[None])[0])
+    game = Game(rebuilt.acquisition, rebuilt.surrogate, rebuilt.space, x, players)
+    fitted_on = expand_integers(receipt.fitted_on)
+    best, acquisition = receipt.acquisition.best, from_state(receipt.acquisition)
+    notes = _fate(trial)
+    other = [name for name, value in receipt.params.items() if study_io.plain(trial.params.get(name, value)) != value]
+    if other:
+        listed = ", ".join(f"`{name}` = {trial.params[name]!r}" for name in other)
+        notes = (*notes, f"The trial ran with other values than were proposed ({listed}): it was enqueued or changed.")
+    return Case(trial.number, game, acquisition, best, _best(rebuilt.surrogate, fitted_on), True, loss_sign, notes)
+
+
+def _hypothetical(found: Mapping[int, FrozenTrial], trial: FrozenTrial, loss_sign: float) -> Case:
+    """The default model, fitted to what had finished when the trial began."""
+    number = trial.number
+    if not trial.params:
+        raise ValueError(f"Trial {number} has no parameters{_so_far(trial)}, so there is nothing to explain.")
+    before = [t for t in found.values() if t.number < number and _ended_before(t, trial)]
+    seen = study_io.observations(before, loss_sign)
+    if len(seen) < _FEWEST:
+        raise ValueError(
+            f"Trial {number} was not proposed by pellucid, and when it began {len(seen)} trials had finished with a "
+            f"value: a model needs at least {_FEWEST} to say anything about it."
+        )
+    known = {name: distribution for name, (distribution, _) in study_io.distributions(before).items()}
+    new = [name for name in trial.params if name not in known]
+    # Ranges as the trial had them; what earlier trials had outside of them is left out, as the sampler would.
+    known.update({name: d for name, d in trial.distributions.items() if name in known})
+    data = arrays({name: d for name, d in known.items() if not d.single()}, seen)
+    if len(data.losses) < _FEWEST:
+        raise ValueError(
+            f"When trial {number} began, {len(data.losses)} of {len(seen)} finished trials lay inside its ranges: a "
+            f"model needs at least {_FEWEST} to say anything about it."
+        )
+    gp = GaussianProcess(warp="auto").unfitted(data.space.nominal)
+    gp.fit(data.X, data.losses, data.observations.noise_variance)
+    x = data.space.canonical(data.space.encode([trial.params])[0])[0]
+    has = np.array([name in trial.params for name in data.space.names]) & data.space.active(x[None])[0]
+    if not has.any():
+        raise ValueError(f"No finished trial before trial {number} had any of its parameters, so there is no model.")
+    best = float(gp.latent_at_observed().min())
+    function = AcquisitionFunction(_DEFAULT, gp, Situation(best, gp.n_observed, len(data.space)))
+    notes = _fate(trial)
+    if new:
+        listed = ", ".join(f"`{name}`" for name in new)
+        notes = (*notes, f"No finished trial had had {listed} before, so the model knew nothing about it.")
+    game = Game(function, gp, data.space, x, _players(has))
+    return Case(number, game, _DEFAULT, best, _best(gp, data.observations.numbers), False, loss_sign, notes)
+
+
+def _best(gp: GaussianProcess, numbers: Sequence[int]) -> int:
+    """The trial of which the model expected most, among those it was fitted on."""
+    return numbers[int(np.argmin(gp.latent_at_observed()[: len(numbers)]))]
+
+
+def _players(active: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(int(j) for j in np.flatnonzero(active))
+
+
+def _ended_before(other: FrozenTrial, trial: FrozenTrial) -> bool:
+    if other.datetime_complete is None or trial.datetime_start is None:
+        return other.state.is_finished()
+    return other.datetime_complete <= trial.datetime_start
+
+
+def _so_far(trial: FrozenTrial) -> str:
+    return " yet" if trial.state in (TrialState.RUNNING, TrialState.WAITING) else ""
+
+
+def _fate(trial: FrozenTrial) -> tuple[str, ...]:
+    """What became of the proposal, where that is not a value."""
+    if trial.state == TrialState.FAIL:
+        return ("The trial failed afterwards.",)
+    if trial.state == TrialState.RUNNING:
+        return ("The trial is still running.",)
+    return ()

@@ -1,0 +1,155 @@
+"""Shapley values of an acquisition's terms, estimated on evenly spread backgrounds until they are precise enough.
+
+Notation
+    u (n, t)      the terms of an acquisition at n rows;  x (d,) the proposal, Z rows of the background
+    v (2^p, t)    averages of u over hybrids of x and Z, per coalition;  outputs  the terms and their weighted sum
+    replicate     one of a few independently shifted samples; their spread gives the interval
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from pellucid.acquisition import AcquisitionFunction, Scored
+from pellucid.explain import shapley
+from pellucid.explain.background import Part, rows_of
+from pellucid.numerics import Array, stream
+from pellucid.records import Attribution
+from pellucid.space.encoding import Space
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.averages import Factors
+
+_REPLICATES = 8
+_FIRST_ROWS, _ROWS_FOR_ORDER, _MOST_ROWS = 64, 128, 256
+_PRECISION = 0.01
+_MOST_ENUMERATED = 10
+_ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Game:
+    """Terms of an acquisition at a proposal, and the parameters that share them out."""
+
+    function: Scored
+    gp: GaussianProcess
+    space: Space
+    x: Array
+    players: tuple[int, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.function.weights())
+
+    @property
+    def weights(self) -> Array:
+        return np.array(list(self.function.weights().values()))
+
+    def terms(self, X: Array) -> Array:
+        """(n, t)"""
+        found = self.function.terms(self.space.canonical(X))
+        return np.stack([found[name] for name in self.names], axis=1)
+
+    def with_total(self, values: Array) -> Array:
+        """(..., t) -> (..., t + 1): the weighted sum of the terms beside them."""
+        return np.concatenate([values, (values @ self.weights)[..., None]], axis=-1)
+
+    def outputs(self, X: Array) -> Array:
+        """(n, t + 1)"""
+        return self.with_total(self.terms(X))
+
+    def coalition_values(self, Z: Array) -> Array:
+        """(2^p, t)"""
+        if not isinstance(self.function, AcquisitionFunction) or self.gp.kernel.radial or self.space.conditions:
+            return shapley.coalition_values(self.terms, self.x, Z, players=self.players)
+        total: Array | float = 0.0
+        step = max(1, _ROWS_AT_ONCE // 2 ** len(self.players))
+        for first in range(0, len(Z), step):
+            part = Z[first : first + step]
+            m, s = _posterior_of_hybrids(self.gp, self.x, part, self.players)
+            found = self.function.acquisition.terms(m, s, self.function.situation)
+            u = np.stack([found[name] for name in self.names], axis=1)
+            total = total + u.reshape(-1, len(part), u.shape[1]).sum(axis=1)
+        return np.asarray(total / len(Z))
+
+    def shares(self, Z: Array, replicate: int) -> tuple[Array, Array]:
+        """Shapley values (p, t) against the rows Z, and the average of the terms there (t,)."""
+        p = len(self.players)
+        if p <= _MOST_ENUMERATED:
+            v = self.coalition_values(Z)
+            return shapley.shapley_weights(p) @ v, v[0]
+        orders = np.argsort(stream(0, "walks", replicate, len(Z)).random((len(Z), p)), axis=1)
+        gains = shapley.gains_of_walks(self.terms, self.x, Z, self.players, orders)
+        return gains.mean(axis=0), shapley.evaluated(self.terms, Z).mean(axis=0)
+
+
+def _posterior_of_hybrids(gp: GaussianProcess, x: Array, Z: Array, players: Sequence[int]) -> tuple[Array, Array]:
+    """Latent mean and sd, (2^p * len(Z),), coalition by coalition.
+
+    A product kernel has one factor per column: those of the hybrids are multiplied together from the factors of x and
+    of Z by doubling, without another exponential.
+    """
+    data, h = gp.data, gp.hyperparameters
+    factors = Factors(gp.kernel, np.array(h.lengthscales))
+    r: Array = np.ones((1, len(Z), gp.n_observed))
+    for j in range(len(x)):
+        if j not in players:
+            r = r * factors.between(j, Z[:, j : j + 1], data.X[:, j])
+    for j in players:
+        of_z = factors.between(j, Z[:, j : j + 1], data.X[:, j])
+        of_x = factors.between(j, x[j : j + 1, None], data.X[:, j])
+        r = np.concatenate([r * of_z, r * of_x])
+    return gp.latent_from_correlations(r.reshape(-1, gp.n_observed))
+
+
+def estimated(game: Game, parts: Sequence[Part], level: float, exact: dict[int, Array]) -> Attribution:
+    """Shapley values of all outputs against a mixture of parts, (p, t + 1).
+
+    Rows are doubled until intervals are narrow: one per cent of the largest contribution; a little further for the sake
+    of the order of the totals. `exact`: values (p,) of terms that are known in closed form.
+    """
+    sums = np.zeros((_REPLICATES, len(game.players), len(game.names)))
+    averages = np.zeros(len(game.names))
+    scale = np.abs(np.append(game.weights, 1.0))
+    done, step = 0, _FIRST_ROWS
+    while True:
+        for replicate in range(_REPLICATES):
+            for part in parts:
+                values, average = game.shares(rows_of(part, game.space, done, step, replicate), replicate)
+                sums[replicate] += step * values / len(parts)
+                averages += step * average / (len(parts) * _REPLICATES)
+        done += step
+        step = done
+        replicates = sums / done
+        for k, known in exact.items():
+            replicates[:, :, k] = known
+        replicates = game.with_total(replicates)
+        phi, half = replicates.mean(axis=0), _half_width(replicates, level)
+        for k, known in exact.items():
+            phi[:, k], half[:, k] = known, 0.0
+        precise = float((half * scale).max()) <= _PRECISION * float(np.abs(phi * scale).max())
+        if done >= (_ROWS_FOR_ORDER if precise else _MOST_ROWS) or (precise and ordered(phi[:, -1], half[:, -1])):
+            break
+    average = averages / done
+    at_x = game.terms(game.x[None])[0]
+    for k, known in exact.items():
+        average[k] = at_x[k] - known.sum()
+    intervals = np.stack([phi - half, phi + half], axis=-1)
+    average = game.with_total(average)
+    n_rows = _REPLICATES * done * len(parts)
+    return Attribution(phi, intervals, game.with_total(at_x) - average, average, "sampled", n_rows, level)
+
+
+def _half_width(replicates: Array, level: float) -> Array:
+    spread = replicates.std(axis=0, ddof=1) / np.sqrt(len(replicates))
+    return np.asarray(float(stdtrit(len(replicates) - 1, 0.5 + 0.5 * level)) * spread)
+
+
+def ordered(values: Array, half: Array) -> bool:
+    """Whether neighbours in the order of the values differ by more than either's half-width."""
+    order = np.argsort(values)
+    wide = np.maximum(half[order][1:], half[order][:-1])
+    return bool((np.diff(values[order]) > wide).all())

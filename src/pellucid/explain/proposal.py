@@ -1,0 +1,289 @@
+"""Why this trial: Shapley explanations of proposals, from the storage alone.
+
+A proposal of pellucid is explained by the model and the acquisition that chose it, rebuilt from its receipt. A trial of
+another sampler is explained by what pellucid's model would have said, given the trials that had finished before.
+
+Inside, numbers are latent and encoded; what leaves is in the user's units, and positive is attractive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from pellucid.acquisition import EI, LCB, PI, WEI, InformationGain, PosteriorVariance
+from pellucid.explain import shapley
+from pellucid.explain.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
+from pellucid.explain.cases import Case, case_of
+from pellucid.explain.games import Game, estimated
+from pellucid.explain.progress import tracked
+from pellucid.explain.shapley_mean import mean_shapley
+from pellucid.explain.why import path_verdict, unsettled, verdict_of
+from pellucid.numerics import Array, one_thread
+from pellucid.records import Attribution, Contribution, DesirabilityPaths, ProposalExplanation, RecordError
+from pellucid.space import study_io
+from pellucid.surrogates import GaussianProcess
+
+LEVEL = 0.95
+_SMALL_STEP = 1e-4
+_N_ROWS = 512
+
+
+def explain_proposal(
+    study: Study,
+    trial: int,
+    background: Background = "global",
+    baseline: int | str | Mapping[str, Any] | None = None,
+    *,
+    level: float = LEVEL,
+) -> ProposalExplanation:
+    """Which parameters made a proposal attractive, and whether by what was predicted or by what was unknown.
+
+    Args:
+        study: any study with one objective.
+        trial: number of the trial. One that pellucid did not propose is explained by what its model would have said.
+        background: what the proposal is compared with: the average over the space ("global"), over its neighbourhood
+            ("local", within a tenth of every range), or over both ("hybrid").
+        baseline: compare with one configuration instead: a trial number, "incumbent" (the best trial the model had
+            seen), or a dictionary of parameters.
+        level: of the intervals where something had to be sampled.
+    """
+    study_io.require_single_objective(study, "explain_proposal")
+    _check(background, baseline, level)
+    with one_thread:
+        found = {t.number: t for t in study_io.trials(study)}
+        if not found:
+            raise ValueError("The study has no trials yet, so there is no proposal to explain.")
+        return _explained(case_of(found, trial, study_io.sign(study)), found, background, baseline, level)
+
+
+def desirability_paths(
+    study: Study,
+    trials: Iterable[int] | None = None,
+    background: Background = "global",
+    baseline: int | str | Mapping[str, Any] | None = None,
+    *,
+    level: float = LEVEL,
+    progress: bool = True,
+) -> DesirabilityPaths:
+    """`explain_proposal` over a run: how contributions of parameters and terms changed from proposal to proposal.
+
+    Args:
+        trials: numbers of trials; default all that a model of pellucid proposed, or, where there are none, all trials
+            that finished.
+        progress: show a progress bar on a terminal.
+        study, background, baseline, level: as for `explain_proposal`.
+    """
+    study_io.require_single_objective(study, "desirability_paths")
+    _check(background, baseline, level)
+    found = {t.number: t for t in study_io.trials(study)}
+    if not found:
+        raise ValueError("The study has no trials yet, so there are no proposals to explain.")
+    numbers = _wanted(found) if trials is None else [int(n) for n in trials]
+    loss_sign = study_io.sign(study)
+
+    def attempted(number: int) -> ProposalExplanation | str:
+        """The explanation, or why there is none."""
+        try:
+            return _explained(case_of(found, number, loss_sign), found, background, baseline, level)
+        except (ValueError, RecordError) as error:
+            return str(error)
+
+    with one_thread:
+        outcomes = {number: attempted(number) for number in tracked(numbers, "proposals", progress)}
+    explanations = [one for one in outcomes.values() if isinstance(one, ProposalExplanation)]
+    skipped = {number: why for number, why in outcomes.items() if isinstance(why, str)}
+    if not explanations:
+        first = f" The first: {next(iter(skipped.values()))}" if skipped else ""
+        raise ValueError(f"None of the {len(numbers)} trials asked for has a proposal that can be explained.{first}")
+    notes = [f"{len(skipped)} of {len(numbers)} trials could not be explained."] if skipped else []
+    return DesirabilityPaths(tuple(explanations), skipped, path_verdict(explanations), tuple(notes))
+
+
+def _check(background: object, baseline: object, level: float) -> None:
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
+    if background not in ("global", "local", "hybrid"):
+        raise ValueError(f"`background` is one of global, local, hybrid, but got {background!r}.")
+    if isinstance(baseline, bool) or not (
+        baseline is None or baseline == "incumbent" or isinstance(baseline, (int, Mapping))
+    ):
+        raise ValueError(
+            f"`baseline` is None, a trial number, 'incumbent' or a dictionary of parameters, but got {baseline!r}."
+        )
+
+
+def _wanted(found: Mapping[int, FrozenTrial]) -> list[int]:
+    """Trials that a model of pellucid proposed; without any, those that finished."""
+    ours = [receipt.trial for receipt in study_io.model_receipts(list(found.values()), max(found) + 1)]
+    ended = (TrialState.COMPLETE, TrialState.PRUNED)
+    return sorted(ours) or [number for number, trial in sorted(found.items()) if trial.state in ended]
+
+
+# ---------------------------------------------------------------------- explaining it
+
+
+def _explained(
+    case: Case,
+    found: Mapping[int, FrozenTrial],
+    background: Background,
+    baseline: int | str | Mapping[str, Any] | None,
+    level: float,
+) -> ProposalExplanation:
+    game = case.game
+    if baseline is None:
+        shares, exact, average = _against_background(game, background, level)
+        compared = _COMPARED[background]
+    else:
+        z, compared = _baseline(case, found, baseline)
+        shares = shapley.shapley_values(game.outputs, game.x, z[None], "baseline", players=game.players, level=level)
+        exact = game.names if shares.method == "baseline" else ()
+        average = float(game.gp.latent(z[None])[0][0])
+    unit, scale = _unit(case, average)
+    scaled = scale * np.append(game.weights, 1.0)
+    values, payouts = shares.values * scaled, np.atleast_1d(shares.payout) * scaled
+    intervals = np.sort(shares.intervals * scaled[:, None], axis=-1)
+    contributions = _contributions(game, values, intervals)
+    mean, sd = game.gp.predict(game.x[None])
+    direction = "maximize" if case.loss_sign < 0 else "minimize"
+    total = float(payouts[-1])
+    return ProposalExplanation(
+        trial=case.trial,
+        acquisition=case.acquisition.name,
+        contributions=contributions,
+        weights=game.function.weights(),
+        payouts=_by_name(game, payouts),
+        total=total,
+        unit=unit,
+        transformed=game.gp.hyperparameters.warp is not None and unit.startswith("objective"),
+        exact=exact,
+        n_samples=0 if set(exact) == set(game.names) else shares.n_samples,
+        level=level,
+        background=background if baseline is None else "baseline",
+        compared_with=compared,
+        proposed=case.proposed,
+        direction=direction,
+        mean=case.loss_sign * float(mean[0]),
+        sd=float(sd[0]),
+        n_trials=game.gp.n_observed,
+        verdict=verdict_of(
+            trial=case.trial,
+            contributions=contributions,
+            total=total,
+            proposed=case.proposed,
+            direction=direction,
+            compared_with=compared,
+            whole_space=baseline is None and background == "global",
+            learns=case.learns_about,
+        ),
+        notes=(*case.notes, *unsettled(contributions)),
+    )
+
+
+def _contributions(game: Game, values: Array, intervals: Array) -> tuple[Contribution, ...]:
+    params = game.space.decode(game.x[None])[0]
+    names = [game.space.names[j] for j in game.players]
+    return tuple(
+        Contribution(
+            name=name,
+            value=study_io.plain(params[name]),
+            total=float(values[i, -1]),
+            low=float(intervals[i, -1, 0]),
+            high=float(intervals[i, -1, 1]),
+            terms=_by_name(game, values[i]),
+            term_low=_by_name(game, intervals[i, :, 0]),
+            term_high=_by_name(game, intervals[i, :, 1]),
+        )
+        for i, name in enumerate(names)
+    )
+
+
+def _by_name(game: Game, outputs: Array) -> dict[str, float]:
+    """The terms among the outputs."""
+    return {name: float(value) for name, value in zip(game.names, outputs, strict=False)}
+
+
+_COMPARED: dict[str, str] = {
+    "global": "the average configuration of the space",
+    "local": f"the average configuration within {100 * NEIGHBOURHOOD:g} % of every range",
+    "hybrid": "the average of the space and of the neighbourhood",
+}
+
+
+def _against_background(game: Game, background: Background, level: float) -> tuple[Attribution, tuple[str, ...], float]:
+    """Shapley values, the terms for which they are exact, and the average latent mean over the background."""
+    parts = parts_of(background, game.space, game.x, game.players)
+    if game.gp.kernel.radial:
+        shares = estimated(game, parts, level, {})
+        return shares, (), _average_mean(game, parts)
+    means = [mean_shapley(game.gp, game.x, game.space, game.players, part) for part in parts]
+    phi = np.mean([one.values for one in means], axis=0)
+    average = float(np.mean([one.average for one in means]))
+    # "mean" is minus the latent mean, in every acquisition that has such a term.
+    exact = {k: -phi for k, name in enumerate(game.names) if name == "mean"}
+    return estimated(game, parts, level, exact), tuple(game.names[k] for k in exact), average
+
+
+def _average_mean(game: Game, parts: Sequence[Part]) -> float:
+    """Of a kernel without closed forms."""
+    return float(np.mean([game.gp.latent(rows_of(part, game.space, 0, _N_ROWS, 0))[0].mean() for part in parts]))
+
+
+def _baseline(case: Case, found: Mapping[int, FrozenTrial], wanted: int | str | Mapping[str, Any]) -> tuple[Array, str]:
+    """The encoded baseline (d,), and what it is in words. Parameters that it lacks sit in the middle of their range."""
+    space = case.game.space
+    if isinstance(wanted, str):
+        wanted = case.incumbent
+    if isinstance(wanted, Mapping):
+        unknown = [name for name in wanted if name not in space.index]
+        if unknown:
+            raise ValueError(
+                f"`baseline` names {', '.join(f'`{name}`' for name in unknown)}, but the model of trial "
+                f"{case.trial} has {', '.join(f'`{name}`' for name in space.names)}."
+            )
+        configuration, words = dict(wanted), "the given baseline"
+    else:
+        if wanted not in found:
+            raise ValueError(f"`baseline` is trial {wanted}, but the study's trials are 0 to {max(found)}.")
+        configuration, words = found[wanted].params, f"trial {wanted}"
+    known = {name: value for name, value in configuration.items() if name in space.index}
+    X, fits = space.encode([known])
+    if not fits[0]:
+        raise ValueError(f"`baseline` lies outside the ranges that the model of trial {case.trial} knows: {known!r}.")
+    return space.canonical(X)[0], words
+
+
+def _unit(case: Case, average: float) -> tuple[str, float]:
+    """In which unit contributions are told, and what a latent one is worth in it. `average`: latent, of the background.
+
+    Where the model sees the objective through a transformation, a step on its scale is worth what the objective changes
+    on the way from the background to the proposal (bounds), or what it changes at the value to beat (improvements).
+    """
+    gp, kind = case.game.gp, case.acquisition
+    if isinstance(kind, PI):
+        return "probability", 1.0
+    if isinstance(kind, InformationGain):
+        return ("objective", gp.hyperparameters.y_scale) if kind.target == "band" else ("nats", 1.0)
+    if isinstance(kind, (EI, WEI)):
+        return "objective", _slope(gp, case.best, case.best)
+    here = float(gp.latent(case.game.x[None])[0][0])
+    if isinstance(kind, LCB):
+        return "objective", _slope(gp, here, average)
+    if isinstance(kind, PosteriorVariance):
+        return "objective²", _slope(gp, here, here) ** 2
+    return "log", 1.0
+
+
+def _slope(gp: GaussianProcess, a: float, b: float) -> float:
+    """Change of the objective per latent unit between two latent values, or at one."""
+    if gp.hyperparameters.warp is None:
+        return gp.hyperparameters.y_scale
+    if abs(b - a) < _SMALL_STEP:
+        middle = 0.5 * (a + b)
+        a, b = middle - _SMALL_STEP, middle + _SMALL_STEP
+    ends = gp.losses(np.array([a, b]))
+    return float((ends[1] - ends[0]) / (b - a))

@@ -1,0 +1,239 @@
+"""Shapley values of any batch function: which coordinates of a point make its value what it is.
+
+Notation
+    u (n, d) -> (n,) or (n, t)   the function;  x (d,) the explained point;  Z (m, d) the background
+    p players                    the coordinates that share the payout, all of them unless told otherwise
+    v(S)                         average over z in Z of u(x on S, z elsewhere);  S as a number: sum over j in S of 2^j
+    phi_j                        sum over S without j of |S|! (p - 1 - |S|)! / p! (v(S + j) - v(S))
+    payout                       v(all) - v(none) = u(x) - average of u over Z = sum of phi (efficiency)
+    walk                         from z to x, one coordinate after the other in a random order; what u gains with
+                                 coordinate j has mean phi_j (Štrumbelj and Kononenko). Every walk shares out
+                                 u(x) - u(z) to the last bit, and is walked backwards too, so that luck cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from math import comb
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from pellucid.numerics import Array, stream
+from pellucid.records import Attribution
+
+Method = Literal["auto", "exact", "sampled", "baseline"]
+Function = Callable[[Array], Array]
+MOST_PLAYERS = 12
+_DEFAULT_SAMPLES = 1000
+_ROWS_AT_ONCE = 16_384
+_ROWS_FOR_EXACT = 2**22
+
+
+def shapley_values(
+    fn: Function,
+    x: Array,
+    background: Array,
+    method: Method = "auto",
+    n_samples: int | None = None,
+    seed: int = 0,
+    *,
+    players: Sequence[int] | None = None,
+    level: float = 0.95,
+) -> Attribution:
+    """Shapley values of `fn` at `x` against a background.
+
+    Args:
+        fn: a batch (n, d) of points in, (n,) or (n, t) numbers out; t outputs are explained on the same samples, so
+            that values of a weighted sum are the weighted sum of values.
+        x: the point, (d,).
+        background: the points (m, d) that stand for "anything else".
+        method: "exact" (all coalitions with all background rows, up to 12 players), "sampled" (random walks, with
+            t-intervals), "baseline" (against one row that stands for "as usual"; exact up to 12 players), "auto" (exact
+            where that costs at most four million evaluations, otherwise sampled).
+        n_samples: walks, for "sampled"; default 1000.
+        seed: same seed, same walks.
+        players: columns that share the payout; the others always come from the background. Default: all.
+        level: of the intervals.
+    """
+    x, Z = np.asarray(x, dtype=float), np.atleast_2d(np.asarray(background, dtype=float))
+    if x.ndim != 1 or Z.ndim != 2 or Z.shape[1] != len(x) or len(Z) == 0 or len(x) == 0:
+        raise ValueError(
+            f"`x` is one point (d,) and `background` rows like it (m, d), but they have shapes {x.shape} and {Z.shape}."
+        )
+    if method not in get_args(Method):
+        raise ValueError(f"`method` is one of {', '.join(get_args(Method))}, but got {method!r}.")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
+    if n_samples is not None and n_samples < 2:
+        raise ValueError(f"`n_samples` must be at least 2, but got {n_samples}.")
+    who = _players(players, len(x))
+    few = len(who) <= MOST_PLAYERS
+    if method == "exact" and not few:
+        raise ValueError(
+            f"Exact enumeration is for up to {MOST_PLAYERS} players, but there are {len(who)}: use method='sampled'."
+        )
+    if method == "baseline" and len(Z) > 1:
+        raise ValueError(f"A baseline is one point, but `background` has {len(Z)} rows: use another method for them.")
+    if few and (method in ("exact", "baseline") or (method == "auto" and 2 ** len(who) * len(Z) <= _ROWS_FOR_EXACT)):
+        v = coalition_values(fn, x, Z, players=who)
+        return _exact(v, "baseline" if method == "baseline" else "exact", len(Z), level)
+    return _sampled(fn, x, Z, who, _DEFAULT_SAMPLES if n_samples is None else n_samples, seed, level)
+
+
+def check_sample_size(attribution: Attribution) -> bool:
+    """Whether there were enough samples: for every output, giving all of the efficiency gap to any one coordinate would
+    not change the order of the values."""
+    values = attribution.values.reshape(len(attribution.values), -1)
+    gaps = np.abs(np.atleast_1d(attribution.efficiency_gap))
+    if len(values) < 2:
+        return True
+    nearest = np.diff(np.sort(values, axis=0), axis=0).min(axis=0)
+    return bool((gaps < nearest).all())
+
+
+# ---------------------------------------------------------------------- all coalitions
+
+
+def coalition_values(fn: Function, x: Array, background: Array, *, players: Sequence[int] | None = None) -> Array:
+    """v(S) for all coalitions, (2^p,) or (2^p, t)."""
+    Z = np.atleast_2d(background)
+    who = _players(players, len(x))
+    masks = coalitions(len(who))
+    total: Array | float = 0.0
+    for start in range(0, len(Z), rows := max(1, _ROWS_AT_ONCE // len(masks))):
+        part = Z[start : start + rows]
+        hybrids = np.repeat(part[None], len(masks), axis=0)
+        for bit, j in enumerate(who):
+            hybrids[masks[:, bit], :, j] = x[j]
+        out = evaluated(fn, hybrids.reshape(-1, len(x)))
+        total = total + out.reshape(len(masks), len(part), *out.shape[1:]).sum(axis=1)
+    return np.asarray(total / len(Z))
+
+
+@lru_cache(maxsize=16)
+def coalitions(p: int) -> npt.NDArray[np.bool_]:
+    """(2^p, p): who is in which coalition."""
+    return ((np.arange(2**p)[:, None] >> np.arange(p)) & 1).astype(bool)
+
+
+@lru_cache(maxsize=16)
+def shapley_weights(p: int) -> Array:
+    """(p, 2^p): phi = weights @ v."""
+    masks = coalitions(p)
+    sizes = masks.sum(axis=1)
+    with_j = np.array([1.0 / (p * comb(p - 1, k)) for k in range(p)])
+    weight_in = np.r_[0.0, with_j][sizes]
+    weight_out = -np.r_[with_j, 0.0][sizes]
+    return np.asarray(np.where(masks.T, weight_in, weight_out))
+
+
+def _exact(v: Array, method: str, n_rows: int, level: float) -> Attribution:
+    values = shapley_weights(len(v).bit_length() - 1) @ v
+    intervals = np.repeat(values[..., None], 2, axis=-1)
+    return Attribution(values, intervals, _plain(v[-1] - v[0]), _plain(v[0]), method, n_rows, level)
+
+
+def interactions(v: Array, index: Literal["k-SII", "SII", "STII", "FSII"] = "k-SII") -> dict[tuple[int, ...], float]:
+    """Interactions of order two from coalition values (2^p,): (j,) -> main effect, (j, k) -> interaction.
+
+    `index`: one that shapiq knows. Needs `pip install 'pellucid[interactions]'`.
+    """
+    try:
+        from shapiq import ExactComputer
+    except ImportError as error:
+        raise ImportError(
+            "Interactions need shapiq: install it with `pip install 'pellucid[interactions]'`."
+        ) from error
+    v = np.asarray(v, dtype=float)
+    p = len(v).bit_length() - 1
+    if v.ndim != 1 or len(v) != 2**p or p < 2:
+        raise ValueError(f"Interactions need one value for each of 2^p coalitions, p >= 2, but got shape {v.shape}.")
+    bits = 2 ** np.arange(p)
+
+    def game(members: npt.NDArray[np.bool_]) -> Array:
+        return np.asarray(v[np.asarray(members, dtype=int) @ bits] - v[0])
+
+    found = ExactComputer(n_players=p, game=game)(index, 2)
+    singles = [(j,) for j in range(p)]
+    pairs = [(j, k) for j in range(p) for k in range(j + 1, p)]
+    return {who: float(found[who]) for who in (*singles, *pairs)}
+
+
+# ---------------------------------------------------------------------- random walks
+
+
+def _sampled(
+    fn: Function, x: Array, Z: Array, who: Sequence[int], n_samples: int, seed: int, level: float
+) -> Attribution:
+    rng = stream(seed, "shapley")
+    gains = np.concatenate(
+        [gains_of_walks(fn, x, part, who, orders) for part, orders in _walks(Z, len(who), n_samples, rng)]
+    )
+    count, values = len(gains), gains.mean(axis=0)
+    half = float(stdtrit(count - 1, 0.5 + 0.5 * level)) * gains.std(axis=0, ddof=1) / np.sqrt(count)
+    intervals = np.stack([values - half, values + half], axis=-1)
+    average = _average(fn, Z)
+    payout = evaluated(fn, x[None])[0] - average
+    return Attribution(values, intervals, _plain(payout), _plain(average), "sampled", count, level)
+
+
+def _plain(value: Array | float) -> Array | float:
+    """A number where there is one output."""
+    return float(value) if np.ndim(value) == 0 else np.asarray(value)
+
+
+def _walks(Z: Array, p: int, n_samples: int, rng: np.random.Generator) -> Iterator[tuple[Array, npt.NDArray[np.int64]]]:
+    """Starting points and orders. Whole passes over the shuffled background, so that its average is met exactly
+    whenever the number of walks is a multiple of its size."""
+    passes = -(-n_samples // len(Z))
+    rows = np.concatenate([rng.permutation(len(Z)) for _ in range(passes)])[:n_samples]
+    at_once = max(1, _ROWS_AT_ONCE // (2 * p + 2))
+    for start in range(0, n_samples, at_once):
+        part = Z[rows[start : start + at_once]]
+        yield part, np.argsort(rng.random((len(part), p)), axis=1)
+
+
+def gains_of_walks(fn: Function, x: Array, Z: Array, who: Sequence[int], orders: npt.NDArray[np.int64]) -> Array:
+    """What every player adds, per walk: (k, p) or (k, p, t), the mean of the walk and of the same walk backwards."""
+    k, p = orders.shape
+    place = np.argsort(orders, axis=1)
+    points = np.repeat(Z[:, None, :], 2 * p, axis=1)
+    # 0 .. p players in, then the coalitions of the backward walk that are not ends: complements.
+    inside = place[:, None, :] < np.arange(p + 1)[None, :, None]
+    behind = ~inside[:, 1:p]
+    points[:, :, who] = np.where(np.concatenate([inside, behind], axis=1), x[list(who)], points[:, :, who])
+    u = evaluated(fn, points.reshape(-1, len(x)))
+    u = u.reshape(k, 2 * p, *u.shape[1:])
+    forward = np.diff(u[:, : p + 1], axis=1)
+    # Backward: after the last i of the order have moved the coalition is the complement of the first p - i.
+    back = np.concatenate([u[:, :1], u[:, :p:-1], u[:, p : p + 1]], axis=1)
+    backward = np.diff(back, axis=1)[:, ::-1]
+    steps = 0.5 * (forward + backward)
+    return np.take_along_axis(steps, place.reshape(k, p, *([1] * (steps.ndim - 2))), axis=1)
+
+
+def _average(fn: Function, Z: Array) -> Array:
+    parts = [evaluated(fn, Z[i : i + _ROWS_AT_ONCE]).sum(axis=0) for i in range(0, len(Z), _ROWS_AT_ONCE)]
+    return np.asarray(sum(parts) / len(Z))
+
+
+def evaluated(fn: Function, X: Array) -> Array:
+    """fn(X), checked: one finite number, or a row of them, per row of X."""
+    out = np.asarray(fn(X), dtype=float)
+    if out.ndim not in (1, 2) or len(out) != len(X):
+        raise ValueError(f"`fn` must return (n,) or (n, t) numbers for {len(X)} rows, but returned shape {out.shape}.")
+    if not np.isfinite(out).all():
+        row = int(np.argmin(np.isfinite(out.reshape(len(out), -1)).all(axis=1)))
+        raise ValueError(f"`fn` must return finite numbers, but returned {out[row]} at {X[row]}.")
+    return out
+
+
+def _players(players: Sequence[int] | None, d: int) -> tuple[int, ...]:
+    who = tuple(range(d)) if players is None else tuple(int(j) for j in players)
+    if not who or len(set(who)) < len(who) or not all(0 <= j < d for j in who):
+        raise ValueError(f"`players` must be different columns between 0 and {d - 1}, but got {players!r}.")
+    return who

@@ -1,0 +1,31 @@
+"""Figures from records and plain data, and figures into files. Nothing is computed here; titles are findings.
+
+Names of parameters and choices are the user's: they are escaped wherever Plotly would read markup.
+"""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from pellucid.plots.base import COLOURS, browser, save
+from pellucid.plots.curves import against_truth, boxes, curves
+from pellucid.plots.effects import effect, joint_effect
+from pellucid.plots.proposals import comparison, contribution_paths, payout_paths, proposal
+from pellucid.records import Comparison, DesirabilityPaths, PartialDependence, ProposalExplanation
+
+__all__ = ["COLOURS", "against_truth", "boxes", "browser", "curves", "draw", "save"]
+
+
+def draw(finding: object, what: str = "contributions") -> go.Figure:
+    """The figure of a record; `what`: of desirability paths, "contributions" or "payouts"."""
+    if isinstance(finding, PartialDependence):
+        return effect(finding) if len(finding.params) == 1 else joint_effect(finding)
+    if isinstance(finding, ProposalExplanation):
+        return proposal(finding)
+    if isinstance(finding, Comparison):
+        return comparison(finding)
+    if isinstance(finding, DesirabilityPaths):
+        if what not in ("contributions", "payouts"):
+            raise ValueError(f"Desirability paths are drawn as 'contributions' or 'payouts', but got {what!r}.")
+        return contribution_paths(finding) if what == "contributions" else payout_paths(finding)
+    raise TypeError(f"There is no figure for {type(finding).__name__}.")

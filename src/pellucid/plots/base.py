@@ -1,0 +1,94 @@
+"""What all figures share: colours, style, escaping of the user's names, and how a figure gets into a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import plotly.graph_objects as go
+
+# Colours that differ in lightness too, so that a figure survives greyscale and colour-blindness.
+COLOURS = ("#0b3c6f", "#d1495b", "#e8a33d", "#3f8f6b", "#8d6fb0", "#5aa9c7", "#7a4b2a", "#c97fa7", "#4d4d4d")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+_FONT = "DejaVu Sans, Arial, sans-serif"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 92) -> int:
+    """The finding as the title; reasons for doubt under it. Returns the height that they take."""
+    title = wrap(escape(finding, quote=False), width)
+    under = wrap(escape(" ".join(doubts), quote=False), round(1.36 * width))
+    lines = [*title, *(f"<span style='font-size:12px;color:#a03030'>{line}</span>" for line in under)]
+    top = 62 + 20 * len(title) + 17 * len(under)
+    figure.update_layout(
+        title={
+            "text": "<br>".join(lines),
+            "x": 0.01,
+            "y": 1.0,
+            "yanchor": "top",
+            "pad": {"t": 16},
+            "font": {"size": 15},
+        },
+        margin={"t": top},
+    )
+    return top
+
+
+def add_band(
+    figure: go.Figure, x: Sequence[Any], low: Sequence[float], high: Sequence[float], colour: str, **where: int
+) -> None:
+    figure.add_scatter(
+        x=[*x, *list(x)[::-1]], y=[*high, *list(low)[::-1]], fill="toself", fillcolor=faint(colour), line={"width": 0},
+        hoverinfo="skip", showlegend=False, **where,
+    )  # fmt: skip
+
+
+def style(figure: go.Figure, title: str, width: int, height: int) -> None:
+    figure.update_layout(
+        template="simple_white",
+        title={"text": title, "x": 0.01, "font": {"size": 18}},
+        width=width,
+        height=height,
+        margin={"l": 70, "r": 30, "t": 60, "b": 60},
+        font={"family": _FONT, "size": 13},
+    )
+
+
+def faint(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.15)"
+
+
+def browser() -> str | None:
+    """A Chromium that can draw a figure as a picture: `$CHROMIUM`, or the first of the usual names that is here."""
+    named = os.environ.get("CHROMIUM")
+    return named if named else next((name for name in _BROWSERS if shutil.which(name)), None)
+
+
+def save(figure: go.Figure, path: Path) -> None:
+    """As a page that needs no network (.html), or as a picture of it that a real browser drew (.png)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".html":
+        figure.write_html(path, include_plotlyjs=True)
+        return
+    program = browser()
+    if path.suffix != ".png" or program is None:
+        raise ValueError(f"A figure is saved as .html, or as .png where a Chromium is installed; got {path}.")
+    size = f"{figure.layout.width or 1000},{figure.layout.height or 560}"
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "figure.html"
+        figure.write_html(page, include_plotlyjs=True, config={"staticPlot": True})
+        page.write_text(page.read_text(encoding="utf-8").replace("<body>", "<body style='margin:0'>"), encoding="utf-8")
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+        subprocess.run(
+            [program, *flags, f"--user-data-dir={folder}/profile", "--hide-scrollbars", f"--window-size={size}",
+             "--virtual-time-budget=5000", f"--screenshot={path.resolve()}", page.as_uri()],
+            check=True, capture_output=True,
+        )  # fmt: skip

@@ -1,0 +1,175 @@
+"""Figures of explained proposals: bars by term, paths over a run, methods side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from pellucid.plots.base import COLOURS, add_band, say, style
+from pellucid.records import Comparison, Contribution, DesirabilityPaths, ProposalExplanation
+
+# What a term stands for keeps its colour from figure to figure: expectation blue, not knowing yellow.
+_TERM_COLOURS = {
+    "mean": COLOURS[0],
+    "exploit": COLOURS[0],
+    "improvement": COLOURS[0],
+    "probability": COLOURS[0],
+    "uncertainty": COLOURS[2],
+    "explore": COLOURS[2],
+    "variance": COLOURS[2],
+    "information": COLOURS[3],
+}
+_TERM_WORDS = {
+    "mean": "predicted objective",
+    "uncertainty": "uncertainty",
+    "exploit": "exploit: predicted improvement",
+    "explore": "explore: improvement by luck",
+    "information": "information",
+    "probability": "probability of improvement",
+    "variance": "variance",
+    "improvement": "improvement",
+}
+_METHOD_WORDS = {
+    "shapley": "Shapley values",
+    "ablation": "ablation path",
+    "local": "variance along the axes",
+    "permutation": "permutation importance",
+}
+_TOTAL = "#3a3a3a"
+_LONGEST_NAME = 40
+
+
+def proposal(found: ProposalExplanation) -> go.Figure:
+    """One bar per parameter, stacked by term, the largest contribution on top; a diamond with an interval: the sum."""
+    rows = sorted(found.contributions, key=lambda c: c.total)
+    labels = _labels(rows)
+    figure = go.Figure()
+    for term in found.term_names:
+        figure.add_bar(
+            y=labels, x=[c.terms[term] for c in rows], orientation="h", name=_TERM_WORDS.get(term, term),
+            marker={"color": _TERM_COLOURS.get(term, COLOURS[4])}, opacity=0.85,
+        )  # fmt: skip
+    error = {
+        "type": "data", "symmetric": False, "thickness": 1.5, "width": 5, "color": _TOTAL,
+        "array": [c.high - c.total for c in rows], "arrayminus": [c.total - c.low for c in rows],
+    }  # fmt: skip
+    label = f"sum, {100 * found.level:g} % interval" if found.n_samples else "sum (exact)"
+    figure.add_scatter(y=labels, x=[c.total for c in rows], mode="markers", name=label, error_x=error,
+                       marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
+    style(figure, "", 900, 220 + 34 * len(rows))
+    doubts = [*found.notes]
+    if not found.proposed:
+        doubts.insert(0, "Not proposed by pellucid: this is what its model would have said.")
+    if found.transformed:
+        doubts.append("The model sees the objective through a transformation: parts are in proportion.")
+    top = say(figure, found.verdict, doubts)
+    figure.update_layout(
+        barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"},
+    )  # fmt: skip
+    title = f"contribution ({_unit(found.unit)}); right: more attractive<br>compared with {escape(found.compared_with)}"
+    figure.update_xaxes(title=title, exponentformat="power", zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")
+    figure.update_yaxes(type="category", automargin=True)
+    return figure
+
+
+def contribution_paths(found: DesirabilityPaths) -> go.Figure:
+    """Small multiples: a panel per parameter, a line per term with its band, the sum dashed; the same scale for all."""
+    params = found.params
+    columns = min(3, len(params))
+    rows = -(-len(params) // columns)
+    figure = make_subplots(rows=rows, cols=columns, shared_xaxes="all", shared_yaxes="all", horizontal_spacing=0.03,
+                           vertical_spacing=0.32 / max(rows, 2),
+                           subplot_titles=_short(params))  # fmt: skip
+    for i, name in enumerate(params):
+        where = {"row": i // columns + 1, "col": i % columns + 1}
+        mine = [(one.trial, c) for one in found.explanations for c in one.contributions if c.name == name]
+        trials = [trial for trial, _ in mine]
+        for term in found.term_names:
+            here = [(trial, c) for trial, c in mine if term in c.terms]
+            if not here:
+                continue
+            colour = _TERM_COLOURS.get(term, COLOURS[4])
+            x = [trial for trial, _ in here]
+            add_band(figure, x, [c.term_low[term] for _, c in here], [c.term_high[term] for _, c in here], colour,
+                     **where)  # fmt: skip
+            figure.add_scatter(x=x, y=[c.terms[term] for _, c in here], mode=_mode(here), legendgroup=term,
+                               name=_TERM_WORDS.get(term, term), showlegend=i == 0,
+                               line={"color": colour, "width": 2}, **where)  # fmt: skip
+        if len(found.term_names) > 1:
+            line = {"color": _TOTAL, "width": 1.5, "dash": "dot"}
+            figure.add_scatter(x=trials, y=[c.total for _, c in mine], mode=_mode(mine), name="sum", showlegend=i == 0,
+                               legendgroup="sum", line=line, **where)  # fmt: skip
+    style(figure, "", 1080, 60 + 230 * rows)
+    top = say(figure, found.verdict, found.notes, width=112)
+    figure.update_layout(
+        height=top + 60 + 210 * rows, margin={"t": top + 24},
+        legend={"orientation": "h", "y": -0.1 / rows - 0.04, "yanchor": "top", "x": 0.5, "xanchor": "center"},
+    )  # fmt: skip
+    figure.update_xaxes(showticklabels=True)
+    figure.update_yaxes(exponentformat="power", zeroline=True, zerolinewidth=1.2, zerolinecolor="#888888")
+    for last in range(len(params) - columns, len(params)):
+        figure.update_xaxes(title="trial", row=last // columns + 1, col=last % columns + 1)
+    figure.update_yaxes(title=f"contribution<br>({_unit(found.explanations[0].unit)})", col=1)
+    return figure
+
+
+def payout_paths(found: DesirabilityPaths) -> go.Figure:
+    """Over the run: by how much each term was better at the proposal than on average, and their sum."""
+    figure = go.Figure()
+    for term in found.term_names:
+        here = [(one.trial, one.payouts[term]) for one in found.explanations if term in one.payouts]
+        figure.add_scatter(x=[trial for trial, _ in here], y=[value for _, value in here], mode=_mode(here),
+                           name=_TERM_WORDS.get(term, term),
+                           line={"color": _TERM_COLOURS.get(term, COLOURS[4]), "width": 2})  # fmt: skip
+    if len(found.term_names) > 1:
+        figure.add_scatter(x=[one.trial for one in found.explanations], y=[one.total for one in found.explanations],
+                           mode=_mode(found.explanations), name="sum",
+                           line={"color": _TOTAL, "width": 1.5, "dash": "dot"})  # fmt: skip
+    style(figure, "", 900, 480)
+    say(figure, found.verdict, found.notes)
+    first = found.explanations[0]
+    figure.update_xaxes(title="trial")
+    figure.update_yaxes(title=f"better than average by<br>({_unit(first.unit)})", zeroline=True,
+                        zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
+    figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"})
+    return figure
+
+
+def comparison(found: Comparison) -> go.Figure:
+    """Four bars per parameter: its share in the prediction by four methods."""
+    figure = go.Figure()
+    labels = _short(found.params)
+    for i, method in enumerate(found.METHODS):
+        shares = [100 * share for share in getattr(found, method)]
+        figure.add_bar(x=labels, y=shares, name=_METHOD_WORDS[method], marker={"color": COLOURS[i]})
+    style(figure, "", 900, 460)
+    say(figure, str(found), [])
+    figure.update_yaxes(title="share of the prediction (%)", zeroline=True, zerolinecolor="#888888")
+    figure.update_xaxes(type="category")
+    figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"})
+    return figure
+
+
+def _labels(rows: Sequence[Contribution]) -> list[str]:
+    texts = [f"{c.value:.4g}" if isinstance(c.value, float) else str(c.value) for c in rows]
+    names = _short([c.name for c in rows])
+    return [f"{name} = {text}" for name, text in zip(names, map(escape, texts), strict=True)]
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Names as labels: escaped, and long ones cut where that leaves them different."""
+    cut = [name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…" for name in names]
+    return [escape(name) for name in (cut if len(set(cut)) == len(names) else names)]
+
+
+def _mode(points: Sequence[object]) -> str:
+    """A line needs two points."""
+    return "lines" if len(points) > 1 else "markers"
+
+
+def _unit(unit: str) -> str:
+    return {"objective": "unit of the objective", "objective²": "squared unit of the objective"}.get(unit, unit)

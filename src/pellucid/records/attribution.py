@@ -1,0 +1,230 @@
+"""Who contributed what: Shapley values, of any function and of a study's proposals.
+
+Contributions are signed: positive ones made a configuration more attractive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pellucid.records.views import drawn, framed
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Shapley values of one output, or of t outputs of one function on the same samples.
+
+    values      (p,) or (p, t), one per player;  intervals (..., 2) low and high at `level`, both equal where exact
+    payout      function at the explained point minus its average over the background, () or (t,)
+    average     the latter;  method 'exact', 'sampled' or 'baseline';  n_samples  rows or walks behind the numbers
+    """
+
+    values: Array
+    intervals: Array
+    payout: Array | float
+    average: Array | float
+    method: str
+    n_samples: int
+    level: float = 0.95
+
+    @property
+    def efficiency_gap(self) -> Array | float:
+        """Sum of the values minus the payout, which they should share out: sampling error, or rounding."""
+        gap = self.values.sum(axis=0) - self.payout
+        return gap if self.values.ndim > 1 else float(gap)
+
+    @property
+    def half_widths(self) -> Array:
+        return np.asarray(0.5 * (self.intervals[..., 1] - self.intervals[..., 0]))
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one parameter of a proposal contributed: in total, and by term of the acquisition (weights included).
+
+    value          of the parameter, in the user's units
+    low, high      interval of the total;  term_low, term_high  of the terms; a point where the closed form was used
+    """
+
+    name: str
+    value: Any
+    total: float
+    low: float
+    high: float
+    terms: dict[str, float]
+    term_low: dict[str, float]
+    term_high: dict[str, float]
+
+    @property
+    def sure(self) -> bool:
+        """Whether the interval leaves no doubt about the sign."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+@dataclass(frozen=True)
+class ProposalExplanation:
+    """Why a trial was proposed: its acquisition, shared out over its parameters and split by term.
+
+    contributions  one per parameter that the proposal has, in the order of the space
+    payouts        by term, weights included: how much better the proposal is than `compared_with`;  total  their sum
+    unit           of all numbers: 'objective' (the user's unit; the direction is taken care of: positive is better),
+                   'objective²', 'probability', 'nats' or 'log'
+    transformed    the model saw the objective through a monotone transformation: the unit holds for the whole payout of
+                   the mean, and parts of it are in proportion
+    exact          terms whose contributions come from closed forms or from full enumeration, without sampling error
+    n_samples      background configurations behind the other terms;  level  of their intervals
+    background     'global', 'local', 'hybrid' or 'baseline';  compared_with  the same in words
+    proposed       whether pellucid proposed the trial; otherwise this is what its model would have said
+    mean, sd       what the model expected of the trial, in the user's units and direction
+    """
+
+    trial: int
+    acquisition: str
+    contributions: tuple[Contribution, ...]
+    weights: dict[str, float]
+    payouts: dict[str, float]
+    total: float
+    unit: str
+    transformed: bool
+    exact: tuple[str, ...]
+    n_samples: int
+    level: float
+    background: str
+    compared_with: str
+    proposed: bool
+    direction: str
+    mean: float
+    sd: float
+    n_trials: int
+    verdict: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        return tuple(self.payouts)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row per parameter."""
+        rows = self.contributions
+        columns: dict[str, Any] = {
+            "parameter": [c.name for c in rows],
+            "value": [c.value for c in rows],
+            "contribution": [c.total for c in rows],
+            "low": [c.low for c in rows],
+            "high": [c.high for c in rows],
+        }
+        for term in self.term_names:
+            columns[term] = [c.terms[term] for c in rows]
+        return framed(columns)
+
+    def plot(self) -> Any:
+        """A Plotly figure: bars stacked by term, with intervals."""
+        return drawn(self)
+
+    def __str__(self) -> str:
+        return " ".join((self.verdict, *self.notes))
+
+
+@dataclass(frozen=True)
+class DesirabilityPaths:
+    """Explanations of many proposals of one study, in order; `skipped` says which trials have none, and why."""
+
+    explanations: tuple[ProposalExplanation, ...]
+    skipped: dict[int, str]
+    verdict: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """Every parameter that any of the proposals had, in order of appearance."""
+        return tuple(dict.fromkeys(c.name for one in self.explanations for c in one.contributions))
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(term for one in self.explanations for term in one.term_names))
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row per trial and parameter."""
+        rows = [(one, c) for one in self.explanations for c in one.contributions]
+        columns: dict[str, Any] = {
+            "trial": [one.trial for one, _ in rows],
+            "parameter": [c.name for _, c in rows],
+            "value": [c.value for _, c in rows],
+            "contribution": [c.total for _, c in rows],
+            "low": [c.low for _, c in rows],
+            "high": [c.high for _, c in rows],
+        }
+        for term in self.term_names:
+            columns[term] = [c.terms.get(term) for _, c in rows]
+        return framed(columns)
+
+    def plot(self, what: str = "contributions") -> Any:
+        """A Plotly figure: `what` is "contributions" (a panel per parameter) or "payouts" (by term, over the run)."""
+        return drawn(self, what)
+
+    def __str__(self) -> str:
+        return " ".join((self.verdict, *self.notes))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Shares of the parameters in a trial's predicted objective, told four ways; each sums to one.
+
+    shapley, ablation, local, permutation   see `pellucid.explain.compare`
+    ablation_order                          parameters in the order in which the ablation flipped them
+    interactions                            Friedman's H by pair, 0 (they add up) to 1 (nothing but interaction)
+    """
+
+    trial: int
+    params: tuple[str, ...]
+    shapley: tuple[float, ...]
+    ablation: tuple[float, ...]
+    local: tuple[float, ...]
+    permutation: tuple[float, ...]
+    ablation_order: tuple[str, ...]
+    interactions: dict[tuple[str, str], float]
+    proposed: bool
+
+    METHODS: ClassVar[tuple[str, ...]] = ("shapley", "ablation", "local", "permutation")
+
+    def to_dict(self) -> dict[str, Any]:
+        pairs = [{"params": list(pair), "h": h} for pair, h in self.interactions.items()]
+        return {**asdict(replace(self, interactions={})), "interactions": pairs}
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row per parameter."""
+        return framed({"parameter": self.params, **{name: getattr(self, name) for name in self.METHODS}})
+
+    def plot(self) -> Any:
+        """A Plotly figure: bars side by side."""
+        return drawn(self)
+
+    def __str__(self) -> str:
+        def first(shares: tuple[float, ...]) -> str:
+            return f"`{self.params[max(range(len(shares)), key=lambda i: shares[i])]}`"
+
+        leaders = {name: first(getattr(self, name)) for name in self.METHODS}
+        if len(set(leaders.values())) == 1:
+            text = (
+                f"All four ways agree that {leaders['shapley']} mattered most for the prediction of trial {self.trial}"
+            )
+        else:
+            words = {"shapley": "Shapley values", "local": "local variance"}
+            said = ", ".join(f"{who} by {words.get(name, name)}" for name, who in leaders.items())
+            text = f"For the prediction of trial {self.trial} the most important parameter is {said}"
+        if self.interactions:
+            (a, b), h = max(self.interactions.items(), key=lambda item: item[1])
+            text += f"; `{a}` and `{b}` interact most (H = {h:.2f})"
+        return f"{text}."
