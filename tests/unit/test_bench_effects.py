@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pellucid.bench import resumable
 from pellucid.bench.base import BenchError
 from pellucid.bench.bobax import METHODS, EffectRun, Task, read, sizes_of
-from pellucid.bench.bobax_runs import plan, run_task, run_tasks
+from pellucid.bench.bobax_runs import plan, run_task
 from pellucid.bench.bobax_source import fixed_hyperparameters
 from pellucid.bench.effect_tables import coverage_tables, markdown, relative, tables_of
 from pellucid.bench.effects import FUNCTIONS, LCBENCH_SPACE, grid_of, known_effects
@@ -115,16 +116,21 @@ def test_a_run_with_our_sampler(method: str) -> None:
 def test_runs_are_kept_and_not_repeated(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     tasks = [Task("source", "branin", method, seed) for method in ("rs", "pvar") for seed in (0, 1)]
-    first = list(run_tasks(tasks[:3], file, 2))
-    assert {run.key for run in first} == {task.key for task in tasks[:3]}  # type: ignore[union-attr]
+
+    def run_missing(tasks: list[Task], processes: int) -> list[tuple[Task, str | None]]:
+        done = {run.key for run in read(file)}
+        return list(resumable.run_missing(run_task, tasks, done, file, processes))
+
+    first = run_missing(tasks[:3], 2)
+    assert {task.key for task, _ in first} == {task.key for task in tasks[:3]}
+    assert all(error is None for _, error in first)
     with file.open("a") as out:
         out.write('{"cut sho')
-    rest = list(run_tasks(tasks, file, 1))
-    assert [run.key for run in rest] == [tasks[3].key]  # type: ignore[union-attr]
+    assert run_missing(tasks, 1) == [(tasks[3], None)]
     assert {run.key for run in read(file)} == {task.key for task in tasks}
-    assert list(run_tasks([Task("source", "branin", "lcb-x", 0)], file, 1)) == [
-        "branin lcb-x seed 0: ValueError: could not convert string to float: 'x'"
-    ]
+    impossible = Task("source", "branin", "lcb-x", 0)
+    assert run_missing([impossible], 1) == [(impossible, "ValueError: could not convert string to float: 'x'")]
+    assert len(read(file)) == 4
     file.write_text("not json\n")
     with pytest.raises(BenchError, match="line 1 of"):
         read(file)

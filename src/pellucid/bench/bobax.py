@@ -11,7 +11,6 @@ Effects are compared on a grid of 20 values; `d` is the mean absolute difference
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.acquisition.information import stacked
-from pellucid.bench.base import BenchError
+from pellucid.bench import resumable
 from pellucid.bench.effects import GRID_SIZE, KnownEffects
 from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
@@ -133,17 +132,4 @@ def mean_half_widths(gp: GaussianProcess, space: Space) -> dict[str, float]:
 
 def read(path: Path) -> list[EffectRun]:
     """The finished runs of a file; of runs with the same key the last one counts."""
-    runs: dict[tuple[str, str, str, int], EffectRun] = {}
-    if path.exists():
-        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")[:-1], start=1):
-            try:
-                record: dict[str, Any] = json.loads(line)
-                lists: dict[str, Any] = {k: tuple(v) for k, v in record.items() if isinstance(v, list)}
-                run = EffectRun(**{**record, **lists})
-            except (ValueError, TypeError, AttributeError) as error:
-                raise BenchError(
-                    f"Every line of a results file is the JSON record of one run, but line {number} of {path} is "
-                    f"not ({error}): remove that line or choose another file."
-                ) from error
-            runs[run.key] = run
-    return list(runs.values())
+    return resumable.read(path, EffectRun)

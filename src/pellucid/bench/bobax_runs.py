@@ -1,20 +1,16 @@
-"""Which runs an experiment has, and running them: resumable, one thread per process."""
+"""Which runs an experiment has, and one of them."""
 
 from __future__ import annotations
 
-import json
 import platform
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Sequence
 
-from pellucid.bench.bobax import METHODS, EffectRun, Task, read
+from pellucid.bench.bobax import METHODS, EffectRun, Task
 from pellucid.bench.bobax_sampler import run_sampler
 from pellucid.bench.bobax_source import run_source
 from pellucid.bench.effects import FUNCTIONS, LCBENCH_TASKS, known_effects
-from pellucid.bench.results import now, open_for_append, versions
-from pellucid.bench.workers import run_all
+from pellucid.bench.results import now, versions
 
 
 def plan(experiment: str, seeds: Sequence[int], data: str | None, command: str) -> list[Task]:
@@ -44,17 +40,3 @@ def run_task(task: Task) -> EffectRun:
         date=now(),
         command=task.command,
     )
-
-
-def run_tasks(tasks: Sequence[Task], path: Path, processes: int) -> Iterator[EffectRun | str]:
-    """Run what the file lacks; each record is in the file before it is yielded. A failure is yielded as a sentence."""
-    done = {one.key for one in read(path)}
-    open_for_append(path)
-    for finished in run_all(run_task, [task for task in tasks if task.key not in done], processes):
-        if finished.outcome.error is not None:
-            yield f"{finished.task.problem} {finished.task.method} seed {finished.task.seed}: {finished.outcome.error}"
-            continue
-        record = finished.outcome.value
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(record)) + "\n")
-        yield record

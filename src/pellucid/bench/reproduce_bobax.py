@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pellucid.bench.base import BenchError, require_modules
-from pellucid.bench.terminal import (
-    FAILED,
-    STOPPED,
-    command_line,
-    integers,
-    load_plots,
-    progress_bar,
-    say,
-    sentences,
-    write,
-)
+from pellucid.bench.terminal import command_line, integers, load_plots, sentences, write
 
 if TYPE_CHECKING:
     from pellucid.bench.bobax import EffectRun
@@ -87,28 +77,12 @@ def _run(
 ) -> set[tuple[str, str, str, int]]:
     """Run what the file lacks; returns the keys of the experiment."""
     from pellucid.bench.bobax import read
-    from pellucid.bench.bobax_runs import plan, run_tasks
+    from pellucid.bench.bobax_runs import plan, run_task
+    from pellucid.bench.resumable import run_with_bar
 
     planned = plan(name, seeds, data, command_line())
     wanted = {task.key for task in planned}
-    done = {run.key for run in read(file)} & wanted
-    if done and not quiet:
-        say(f"{len(done)} of {len(planned)} runs are already in {file}.")
-    failures = []
-    finished = 0
-    try:
-        with progress_bar(name, len(planned) - len(done), quiet) as advance:
-            for record in run_tasks(planned, file, jobs):
-                finished += 1
-                advance(record if isinstance(record, str) else f"{record.problem} {record.method}")
-                if isinstance(record, str):
-                    failures.append(record)
-    except KeyboardInterrupt:
-        say(f"Stopped: {finished} runs were added to {file}; the same command continues.")
-        raise typer.Exit(STOPPED) from None
-    if failures:
-        say(f"{len(failures)} runs failed; repeat the command to try them again. The first: {failures[0]}")
-        raise typer.Exit(FAILED)
+    run_with_bar(name, run_task, planned, {run.key for run in read(file)}, file, jobs, quiet)
     return wanted
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, browser, save
-from pellucid.plots.curves import against_truth, boxes, curves
+from pellucid.plots.base import COLOURS, browser, save, say
+from pellucid.plots.curves import Line, against_truth, boxes, curves, panels
 from pellucid.plots.effects import effect, joint_effect
 from pellucid.plots.proposals import comparison, contribution_paths, payout_paths, proposal
 from pellucid.records import Comparison, DesirabilityPaths, PartialDependence, ProposalExplanation
 
-__all__ = ["COLOURS", "against_truth", "boxes", "browser", "curves", "draw", "save"]
+__all__ = ["COLOURS", "Line", "against_truth", "boxes", "browser", "curves", "draw", "panels", "save", "say"]
 
 
 def draw(finding: object, what: str = "contributions") -> go.Figure:

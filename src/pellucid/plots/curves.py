@@ -6,11 +6,12 @@ Notation: curves and samples come by name, in the order in which the legend shal
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, DASHES, faint, style
+from pellucid.plots.base import COLOURS, DASHES, add_band, style
 
 
 def curves(
@@ -32,10 +33,7 @@ def curves(
         colour = COLOURS[i % len(COLOURS)]
         if bands and name in bands:
             low, high = bands[name]
-            figure.add_scatter(
-                x=[*x, *x[::-1]], y=[*high, *list(low)[::-1]], fill="toself", fillcolor=faint(colour),
-                line={"width": 0}, hoverinfo="skip", showlegend=False,
-            )  # fmt: skip
+            add_band(figure, x, low, high, colour)
         figure.add_scatter(
             x=x,
             y=list(y),
@@ -67,6 +65,53 @@ def boxes(
     return figure
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of a panel; `low`, `high`: of its band, where it has one. Lines of one name share a legend entry."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    dash: str = "solid"
+    width: float = 2.0
+
+
+def panels(
+    shown: Mapping[str, Sequence[Line]], *, columns: int, x_title: str, y_title: str, width: int = 1080
+) -> go.Figure:
+    """Small multiples on common axes, one panel per title; without a title of its own (see `base.say`)."""
+    names = list(shown)
+    columns = min(columns, len(names))
+    rows = -(-len(names) // columns)
+    figure = make_subplots(rows=rows, cols=columns, shared_xaxes="all", shared_yaxes="all", horizontal_spacing=0.03,
+                           vertical_spacing=0.32 / max(rows, 2), subplot_titles=names)  # fmt: skip
+    listed = set()
+    for i, lines in enumerate(shown.values()):
+        where = {"row": i // columns + 1, "col": i % columns + 1}
+        for line in lines:
+            if len(line.low):
+                add_band(figure, line.x, line.low, line.high, line.colour, **where)
+            look = {"color": line.colour, "width": line.width, "dash": line.dash}
+            # A line needs two points.
+            figure.add_scatter(x=list(line.x), y=list(line.y), mode="lines" if len(line.x) > 1 else "markers", line=look,
+                               name=line.name, legendgroup=line.name, showlegend=line.name not in listed,
+                               **where)  # fmt: skip
+            listed.add(line.name)
+    style(figure, "", width, 140 + 210 * rows)
+    figure.update_layout(
+        legend={"orientation": "h", "y": -0.1 / rows - 0.04, "yanchor": "top", "x": 0.5, "xanchor": "center"}
+    )
+    figure.update_xaxes(showticklabels=True)
+    figure.update_yaxes(exponentformat="power", zeroline=True, zerolinewidth=1.2, zerolinecolor="#888888")
+    for last in range(len(names) - columns, len(names)):
+        figure.update_xaxes(title=x_title, row=last // columns + 1, col=last % columns + 1)
+    figure.update_yaxes(title=y_title, col=1)
+    return figure
+
+
 def against_truth(
     rows: Mapping[str, Mapping[str, Sequence[Sequence[float]]]], truth: Sequence[float], *, title: str
 ) -> go.Figure:
@@ -79,10 +124,7 @@ def against_truth(
     x = [i / (len(truth) - 1) for i in range(len(truth))]
     for row, curves_of in enumerate(rows.values(), start=1):
         for col, (mean, low, high) in enumerate(curves_of.values(), start=1):
-            figure.add_scatter(
-                x=[*x, *x[::-1]], y=[*high, *list(low)[::-1]], fill="toself", fillcolor=faint(COLOURS[0]),
-                line={"width": 0}, hoverinfo="skip", showlegend=False, row=row, col=col,
-            )  # fmt: skip
+            add_band(figure, x, low, high, COLOURS[0], row=row, col=col)
             first = row == col == 1
             figure.add_scatter(x=x, y=mean, mode="lines", name="estimated, 95 % band", showlegend=first,
                                line={"color": COLOURS[0], "width": 3}, row=row, col=col)  # fmt: skip

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, add_band, say, style
+from pellucid.plots.base import COLOURS, say, style
+from pellucid.plots.curves import Line, panels
 from pellucid.records import Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 
 # What a term stands for keeps its colour from figure to figure: expectation blue, not knowing yellow.
@@ -78,42 +78,26 @@ def proposal(found: ProposalExplanation) -> go.Figure:
 
 def contribution_paths(found: DesirabilityPaths) -> go.Figure:
     """Small multiples: a panel per parameter, a line per term with its band, the sum dashed; the same scale for all."""
-    params = found.params
-    columns = min(3, len(params))
-    rows = -(-len(params) // columns)
-    figure = make_subplots(rows=rows, cols=columns, shared_xaxes="all", shared_yaxes="all", horizontal_spacing=0.03,
-                           vertical_spacing=0.32 / max(rows, 2),
-                           subplot_titles=_short(params))  # fmt: skip
-    for i, name in enumerate(params):
-        where = {"row": i // columns + 1, "col": i % columns + 1}
+    shown = {}
+    for name, title in zip(found.params, _short(found.params), strict=True):
         mine = [(one.trial, c) for one in found.explanations for c in one.contributions if c.name == name]
-        trials = [trial for trial, _ in mine]
+        lines = []
         for term in found.term_names:
             here = [(trial, c) for trial, c in mine if term in c.terms]
-            if not here:
-                continue
-            colour = _TERM_COLOURS.get(term, COLOURS[4])
-            x = [trial for trial, _ in here]
-            add_band(figure, x, [c.term_low[term] for _, c in here], [c.term_high[term] for _, c in here], colour,
-                     **where)  # fmt: skip
-            figure.add_scatter(x=x, y=[c.terms[term] for _, c in here], mode=_mode(here), legendgroup=term,
-                               name=_TERM_WORDS.get(term, term), showlegend=i == 0,
-                               line={"color": colour, "width": 2}, **where)  # fmt: skip
+            if here:
+                colour = _TERM_COLOURS.get(term, COLOURS[4])
+                low, high = ([getattr(c, end)[term] for _, c in here] for end in ("term_low", "term_high"))
+                x, y = [trial for trial, _ in here], [c.terms[term] for _, c in here]
+                lines.append(Line(_TERM_WORDS.get(term, term), x, y, colour, low, high))
         if len(found.term_names) > 1:
-            line = {"color": _TOTAL, "width": 1.5, "dash": "dot"}
-            figure.add_scatter(x=trials, y=[c.total for _, c in mine], mode=_mode(mine), name="sum", showlegend=i == 0,
-                               legendgroup="sum", line=line, **where)  # fmt: skip
-    style(figure, "", 1080, 60 + 230 * rows)
+            lines.append(
+                Line("sum", [trial for trial, _ in mine], [c.total for _, c in mine], _TOTAL, dash="dot", width=1.5)
+            )
+        shown[title] = lines
+    unit = _unit(found.explanations[0].unit)
+    figure = panels(shown, columns=3, x_title="trial", y_title=f"contribution<br>({unit})")
     top = say(figure, found.verdict, found.notes, width=112)
-    figure.update_layout(
-        height=top + 60 + 210 * rows, margin={"t": top + 24},
-        legend={"orientation": "h", "y": -0.1 / rows - 0.04, "yanchor": "top", "x": 0.5, "xanchor": "center"},
-    )  # fmt: skip
-    figure.update_xaxes(showticklabels=True)
-    figure.update_yaxes(exponentformat="power", zeroline=True, zerolinewidth=1.2, zerolinecolor="#888888")
-    for last in range(len(params) - columns, len(params)):
-        figure.update_xaxes(title="trial", row=last // columns + 1, col=last % columns + 1)
-    figure.update_yaxes(title=f"contribution<br>({_unit(found.explanations[0].unit)})", col=1)
+    figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})
     return figure
 
 
