@@ -22,7 +22,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
-        bench-regret-rbv2 bench-stopping bench-information reproduce-sawei reproduce-bobax clean distclean
+        bench-regret-rbv2 bench-stopping bench-information reproduce-sawei reproduce-bobax reproduce-shapley clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,6 +127,9 @@ bench-information: $(VENV)/.stamp-bench ## milliseconds per information step, be
 
 reproduce-bobax: $(VENV)/.stamp-test ## BOBAX, its baselines, the coverage of bands, a-BOBAX on tuned networks
 	$(BIN)/pellucid reproduce bobax --out benchmarks/bobax --jobs $(JOBS)
+
+reproduce-shapley: $(VENV)/.stamp-test ## Shapley explanations of proposals, beside the source's tables
+	$(BIN)/pellucid reproduce shapley --out benchmarks/shapley --jobs $(JOBS)
 
 # -------------------------------------------------------------------------------------------- cleaning
 

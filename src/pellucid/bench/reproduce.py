@@ -9,7 +9,9 @@ import typer
 
 from pellucid.bench.reproduce_bobax import bobax
 from pellucid.bench.reproduce_sawei import sawei
+from pellucid.bench.reproduce_shapley import shapley
 
 app = typer.Typer(no_args_is_help=True, help="Repeat the experiments of the sources.")
 app.command()(sawei)
 app.command()(bobax)
+app.command()(shapley)

@@ -9,7 +9,10 @@ mean - lambda se is minimised by a focus search (3 restarts, 5 rounds of 1000 po
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import platform
+import time
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from optuna.distributions import FloatDistribution
@@ -19,6 +22,8 @@ from scipy.stats import qmc
 
 from pellucid.acquisition import AcquisitionFunction, Situation
 from pellucid.bench.base import stable_seed
+from pellucid.bench.results import now, versions
+from pellucid.bench.shapley_walks import single_walks
 from pellucid.explain.games import Game, estimated
 from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.numerics import Array
@@ -27,6 +32,8 @@ from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 DIMENSION, N_INIT, N_STEPS = 4, 16, 64
+LOOK = 59
+N_WALKS_SOURCE = 1000
 HALF_RANGE = 5.12
 # Standard deviation of f over the box: Var(theta^2) = (1/5 - 1/9) 5.12^4, times 1 + 4 + 9 + 16.
 SD = math.sqrt((1 / 5 - 1 / 9) * HALF_RANGE**4 * 30.0)
@@ -35,6 +42,7 @@ SPACE = Space.of({f"x{j}": FloatDistribution(-HALF_RANGE, HALF_RANGE) for j in r
 _RESTARTS, _ROUNDS, _POINTS = 3, 5, 1000
 _SHORTEST, _LONGEST = 1e-3, 2.0
 _N_DESIGNS = 50
+_N_WALKS = 4000
 
 
 @dataclass(frozen=True)
@@ -153,21 +161,84 @@ def explained(function: AcquisitionFunction, gp: GaussianProcess, x: Array) -> d
     }
 
 
-def run(lam: float, seed: int) -> dict[str, list[list[float]]]:
-    """One optimisation with every proposal explained: configurations, values, contributions per iteration."""
-    rng = np.random.default_rng(stable_seed("hyper-ellipsoid", seed))
+@dataclass(frozen=True)
+class Task:
+    lam: float
+    seed: int
+    command: str = ""
+
+    @property
+    def key(self) -> tuple[float, int]:
+        return (self.lam, self.seed)
+
+
+@dataclass(frozen=True)
+class EllipsoidRun:
+    """One optimisation with every proposal explained; lists have one entry per iteration.
+
+    x                  the proposal, in the units of theta;  y its noisy value
+    phi_mean, phi_se   contributions per parameter as the source signs them: of mean, and of -lambda se
+    levels             mean at the proposal, average mean, se at the proposal, average se
+    walk_sd            at iteration 59: standard deviations of what one random walk says, of mean and of -lambda se, per
+                       parameter; divided by the square root of the number of walks, the error of the source's estimator
+    """
+
+    lam: float
+    seed: int
+    x: tuple[Any, ...]
+    y: tuple[float, ...]
+    phi_mean: tuple[Any, ...]
+    phi_se: tuple[Any, ...]
+    levels: tuple[Any, ...]
+    walk_sd: tuple[Any, ...]
+    seconds: float = 0.0
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    date: str = ""
+    command: str = ""
+
+    @property
+    def key(self) -> tuple[float, int]:
+        return (self.lam, self.seed)
+
+
+def _spread_of_walks(function: AcquisitionFunction, gp: GaussianProcess, x: Array, rng: np.random.Generator) -> Array:
+    """(p, t)"""
+    game = Game(function, gp, SPACE, x, tuple(range(DIMENSION)))
+    return np.array([game_walks.std(axis=0) for game_walks in single_walks(game, _N_WALKS, rng)])
+
+
+def run_task(task: Task) -> EllipsoidRun:
+    """Meant to be called inside a one-thread worker. Both lambdas start from the same design and see the same noise."""
+    started = time.perf_counter()
+    rng = np.random.default_rng(stable_seed("hyper-ellipsoid", task.seed))
     X = design(rng)
     noise = NOISE_SD * rng.standard_normal(N_INIT + N_STEPS)
     y = ellipsoid(X) + noise[:N_INIT]
-    search = np.random.default_rng(stable_seed("focus search", seed, lam))
-    out: dict[str, list[list[float]]] = {name: [] for name in ("phi_mean", "phi_se", "levels", "x")}
+    search = np.random.default_rng(stable_seed("focus search", task.seed, task.lam))
+    out: dict[str, list[Any]] = {name: [] for name in ("phi_mean", "phi_se", "levels", "x")}
     for step in range(N_STEPS):
         gp = most_likely(X, y, search)
         situation = Situation(float(gp.latent_at_observed().min()), len(y), DIMENSION)
-        function = AcquisitionFunction(NoisyBound(lam, gp.hyperparameters.noise), gp, situation)
+        function = AcquisitionFunction(NoisyBound(task.lam, gp.hyperparameters.noise), gp, situation)
         x = focus_search(function, search)
         for name, values in explained(function, gp, x).items():
             out[name].append([float(f"{v:.6g}") for v in values])
+        if step + 1 == LOOK:
+            scale = gp.hyperparameters.y_scale * np.array(list(function.weights().values()))
+            out["walk_sd"] = [
+                [float(f"{v:.6g}") for v in column] for column in (scale * _spread_of_walks(function, gp, x, search)).T
+            ]
         out["x"].append([float(f"{v:.6g}") for v in HALF_RANGE * (2.0 * x - 1.0)])
         X, y = np.vstack([X, x]), np.append(y, ellipsoid(x[None]) + noise[N_INIT + step])
-    return out
+    return EllipsoidRun(
+        lam=task.lam,
+        seed=task.seed,
+        y=tuple(float(f"{v:.6g}") for v in y[N_INIT:]),
+        **{name: tuple(values) for name, values in out.items()},
+        seconds=round(time.perf_counter() - started, 3),
+        versions=versions(("pellucid", "numpy", "scipy")),
+        machine=platform.platform(),
+        date=now(),
+        command=task.command,
+    )

@@ -95,15 +95,14 @@ def panels(
             if len(line.low):
                 add_band(figure, line.x, line.low, line.high, line.colour, **where)
             look = {"color": line.colour, "width": line.width, "dash": line.dash}
-            # A line needs two points.
-            figure.add_scatter(x=list(line.x), y=list(line.y), mode="lines" if len(line.x) > 1 else "markers", line=look,
-                               name=line.name, legendgroup=line.name, showlegend=line.name not in listed,
-                               **where)  # fmt: skip
+            mode = "lines" if len(line.x) > 1 else "markers"  # A line needs two points.
+            figure.add_scatter(x=list(line.x), y=list(line.y), mode=mode, line=look, name=line.name, **where,
+                               legendgroup=line.name, showlegend=line.name not in listed)  # fmt: skip
             listed.add(line.name)
-    style(figure, "", width, 140 + 210 * rows)
-    figure.update_layout(
-        legend={"orientation": "h", "y": -0.1 / rows - 0.04, "yanchor": "top", "x": 0.5, "xanchor": "center"}
-    )
+    style(figure, "", width, 180 + 210 * rows)
+    below = -62 / (210 * rows)  # Pixels, as a share of the panels' height: under the axis titles.
+    figure.update_layout(legend={"orientation": "h", "y": below, "yanchor": "top", "x": 0.5, "xanchor": "center"},
+                         margin={"b": 100})  # fmt: skip
     figure.update_xaxes(showticklabels=True)
     figure.update_yaxes(exponentformat="power", zeroline=True, zerolinewidth=1.2, zerolinecolor="#888888")
     for last in range(len(names) - columns, len(names)):
