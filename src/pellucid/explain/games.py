@@ -24,7 +24,9 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages import Factors
 
 _REPLICATES = 8
-_FIRST_ROWS, _ROWS_FOR_ORDER, _MOST_ROWS = 64, 128, 256
+# Evaluations to begin with and at most, and rows per replicate within which they are kept.
+_FIRST_EVALUATIONS, _MOST_EVALUATIONS = 2**16, 2**18
+_FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 8, 64, 2048
 _PRECISION = 0.01
 _MOST_ENUMERATED = 10
 _ROWS_AT_ONCE = 4096
@@ -75,13 +77,20 @@ class Game:
             total = total + u.reshape(-1, len(part), u.shape[1]).sum(axis=1)
         return np.asarray(total / len(Z))
 
-    def shares(self, Z: Array, replicate: int) -> tuple[Array, Array]:
-        """Shapley values (p, t) against the rows Z, and the average of the terms there (t,)."""
+    @property
+    def evaluations(self) -> int:
+        """What one row of the background costs."""
+        p = len(self.players)
+        return 2**p if p <= _MOST_ENUMERATED else 2 * p
+
+    def shares(self, Z: Array, *labels: int) -> tuple[Array, Array]:
+        """Shapley values (p, t) against the rows Z, and the average of the terms there (t,). `labels` name the random
+        orders where there are too many coalitions to take them all."""
         p = len(self.players)
         if p <= _MOST_ENUMERATED:
             v = self.coalition_values(Z)
             return shapley.shapley_weights(p) @ v, v[0]
-        orders = np.argsort(stream(0, "walks", replicate, len(Z)).random((len(Z), p)), axis=1)
+        orders = np.argsort(stream(0, "walks", *labels).random((len(Z), p)), axis=1)
         gains = shapley.gains_of_walks(self.terms, self.x, Z, self.players, orders)
         return gains.mean(axis=0), shapley.evaluated(self.terms, Z).mean(axis=0)
 
@@ -109,16 +118,19 @@ def estimated(game: Game, parts: Sequence[Part], level: float, exact: dict[int, 
     """Shapley values of all outputs against a mixture of parts, (p, t + 1).
 
     Rows are doubled until intervals are narrow: one per cent of the largest contribution; a little further for the sake
-    of the order of the totals. `exact`: values (p,) of terms that are known in closed form.
+    of the order of the totals. The source's rule (`shapley.check_sample_size`) compares the efficiency gap with the
+    distance between values; here the gap is zero whatever the rows, so the intervals take its place.
+    `exact`: values (p,) of terms that are known in closed form.
     """
     sums = np.zeros((_REPLICATES, len(game.players), len(game.names)))
     averages = np.zeros(len(game.names))
     scale = np.abs(np.append(game.weights, 1.0))
-    done, step = 0, _FIRST_ROWS
+    first, most = _row_counts(game)
+    done, step = 0, first
     while True:
         for replicate in range(_REPLICATES):
             for part in parts:
-                values, average = game.shares(rows_of(part, game.space, done, step, replicate), replicate)
+                values, average = game.shares(rows_of(part, game.space, done, step, replicate), replicate, done)
                 sums[replicate] += step * values / len(parts)
                 averages += step * average / (len(parts) * _REPLICATES)
         done += step
@@ -131,7 +143,7 @@ def estimated(game: Game, parts: Sequence[Part], level: float, exact: dict[int, 
         for k, known in exact.items():
             phi[:, k], half[:, k] = known, 0.0
         precise = float((half * scale).max()) <= _PRECISION * float(np.abs(phi * scale).max())
-        if done >= (_ROWS_FOR_ORDER if precise else _MOST_ROWS) or (precise and ordered(phi[:, -1], half[:, -1])):
+        if done >= (2 * first if precise else most) or (precise and ordered(phi[:, -1], half[:, -1])):
             break
     average = averages / done
     at_x = game.terms(game.x[None])[0]
@@ -141,6 +153,13 @@ def estimated(game: Game, parts: Sequence[Part], level: float, exact: dict[int, 
     average = game.with_total(average)
     n_rows = _REPLICATES * done * len(parts)
     return Attribution(phi, intervals, game.with_total(at_x) - average, average, "sampled", n_rows, level)
+
+
+def _row_counts(game: Game) -> tuple[int, int]:
+    """Rows per replicate to begin with, and at most: powers of two, about as many evaluations for any game."""
+    per_row = _REPLICATES * game.evaluations
+    first, most = (2 ** int(np.log2(max(n / per_row, 1.0))) for n in (_FIRST_EVALUATIONS, _MOST_EVALUATIONS))
+    return min(max(first, _FEWEST_ROWS), _FIRST_ROWS), min(max(most, 4 * _FEWEST_ROWS), _MOST_ROWS)
 
 
 def _half_width(replicates: Array, level: float) -> Array:

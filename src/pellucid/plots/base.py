@@ -45,8 +45,8 @@ def add_band(
     figure: go.Figure, x: Sequence[Any], low: Sequence[float], high: Sequence[float], colour: str, **where: int
 ) -> None:
     figure.add_scatter(
-        x=[*x, *list(x)[::-1]], y=[*high, *list(low)[::-1]], fill="toself", fillcolor=faint(colour), line={"width": 0},
-        hoverinfo="skip", showlegend=False, **where,
+        x=[*x, *list(x)[::-1]], y=[*high, *list(low)[::-1]], mode="lines", fill="toself", fillcolor=faint(colour),
+        line={"width": 0}, hoverinfo="skip", showlegend=False, **where,
     )  # fmt: skip
 
 

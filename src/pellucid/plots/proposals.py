@@ -60,12 +60,7 @@ def proposal(found: ProposalExplanation) -> go.Figure:
     figure.add_scatter(y=labels, x=[c.total for c in rows], mode="markers", name=label, error_x=error,
                        marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
     style(figure, "", 900, 220 + 34 * len(rows))
-    doubts = [*found.notes]
-    if not found.proposed:
-        doubts.insert(0, "Not proposed by pellucid: this is what its model would have said.")
-    if found.transformed:
-        doubts.append("The model sees the objective through a transformation: parts are in proportion.")
-    top = say(figure, found.verdict, doubts)
+    top = say(figure, found.verdict, [*found.notes, *_doubts([found])])
     figure.update_layout(
         barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"},
@@ -80,25 +75,48 @@ def contribution_paths(found: DesirabilityPaths) -> go.Figure:
     """Small multiples: a panel per parameter, a line per term with its band, the sum dashed; the same scale for all."""
     shown = {}
     for name, title in zip(found.params, _short(found.params), strict=True):
-        mine = [(one.trial, c) for one in found.explanations for c in one.contributions if c.name == name]
         lines = []
         for term in found.term_names:
-            here = [(trial, c) for trial, c in mine if term in c.terms]
-            if here:
-                colour = _TERM_COLOURS.get(term, COLOURS[4])
-                low, high = ([getattr(c, end)[term] for _, c in here] for end in ("term_low", "term_high"))
-                x, y = [trial for trial, _ in here], [c.terms[term] for _, c in here]
+            colour = _TERM_COLOURS.get(term, COLOURS[4])
+            for run in _runs(found, name, term):
+                x, y = [trial for trial, _ in run], [c.terms[term] for _, c in run]
+                low, high = ([getattr(c, end)[term] for _, c in run] for end in ("term_low", "term_high"))
                 lines.append(Line(_TERM_WORDS.get(term, term), x, y, colour, low, high))
         if len(found.term_names) > 1:
-            lines.append(
-                Line("sum", [trial for trial, _ in mine], [c.total for _, c in mine], _TOTAL, dash="dot", width=1.5)
-            )
+            for run in _runs(found, name):
+                x, y = [trial for trial, _ in run], [c.total for _, c in run]
+                lines.append(Line("sum", x, y, _TOTAL, dash="dot", width=1.5))
         shown[title] = lines
-    unit = _unit(found.explanations[0].unit)
-    figure = panels(shown, columns=3, x_title="trial", y_title=f"contribution<br>({unit})")
-    top = say(figure, found.verdict, found.notes, width=112)
+    figure = panels(shown, columns=3, x_title="trial", y_title=f"contribution<br>({_common_unit(found)})")
+    top = say(figure, found.verdict, [*found.notes, *_doubts(found.explanations)], width=112)
     figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})
     return figure
+
+
+def _runs(found: DesirabilityPaths, name: str, term: str | None = None) -> list[list[tuple[int, Contribution]]]:
+    """Contributions of a parameter (to a term), cut where a proposal lacks it: no line over what is not there."""
+    runs: list[list[tuple[int, Contribution]]] = [[]]
+    for one in found.explanations:
+        mine = next((c for c in one.contributions if c.name == name and (term is None or term in c.terms)), None)
+        if mine is not None:
+            runs[-1].append((one.trial, mine))
+        elif runs[-1]:
+            runs.append([])
+    return [run for run in runs if run]
+
+
+def _common_unit(found: DesirabilityPaths) -> str:
+    units = {one.unit for one in found.explanations}
+    return _unit(units.pop()) if len(units) == 1 else "each in its own unit"
+
+
+def _doubts(explanations: Sequence[ProposalExplanation]) -> list[str]:
+    out = []
+    if not all(one.proposed for one in explanations):
+        out.append("Not proposed by pellucid: this is what its model would have said.")
+    if any(one.transformed for one in explanations):
+        out.append("The model sees the objective through a transformation: parts are in proportion.")
+    return out
 
 
 def payout_paths(found: DesirabilityPaths) -> go.Figure:
@@ -114,10 +132,9 @@ def payout_paths(found: DesirabilityPaths) -> go.Figure:
                            mode=_mode(found.explanations), name="sum",
                            line={"color": _TOTAL, "width": 1.5, "dash": "dot"})  # fmt: skip
     style(figure, "", 900, 480)
-    say(figure, found.verdict, found.notes)
-    first = found.explanations[0]
+    say(figure, found.verdict, [*found.notes, *_doubts(found.explanations)])
     figure.update_xaxes(title="trial")
-    figure.update_yaxes(title=f"better than average by<br>({_unit(first.unit)})", zeroline=True,
+    figure.update_yaxes(title=f"better than average by<br>({_common_unit(found)})", zeroline=True,
                         zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
     figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"})
     return figure
