@@ -5,7 +5,7 @@ from pellucid.acquisition.interleave import Interleave
 from pellucid.explain.compare import compare_importance
 from pellucid.explain.dependence import partial_dependence
 from pellucid.explain.model import Rebuilt, rebuild, recommend
-from pellucid.explain.proposal import desirability_paths, explain_proposal
+from pellucid.explain.proposal import desirability_paths, explain_proposal, proposal_interactions
 from pellucid.records import (
     Comparison,
     DesirabilityPaths,
@@ -39,6 +39,7 @@ __all__ = [
     "desirability_paths",
     "explain_proposal",
     "partial_dependence",
+    "proposal_interactions",
     "rebuild",
     "receipts",
     "recommend",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from pellucid import plots
-from pellucid.bench import bobax, methods
+from pellucid.bench import bobax, methods, reproduce_shapley, shapley_forest
 from pellucid.bench import reproduce_sawei as reproduce
 from pellucid.bench.results import read_runs
 from pellucid.cli import app
@@ -110,3 +111,62 @@ def test_bobax_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     )
     assert missing.exit_code == 3
     assert "lcbench is skipped: it needs model.onnx" in missing.stderr
+
+
+# ---------------------------------------------------------------------- shapley
+
+
+@pytest.fixture
+def thesis(tmp_path: Path) -> Path:
+    """Files in the layout of the source's data: contributions, and a few made-up networks."""
+    folder = tmp_path / "data" / "shapleymbo"
+    folder.mkdir(parents=True)
+    lines = ["lambda,iteration,parameter,phi_cb,phi_cb_sd,phi_mean,phi_mean_sd,phi_se,phi_se_sd"]
+    lines += [f"{lam},{i},x{j},-1,1,-1,1,0,1" for lam in (1, 10) for i in range(1, 65) for j in range(1, 5)]
+    (folder / "hyper_ellipsoid_contributions.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rng = np.random.default_rng(0)
+    rows = ["batch_size,max_dropout,max_units,num_layers,learning_rate,momentum,weight_decay,final_val_accuracy"]
+    for _ in range(60):
+        bs, md, mu, nl, lr, mom, wd = rng.random(7)
+        layers = "True" if nl < 0.25 else str(1 + int(4 * nl))
+        accuracy = 70 + 8 * (1 - bs) - 5 * md + 3 * lr
+        rows.append(f"{int(16 + 496 * bs)},{md},{int(64 + 960 * mu)},{layers},{0.01 * lr},{mom},{0.1 * wd},{accuracy}")
+    (folder / "lcbench2000.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return tmp_path / "data"
+
+
+def test_shapley_writes_tables_and_figures_and_continues(
+    tmp_path: Path, thesis: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shapley_forest, "N_TREES", 20)
+    monkeypatch.setattr(shapley_forest, "N_TRIALS", 34)
+    monkeypatch.setattr(shapley_forest, "K_SOURCE", 200)
+    monkeypatch.setattr(shapley_forest, "_REFERENCE_ROWS", 16)
+    monkeypatch.setattr(reproduce_shapley, "COST_TRIALS", (30, 31))
+    out = tmp_path / "out"
+    arguments = ("reproduce", "shapley", "--out", str(out), "--data", str(thesis), "--seeds", "0")
+    first = call(*arguments, "--json")
+    assert first.exit_code == 0, first.output
+    titles = [grid["title"] for grid in json.loads(first.stdout)]
+    assert any("Table 2" in title for title in titles)
+    assert any("Table 6" in title for title in titles)
+    assert any("Table 11" in title for title in titles)
+    kind = "png" if plots.browser() is not None else "html"
+    for name in ("ellipsoid", "forest-proposal", "forest-paths", "forest-payouts"):
+        assert (out / f"{name}.{kind}").stat().st_size > 5000
+    for name in ("interaction", "ellipsoid", "forest"):
+        assert "pellucid 0." in (out / f"{name}.md").read_text(encoding="utf-8")
+    before = (out / "ellipsoid.jsonl").read_bytes()
+    again = call(*arguments, "--experiment", "ellipsoid", "--no-figures")
+    assert again.exit_code == 0, again.output
+    assert "2 of 2 runs are already in" in again.stderr
+    assert (out / "ellipsoid.jsonl").read_bytes() == before
+
+
+def test_shapley_without_its_data_or_with_a_wrong_name(tmp_path: Path) -> None:
+    missing = call("reproduce", "shapley", "--experiment", "ellipsoid", "--data", str(tmp_path), "--out", str(tmp_path))
+    assert missing.exit_code == 3
+    assert "it needs shapleymbo/hyper_ellipsoid_contributions.csv" in missing.stderr
+    wrong = call("reproduce", "shapley", "--experiment", "all-of-it", "--out", str(tmp_path))
+    assert wrong.exit_code == 2
+    assert "--experiment is one of interaction, ellipsoid, forest or all" in wrong.stderr

@@ -17,3 +17,12 @@ def test_effects_of_a_tpe_study(tmp_path: Path) -> None:
     assert done.stdout.count("Provisional: 15 trials for 5 parameters") == 5
     assert "`learning_rate`" in done.stdout
     assert figure.stat().st_size > 100_000
+
+
+def test_why_trials_were_proposed(tmp_path: Path) -> None:
+    command = [sys.executable, "examples/why.py", "--trials", "16", "--folder", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Trial 10 was proposed mainly for" in done.stdout
+    assert "Over 6 proposals (trials 10 to 15)" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"proposal.html", "paths.html"}

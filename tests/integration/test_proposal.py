@@ -448,6 +448,29 @@ def test_exploration_gives_way_to_prediction() -> None:
     assert f"{sum(exploring)} of them were mainly exploration" in str(paths)
 
 
+# ---------------------------------------------------------------------- interactions
+
+
+def test_interactions_of_a_proposal() -> None:
+    def partners(trial: Trial) -> float:
+        a, b, c = (trial.suggest_float(name, 0, 1) for name in "abc")
+        return 4 * (a - 0.5) * (b - 0.5) + 0.3 * c
+
+    study = run(partners, 30, surrogate=NO_WARP)
+    found = pellucid.proposal_interactions(study, 29)
+    singles = {("a",), ("b",), ("c",)}
+    assert set(found) == {*singles, ("a", "b"), ("a", "c"), ("b", "c")}
+    whole = pellucid.explain_proposal(study, 29)
+    assert sum(found.values()) == pytest.approx(whole.total, rel=0.03)
+    assert max(set(found) - singles, key=lambda pair: abs(found[pair])) == ("a", "b")
+    # A Shapley value is what a parameter contributes alone and half of what it does in every pair.
+    for c in whole.contributions:
+        pairs = sum(value for who, value in found.items() if len(who) == 2 and c.name in who)
+        assert found[(c.name,)] + 0.5 * pairs == pytest.approx(c.total, abs=0.03 * abs(whole.total))
+    with pytest.raises(ValueError, match="2 to 10 parameters, but trial 8 has 1"):
+        pellucid.proposal_interactions(run(lambda t: t.suggest_float("x", 0, 1), 9), 8)
+
+
 # ---------------------------------------------------------------------- from storage alone
 
 

@@ -9,7 +9,6 @@ import csv as csv_files
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ COLUMNS = ("batch_size", "max_dropout", "max_units", "num_layers", "learning_rat
 N_INIT, N_TRIALS = 28, 140
 LAMBDA = 1.0
 K_SOURCE = 20_000
-_N_TREES = 500
+N_TREES = 500
 _REFERENCE_ROWS, _REFERENCE_REPLICATES = 1024, 16
 
 
@@ -66,7 +65,7 @@ def objective(data: str | None) -> Callable[[Trial], float]:
 def _forest(X: Array, y: Array, seed: int) -> Any:
     from sklearn.ensemble import RandomForestRegressor
 
-    return RandomForestRegressor(_N_TREES, random_state=seed, n_jobs=1).fit(X, y)
+    return RandomForestRegressor(N_TREES, random_state=seed, n_jobs=1).fit(X, y)
 
 
 def open_study(path: Path) -> Study:
@@ -139,7 +138,6 @@ class Interaction:
     exact_values: Array
 
 
-@lru_cache(maxsize=1)
 def interaction_example(seed: int = 0) -> dict[str, Interaction]:
     """u = theta_1 + theta_2 theta_3, minimised, at (0, 0, 0): itself, and a forest fitted to 10,000 noisy values."""
     rng = np.random.default_rng(seed)

@@ -28,7 +28,7 @@ _REPLICATES = 8
 _FIRST_EVALUATIONS, _MOST_EVALUATIONS = 2**16, 2**18
 _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 8, 64, 2048
 _PRECISION = 0.01
-_MOST_ENUMERATED = 10
+MOST_ENUMERATED = 10
 _ROWS_AT_ONCE = 4096
 
 
@@ -81,13 +81,13 @@ class Game:
     def evaluations(self) -> int:
         """What one row of the background costs."""
         p = len(self.players)
-        return 2**p if p <= _MOST_ENUMERATED else 2 * p
+        return 2**p if p <= MOST_ENUMERATED else 2 * p
 
     def shares(self, Z: Array, *labels: int) -> tuple[Array, Array]:
         """Shapley values (p, t) against the rows Z, and the average of the terms there (t,). `labels` name the random
         orders where there are too many coalitions to take them all."""
         p = len(self.players)
-        if p <= _MOST_ENUMERATED:
+        if p <= MOST_ENUMERATED:
             v = self.coalition_values(Z)
             return shapley.shapley_weights(p) @ v, v[0]
         orders = np.argsort(stream(0, "walks", *labels).random((len(Z), p)), axis=1)

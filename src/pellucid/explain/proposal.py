@@ -19,7 +19,7 @@ from pellucid.acquisition import EI, LCB, PI, WEI, InformationGain, PosteriorVar
 from pellucid.explain import shapley
 from pellucid.explain.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
 from pellucid.explain.cases import Case, case_of
-from pellucid.explain.games import Game, estimated
+from pellucid.explain.games import MOST_ENUMERATED, Game, estimated
 from pellucid.explain.progress import tracked
 from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.explain.why import path_verdict, unsettled, verdict_of
@@ -55,9 +55,7 @@ def explain_proposal(
     study_io.require_single_objective(study, "explain_proposal")
     _check(background, baseline, level)
     with one_thread:
-        found = {t.number: t for t in study_io.trials(study)}
-        if not found:
-            raise ValueError("The study has no trials yet, so there is no proposal to explain.")
+        found = _found(study)
         return _explained(case_of(found, trial, study_io.sign(study)), found, background, baseline, level)
 
 
@@ -80,9 +78,7 @@ def desirability_paths(
     """
     study_io.require_single_objective(study, "desirability_paths")
     _check(background, baseline, level)
-    found = {t.number: t for t in study_io.trials(study)}
-    if not found:
-        raise ValueError("The study has no trials yet, so there are no proposals to explain.")
+    found = _found(study)
     numbers = _wanted(found) if trials is None else [int(n) for n in trials]
     loss_sign = study_io.sign(study)
 
@@ -102,6 +98,38 @@ def desirability_paths(
         raise ValueError(f"None of the {len(numbers)} trials asked for has a proposal that can be explained.{first}")
     notes = [f"{len(skipped)} of {len(numbers)} trials could not be explained."] if skipped else []
     return DesirabilityPaths(tuple(explanations), skipped, path_verdict(explanations), tuple(notes))
+
+
+def proposal_interactions(study: Study, trial: int, background: Background = "global") -> dict[tuple[str, ...], float]:
+    """How parameters worked together in a proposal: (name,) -> what it contributed alone, (name, other) -> what the two
+    contributed together beyond that, in the unit of `explain_proposal`; all of them sum to the payout.
+
+    Order-two Shapley interactions (k-SII) of the acquisition; for proposals of two to ten parameters. Needs
+    `pip install 'pellucid[interactions]'`.
+    """
+    study_io.require_single_objective(study, "proposal_interactions")
+    _check(background, None, LEVEL)
+    with one_thread:
+        case = case_of(_found(study), trial, study_io.sign(study))
+        game = case.game
+        if not 2 <= len(game.players) <= MOST_ENUMERATED:
+            raise ValueError(
+                f"Interactions are for proposals of 2 to {MOST_ENUMERATED} parameters, but trial {trial} has "
+                f"{len(game.players)}."
+            )
+        parts = parts_of(background, game.space, game.x, game.players)
+        v = np.mean([game.coalition_values(rows_of(part, game.space, 0, _N_ROWS, 0)) for part in parts], axis=0)
+        _, scale = _unit(case, float(np.mean([_average_mean(game, [part]) for part in parts])))
+    names = [game.space.names[j] for j in game.players]
+    found = shapley.interactions(scale * (v @ game.weights))
+    return {tuple(names[i] for i in who): value for who, value in found.items()}
+
+
+def _found(study: Study) -> dict[int, FrozenTrial]:
+    found = {t.number: t for t in study_io.trials(study)}
+    if not found:
+        raise ValueError("The study has no trials yet, so there is nothing to explain.")
+    return found
 
 
 def _check(background: object, baseline: object, level: float) -> None:
