@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Integral
 from threading import Lock
 from typing import Any
 
@@ -190,6 +191,11 @@ def low_discrepancy(first: int, count: int, shift: Array) -> Array:
     """
     steps = np.arange(first, first + count, dtype=float)[:, None]
     return np.asarray((steps * _square_roots_of_primes(len(shift)) + shift) % 1.0)
+
+
+def is_whole_number(value: object) -> bool:
+    """An integer of Python or NumPy; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def compress_integers(numbers: Sequence[int]) -> str:

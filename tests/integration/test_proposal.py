@@ -6,9 +6,11 @@ import json
 import logging
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,11 @@ from tests.helpers import RECEIPT_KEY, ROOT, bowl, conditional
 
 import pellucid
 from pellucid.acquisition import EI, LCB, PI, SAWEI, WEI, InformationGain, PosteriorVariance
+from pellucid.explain.background import parts_of
+from pellucid.explain.cases import case_of
+from pellucid.explain.games import estimated
 from pellucid.explain.shapley import shapley_values
+from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.records import ProposalExplanation, RecordError
 from pellucid.surrogates import GaussianProcess
 
@@ -89,7 +95,7 @@ def check(found: ProposalExplanation) -> None:
         (WEI(0.3), ("exploit", "explore"), "objective"),
         (SAWEI(), ("exploit", "explore"), "objective"),
         (PI(), ("probability",), "probability"),
-        (PosteriorVariance(), ("variance",), "objective²"),
+        (PosteriorVariance(), ("variance",), "standardised variance"),
         (InformationGain("a"), ("information",), "objective"),
         (InformationGain(target="path"), ("information",), "nats"),
     ],
@@ -276,7 +282,7 @@ def test_a_trial_of_another_sampler_is_marked_as_such(tpe: Study) -> None:
     assert found.n_trials == 20
     assert "what its model would have said" in found.plot().layout.title.text
     paths = pellucid.desirability_paths(tpe, range(10, 14), progress=False)
-    assert "to pellucid's model" in str(paths)
+    assert "none of them was proposed by pellucid: this is what its model would have said" in str(paths)
 
 
 def test_only_trials_that_had_finished_count(tpe: Study) -> None:
@@ -290,7 +296,9 @@ def test_only_trials_that_had_finished_count(tpe: Study) -> None:
     late.tell(slow, 1.0)
     quick = late.ask(dict(tpe.trials[0].distributions))
     assert pellucid.explain_proposal(late, quick.number).n_trials == 16
-    with pytest.raises(ValueError, match=r"Trial 2 was not proposed by pellucid, and when it began 2 trials had"):
+    with pytest.raises(
+        ValueError, match=r"Trial 2 was not proposed by pellucid, and a model needs .* but there were 2"
+    ):
         pellucid.explain_proposal(late, 2)
 
 
@@ -327,10 +335,10 @@ def test_startup_trials_say_so(study: Study) -> None:
         ({"trial": 10, "baseline": 77}, "`baseline` is trial 77, but the study's trials are 0 to 19"),
         (
             {"trial": 10, "baseline": {"lr": 1.0}},
-            "`baseline` names `lr`, but the model of trial 10 has `a`, `b`, `idle`",
+            "`baseline` names `lr`, but the study has `a`, `b`, `idle`",
         ),
         ({"trial": 10, "baseline": {"a": 7.0}}, "`baseline` lies outside the ranges"),
-        ({"trial": 10, "level": 95}, "`level` must be between 0 and 1, but got 95"),
+        ({"trial": 10, "level": 95}, "`level` must be between 0 and 0.9999, but got 95"),
     ],
 )
 def test_wrong_requests_are_explained(study: Study, arguments: dict[str, Any], message: str) -> None:
@@ -446,6 +454,181 @@ def test_exploration_gives_way_to_prediction() -> None:
     exploring = [one.payouts["uncertainty"] > one.payouts["mean"] for one in paths.explanations]
     assert sum(exploring[:6]) > sum(exploring[-6:])
     assert f"{sum(exploring)} of them were mainly exploration" in str(paths)
+
+
+# ---------------------------------------------------------------------- what a second reader found
+
+
+def nested(trial: Trial) -> float:
+    """`layers` exists for nets, `u0` and `u1` for nets with enough layers."""
+    model = trial.suggest_categorical("model", ["svm", "tree", "net"])
+    value = trial.suggest_float("lr", 0, 1) ** 2
+    if model == "net":
+        layers = trial.suggest_int("layers", 1, 3)
+        for i in range(layers):
+            value += (trial.suggest_float(f"u{i}", 0, 1) - 0.4) ** 2 - 0.2
+    return value
+
+
+def test_sampled_terms_play_the_same_game_as_the_closed_form() -> None:
+    """In a nested space, the mean estimated like any other term is the closed form's: children are drawn."""
+    study = run(nested, 40)
+    found = {t.number: t for t in study.get_trials()}
+    proposed = [t for t in range(20, 40) if "u1" in found[t].params][-1]
+    case = case_of(found, proposed, 1.0)
+    for background in ("global", "local", "hybrid"):
+        parts = parts_of(background, case.game.space, case.game.x, case.game.players)  # type: ignore[arg-type]
+        sampled = estimated(case.game, parts, 0.95, {})
+        k = case.game.names.index("mean")
+        exact = -np.mean(
+            [
+                mean_shapley(case.game.gp, case.game.x, case.game.space, case.game.players, part).values
+                for part in parts
+            ],
+            axis=0,
+        )
+        room = 2.0 * sampled.half_widths[:, k] + 1e-3 * np.abs(exact).max()
+        np.testing.assert_array_less(np.abs(sampled.values[:, k] - exact), room)
+
+
+def test_a_parameter_that_comes_and_goes_takes_no_share_and_leaves_no_gap() -> None:
+    dice = np.random.default_rng(0)
+
+    def sometimes(trial: Trial) -> float:
+        value = trial.suggest_float("x", -1, 1) ** 2 + trial.suggest_float("y", -1, 1) ** 2
+        return value + (trial.suggest_float("z", -1, 1) if dice.random() < 0.5 else 0.0)
+
+    study = optuna.create_study(sampler=RandomSampler(seed=1))
+    study.optimize(sometimes, n_trials=30)
+    lacking = [t.number for t in study.trials if t.number > 15 and "z" not in t.params]
+    for number in lacking[:3]:
+        found = pellucid.explain_proposal(study, number)
+        check(found)
+        assert [c.name for c in found.contributions] == ["x", "y"]
+
+
+@pytest.mark.parametrize("acquisition", [EI(), SAWEI()], ids=["EI", "SAWEI"])
+def test_near_the_incumbent_nobody_says_that_little_is_known(acquisition: Any) -> None:
+    study = run(bowl, 22, acquisition=acquisition, surrogate=NO_WARP)
+    for number in (18, 20, 21):
+        assert "little was known" not in str(pellucid.explain_proposal(study, number))
+    assert "exploration" not in str(pellucid.desirability_paths(study, progress=False))
+
+
+def test_mainly_means_at_least_half() -> None:
+    def many(trial: Trial) -> float:
+        return sum((trial.suggest_float(f"p{i:02d}", 0, 1) - 0.5) ** 2 for i in range(16))
+
+    study = run(many, 20)
+    for found in pellucid.desirability_paths(study, range(14, 20), progress=False).explanations:
+        shares = [int(v) for v in re.findall(r"\((\d+) %(?: of|\)|:)", str(found))]
+        if "mainly for" in str(found):
+            assert sum(shares) >= 49
+        else:
+            assert re.search(r"most of all \(together \d+ %\) for", str(found))
+
+
+def test_choices_that_are_lists_or_nan() -> None:
+    def odd(trial: Trial) -> float:
+        shape = trial.suggest_categorical("shape", [[1, 2], (3, 4), None])
+        hole = trial.suggest_categorical("hole", [math.nan, 1.0])
+        return trial.suggest_float("x", 0, 1) ** 2 + (0.3 if shape is None else 0.0) - (0.2 if hole != hole else 0.0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Optuna's, about choices that a storage may not keep.
+        study = run(odd, 18)
+    for found in pellucid.desirability_paths(study, progress=False).explanations:
+        check(found)
+        json.dumps(found.to_dict(), allow_nan=False)
+        assert "other values than were proposed" not in str(found)
+
+
+def test_a_study_in_which_nothing_varies() -> None:
+    study = run(lambda trial: trial.suggest_float("fixed", 3, 3) + trial.number, 12)
+    with pytest.raises(ValueError, match=r"(No parameter of trial 9 varies|sampled to cover the space|at random)"):
+        pellucid.explain_proposal(study, 9)
+
+
+def test_against_itself_there_is_nothing_to_say(study: Study) -> None:
+    text = str(pellucid.explain_proposal(study, 12, baseline=12))
+    assert text == (
+        "Compared with trial 12, trial 12 was proposed although no single parameter made the difference: to the model "
+        "it was no better than trial 12."
+    )
+
+
+def test_baselines_must_be_whole_but_may_name_fixed_parameters() -> None:
+    def fixed(trial: Trial) -> float:
+        return tilted(trial) + trial.suggest_float("fixed", 1, 1)
+
+    study = run(fixed, 14)
+    study.enqueue_trial({"a": 0.2})
+    with pytest.raises(ValueError, match="trial 14 lacks `a`, `b`, `idle`"):
+        pellucid.explain_proposal(study, 12, baseline=14)
+    with pytest.raises(ValueError, match="the given baseline lacks `b`, `idle`"):
+        pellucid.explain_proposal(study, 12, baseline={"a": 0.5})
+    best = pellucid.explain_proposal(study, 12, baseline=study.best_params)
+    same = pellucid.explain_proposal(study, 12, baseline=np.int64(study.best_trial.number))  # type: ignore[arg-type]
+    assert [c.total for c in best.contributions] == [c.total for c in same.contributions]
+    for wrong in (np.zeros(2), 1.5, True):
+        with pytest.raises(ValueError, match="`baseline` is None, a trial number"):
+            pellucid.explain_proposal(study, 12, baseline=wrong)  # type: ignore[arg-type]
+
+
+def test_neighbours_of_an_integer_with_millions_of_values() -> None:
+    def huge(trial: Trial) -> float:
+        return (trial.suggest_int("n", 0, 10**9) / 1e9 - 0.3) ** 2 + trial.suggest_int("k", 1, 10**6, log=True) / 1e6
+
+    found = pellucid.explain_proposal(run(huge, 12), 11, background="local")
+    check(found)
+
+
+def test_copied_studies_say_that_they_were_copied(study: Study) -> None:
+    copied = optuna.create_study()
+    copied.add_trials(study.trials[10:17])
+    with pytest.raises(ValueError, match="was written for trial 10: the trials were copied"):
+        pellucid.desirability_paths(copied, progress=False)
+
+
+def test_trials_of_a_path_are_numbers_each_once(study: Study) -> None:
+    paths = pellucid.desirability_paths(study, [15, 10, 15, 2, 2], progress=False)
+    assert [one.trial for one in paths.explanations] == [10, 15]
+    assert str(paths).startswith("Over 2 proposals (trials 10 to 15), ")
+    assert str(paths).endswith("1 of 3 trials could not be explained.")
+    assert str(pellucid.desirability_paths(study, [15], progress=False)).startswith("In trial 15, `a` (")
+    for wrong in (5, "15", [10.7], [True]):
+        with pytest.raises(ValueError, match="`trials` is a list of trial numbers"):
+            pellucid.desirability_paths(study, wrong, progress=False)  # type: ignore[arg-type]
+    for wrong in ("12", [1], 1.0, None):
+        with pytest.raises(ValueError, match="A trial is named by its number"):
+            pellucid.explain_proposal(study, wrong)  # type: ignore[arg-type]
+
+
+def test_imagined_values_of_failed_trials_are_not_counted() -> None:
+    def fragile(trial: Trial) -> float:
+        value = tilted(trial)
+        if trial.number % 3 == 0:
+            raise RuntimeError("out of memory")
+        return value
+
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=6))
+    study.optimize(fragile, n_trials=20, catch=(RuntimeError,))
+    found = pellucid.explain_proposal(study, 19)
+    finished = sum(t.state == TrialState.COMPLETE for t in study.trials[:19])
+    assert found.n_trials == finished
+
+
+def test_the_estimate_does_not_depend_on_the_level(study: Study) -> None:
+    usual, strict = (pellucid.explain_proposal(study, 15, level=level) for level in (0.8, 0.999))
+    assert [c.total for c in usual.contributions] == [c.total for c in strict.contributions]
+    assert all(a.high - a.low <= b.high - b.low for a, b in zip(usual.contributions, strict.contributions, strict=True))
+
+
+def test_variance_at_any_scale() -> None:
+    for scale in (1e200, 1e-200):
+        found = pellucid.explain_proposal(run(lambda t, s=scale: s * tilted(t), 10, acquisition=PosteriorVariance()), 9)
+        check(found)
+        assert found.total > 0.0
 
 
 # ---------------------------------------------------------------------- interactions

@@ -230,6 +230,24 @@ def test_check_sample_size_is_the_sources_rule() -> None:
     assert check_sample_size(shapley_values(fn, x, Z, "sampled", n_samples=600))
 
 
+def test_ties_without_a_gap_need_no_more_samples() -> None:
+    total = lambda X: X.sum(axis=1)  # noqa: E731
+    for method in ("exact", "sampled"):
+        found = shapley_values(total, np.ones(3), np.zeros((4, 3)), method, n_samples=8)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found.values, 1.0)
+        assert check_sample_size(found)
+
+
+def test_a_sampled_payout_leaves_other_columns_to_the_background() -> None:
+    def fn(X: Array) -> Array:
+        return X @ np.array([1.0, 10.0, 100.0])
+
+    for method in ("exact", "sampled"):
+        found = shapley_values(fn, np.ones(3), np.zeros((50, 3)), method, players=[0])  # type: ignore[arg-type]
+        assert found.payout == pytest.approx(1.0)
+        assert found.efficiency_gap == pytest.approx(0.0, abs=1e-12)
+
+
 # ---------------------------------------------------------------------- bad input
 
 
@@ -237,7 +255,8 @@ def test_check_sample_size_is_the_sources_rule() -> None:
     ("arguments", "message"),
     [
         ({"method": "best"}, "`method` is one of auto, exact, sampled, baseline, but got 'best'"),
-        ({"n_samples": 1, "method": "sampled"}, "`n_samples` must be at least 2"),
+        ({"n_samples": 1, "method": "sampled"}, "`n_samples` must be a whole number of at least 2"),
+        ({"n_samples": 100.0, "method": "sampled"}, "`n_samples` must be a whole number of at least 2"),
         ({"players": [0, 0]}, "`players` must be different columns between 0 and 2"),
         ({"players": [3]}, "`players` must be different columns between 0 and 2"),
         ({"level": 1.0}, "`level` must be between 0 and 1"),
@@ -258,6 +277,13 @@ def test_bad_functions_and_shapes_are_explained() -> None:
         shapley_values(lambda X: np.full(len(X), np.nan), np.zeros(3), np.ones((2, 3)))
     with pytest.raises(ValueError, match="up to 12 players, but there are 13"):
         shapley_values(lambda X: X[:, 0], np.zeros(13), np.ones((2, 13)), "exact")
+
+
+def test_wrong_coalition_values_and_indices_are_explained() -> None:
+    with pytest.raises(ValueError, match="2\\^p coalitions"):
+        interactions(np.zeros(5))
+    with pytest.raises(ValueError, match="`index` is one of k-SII, SII, STII, FSII, but got 'foo'"):
+        interactions(np.zeros(4), "foo")  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------------- the closed form for means

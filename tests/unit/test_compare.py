@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 import optuna
@@ -11,6 +12,7 @@ from optuna.samplers import RandomSampler
 from optuna.trial import Trial
 
 import pellucid
+from pellucid.explain.cases import case_of
 from pellucid.explain.compare import ablation_path, friedman_h, local_importance, permutation_importance
 from pellucid.numerics import Array
 
@@ -108,7 +110,7 @@ def test_side_by_side_of_a_trial() -> None:
     best = study.best_trial.number
     found = pellucid.compare_importance(study, max(best, 10))
     for method in found.METHODS:
-        assert sum(getattr(found, method)) == pytest.approx(1.0)
+        assert sum(abs(share) for share in getattr(found, method)) == pytest.approx(1.0)
     assert set(found.interactions) == {("a", "b"), ("a", "c"), ("b", "c")}
     assert max(found.interactions, key=lambda pair: found.interactions[pair]) == ("b", "c")
     assert "`b` and `c` interact most" in str(found)
@@ -117,3 +119,61 @@ def test_side_by_side_of_a_trial() -> None:
     assert len(found.plot().data) == 4
     with pytest.raises(ValueError, match="no trials yet"):
         pellucid.compare_importance(optuna.create_study(), 0)
+
+
+def test_what_counts_against_a_trial_is_negative() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=3))
+    study.optimize(lambda t: 3 * t.suggest_float("x", -1, 1) + t.suggest_float("y", -1, 1), n_trials=25)
+    for number in (14, 15, 23):
+        shares = dict(
+            zip(*(getattr(pellucid.compare_importance(study, number), n) for n in ("params", "shapley")), strict=True)
+        )
+        for name, share in shares.items():
+            # The objective is minimised and grows with both.
+            if abs(study.trials[number].params[name]) > 0.1:
+                assert np.sign(share) == -np.sign(study.trials[number].params[name])
+        assert max(map(abs, shares.values())) <= 1.0
+
+
+def test_a_constant_objective_makes_nothing_important() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: 0.0 * t.suggest_float("x", 0, 1) + 0.0 * t.suggest_float("y", 0, 1), n_trials=12)
+    assert str(pellucid.compare_importance(study, 11)) == (
+        "The model of trial 11 predicts the same everywhere, so no parameter matters to it."
+    )
+
+
+def test_exact_interactions_are_those_of_a_large_sample() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: t.suggest_float("a", 0, 1) * t.suggest_float("b", 0, 1) ** 2, n_trials=30)
+    found = pellucid.compare_importance(study, 29).interactions["a", "b"]
+    case = case_of({t.number: t for t in study.trials}, 29, 1.0)
+    rows = np.random.default_rng(0).random((300, 2))
+    assert found == pytest.approx(friedman_h(lambda X: -case.game.gp.latent_mean(X), rows)[0, 1], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: friedman_h(example, np.zeros((1, 3))), "at least two rows"),
+        (lambda: permutation_importance(example, np.zeros((4, 3)), np.zeros((4, 1))), "one value per row"),
+        (lambda: permutation_importance(example, np.zeros((4, 3)), np.zeros(4), n_repeats=0), "at least 1"),
+        (lambda: local_importance(example, np.zeros(3), [GRID] * 4), "different columns between 0 and 2"),
+        (lambda: local_importance(example, np.zeros(3), [GRID, GRID[:0], GRID]), "at least one value"),
+        (lambda: ablation_path(example, np.zeros(3), np.ones(3), players=[5]), "different columns between 0 and 2"),
+        (lambda: ablation_path(lambda X: X, np.zeros(3), np.ones(3)), "one number per row"),
+    ],
+)
+def test_wrong_input_is_explained(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_huge_values() -> None:
+    Z = np.random.default_rng(0).random((20, 3))
+    for scale in (1e200, 1e-200):
+        fn = lambda X, s=scale: s * example(X)  # noqa: E731
+        np.testing.assert_allclose(
+            local_importance(fn, np.full(3, 0.5), [GRID] * 3), local_importance(example, np.full(3, 0.5), [GRID] * 3)
+        )
+        assert friedman_h(fn, Z)[1, 2] == pytest.approx(friedman_h(example, Z)[1, 2])

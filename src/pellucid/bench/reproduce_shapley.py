@@ -100,7 +100,7 @@ def _forest(out: Path, data: str | None, figures: bool, quiet: bool) -> list[Gri
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     source_file("lcbench2000.csv", data)
     study = shapley_forest.open_study(out / "forest.db")
-    left = shapley_forest.N_TRIALS - len([t for t in study.trials if t.state.is_finished()])
+    left = shapley_forest.N_TRIALS - len(study.get_trials(states=(optuna.trial.TrialState.COMPLETE,)))
     try:
         with progress_bar("trials", left, quiet) as advance:
             if left:
@@ -164,8 +164,8 @@ def ellipsoid_figure(runs: list[EllipsoidRun], data: str | None) -> Any:
         return ", ".join(f"{crossing(found, j) or 'never'} (θ{j + 1})" for j in (3, 2, 1, 0))
 
     text = (
-        f"With λ = 10 exploration gives way to prediction, first where most is at stake: from iteration "
-        f"{said(ours(runs, 10.0))} on (the source's runs: {said(the_source(10.0, data))})"
+        f"With λ = 10 exploration gives way to prediction: at iteration {said(ours(runs, 10.0))}; "
+        f"in the source's runs at {said(the_source(10.0, data))}"
     )
     top = plots.say(figure, text, [], width=112)
     figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})

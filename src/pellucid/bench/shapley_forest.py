@@ -96,11 +96,10 @@ def cost(study: Study, trial: int) -> Cost:
     found = {t.number: t for t in study_io.trials(study)}
     with one_thread:
         game = case_of(found, trial, study_io.sign(study)).game
-        exact = {0: -mean_shapley(game.gp, game.x, game.space, game.players).values}
-        reference = _reference(game, exact[0])
+        reference = _reference(game, -mean_shapley(game.gp, game.x, game.space, game.players).values)
         started = time.perf_counter()
-        values = mean_shapley(game.gp, game.x, game.space, game.players).values
-        mine = estimated(game, [{}], 0.95, {0: -values})
+        exact = mean_shapley(game.gp, game.x, game.space, game.players)
+        mine = estimated(game, [{}], 0.95, {0: (-exact.values, -exact.average)})
         seconds = time.perf_counter() - started
         started = time.perf_counter()
         theirs = np.array([gains.mean(axis=0) for gains in single_walks(game, K_SOURCE, np.random.default_rng(0))])

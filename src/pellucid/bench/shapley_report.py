@@ -15,6 +15,7 @@ from pellucid.explain.background import rows_of
 from pellucid.explain.cases import case_of
 from pellucid.explain.compare import ablation_path, friedman_h
 from pellucid.explain.games import Game
+from pellucid.explain.proposal import objective_per_latent
 from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.numerics import Array, one_thread
 from pellucid.records import DesirabilityPaths, ProposalExplanation
@@ -90,7 +91,7 @@ def _proposal(explained: ProposalExplanation) -> Grid:
 
 def _attractive(game: Game) -> tuple[Array, Array]:
     rows = rows_of({}, game.space, 0, _N_ROWS, 0)
-    return rows, -game.gp.latent(rows)[0]
+    return rows, -game.gp.latent_mean(rows)
 
 
 def _against_ablation(game: Game, trial: int) -> Grid:
@@ -98,7 +99,7 @@ def _against_ablation(game: Game, trial: int) -> Grid:
     rows, predicted = _attractive(game)
     shares = mean_shapley(game.gp, game.x, game.space, game.players)
     source = rows[int(np.argmin(np.abs(predicted + shares.average)))]
-    path = ablation_path(lambda X: -game.gp.latent(X)[0], source, game.x)
+    path = ablation_path(lambda X: -game.gp.latent_mean(X), source, game.x)
     relative, ablation = shares.values / shares.values.sum(), path.gains / path.gains.sum()
     order = np.argsort(-relative)
     names = game.space.names
@@ -116,7 +117,7 @@ def _interactions(game: Game) -> Grid:
     rows = rows_of({}, game.space, 0, _N_PAIRS, 0)
     of_two = [game.space.index[name] for name in ("learning_rate", "log2_max_units")]
     pairs = [(j, k) for j in of_two for k in range(len(names)) if k != j]
-    strengths = friedman_h(lambda X: -game.gp.latent(X)[0], rows, pairs)
+    strengths = friedman_h(lambda X: -game.gp.latent_mean(X), rows, pairs)
     table = tuple((names[k], *("–" if j == k else f"{strengths[j, k]:.2f}" for j in of_two)) for k in range(len(names)))
     columns = ("with", "learning_rate", "log2_max_units")
     return Grid("Friedman's H: how much of a joint effect is interaction (figure 11)", columns, table)
@@ -125,9 +126,7 @@ def _interactions(game: Game) -> Grid:
 def _final(game: Game, study: Study, explained: ProposalExplanation) -> Grid:
     final, _ = _final_model(study)
     shares = mean_shapley(final, game.x, game.space, game.players)
-    here = float(final.latent(game.x[None])[0][0])
-    ends = final.losses(np.array([here, shares.average]))
-    scale = float(ends[1] - ends[0]) / (shares.average - here)
+    scale = objective_per_latent(final, float(final.latent_mean(game.x[None])[0]), shares.average)
     table = tuple(
         (c.name, f"{c.terms['mean']:.4f}", f"{-scale * shares.values[i]:.4f}",
          f"{SOURCE[c.name][1]:.3f} / {SOURCE[c.name][5]:.3f}")

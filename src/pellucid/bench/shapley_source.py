@@ -141,8 +141,8 @@ def focus_search(function: AcquisitionFunction, rng: np.random.Generator) -> Arr
 def explained(function: AcquisitionFunction, gp: GaussianProcess, x: Array) -> dict[str, list[float]]:
     """Contributions as the source signs them (of the bound, which is minimised: negative is attractive)."""
     players = tuple(range(DIMENSION))
-    exact = -mean_shapley(gp, x, SPACE, players).values
-    found = estimated(Game(function, gp, SPACE, x, players), [{}], 0.95, {0: exact})
+    exact = mean_shapley(gp, x, SPACE, players)
+    found = estimated(Game(function, gp, SPACE, x, players), [{}], 0.95, {0: (-exact.values, -exact.average)})
     scale = gp.hyperparameters.y_scale
     weights = np.array(list(function.weights().values()))
     mean, uncertainty = (-scale * weights[k] * found.values[:, k] for k in (0, 1))

@@ -126,7 +126,11 @@ def _crossings(runs: Sequence[EllipsoidRun], data: str | None) -> Grid:
         cells = [str(crossing(one, j) or "never") for one in (mine, theirs)]
         rows.append((name, *cells, f"about {SOURCE_CROSSINGS[j]}" if j in SOURCE_CROSSINGS else "–"))
     columns = ("parameter", "ours", "the source's runs", "as the source reads its figure")
-    return Grid("λ = 10: iteration from which the mean outweighs the uncertainty for good", columns, tuple(rows))
+    return Grid(
+        f"λ = 10: first of {_WINDOW} iterations in a row in which the mean outweighs the uncertainty",
+        columns,
+        tuple(rows),
+    )
 
 
 def _predictions(runs: Sequence[EllipsoidRun]) -> Grid:
@@ -172,7 +176,7 @@ def _blocks(runs: Sequence[EllipsoidRun], data: str | None) -> list[Grid]:
 def markdown(runs: Sequence[EllipsoidRun], data: str | None) -> str:
     per_lambda = len({run.seed for run in runs})
     parts = [
-        f"# Hyper-ellipsoid: {per_lambda} runs for each λ\n",
+        f"# Hyper-ellipsoid, runs for each λ: {per_lambda}\n",
         "Contributions to the bound mean − λ se, which is minimised: negative is attractive. Ours come from a closed "
         "form (mean) and from nets with intervals (se); the source's from 1000 random walks per proposal, whose "
         "standard error (of one proposal) is in the last column of the first table.\n",

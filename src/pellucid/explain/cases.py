@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition import (
@@ -24,7 +25,7 @@ from pellucid.acquisition import (
 )
 from pellucid.explain.games import Game
 from pellucid.explain.model import WHERE_TO_LOOK, rebuild_from
-from pellucid.numerics import expand_integers
+from pellucid.numerics import expand_integers, is_whole_number
 from pellucid.records import Receipt, RecordError
 from pellucid.space import study_io
 from pellucid.surrogates import GaussianProcess
@@ -36,7 +37,11 @@ _DEFAULT = LCB(2.0)
 
 @dataclass(frozen=True)
 class Case:
-    """A proposal, and the model and acquisition that speak about it."""
+    """A proposal, and the model and acquisition that speak about it.
+
+    best        the latent value to beat;  incumbent  the trial of which the model expected most
+    n_seen      finished trials that the model was fitted on
+    """
 
     trial: int
     game: Game
@@ -45,6 +50,7 @@ class Case:
     incumbent: int
     proposed: bool
     loss_sign: float
+    n_seen: int
     notes: tuple[str, ...]
 
     @property
@@ -52,10 +58,23 @@ class Case:
         """Whose effects the trial was to teach; empty where it was to improve the objective."""
         if not isinstance(self.acquisition, InformationGain):
             return ""
-        return ", ".join(f"`{name}`" for name in dict.fromkeys(self.acquisition.names)) or "all effects"
+        if self.acquisition.params == "all":
+            return "all effects"
+        effects = self.acquisition.effects(self.game.space)
+        return ", ".join(" × ".join(f"`{name}`" for name in effect) for effect in effects)
+
+
+def trials_of(study: Study) -> dict[int, FrozenTrial]:
+    """By number; a study without trials has nothing to explain."""
+    found = {t.number: t for t in study_io.trials(study)}
+    if not found:
+        raise ValueError("The study has no trials yet, so there is nothing to explain.")
+    return found
 
 
 def case_of(found: Mapping[int, FrozenTrial], number: int, loss_sign: float) -> Case:
+    if not is_whole_number(number):
+        raise ValueError(f"A trial is named by its number, but got {number!r}.")
     if number not in found:
         raise ValueError(f"The study has no trial {number}; its trials are 0 to {max(found)}.")
     trial = found[number]
@@ -84,11 +103,26 @@ def _receipted(found: Mapping[int, FrozenTrial], trial: FrozenTrial, receipt: Re
     fitted_on = expand_integers(receipt.fitted_on)
     best, acquisition = receipt.acquisition.best, from_state(receipt.acquisition)
     notes = _fate(trial)
-    other = [name for name, value in receipt.params.items() if study_io.plain(trial.params.get(name, value)) != value]
+    # By their text: NaN is a choice like any other.
+    other = [
+        name
+        for name, value in receipt.params.items()
+        if name in trial.params and repr(study_io.plain(trial.params[name])) != repr(value)
+    ]
     if other:
         listed = ", ".join(f"`{name}` = {trial.params[name]!r}" for name in other)
         notes = (*notes, f"The trial ran with other values than were proposed ({listed}): it was enqueued or changed.")
-    return Case(trial.number, game, acquisition, best, _best(rebuilt.surrogate, fitted_on), True, loss_sign, notes)
+    return Case(
+        trial=trial.number,
+        game=game,
+        acquisition=acquisition,
+        best=best,
+        incumbent=_best(rebuilt.surrogate, fitted_on),
+        proposed=True,
+        loss_sign=loss_sign,
+        n_seen=len(fitted_on),
+        notes=notes,
+    )
 
 
 def _hypothetical(found: Mapping[int, FrozenTrial], trial: FrozenTrial, loss_sign: float) -> Case:
@@ -100,14 +134,16 @@ def _hypothetical(found: Mapping[int, FrozenTrial], trial: FrozenTrial, loss_sig
     seen = study_io.observations(before, loss_sign)
     if len(seen) < _FEWEST:
         raise ValueError(
-            f"Trial {number} was not proposed by pellucid, and when it began {len(seen)} trials had finished with a "
-            f"value: a model needs at least {_FEWEST} to say anything about it."
+            f"Trial {number} was not proposed by pellucid, and a model needs at least {_FEWEST} trials that had "
+            f"finished with a value when it began, but there were {len(seen)}."
         )
     known = {name: distribution for name, (distribution, _) in study_io.distributions(before).items()}
     new = [name for name in trial.params if name not in known]
     # Ranges as the trial had them; what earlier trials had outside of them is left out, as the sampler would.
     known.update({name: d for name, d in trial.distributions.items() if name in known})
     data = arrays({name: d for name, d in known.items() if not d.single()}, seen)
+    if len(data.space) == 0:
+        raise ValueError(f"No parameter of trial {number} varies, so there is nothing to explain.")
     if len(data.losses) < _FEWEST:
         raise ValueError(
             f"When trial {number} began, {len(data.losses)} of {len(seen)} finished trials lay inside its ranges: a "
@@ -126,7 +162,17 @@ def _hypothetical(found: Mapping[int, FrozenTrial], trial: FrozenTrial, loss_sig
         listed = ", ".join(f"`{name}`" for name in new)
         notes = (*notes, f"No finished trial had had {listed} before, so the model knew nothing about it.")
     game = Game(function, gp, data.space, x, _players(has))
-    return Case(number, game, _DEFAULT, best, _best(gp, data.observations.numbers), False, loss_sign, notes)
+    return Case(
+        trial=number,
+        game=game,
+        acquisition=_DEFAULT,
+        best=best,
+        incumbent=_best(gp, data.observations.numbers),
+        proposed=False,
+        loss_sign=loss_sign,
+        n_seen=len(data.losses),
+        notes=notes,
+    )
 
 
 def _best(gp: GaussianProcess, numbers: Sequence[int]) -> int:

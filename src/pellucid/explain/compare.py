@@ -3,7 +3,7 @@
 Notation: u (n, d) -> (n,) is better the larger it is; x (d,) the explained point.
     ablation     from a source to x, flipping at every step the coordinate that gains most (Fawcett and Hoos)
     local        variance of u along every axis through x, as shares of their sum (Biedenkapp et al.)
-    H            of a pair: how much of its joint partial dependence is interaction, 0 to 1 (Friedman and Popescu)
+    H            of a pair: how much of its joint partial dependence is interaction (Friedman and Popescu)
     permutation  how much the squared error grows when a column of the data is shuffled (Breiman)
 """
 
@@ -18,18 +18,21 @@ from optuna.study import Study
 
 from pellucid.acquisition.information import axis_grid
 from pellucid.explain import shapley
-from pellucid.explain.background import rows_of
-from pellucid.explain.cases import Case, case_of
+from pellucid.explain.background import Part, parts_of, rows_of
+from pellucid.explain.cases import Case, case_of, trials_of
 from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.numerics import Array, one_thread, stream
 from pellucid.records import Comparison
 from pellucid.space import study_io
+from pellucid.space.encoding import Space
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.averages import Average, Factors
 
 Function = Callable[[Array], Array]
 _N_LINE = 100
 _ROUNDING = 1e-12
 _ROWS_AT_ONCE = 4096
-_N_BACKGROUND = 1024
+_N_BACKGROUND = 256
 _N_PAIRS = 64
 _N_REPEATS = 20
 
@@ -53,15 +56,15 @@ def ablation_path(fn: Function, source: Array, target: Array, players: Sequence[
     here, goal = np.array(source, dtype=float), np.asarray(target, dtype=float)
     if here.ndim != 1 or here.shape != goal.shape:
         raise ValueError(f"`source` and `target` are two points (d,), but have shapes {here.shape} and {goal.shape}.")
-    left = list(range(len(here)) if players is None else players)
-    value = float(shapley.evaluated(fn, here[None])[0])
+    left = list(shapley.checked_players(players, len(here)))
+    value = float(_single(fn, here[None])[0])
     values: list[float] = [value]
     order: list[int] = []
     gains, first_round = np.zeros(len(here)), np.zeros(len(here))
     while left:
         flips = np.repeat(here[None], len(left), axis=0)
         flips[np.arange(len(left)), left] = goal[left]
-        after = shapley.evaluated(fn, flips)
+        after = _single(fn, flips)
         if not order:
             first_round[left] = after - value
         best = int(np.argmax(after))
@@ -76,79 +79,112 @@ def ablation_path(fn: Function, source: Array, target: Array, players: Sequence[
 def local_importance(fn: Function, x: Array, axes: Sequence[Array] | Mapping[int, Array]) -> Array:
     """Shares (d,) of the variance of `fn` along every axis through x; `axes[j]`: the values that column j can take."""
     x = np.asarray(x, dtype=float)
-    lines = axes if isinstance(axes, Mapping) else dict(enumerate(axes))
-    variances = np.zeros(len(x))
+    lines = dict(axes) if isinstance(axes, Mapping) else dict(enumerate(axes))
+    shapley.checked_players(list(lines), len(x))
+    spreads = np.zeros(len(x))
     for j, line in lines.items():
+        if len(line) == 0:
+            raise ValueError(f"An axis needs at least one value, but that of column {j} has none.")
         points = np.repeat(x[None], len(line), axis=0)
         points[:, j] = line
-        variances[j] = float(np.var(shapley.evaluated(fn, points)))
+        spreads[j] = _spread(_single(fn, points))
+    variances = (spreads / max(float(spreads.max()), 1e-300)) ** 2
     total = variances.sum()
-    return variances / total if total > 0.0 else variances
+    return np.asarray(variances / total) if total > 0.0 else variances
 
 
 def friedman_h(
     fn: Function, background: Array, pairs: Sequence[tuple[int, int]] | None = None
 ) -> dict[tuple[int, int], float]:
     """H of pairs of columns (all of them by default), estimated on the rows of a background (m, d): m^2 evaluations per
-    pair and per column. 0: the two add up; 1: nothing but interaction; 0 too where neither does anything."""
+    pair and per column. 0: the two add up, or neither does anything; about 1: nothing but interaction. On rows whose
+    columns depend on each other it can exceed 1."""
     Z = np.atleast_2d(np.asarray(background, dtype=float))
+    if len(Z) < 2:
+        raise ValueError(f"Friedman's H needs at least two rows, but `background` has {len(Z)}.")
     wanted = list(combinations(range(Z.shape[1]), 2)) if pairs is None else [(int(j), int(k)) for j, k in pairs]
     for j, k in wanted:
         if j == k or not (0 <= j < Z.shape[1] and 0 <= k < Z.shape[1]):
             raise ValueError(f"A pair is two different columns between 0 and {Z.shape[1] - 1}, but got {(j, k)}.")
-    alone = {j: _centred_dependence(fn, Z, (j,)) for j in sorted({j for pair in wanted for j in pair})}
-    nothing = len(Z) * (_ROUNDING * float(np.abs(shapley.evaluated(fn, Z)).max())) ** 2
+    size = float(np.abs(_single(fn, Z)).max())
+    return _strengths(lambda columns: _dependence(fn, Z, columns), wanted, size)
+
+
+def _strengths(
+    dependence: Callable[[tuple[int, ...]], Array], pairs: Sequence[tuple[int, int]], size: float
+) -> dict[tuple[int, int], float]:
+    """H from partial dependences at common points; `size`: of the function, below whose rounding nothing is seen."""
+    scale = max(size, 1e-300)
+
+    def centred(columns: tuple[int, ...]) -> Array:
+        values = dependence(columns) / scale
+        return np.asarray(values - values.mean())
+
+    alone = {j: centred((j,)) for j in sorted({j for pair in pairs for j in pair})}
     out = {}
-    for pair in wanted:
-        together = _centred_dependence(fn, Z, pair)
-        size = float((together**2).sum())
-        left = float(((together - alone[pair[0]] - alone[pair[1]]) ** 2).sum())
-        out[pair] = float(np.sqrt(left / size)) if size > nothing else 0.0
+    for j, k in pairs:
+        together = centred((j, k))
+        whole, left = (float(np.sum(part**2)) for part in (together, together - alone[j] - alone[k]))
+        out[j, k] = float(np.sqrt(left / whole)) if whole > len(together) * _ROUNDING**2 else 0.0
     return out
 
 
-def _centred_dependence(fn: Function, Z: Array, columns: tuple[int, ...]) -> Array:
-    """Partial dependence on columns at the rows of Z, minus its mean."""
+def _dependence(fn: Function, Z: Array, columns: tuple[int, ...]) -> Array:
+    """Partial dependence on columns at the rows of Z, averaged over the rows of Z."""
     parts = []
     for first in range(0, len(Z), step := max(1, _ROWS_AT_ONCE // len(Z))):
         held = Z[first : first + step]
         points = np.repeat(Z[None], len(held), axis=0)
         points[:, :, columns] = held[:, None, columns]
-        parts.append(shapley.evaluated(fn, points.reshape(-1, Z.shape[1])).reshape(len(held), -1).mean(axis=1))
-    values = np.concatenate(parts)
-    return np.asarray(values - values.mean())
+        parts.append(_single(fn, points.reshape(-1, Z.shape[1])).reshape(len(held), -1).mean(axis=1))
+    return np.concatenate(parts)
 
 
 def permutation_importance(fn: Function, X: Array, y: Array, n_repeats: int = _N_REPEATS, seed: int = 0) -> Array:
     """Growth (d,) of the mean squared error of `fn` as a prediction of y when a column of X is shuffled."""
     X, y = np.atleast_2d(np.asarray(X, dtype=float)), np.asarray(y, dtype=float)
+    if y.shape != (len(X),) or len(X) == 0:
+        raise ValueError(f"`y` has one value per row of `X`, but their shapes are {y.shape} and {X.shape}.")
+    if n_repeats < 1:
+        raise ValueError(f"`n_repeats` must be at least 1, but got {n_repeats}.")
     rng = stream(seed, "permutation importance")
-    error = float(np.mean((shapley.evaluated(fn, X) - y) ** 2))
+    error = float(np.mean((_single(fn, X) - y) ** 2))
     out = np.zeros(X.shape[1])
     for j in range(X.shape[1]):
         for _ in range(n_repeats):
             shuffled = X.copy()
             shuffled[:, j] = X[rng.permutation(len(X)), j]
-            out[j] += (float(np.mean((shapley.evaluated(fn, shuffled) - y) ** 2)) - error) / n_repeats
+            out[j] += (float(np.mean((_single(fn, shuffled) - y) ** 2)) - error) / n_repeats
     return out
+
+
+def _single(fn: Function, X: Array) -> Array:
+    """Values of a function with one output."""
+    out = shapley.evaluated(fn, X)
+    if out.ndim != 1:
+        raise ValueError(f"`fn` must return one number per row here, but returned shape {out.shape}.")
+    return out
+
+
+def _spread(values: Array) -> float:
+    """Standard deviation without overflow."""
+    size = max(float(np.abs(values).max()), 1e-300)
+    return size * float(np.std(values / size))
 
 
 # ---------------------------------------------------------------------- of a trial
 
 
 def compare_importance(study: Study, trial: int) -> Comparison:
-    """What made the predicted objective of a trial good, told four ways, and which parameters interact in the model.
+    """What made the predicted objective of a trial what it is, told four ways, and which parameters interact.
 
-    The model is the one behind `explain_proposal`. Shares sum to one; a negative one counted against the trial. The
-    ablation starts at the configuration whose prediction is nearest to the average over the space, so that it shares
-    out about the same as the Shapley values.
+    The model is the one behind `explain_proposal`. The sizes of the shares sum to one; a negative one counted against
+    the trial. The ablation starts at the configuration whose prediction is nearest to the average over the space, so
+    that it shares out about the same as the Shapley values.
     """
     study_io.require_single_objective(study, "compare_importance")
-    found = {t.number: t for t in study_io.trials(study)}
-    if not found:
-        raise ValueError("The study has no trials yet, so there is nothing to compare.")
     with one_thread:
-        return _compared(case_of(found, trial, study_io.sign(study)))
+        return _compared(case_of(trials_of(study), trial, study_io.sign(study)))
 
 
 def _compared(case: Case) -> Comparison:
@@ -156,32 +192,47 @@ def _compared(case: Case) -> Comparison:
     gp, space, x, players = game.gp, game.space, game.x, game.players
 
     def attractive(X: Array) -> Array:
-        return -gp.latent(space.canonical(X))[0]
+        return -gp.latent_mean(space.canonical(X))
 
-    rows = rows_of({}, space, 0, _N_BACKGROUND, 0)
+    (part,) = parts_of("global", space, x, players)
+    rows = rows_of(part, space, 0, _N_BACKGROUND, 0)
     predicted = attractive(rows)
+    pairs = list(combinations(players, 2))
     if gp.kernel.radial:
         values = np.asarray(shapley.shapley_values(attractive, x, rows[:_N_PAIRS], players=players).values)
+        strengths = friedman_h(attractive, rows[:_N_PAIRS], pairs)
     else:
-        values = -mean_shapley(gp, x, space, players).values
+        values = -mean_shapley(gp, x, space, players, part).values
+        strengths = _strengths(_exact_dependence(gp, space, rows, part), pairs, float(np.abs(predicted).max()))
     source = rows[int(np.argmin(np.abs(predicted - predicted.mean())))]
     ablation = ablation_path(attractive, source, x, players)
     axes = {j: axis_grid(space, j, _N_LINE) for j in players}
-    names = [space.names[j] for j in players]
-    strengths = friedman_h(attractive, rows[:_N_PAIRS], list(combinations(players, 2)))
+    seen = gp.data.X[: case.n_seen], -gp.data.z[: case.n_seen]
+    where = list(players)
     return Comparison(
         trial=case.trial,
-        params=tuple(names),
+        params=tuple(space.names[j] for j in players),
         shapley=_shares(values),
-        ablation=_shares(ablation.gains[list(players)]),
-        local=_shares(local_importance(attractive, x, axes)[list(players)]),
-        permutation=_shares(permutation_importance(attractive, gp.data.X, -gp.data.z)[list(players)]),
+        ablation=_shares(ablation.gains[where]),
+        local=_shares(local_importance(attractive, x, axes)[where]),
+        permutation=_shares(permutation_importance(attractive, *seen)[where]),
         ablation_order=tuple(space.names[j] for j in ablation.order),
         interactions={(space.names[j], space.names[k]): h for (j, k), h in strengths.items()},
         proposed=case.proposed,
     )
 
 
+def _exact_dependence(gp: GaussianProcess, space: Space, rows: Array, part: Part) -> Callable[[tuple[int, ...]], Array]:
+    """Partial dependence of the mean at rows, averaged over the whole space in closed form."""
+    factors = Factors(gp.kernel, np.array(gp.hyperparameters.lengthscales))
+
+    def dependence(columns: tuple[int, ...]) -> Array:
+        average = Average(space, {j: rows[:, j] for j in columns}, part)
+        return -(average.cross(factors, gp.data.X) @ gp.data.alpha)
+
+    return dependence
+
+
 def _shares(values: Array) -> tuple[float, ...]:
-    total = float(values.sum())
-    return tuple(float(v) / total if total else 0.0 for v in values)
+    size = float(np.abs(values).sum())
+    return tuple(float(v) / size if size else 0.0 for v in values)

@@ -8,7 +8,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,8 @@ _REPLICATES = 8
 _FIRST_EVALUATIONS, _MOST_EVALUATIONS = 2**16, 2**18
 _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 8, 64, 2048
 _PRECISION = 0.01
+_STOPPING_LEVEL = 0.95
+# With more parameters, walks are cheaper than all coalitions at the same precision.
 MOST_ENUMERATED = 10
 _ROWS_AT_ONCE = 4096
 
@@ -114,13 +116,13 @@ def _posterior_of_hybrids(gp: GaussianProcess, x: Array, Z: Array, players: Sequ
     return gp.latent_from_correlations(r.reshape(-1, gp.n_observed))
 
 
-def estimated(game: Game, parts: Sequence[Part], level: float, exact: dict[int, Array]) -> Attribution:
+def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[int, tuple[Array, float]]) -> Attribution:
     """Shapley values of all outputs against a mixture of parts, (p, t + 1).
 
-    Rows are doubled until intervals are narrow: one per cent of the largest contribution; a little further for the sake
-    of the order of the totals. The source's rule (`shapley.check_sample_size`) compares the efficiency gap with the
-    distance between values; here the gap is zero whatever the rows, so the intervals take its place.
-    `exact`: values (p,) of terms that are known in closed form.
+    Rows are doubled until 95 % intervals are narrow: one per cent of the largest contribution; a little further for
+    the sake of the order of the totals. The source's rule (`shapley.check_sample_size`) compares the efficiency gap
+    with the distance between values; here the gap is zero whatever the rows, so the intervals take its place.
+    `exact`: by term, values (p,) and average where they are known in closed form.
     """
     sums = np.zeros((_REPLICATES, len(game.players), len(game.names)))
     averages = np.zeros(len(game.names))
@@ -136,23 +138,20 @@ def estimated(game: Game, parts: Sequence[Part], level: float, exact: dict[int, 
         done += step
         step = done
         replicates = sums / done
-        for k, known in exact.items():
+        for k, (known, _) in exact.items():
             replicates[:, :, k] = known
         replicates = game.with_total(replicates)
-        phi, half = replicates.mean(axis=0), _half_width(replicates, level)
-        for k, known in exact.items():
-            phi[:, k], half[:, k] = known, 0.0
+        phi, half = replicates.mean(axis=0), _half_width(replicates, _STOPPING_LEVEL)
         precise = float((half * scale).max()) <= _PRECISION * float(np.abs(phi * scale).max())
         if done >= (2 * first if precise else most) or (precise and ordered(phi[:, -1], half[:, -1])):
             break
-    average = averages / done
-    at_x = game.terms(game.x[None])[0]
-    for k, known in exact.items():
-        average[k] = at_x[k] - known.sum()
-    intervals = np.stack([phi - half, phi + half], axis=-1)
+    half, average = _half_width(replicates, level), averages / done
+    for k, (known, known_average) in exact.items():
+        phi[:, k], half[:, k], average[k] = known, 0.0, known_average
     average = game.with_total(average)
-    n_rows = _REPLICATES * done * len(parts)
-    return Attribution(phi, intervals, game.with_total(at_x) - average, average, "sampled", n_rows, level)
+    payout = game.outputs(game.x[None])[0] - average
+    intervals = np.stack([phi - half, phi + half], axis=-1)
+    return Attribution(phi, intervals, payout, average, "sampled", _REPLICATES * done * len(parts), level)
 
 
 def _row_counts(game: Game) -> tuple[int, int]:

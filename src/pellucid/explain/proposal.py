@@ -9,26 +9,29 @@ Inside, numbers are latent and encoded; what leaves is in the user's units, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from math import isfinite
+from typing import Any, get_args
 
 import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import EI, LCB, PI, WEI, InformationGain, PosteriorVariance
+from pellucid.acquisition import EI, LCB, PI, WEI, InformationGain, Multiplied
 from pellucid.explain import shapley
 from pellucid.explain.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
-from pellucid.explain.cases import Case, case_of
+from pellucid.explain.cases import Case, case_of, trials_of
 from pellucid.explain.games import MOST_ENUMERATED, Game, estimated
 from pellucid.explain.progress import tracked
 from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.explain.why import path_verdict, unsettled, verdict_of
-from pellucid.numerics import Array, one_thread
+from pellucid.numerics import Array, is_whole_number, one_thread
 from pellucid.records import Attribution, Contribution, DesirabilityPaths, ProposalExplanation, RecordError
 from pellucid.space import study_io
 from pellucid.surrogates import GaussianProcess
 
 LEVEL = 0.95
+_LARGEST_LEVEL = 0.9999
+_ROUNDING = 1e-9
 _SMALL_STEP = 1e-4
 _N_ROWS = 512
 
@@ -48,14 +51,14 @@ def explain_proposal(
         trial: number of the trial. One that pellucid did not propose is explained by what its model would have said.
         background: what the proposal is compared with: the average over the space ("global"), over its neighbourhood
             ("local", within a tenth of every range), or over both ("hybrid").
-        baseline: compare with one configuration instead: a trial number, "incumbent" (the best trial the model had
-            seen), or a dictionary of parameters.
+        baseline: compare with one configuration instead of a background: a trial number, "incumbent" (the trial of
+            which the model expected most), or a dictionary of parameters.
         level: of the intervals where something had to be sampled.
     """
     study_io.require_single_objective(study, "explain_proposal")
     _check(background, baseline, level)
     with one_thread:
-        found = _found(study)
+        found = trials_of(study)
         return _explained(case_of(found, trial, study_io.sign(study)), found, background, baseline, level)
 
 
@@ -78,8 +81,8 @@ def desirability_paths(
     """
     study_io.require_single_objective(study, "desirability_paths")
     _check(background, baseline, level)
-    found = _found(study)
-    numbers = _wanted(found) if trials is None else [int(n) for n in trials]
+    found = trials_of(study)
+    numbers = _wanted(found) if trials is None else _numbers(trials)
     loss_sign = study_io.sign(study)
 
     def attempted(number: int) -> ProposalExplanation | str:
@@ -110,7 +113,7 @@ def proposal_interactions(study: Study, trial: int, background: Background = "gl
     study_io.require_single_objective(study, "proposal_interactions")
     _check(background, None, LEVEL)
     with one_thread:
-        case = case_of(_found(study), trial, study_io.sign(study))
+        case = case_of(trials_of(study), trial, study_io.sign(study))
         game = case.game
         if not 2 <= len(game.players) <= MOST_ENUMERATED:
             raise ValueError(
@@ -119,37 +122,45 @@ def proposal_interactions(study: Study, trial: int, background: Background = "gl
             )
         parts = parts_of(background, game.space, game.x, game.players)
         v = np.mean([game.coalition_values(rows_of(part, game.space, 0, _N_ROWS, 0)) for part in parts], axis=0)
-        _, scale = _unit(case, float(np.mean([_average_mean(game, [part]) for part in parts])))
+        _, scale = _unit(case, _average_latent(game, parts))
     names = [game.space.names[j] for j in game.players]
     found = shapley.interactions(scale * (v @ game.weights))
     return {tuple(names[i] for i in who): value for who, value in found.items()}
 
 
-def _found(study: Study) -> dict[int, FrozenTrial]:
-    found = {t.number: t for t in study_io.trials(study)}
-    if not found:
-        raise ValueError("The study has no trials yet, so there is nothing to explain.")
-    return found
-
-
 def _check(background: object, baseline: object, level: float) -> None:
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
-    if background not in ("global", "local", "hybrid"):
-        raise ValueError(f"`background` is one of global, local, hybrid, but got {background!r}.")
-    if isinstance(baseline, bool) or not (
-        baseline is None or baseline == "incumbent" or isinstance(baseline, (int, Mapping))
-    ):
+    if not 0.0 < level <= _LARGEST_LEVEL:
+        raise ValueError(f"`level` must be between 0 and {_LARGEST_LEVEL}, but got {level}.")
+    if background not in get_args(Background):
+        raise ValueError(f"`background` is one of {', '.join(get_args(Background))}, but got {background!r}.")
+    named = isinstance(baseline, str) and baseline == "incumbent"
+    if not (baseline is None or is_whole_number(baseline) or named or isinstance(baseline, Mapping)):
         raise ValueError(
             f"`baseline` is None, a trial number, 'incumbent' or a dictionary of parameters, but got {baseline!r}."
         )
 
 
+def _numbers(trials: Iterable[int]) -> list[int]:
+    """Each once, in order."""
+    listed = None if isinstance(trials, (str, Mapping)) or not isinstance(trials, Iterable) else list(trials)
+    if listed is None or not all(map(is_whole_number, listed)):
+        raise ValueError(f"`trials` is a list of trial numbers, but got {trials!r}.")
+    return sorted({int(n) for n in listed})
+
+
 def _wanted(found: Mapping[int, FrozenTrial]) -> list[int]:
-    """Trials that a model of pellucid proposed; without any, those that finished."""
-    ours = [receipt.trial for receipt in study_io.model_receipts(list(found.values()), max(found) + 1)]
+    """Trials that a model of pellucid proposed (or whose receipt is damaged); without any, those that finished."""
+    ours = [number for number, trial in found.items() if _was_proposed(trial)]
     ended = (TrialState.COMPLETE, TrialState.PRUNED)
     return sorted(ours) or [number for number, trial in sorted(found.items()) if trial.state in ended]
+
+
+def _was_proposed(trial: FrozenTrial) -> bool:
+    try:
+        receipt = study_io.read_receipt(trial)
+    except RecordError:
+        return True
+    return receipt is not None and receipt.kind == "model"
 
 
 # ---------------------------------------------------------------------- explaining it
@@ -164,8 +175,9 @@ def _explained(
 ) -> ProposalExplanation:
     game = case.game
     if baseline is None:
-        shares, exact, average = _against_background(game, background, level)
-        compared = _COMPARED[background]
+        parts = parts_of(background, game.space, game.x, game.players)
+        shares, exact = _against(game, parts, level)
+        average, compared = _average_latent(game, parts), _COMPARED[background]
     else:
         z, compared = _baseline(case, found, baseline)
         shares = shapley.shapley_values(game.outputs, game.x, z[None], "baseline", players=game.players, level=level)
@@ -197,7 +209,7 @@ def _explained(
         direction=direction,
         mean=case.loss_sign * float(mean[0]),
         sd=float(sd[0]),
-        n_trials=game.gp.n_observed,
+        n_trials=case.n_seen,
         verdict=verdict_of(
             trial=case.trial,
             contributions=contributions,
@@ -207,6 +219,7 @@ def _explained(
             compared_with=compared,
             whole_space=baseline is None and background == "global",
             learns=case.learns_about,
+            rounding=_ROUNDING * (abs(total) + scale * float(np.atleast_1d(np.abs(shares.average))[-1])),
         ),
         notes=(*case.notes, *unsettled(contributions)),
     )
@@ -218,7 +231,7 @@ def _contributions(game: Game, values: Array, intervals: Array) -> tuple[Contrib
     return tuple(
         Contribution(
             name=name,
-            value=study_io.plain(params[name]),
+            value=_shown(params[name]),
             total=float(values[i, -1]),
             low=float(intervals[i, -1, 0]),
             high=float(intervals[i, -1, 1]),
@@ -230,9 +243,15 @@ def _contributions(game: Game, values: Array, intervals: Array) -> tuple[Contrib
     )
 
 
+def _shown(value: Any) -> Any:
+    """A value as JSON can carry it."""
+    plain = study_io.plain(value)
+    return str(plain) if isinstance(plain, float) and not isfinite(plain) else plain
+
+
 def _by_name(game: Game, outputs: Array) -> dict[str, float]:
     """The terms among the outputs."""
-    return {name: float(value) for name, value in zip(game.names, outputs, strict=False)}
+    return {name: float(value) for name, value in zip(game.names, outputs[:-1], strict=True)}
 
 
 _COMPARED: dict[str, str] = {
@@ -242,47 +261,54 @@ _COMPARED: dict[str, str] = {
 }
 
 
-def _against_background(game: Game, background: Background, level: float) -> tuple[Attribution, tuple[str, ...], float]:
-    """Shapley values, the terms for which they are exact, and the average latent mean over the background."""
-    parts = parts_of(background, game.space, game.x, game.players)
-    if game.gp.kernel.radial:
-        shares = estimated(game, parts, level, {})
-        return shares, (), _average_mean(game, parts)
+def _against(game: Game, parts: Sequence[Part], level: float) -> tuple[Attribution, tuple[str, ...]]:
+    """Shapley values, and the terms for which they are exact."""
+    if "mean" not in game.names or game.gp.kernel.radial:
+        return estimated(game, parts, level, {}), ()
     means = [mean_shapley(game.gp, game.x, game.space, game.players, part) for part in parts]
-    phi = np.mean([one.values for one in means], axis=0)
-    average = float(np.mean([one.average for one in means]))
     # "mean" is minus the latent mean, in every acquisition that has such a term.
-    exact = {k: -phi for k, name in enumerate(game.names) if name == "mean"}
-    return estimated(game, parts, level, exact), tuple(game.names[k] for k in exact), average
+    values, average = -np.mean([one.values for one in means], axis=0), -float(np.mean([one.average for one in means]))
+    return estimated(game, parts, level, {game.names.index("mean"): (values, average)}), ("mean",)
 
 
-def _average_mean(game: Game, parts: Sequence[Part]) -> float:
-    """Of a kernel without closed forms."""
-    return float(np.mean([game.gp.latent(rows_of(part, game.space, 0, _N_ROWS, 0))[0].mean() for part in parts]))
+def _average_latent(game: Game, parts: Sequence[Part]) -> float:
+    """Average of the latent mean over a background."""
+    if not game.gp.kernel.radial:
+        return float(np.mean([mean_shapley(game.gp, game.x, game.space, (), part).average for part in parts]))
+    rows = [game.space.canonical(rows_of(part, game.space, 0, _N_ROWS, 0)) for part in parts]
+    return float(np.mean([game.gp.latent_mean(X).mean() for X in rows]))
 
 
 def _baseline(case: Case, found: Mapping[int, FrozenTrial], wanted: int | str | Mapping[str, Any]) -> tuple[Array, str]:
-    """The encoded baseline (d,), and what it is in words. Parameters that it lacks sit in the middle of their range."""
+    """The encoded baseline (d,), and what it is in words."""
     space = case.game.space
-    if isinstance(wanted, str):
-        wanted = case.incumbent
     if isinstance(wanted, Mapping):
-        unknown = [name for name in wanted if name not in space.index]
+        configuration, words = dict(wanted), "the given baseline"
+        somewhere = {name for trial in found.values() for name in trial.distributions}
+        unknown = [name for name in configuration if name not in somewhere]
         if unknown:
             raise ValueError(
-                f"`baseline` names {', '.join(f'`{name}`' for name in unknown)}, but the model of trial "
-                f"{case.trial} has {', '.join(f'`{name}`' for name in space.names)}."
+                f"`baseline` names {', '.join(f'`{name}`' for name in unknown)}, but the study has "
+                f"{', '.join(f'`{name}`' for name in sorted(somewhere))}."
             )
-        configuration, words = dict(wanted), "the given baseline"
     else:
-        if wanted not in found:
-            raise ValueError(f"`baseline` is trial {wanted}, but the study's trials are 0 to {max(found)}.")
-        configuration, words = found[wanted].params, f"trial {wanted}"
+        number = case.incumbent if isinstance(wanted, str) else int(wanted)
+        if number not in found:
+            raise ValueError(f"`baseline` is trial {number}, but the study's trials are 0 to {max(found)}.")
+        configuration, words = found[number].params, f"trial {number}"
     known = {name: value for name, value in configuration.items() if name in space.index}
     X, fits = space.encode([known])
     if not fits[0]:
         raise ValueError(f"`baseline` lies outside the ranges that the model of trial {case.trial} knows: {known!r}.")
-    return space.canonical(X)[0], words
+    z = space.canonical(X)[0]
+    active = space.active(z[None])[0]
+    missing = [space.names[j] for j in case.game.players if active[j] and space.names[j] not in known]
+    if missing:
+        listed = ", ".join(f"`{name}`" for name in missing)
+        raise ValueError(
+            f"A baseline needs every parameter of the proposal that it switches on; {words} lacks {listed}."
+        )
+    return z, words
 
 
 def _unit(case: Case, average: float) -> tuple[str, float]:
@@ -297,16 +323,13 @@ def _unit(case: Case, average: float) -> tuple[str, float]:
     if isinstance(kind, InformationGain):
         return ("objective", gp.hyperparameters.y_scale) if kind.target == "band" else ("nats", 1.0)
     if isinstance(kind, (EI, WEI)):
-        return "objective", _slope(gp, case.best, case.best)
-    here = float(gp.latent(case.game.x[None])[0][0])
+        return "objective", objective_per_latent(gp, case.best, case.best)
     if isinstance(kind, LCB):
-        return "objective", _slope(gp, here, average)
-    if isinstance(kind, PosteriorVariance):
-        return "objective²", _slope(gp, here, here) ** 2
-    return "log", 1.0
+        return "objective", objective_per_latent(gp, float(gp.latent_mean(case.game.x[None])[0]), average)
+    return ("log", 1.0) if isinstance(kind, Multiplied) else ("standardised variance", 1.0)
 
 
-def _slope(gp: GaussianProcess, a: float, b: float) -> float:
+def objective_per_latent(gp: GaussianProcess, a: float, b: float) -> float:
     """Change of the objective per latent unit between two latent values, or at one."""
     if gp.hyperparameters.warp is None:
         return gp.hyperparameters.y_scale

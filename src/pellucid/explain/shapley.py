@@ -22,15 +22,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, is_whole_number, stream
 from pellucid.records import Attribution
 
 Method = Literal["auto", "exact", "sampled", "baseline"]
+Index = Literal["k-SII", "SII", "STII", "FSII"]
 Function = Callable[[Array], Array]
 MOST_PLAYERS = 12
 _DEFAULT_SAMPLES = 1000
 _ROWS_AT_ONCE = 16_384
 _ROWS_FOR_EXACT = 2**22
+_ROUNDING = 1e-12
 
 
 def shapley_values(
@@ -68,9 +70,9 @@ def shapley_values(
         raise ValueError(f"`method` is one of {', '.join(get_args(Method))}, but got {method!r}.")
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
-    if n_samples is not None and n_samples < 2:
-        raise ValueError(f"`n_samples` must be at least 2, but got {n_samples}.")
-    who = _players(players, len(x))
+    if n_samples is not None and not (is_whole_number(n_samples) and n_samples >= 2):
+        raise ValueError(f"`n_samples` must be a whole number of at least 2, but got {n_samples!r}.")
+    who = checked_players(players, len(x))
     few = len(who) <= MOST_PLAYERS
     if method == "exact" and not few:
         raise ValueError(
@@ -86,13 +88,13 @@ def shapley_values(
 
 def check_sample_size(attribution: Attribution) -> bool:
     """Whether there were enough samples: for every output, giving all of the efficiency gap to any one coordinate would
-    not change the order of the values."""
+    not change the order of the values. Without a gap (or without sampling) there is nothing to give."""
     values = attribution.values.reshape(len(attribution.values), -1)
-    gaps = np.abs(np.atleast_1d(attribution.efficiency_gap))
-    if len(values) < 2:
+    if attribution.method != "sampled" or len(values) < 2:
         return True
+    gaps = np.abs(np.atleast_1d(attribution.efficiency_gap))
     nearest = np.diff(np.sort(values, axis=0), axis=0).min(axis=0)
-    return bool((gaps < nearest).all())
+    return bool(((gaps < nearest) | (gaps <= _ROUNDING * np.abs(values).sum(axis=0))).all())
 
 
 # ---------------------------------------------------------------------- all coalitions
@@ -101,7 +103,7 @@ def check_sample_size(attribution: Attribution) -> bool:
 def coalition_values(fn: Function, x: Array, background: Array, *, players: Sequence[int] | None = None) -> Array:
     """v(S) for all coalitions, (2^p,) or (2^p, t)."""
     Z = np.atleast_2d(background)
-    who = _players(players, len(x))
+    who = checked_players(players, len(x))
     masks = coalitions(len(who))
     total: Array | float = 0.0
     for start in range(0, len(Z), rows := max(1, _ROWS_AT_ONCE // len(masks))):
@@ -137,7 +139,7 @@ def _exact(v: Array, method: str, n_rows: int, level: float) -> Attribution:
     return Attribution(values, intervals, _plain(v[-1] - v[0]), _plain(v[0]), method, n_rows, level)
 
 
-def interactions(v: Array, index: Literal["k-SII", "SII", "STII", "FSII"] = "k-SII") -> dict[tuple[int, ...], float]:
+def interactions(v: Array, index: Index = "k-SII") -> dict[tuple[int, ...], float]:
     """Interactions of order two from coalition values (2^p,): (j,) -> main effect, (j, k) -> interaction.
 
     `index`: one that shapiq knows. Needs `pip install 'pellucid[interactions]'`.
@@ -148,8 +150,10 @@ def interactions(v: Array, index: Literal["k-SII", "SII", "STII", "FSII"] = "k-S
         raise ImportError(
             "Interactions need shapiq: install it with `pip install 'pellucid[interactions]'`."
         ) from error
-    v = np.asarray(v, dtype=float)
+    v = np.atleast_1d(np.asarray(v, dtype=float))
     p = len(v).bit_length() - 1
+    if index not in get_args(Index):
+        raise ValueError(f"`index` is one of {', '.join(get_args(Index))}, but got {index!r}.")
     if v.ndim != 1 or len(v) != 2**p or p < 2:
         raise ValueError(f"Interactions need one value for each of 2^p coalitions, p >= 2, but got shape {v.shape}.")
     bits = 2 ** np.arange(p)
@@ -176,8 +180,10 @@ def _sampled(
     count, values = len(gains), gains.mean(axis=0)
     half = float(stdtrit(count - 1, 0.5 + 0.5 * level)) * gains.std(axis=0, ddof=1) / np.sqrt(count)
     intervals = np.stack([values - half, values + half], axis=-1)
+    together = Z.copy()
+    together[:, who] = x[list(who)]
     average = _average(fn, Z)
-    payout = evaluated(fn, x[None])[0] - average
+    payout = _average(fn, together[:1] if len(who) == len(x) else together) - average
     return Attribution(values, intervals, _plain(payout), _plain(average), "sampled", count, level)
 
 
@@ -232,7 +238,8 @@ def evaluated(fn: Function, X: Array) -> Array:
     return out
 
 
-def _players(players: Sequence[int] | None, d: int) -> tuple[int, ...]:
+def checked_players(players: Sequence[int] | None, d: int) -> tuple[int, ...]:
+    """Columns that take part; all of them by default."""
     who = tuple(range(d)) if players is None else tuple(int(j) for j in players)
     if not who or len(set(who)) < len(who) or not all(0 <= j < d for j in who):
         raise ValueError(f"`players` must be different columns between 0 and {d - 1}, but got {players!r}.")

@@ -67,7 +67,7 @@ class _Trees:
     @cached_property
     def nodes(self) -> tuple[Array, Array]:
         """Nodes (Q, 1) and weights (Q,) on [0, 1]."""
-        t, w = np.polynomial.legendre.leggauss(-(-len(self.players) // 2))
+        t, w = np.polynomial.legendre.leggauss(max(1, -(-len(self.players) // 2)))
         return 0.5 * (t[:, None] + 1.0), 0.5 * w
 
     def shares(self) -> MeanShares:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-
 from pellucid.explain.words import value_text
 from pellucid.records import Contribution, ProposalExplanation
 
-# Terms that stand for not knowing enough, and those that stand for what the model expects.
-EXPLORING = ("uncertainty", "explore", "variance", "information")
-_MAIN = 0.5
-_LARGE = 0.25
+# Terms that grow with what is not known. The "explore" part of EI is none of them: it is large near the value to beat.
+_UNKNOWN = ("uncertainty", "variance")
+_HALF, _QUARTER = 0.5, 0.25
 _WORTH_SAYING = 0.05
 _MOST_NAMED = 3
 
@@ -27,49 +24,72 @@ def verdict_of(
     compared_with: str,
     whole_space: bool,
     learns: str,
+    rounding: float,
 ) -> str:
     """One sentence: what made the proposal attractive, what was exploration, and what counted against it.
 
-    Shares are of everything that counts in favour, and only contributions whose sign is sure are named.
+    Shares are of everything that counts in favour, and only contributions whose sign is sure are named. What is smaller
+    than `rounding` is nothing.
     """
-    for_it = sorted((c for c in contributions if c.sure and c.total > 0.0), key=lambda c: -c.total)
-    against = sorted((c for c in contributions if c.sure and c.total < 0.0), key=lambda c: c.total)
+    for_it = sorted((c for c in contributions if c.sure and c.total > rounding), key=lambda c: -c.total)
+    against = sorted((c for c in contributions if c.sure and c.total < -rounding), key=lambda c: c.total)
     appeal = sum(c.total for c in for_it)
-    start = f"Trial {trial} was proposed" if proposed else f"Pellucid did not propose trial {trial}; its model would"
-    if not for_it or total <= 0.0:
-        listed = _names(against) if against else "no single parameter"
-        if proposed:
-            return f"{start} although {listed} counted against it: to the model it was no better than {compared_with}."
-        return f"{start} have rated it no better than {compared_with}: {listed} counted against it."
-    if not whole_space:
-        start = f"Compared with {compared_with}, {start[0].lower()}{start[1:]}"
-    # The fewest that make up half of the appeal.
-    before = np.cumsum([0.0, *(c.total for c in for_it[: _MOST_NAMED - 1])])
-    main = [c for c, sum_before in zip(for_it, before, strict=False) if sum_before < _MAIN * appeal]
+    compared = "" if whole_space else f"compared with {compared_with}, "
+    start = (
+        f"{compared}trial {trial} was proposed" if proposed else f"pellucid did not propose trial {trial}; {compared}"
+    )
+    if total <= rounding or not for_it:
+        return _capitalised(start + _no_appeal(against, total > rounding, proposed, compared_with))
+    main = [c for i, c in enumerate(for_it) if sum(o.total for o in for_it[:i]) < _HALF * appeal or _large(c, appeal)]
+    main = main[:_MOST_NAMED]
+    named = sum(c.total for c in main) / appeal
+    how = "mainly for" if named >= _HALF else f"most of all (together {100 * named:.0f} %) for"
     shares = _listed([_share(c, i, main, appeal, direction, learns) for i, c in enumerate(main)])
-    parts = [f"{start} mainly for {shares}" if proposed else f"{start} have liked it mainly for {shares}"]
+    parts = [f"{start} {how} {shares}" if proposed else f"{start}its model would have liked it {how} {shares}"]
     rest = [c for c in for_it if c not in main and c.total >= _WORTH_SAYING * appeal]
-    exploring = [c for c in rest if _explores(c)] if not learns else []
+    exploring = [c for c in rest if _explores(c)]
     if exploring:
         parts.append(f"{_names(exploring)} {'was' if len(exploring) == 1 else 'were'} exploration")
     serious = [c for c in against if -c.total >= _WORTH_SAYING * appeal]
     if serious:
         parts.append(f"{_names(serious)} counted against it")
-    return "; ".join(parts) + "."
+    return _capitalised("; ".join(parts) + ".")
+
+
+def _no_appeal(against: Sequence[Contribution], better: bool, proposed: bool, compared_with: str) -> str:
+    """How the sentence goes on when nothing speaks for the proposal."""
+    if better:
+        return (" " if proposed else "its model would have liked it, ") + "for no single parameter that could be named."
+    blame = f"{_names(against)} counted against it" if against else "no single parameter made the difference"
+    if proposed:
+        return f" although {blame}: to the model it was no better than {compared_with}."
+    return f"its model would have rated it no better than {compared_with}: {blame}."
+
+
+def _large(c: Contribution, appeal: float) -> bool:
+    return c.total >= _QUARTER * appeal
 
 
 def _explores(c: Contribution) -> bool:
-    """Whether more of what counts for a parameter is uncertainty than expectation."""
-    exploring = sum(value for term, value in c.terms.items() if term in EXPLORING)
-    return exploring > sum(c.terms.values()) - exploring
+    """Whether not knowing is what counts most for a parameter."""
+    return _strongest(c) in _UNKNOWN
+
+
+def _strongest(c: Contribution) -> str:
+    return max(c.terms, key=lambda term: c.terms[term])
 
 
 def _reason(c: Contribution, direction: str, learns: str) -> str:
-    if learns:
-        return f"to learn about {learns}"
-    if _explores(c):
-        return "little was known there"
-    return f"{'high' if direction == 'maximize' else 'low'} predicted objective"
+    predicted = f"{'high' if direction == 'maximize' else 'low'} predicted objective"
+    reasons = {
+        "mean": predicted,
+        "exploit": predicted,
+        "explore": "room for improvement",
+        "probability": "likely improvement",
+        "improvement": "likely improvement",
+        "information": f"to learn about {learns or 'effects'}",
+    }
+    return reasons.get(_strongest(c), "little was known there")
 
 
 def _share(c: Contribution, i: int, main: Sequence[Contribution], appeal: float, direction: str, learns: str) -> str:
@@ -84,7 +104,9 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _setting(c: Contribution) -> str:
-    return f"`{c.name}` = {value_text(c.value)}"
+    # Text that could be read as something else, or not at all, is quoted.
+    plain = not isinstance(c.value, str) or c.value.replace("-", "_").isidentifier()
+    return f"`{c.name}` = {value_text(c.value) if plain else repr(c.value)}"
 
 
 def _names(contributions: Sequence[Contribution]) -> str:
@@ -92,15 +114,22 @@ def _names(contributions: Sequence[Contribution]) -> str:
     return _listed([*shown, "others"] if len(contributions) > _MOST_NAMED else shown)
 
 
+def _capitalised(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
 def unsettled(contributions: Sequence[Contribution]) -> tuple[str, ...]:
     """Which large contributions the sampling could not put in order; empty when it could."""
     order = sorted(contributions, key=lambda c: -c.total)
     largest = max((abs(c.total) for c in contributions), default=0.0)
     for above, below in pairwise(order):
-        large = max(abs(above.total), abs(below.total)) > _LARGE * largest
+        large = max(abs(above.total), abs(below.total)) > _QUARTER * largest
         if large and above.low < above.high and above.low < below.high:
             return (f"Whether `{above.name}` or `{below.name}` contributed more is too close to call.",)
     return ()
+
+
+# ---------------------------------------------------------------------- over a run
 
 
 def path_verdict(explanations: Sequence[ProposalExplanation]) -> str:
@@ -111,20 +140,40 @@ def path_verdict(explanations: Sequence[ProposalExplanation]) -> str:
         for c in one.contributions:
             appeal[c.name] = appeal.get(c.name, 0.0) + (max(c.total, 0.0) / whole if whole > 0.0 else 0.0)
     total = sum(appeal.values())
-    exploring = sum(explores(one) for one in explanations)
     first, last = explanations[0].trial, explanations[-1].trial
-    span = f"trial {first}" if first == last else f"{len(explanations)} proposals (trials {first} to {last})"
-    count = {0: "none of them was", 1: "one of them was"}.get(exploring, f"{exploring} of them were")
-    mainly = f"{count} mainly exploration"
+    many = len(explanations) > 1
+    span = f"Over {len(explanations)} proposals (trials {first} to {last})" if many else f"In trial {first}"
     if total <= 0.0:
-        return f"Over {span}, no parameter made the proposals better than average; {mainly}."
-    top = sorted(appeal, key=lambda name: -appeal[name])[:2]
-    listed = " and ".join(f"`{name}` ({100 * appeal[name] / total:.0f} %)" for name in top)
-    whose = "" if explanations[0].proposed else " to pellucid's model"
-    return f"Over {span}, {listed} made up most of the appeal{whose}; {mainly}."
+        parts = [f"{span}, no parameter was better than average"]
+    else:
+        top = sorted(appeal, key=lambda name: -appeal[name])[:2]
+        listed = _listed([f"`{name}` ({100 * appeal[name] / total:.0f} %)" for name in top])
+        parts = [f"{span}, {listed} contributed most to the appeal"]
+    return "; ".join([*parts, *_balance(explanations)]) + "."
 
 
-def explores(one: ProposalExplanation) -> bool:
-    """Whether uncertainty counted for more than expectation in the whole payout."""
-    exploring = sum(value for term, value in one.payouts.items() if term in EXPLORING)
-    return exploring > one.total - exploring
+def _balance(explanations: Sequence[ProposalExplanation]) -> list[str]:
+    """How many proposals were for exploring, for learning, or not ours."""
+    out = []
+    bounds = [one for one in explanations if "uncertainty" in one.payouts]
+    if bounds:
+        count = sum(one.payouts["uncertainty"] > one.payouts["mean"] for one in bounds)
+        out.append(f"{_count(count, len(explanations))} mainly exploration")
+    improvements = [one for one in explanations if "explore" in one.payouts]
+    if improvements:
+        count = sum(one.payouts["explore"] > one.payouts["exploit"] for one in improvements)
+        out.append(f"in {count} the explore part of the acquisition outweighed the exploit part")
+    learning = sum(tuple(one.payouts) == ("information",) for one in explanations)
+    if learning:
+        out.append(f"{_count(learning, len(explanations))} for learning about effects")
+    others = sum(not one.proposed for one in explanations)
+    if others:
+        who = "none of them was" if others == len(explanations) else f"{others} of them were not"
+        out.append(f"{who} proposed by pellucid: this is what its model would have said")
+    return out
+
+
+def _count(count: int, of: int) -> str:
+    if of == 1:
+        return "it was" if count else "it was not"
+    return {0: "none of them was", 1: "one of them was", of: "all of them were"}.get(count, f"{count} of them were")

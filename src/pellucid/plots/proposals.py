@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
+from typing import TypeVar
 
 import plotly.graph_objects as go
 
@@ -26,7 +27,7 @@ _TERM_WORDS = {
     "mean": "predicted objective",
     "uncertainty": "uncertainty",
     "exploit": "exploit: predicted improvement",
-    "explore": "explore: improvement by luck",
+    "explore": "explore: room for improvement",
     "information": "information",
     "probability": "probability of improvement",
     "variance": "variance",
@@ -39,7 +40,8 @@ _METHOD_WORDS = {
     "permutation": "permutation importance",
 }
 _TOTAL = "#3a3a3a"
-_LONGEST_NAME = 40
+_LONGEST_NAME = 30
+Value = TypeVar("Value")
 
 
 def proposal(found: ProposalExplanation) -> go.Figure:
@@ -94,12 +96,20 @@ def contribution_paths(found: DesirabilityPaths) -> go.Figure:
 
 
 def _runs(found: DesirabilityPaths, name: str, term: str | None = None) -> list[list[tuple[int, Contribution]]]:
-    """Contributions of a parameter (to a term), cut where a proposal lacks it: no line over what is not there."""
-    runs: list[list[tuple[int, Contribution]]] = [[]]
-    for one in found.explanations:
-        mine = next((c for c in one.contributions if c.name == name and (term is None or term in c.terms)), None)
-        if mine is not None:
-            runs[-1].append((one.trial, mine))
+    """Contributions of a parameter (to a term), trial by trial."""
+
+    def of(one: ProposalExplanation) -> Contribution | None:
+        return next((c for c in one.contributions if c.name == name and (term is None or term in c.terms)), None)
+
+    return _cut((one.trial, of(one)) for one in found.explanations)
+
+
+def _cut(points: Iterable[tuple[int, Value | None]]) -> list[list[tuple[int, Value]]]:
+    """Stretches without a gap: no line over what is not there."""
+    runs: list[list[tuple[int, Value]]] = [[]]
+    for trial, value in points:
+        if value is not None:
+            runs[-1].append((trial, value))
         elif runs[-1]:
             runs.append([])
     return [run for run in runs if run]
@@ -123,19 +133,21 @@ def payout_paths(found: DesirabilityPaths) -> go.Figure:
     """Over the run: by how much each term was better at the proposal than on average, and their sum."""
     figure = go.Figure()
     for term in found.term_names:
-        here = [(one.trial, one.payouts[term]) for one in found.explanations if term in one.payouts]
-        figure.add_scatter(x=[trial for trial, _ in here], y=[value for _, value in here], mode=_mode(here),
-                           name=_TERM_WORDS.get(term, term),
-                           line={"color": _TERM_COLOURS.get(term, COLOURS[4]), "width": 2})  # fmt: skip
-    if len(found.term_names) > 1:
+        colour, name = _TERM_COLOURS.get(term, COLOURS[4]), _TERM_WORDS.get(term, term)
+        runs = _cut((one.trial, one.payouts.get(term)) for one in found.explanations)
+        for i, run in enumerate(runs):
+            figure.add_scatter(x=[trial for trial, _ in run], y=[value for _, value in run], mode=_mode(run), name=name,
+                               showlegend=i == 0, legendgroup=term, line={"color": colour, "width": 2})  # fmt: skip
+    # A sum means something where all proposals maximised the same.
+    if len(found.term_names) > 1 and all(one.term_names == found.term_names for one in found.explanations):
         figure.add_scatter(x=[one.trial for one in found.explanations], y=[one.total for one in found.explanations],
                            mode=_mode(found.explanations), name="sum",
                            line={"color": _TOTAL, "width": 1.5, "dash": "dot"})  # fmt: skip
     style(figure, "", 900, 480)
     say(figure, found.verdict, [*found.notes, *_doubts(found.explanations)])
     figure.update_xaxes(title="trial")
-    figure.update_yaxes(title=f"better than average by<br>({_common_unit(found)})", zeroline=True,
-                        zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
+    figure.update_yaxes(title=f"better than average by<br>({_common_unit(found)})", exponentformat="power",
+                        zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
     figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"})
     return figure
 
@@ -158,12 +170,16 @@ def comparison(found: Comparison) -> go.Figure:
 def _labels(rows: Sequence[Contribution]) -> list[str]:
     texts = [f"{c.value:.4g}" if isinstance(c.value, float) else str(c.value) for c in rows]
     names = _short([c.name for c in rows])
-    return [f"{name} = {text}" for name, text in zip(names, map(escape, texts), strict=True)]
+    return [f"{name} = {escape(_cut_text(text))}" for name, text in zip(names, texts, strict=True)]
+
+
+def _cut_text(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
 
 
 def _short(names: Sequence[str]) -> list[str]:
     """Names as labels: escaped, and long ones cut where that leaves them different."""
-    cut = [name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…" for name in names]
+    cut = [_cut_text(name) for name in names]
     return [escape(name) for name in (cut if len(set(cut)) == len(names) else names)]
 
 
@@ -173,4 +189,4 @@ def _mode(points: Sequence[object]) -> str:
 
 
 def _unit(unit: str) -> str:
-    return {"objective": "unit of the objective", "objective²": "squared unit of the objective"}.get(unit, unit)
+    return "unit of the objective" if unit == "objective" else unit

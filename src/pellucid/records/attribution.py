@@ -74,7 +74,7 @@ class ProposalExplanation:
     contributions  one per parameter that the proposal has, in the order of the space
     payouts        by term, weights included: how much better the proposal is than `compared_with`;  total  their sum
     unit           of all numbers: 'objective' (the user's unit; the direction is taken care of: positive is better),
-                   'objective²', 'probability', 'nats' or 'log'
+                   'standardised variance', 'probability', 'nats' or 'log'
     transformed    the model saw the objective through a monotone transformation: the unit holds for the whole payout of
                    the mean, and parts of it are in proportion
     exact          terms whose contributions come from closed forms or from full enumeration, without sampling error
@@ -82,6 +82,7 @@ class ProposalExplanation:
     background     'global', 'local', 'hybrid' or 'baseline';  compared_with  the same in words
     proposed       whether pellucid proposed the trial; otherwise this is what its model would have said
     mean, sd       what the model expected of the trial, in the user's units and direction
+    n_trials       finished trials that the model had seen
     """
 
     trial: int
@@ -180,11 +181,11 @@ class DesirabilityPaths:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Shares of the parameters in a trial's predicted objective, told four ways; each sums to one.
+    """Shares of the parameters in a trial's predicted objective, told four ways; the sizes of each sum to one.
 
     shapley, ablation, local, permutation   see `pellucid.explain.compare`
     ablation_order                          parameters in the order in which the ablation flipped them
-    interactions                            Friedman's H by pair, 0 (they add up) to 1 (nothing but interaction)
+    interactions                            Friedman's H by pair: 0 they add up, 1 nothing but interaction
     """
 
     trial: int
@@ -212,14 +213,15 @@ class Comparison:
         return drawn(self)
 
     def __str__(self) -> str:
+        if not any(self.shapley):
+            return f"The model of trial {self.trial} predicts the same everywhere, so no parameter matters to it."
+
         def first(shares: tuple[float, ...]) -> str:
-            return f"`{self.params[max(range(len(shares)), key=lambda i: shares[i])]}`"
+            return f"`{self.params[max(range(len(shares)), key=lambda i: abs(shares[i]))]}`"
 
         leaders = {name: first(getattr(self, name)) for name in self.METHODS}
         if len(set(leaders.values())) == 1:
-            text = (
-                f"All four ways agree that {leaders['shapley']} mattered most for the prediction of trial {self.trial}"
-            )
+            text = f"By all four ways {leaders['shapley']} mattered most for the prediction of trial {self.trial}"
         else:
             words = {"shapley": "Shapley values", "local": "local variance"}
             said = ", ".join(f"{who} by {words.get(name, name)}" for name, who in leaders.items())

@@ -83,7 +83,10 @@ class Dimension:
     @cached_property
     def _codes(self) -> dict[Any, int]:
         assert isinstance(self.distribution, CategoricalDistribution)
-        return {_key(choice): i for i, choice in reversed(list(enumerate(self.distribution.choices)))}
+        choices = self.distribution.choices
+        # A receipt carries what is no plain value (a list, a tuple) as its text.
+        texts = {_key(repr(choice)): i for i, choice in enumerate(choices) if not _is_plain(choice)}
+        return {**texts, **{_key(choice): i for i, choice in reversed(list(enumerate(choices)))}}
 
     def encode(self, values: Sequence[Any]) -> tuple[Array, Mask]:
         """Encoded values, and which of them lie inside the range (the others are not meaningful)."""
@@ -158,6 +161,10 @@ def _numbers(values: Sequence[Any]) -> Array:
         return np.array(
             [v if isinstance(v, (int, float)) and abs(v) < 1e308 else math.nan for v in values], dtype=float
         )
+
+
+def _is_plain(choice: Any) -> bool:
+    return choice is None or isinstance(choice, (bool, int, float, str))
 
 
 def _key(choice: Any) -> Any:

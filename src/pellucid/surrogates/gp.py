@@ -252,6 +252,11 @@ class GaussianProcess:
             np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float)
         )
 
+    def latent_mean(self, X: Array) -> Array:
+        """Latent mean alone, for a fraction of the price."""
+        data, l = self.data, np.array(self.hyperparameters.lengthscales)
+        return np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float) @ data.alpha
+
     def latent_from_correlations(self, r: Array) -> tuple[Array, Array]:
         """The same for points whose correlations (m, n) with the data are known already."""
         data = self.data
