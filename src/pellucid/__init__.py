@@ -4,11 +4,15 @@ from pellucid import acquisition, surrogates
 from pellucid.acquisition.interleave import Interleave
 from pellucid.explain.compare import compare_importance
 from pellucid.explain.dependence import partial_dependence
+from pellucid.explain.evaluator import HsicImportanceEvaluator
+from pellucid.explain.goals import above, below, best, failed, such_that, worst
+from pellucid.explain.importance import hsic_importance
 from pellucid.explain.model import Rebuilt, rebuild, recommend
 from pellucid.explain.proposal import desirability_paths, explain_proposal, proposal_interactions
 from pellucid.records import (
     Comparison,
     DesirabilityPaths,
+    HsicImportance,
     PartialDependence,
     ProposalExplanation,
     Receipt,
@@ -26,6 +30,8 @@ __all__ = [
     "BayesianSampler",
     "Comparison",
     "DesirabilityPaths",
+    "HsicImportance",
+    "HsicImportanceEvaluator",
     "Interleave",
     "PartialDependence",
     "ProposalExplanation",
@@ -34,15 +40,22 @@ __all__ = [
     "Recommendation",
     "StopWhen",
     "StoppingVerdict",
+    "above",
     "acquisition",
+    "below",
+    "best",
     "compare_importance",
     "desirability_paths",
     "explain_proposal",
+    "failed",
+    "hsic_importance",
     "partial_dependence",
     "proposal_interactions",
     "rebuild",
     "receipts",
     "recommend",
     "stopping_verdict",
+    "such_that",
     "surrogates",
+    "worst",
 ]

@@ -10,8 +10,9 @@ import plotly.graph_objects as go
 from pellucid.plots.base import COLOURS, browser, save, say
 from pellucid.plots.curves import Line, against_truth, boxes, curves, panels
 from pellucid.plots.effects import effect, joint_effect
+from pellucid.plots.importance import importance
 from pellucid.plots.proposals import comparison, contribution_paths, payout_paths, proposal
-from pellucid.records import Comparison, DesirabilityPaths, PartialDependence, ProposalExplanation
+from pellucid.records import Comparison, DesirabilityPaths, HsicImportance, PartialDependence, ProposalExplanation
 
 __all__ = ["COLOURS", "Line", "against_truth", "boxes", "browser", "curves", "draw", "panels", "save", "say"]
 
@@ -22,6 +23,8 @@ def draw(finding: object, what: str = "contributions") -> go.Figure:
         return effect(finding) if len(finding.params) == 1 else joint_effect(finding)
     if isinstance(finding, ProposalExplanation):
         return proposal(finding)
+    if isinstance(finding, HsicImportance):
+        return importance(finding)
     if isinstance(finding, Comparison):
         return comparison(finding)
     if isinstance(finding, DesirabilityPaths):

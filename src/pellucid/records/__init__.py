@@ -1,11 +1,13 @@
 """The data that travels between rooms and into the storage: frozen, validated, JSON both ways.
 
 Nothing here computes; nothing here knows Optuna. `receipt`: why a trial got its parameters; `findings`: what pellucid
-tells a user about a study; `attribution`: what contributed how much to a proposal.
+tells a user about a study; `attribution`: what contributed how much to a proposal;
+`importance`: which parameters matter for a goal.
 """
 
 from pellucid.records.attribution import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
+from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.receipt import (
     RECEIPT_VERSION,
     AcquisitionState,
@@ -23,8 +25,11 @@ __all__ = [
     "Comparison",
     "Contribution",
     "DesirabilityPaths",
+    "HsicImportance",
     "Hyperparameters",
     "IndividualCurve",
+    "PairImportance",
+    "ParameterImportance",
     "PartialDependence",
     "PolicyState",
     "ProposalExplanation",

@@ -129,6 +129,16 @@ class Dimension:
             return np.asarray((0.5 * (np.log(value - 0.5) + np.log(value + 0.5)) - low) / (high - low))
         return np.asarray((code + 0.5) / self.cells)
 
+    def cell(self, code: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+        """Ends of the cells that discrete values own; what is drawn uniformly from [0, 1] falls into one of them."""
+        if isinstance(self.distribution, IntDistribution) and self.distribution.log:
+            low, high = self._range
+            value = code + float(self.distribution.low)
+            ends = [(np.log(value + half) - low) / (high - low) for half in (-0.5, 0.5)]
+        else:
+            ends = [code / self.cells, (code + 1) / self.cells]
+        return np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0)
+
     def decode(self, u: Array) -> list[Any]:
         """Values as Python objects (never NumPy scalars), always inside the distribution's range."""
         d = self.distribution

@@ -1,0 +1,217 @@
+"""HSIC towards a goal: how differently a parameter is distributed among the configurations that reach it.
+
+Notation (equation 9 of the source)
+    u (n, k)      one parameter (k = 1) or several together, each mapped to [0, 1] by its own distribution function
+    z (n,)        1 where the goal is reached, p their share;  w = (z - p) / n
+    k(u, v)       exp(-|u - v|^2 / (2 h^2)), h the bandwidth
+    S = w' K w    = p^2 times the squared distance between the embeddings of u | goal and of u; 0 when independent
+    Phi (n, r)    features with K = Phi Phi' to rounding, so that S = |Phi' w|^2 costs O(n r), and so does every other z
+
+Features of one column come from polynomial interpolation at Chebyshev nodes: a Gaussian is analytic, so a few dozen
+nodes reach the last digit; eigenvalues of the nodes' kernel matrix that do not matter are dropped. Several columns
+multiply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product as combinations_of
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pellucid.numerics import Array, stream
+
+Bandwidth = Literal["max", "median"] | float
+Goal = npt.NDArray[np.bool_]
+
+# |u - v| of two uniform numbers has this median: the bandwidth that does not look at the data.
+MEDIAN = 1.0 - 0.5**0.5
+_GRID = tuple(float(h) for h in np.geomspace(0.06, 3.0, 14))
+_SMALLEST_SMOOTH = 0.02
+_EXACT, _ROUGH = 1e-17, 1e-9
+_BLOCK = 2048
+_BATCH = 64
+_MOST_FEATURES = 40_000
+
+
+def hsic_index(u: Array, in_goal: Goal, bandwidth: Bandwidth = "max") -> tuple[float, float]:
+    """The index S and its standard error.
+
+    Args:
+        u: (n,) or (n, k), in [0, 1]; independent draws.
+        in_goal: (n,), whether the goal is reached.
+        bandwidth: of the kernel; "max" takes the one with the largest index, "median" the median distance of two draws.
+    """
+    points, z = _checked(u, in_goal)
+    h = _bandwidth(points, z, bandwidth)
+    w = (z - z.mean()) / len(z)
+    # f_j = sum_l k(u_j, u_l) w_l: the witness of the difference between the two distributions.
+    f = _witness(points, h, w)
+    S = max(float(w @ f), 0.0)
+    influence = 2.0 * ((z - z.mean()) * (f - f.mean()) - S)
+    return S, float(influence.std(ddof=1) / np.sqrt(len(z))) if len(z) > 1 else 0.0
+
+
+def permutation_pvalue(
+    u: Array, in_goal: Goal, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
+) -> float:
+    """How often an index at least as large comes from shuffling who reached the goal; (1 + hits) / (1 + permutations).
+
+    With "max" the bandwidth is chosen anew for every permutation, as it was for the data.
+    """
+    return permutation_test(u, in_goal, bandwidth, n_permutations, seed).p
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """p: of the index;  null: mean of the permuted indices, which is what the index is without any effect;
+    usual: what it does not exceed then, in 95 of 100 cases."""
+
+    p: float
+    null: float
+    usual: float
+
+
+def permutation_test(
+    u: Array, in_goal: Goal, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
+) -> PermutationTest:
+    points, z = _checked(u, in_goal)
+    if n_permutations < 1:
+        raise ValueError(f"`n_permutations` must be at least 1, but got {n_permutations}.")
+    widths = _GRID[::3] if bandwidth == "max" else (_bandwidth(points, z, bandwidth),)
+    features = [_features(points, h, _ROUGH) for h in widths]
+    n, share = len(z), float(z.mean())
+    observed = max(float((((z - share) @ phi) ** 2).sum()) / n**2 for phi in features)
+    goals = _shuffled(z.astype(bool).tobytes(), n_permutations, seed)
+    permuted = []
+    for first in range(0, n_permutations, _BATCH):
+        w = (goals[first : first + _BATCH] - share) / n
+        permuted.append(np.max([((w @ phi) ** 2).sum(axis=1) for phi in features], axis=0))
+    indices = np.concatenate(permuted)
+    # Permutations that only differ by rounding count as equal.
+    hits = int((indices >= observed * (1.0 - 1e-9)).sum())
+    usual = float(np.quantile(indices, 0.95))
+    return PermutationTest((1 + hits) / (1 + n_permutations), float(indices.mean()), usual)
+
+
+@lru_cache(maxsize=4)
+def _shuffled(z: bytes, count: int, seed: int) -> Goal:
+    """(count, n): who reached the goal, shuffled; the same for every parameter that is tested against it."""
+    goal = np.frombuffer(z, dtype=bool)
+    return stream(seed, "permutations", len(goal)).permuted(np.tile(goal, (count, 1)), axis=1)
+
+
+def shared_bandwidth(u: Array, in_goal: Goal) -> float:
+    """For indices that are compared with each other: the bandwidth at which the largest of them, over the columns of u,
+    is largest. One for each would let those without an effect choose the one that flatters their noise most."""
+    points, z = _checked(u, in_goal)
+    w = (z - z.mean()) / len(z)
+    return float(max(_GRID, key=lambda h: max(_rough_index(column[:, None], h, w) for column in points.T)))
+
+
+def holm(p: Array) -> Array:
+    """p-values adjusted for looking at all of them (Holm's step-down)."""
+    order = np.argsort(p)
+    steps = np.maximum.accumulate((len(p) - np.arange(len(p))) * np.asarray(p)[order])
+    out = np.empty(len(p))
+    out[order] = np.minimum(steps, 1.0)
+    return out
+
+
+# ---------------------------------------------------------------------- kernels as features
+
+
+def _checked(u: Array, in_goal: Goal) -> tuple[Array, Array]:
+    points: Array = np.asarray(u, dtype=float)
+    z: Array = np.asarray(in_goal, dtype=float)
+    points = points[:, None] if points.ndim == 1 else points
+    if points.ndim != 2 or z.shape != (len(points),) or len(z) < 2:
+        raise ValueError(
+            f"`u` is (n,) or (n, k) and `in_goal` (n,) with n >= 2, but they have shapes {np.shape(u)} and {z.shape}."
+        )
+    if not (np.isfinite(points).all() and points.min() >= 0.0 and points.max() <= 1.0):
+        raise ValueError("`u` must lie in [0, 1]: map every parameter by its own distribution function first.")
+    if not np.isin(z, (0.0, 1.0)).all():
+        raise ValueError("`in_goal` says for every draw whether the goal is reached: True or False.")
+    if z.min() == z.max():
+        raise ValueError(
+            f"The goal must be reached by some draws and missed by others, but {int(z.sum())} of {len(z)} reach it."
+        )
+    return points, z
+
+
+def _bandwidth(points: Array, z: Array, bandwidth: Bandwidth) -> float:
+    if bandwidth == "median":
+        return float(MEDIAN * points.shape[1] ** 0.5)
+    if bandwidth == "max":
+        w = (z - z.mean()) / len(z)
+        return float(max(_GRID, key=lambda h: _rough_index(points, h, w)))
+    h = float(bandwidth)
+    if not (np.isfinite(h) and h > 0.0):
+        raise ValueError(f"`bandwidth` is 'max', 'median' or a positive number, but got {bandwidth!r}.")
+    return h
+
+
+def _rough_index(points: Array, h: float, w: Array) -> float:
+    return float(((_features(points, h, _ROUGH).T @ w) ** 2).sum())
+
+
+def _witness(points: Array, h: float, w: Array) -> Array:
+    """K w: through features where the kernel is smooth enough for them, block by block otherwise."""
+    if h >= _SMALLEST_SMOOTH and len(_basis(h)[2]) ** points.shape[1] <= _MOST_FEATURES:
+        phi = _features(points, h, _EXACT)
+        return np.asarray(phi @ (phi.T @ w))
+    out = np.empty(len(w))
+    for first in range(0, len(w), _BLOCK):
+        block = points[first : first + _BLOCK]
+        squares = ((block[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
+        out[first : first + _BLOCK] = np.exp(-0.5 * squares / h**2) @ w
+    return out
+
+
+def _features(points: Array, h: float, tolerance: float) -> Array:
+    """(n, r) with Phi Phi' = K up to `tolerance` (relative to the largest eigenvalue)."""
+    h = max(h, _SMALLEST_SMOOTH)
+    columns = [_column_features(column, h, tolerance) for column in points.T]
+    phi, sizes = columns[0]
+    for other, other_sizes in columns[1:]:
+        # Products of features; those whose eigenvalues multiply to nothing are left out.
+        keep = [(a, b) for a, b in combinations_of(range(len(sizes)), range(len(other_sizes)))
+                if sizes[a] * other_sizes[b] > tolerance * sizes[0] * other_sizes[0]]  # fmt: skip
+        left, right = (np.array(which) for which in zip(*keep, strict=True))
+        phi, sizes = phi[:, left] * other[:, right], sizes[left] * other_sizes[right]
+    return phi
+
+
+def _column_features(u: Array, h: float, tolerance: float) -> tuple[Array, Array]:
+    interpolate, vectors, values = _basis(h)
+    keep = values > tolerance * values[0]
+    return interpolate(u) @ (vectors[:, keep] * np.sqrt(values[keep])), values[keep]
+
+
+@lru_cache(maxsize=64)
+def _basis(h: float) -> tuple[Callable[[Array], Array], Array, Array]:
+    """Chebyshev nodes for this bandwidth: interpolation (n, q), and the eigen-decomposition of their kernel matrix."""
+    q = int(np.ceil(24 + 3.2 / h))
+    nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(q) / (q - 1))
+    weights = (-1.0) ** np.arange(q)
+    weights[[0, -1]] *= 0.5
+
+    def interpolate(u: Array) -> Array:
+        """Lagrange's polynomials at u, by the barycentric formula."""
+        distance = u[:, None] - nodes
+        hit = np.abs(distance) < 1e-15
+        ratio = weights / np.where(hit, 1.0, distance)
+        out = ratio / ratio.sum(axis=1, keepdims=True)
+        rows = hit.any(axis=1)
+        out[rows] = hit[rows]
+        return np.asarray(out)
+
+    K = np.exp(-0.5 * (nodes[:, None] - nodes) ** 2 / h**2)
+    values, vectors = np.linalg.eigh(K)
+    order = np.argsort(-values)
+    return interpolate, vectors[:, order], np.maximum(values[order], 0.0)

@@ -1,0 +1,363 @@
+"""Which parameters matter for a goal: HSIC of a study's trials, with tests, groups and pairs.
+
+The index compares how a parameter is distributed among the trials that reach a goal with how it was drawn. So it speaks
+of trials that were drawn at random; where an optimiser has chosen them, the difference that it sees is of its making.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+from scipy.special import kolmogorov
+
+from pellucid.explain.background import rows_of
+from pellucid.explain.goals import Goal, best
+from pellucid.explain.hsic import MEDIAN, PermutationTest, holm, hsic_index, permutation_test, shared_bandwidth
+from pellucid.explain.words import value_text
+from pellucid.numerics import Array, one_thread, stream
+from pellucid.records import HsicImportance, PairImportance, ParameterImportance, RecordError
+from pellucid.space import study_io
+from pellucid.space.activity import infer_conditions
+from pellucid.space.encoding import Dimension, Space
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.from_study import arrays
+
+Source = Literal["random", "all", "surrogate"]
+Mask = npt.NDArray[np.bool_]
+LEVEL = 0.05
+_FEWEST, _FEWEST_IN_GOAL = 10, 3
+_MOST_LOW = 10
+# An index below this share of that of a parameter which decides alone is no effect worth the name.
+_NEGLIGIBLE = 0.05
+_N_BINS = 10
+_N_FRESH = 4096
+_NOT_UNIFORM = 1e-3
+_RANDOM_ENOUGH = 30
+
+
+def hsic_importance(
+    study: Study,
+    goal: Goal | None = None,
+    pairs: bool = True,
+    *,
+    source: Source = "random",
+    bandwidth: Literal["median", "max"] | float = "median",
+    n_permutations: int = 999,
+    seed: int = 0,
+) -> HsicImportance:
+    """What matters for reaching a goal, with errors, p-values and a verdict per parameter.
+
+    Args:
+        study: any study with one objective.
+        goal: `pellucid.best(0.1)` (default), `worst(0.1)`, `below(v)`, `above(v)`, `failed()`, `such_that(predicate)`.
+        pairs: look for interactions among the (at most ten) parameters that are not impactful alone.
+        source: "random" takes the trials that were drawn at random (start-up trials, where receipts tell); "all" takes
+            all; "surrogate" draws fresh configurations and asks a model fitted to all trials.
+        bandwidth: of the kernel, one for all parameters; "median" does not look at the goal, "max" takes the one at
+            which the largest index is largest (p-values are then a little too small).
+        n_permutations, seed: of the tests.
+    """
+    study_io.require_single_objective(study, "hsic_importance")
+    if source not in get_args(Source):
+        raise ValueError(f"`source` is one of {', '.join(get_args(Source))}, but got {source!r}.")
+    wanted = best() if goal is None else goal
+    if not isinstance(wanted, Goal):
+        raise ValueError(f"`goal` is made by best, worst, below, above, failed or such_that, but got {goal!r}.")
+    with one_thread:
+        found, notes, chosen = _trials(study, wanted, source)
+        sample = _sample(found, wanted, study_io.sign(study))
+        if source == "surrogate":
+            sample = _from_surrogate(sample, found, wanted, study_io.sign(study))
+        elif not chosen:
+            doubts = _not_uniform(sample)
+            notes, chosen = [*notes, *doubts], bool(doubts)
+        return _importance(sample, wanted, pairs, source, bandwidth, n_permutations, seed, notes, not chosen)
+
+
+# ---------------------------------------------------------------------- which trials
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Draws: u (n, d) with jitter inside discrete cells, present (n, d) which parameters a draw has, in_goal (n,)."""
+
+    space: Space
+    u: Array
+    present: Mask
+    in_goal: Mask
+
+
+def _trials(study: Study, goal: Goal, source: Source) -> tuple[list[FrozenTrial], list[str], bool]:
+    """The trials that count, what there is to say about them, and whether an optimiser is known to have chosen some."""
+    found = [trial for trial in study_io.trials(study) if trial.params and _counts(trial, goal)]
+    drawn = [trial for trial in found if _drawn_at_random(trial)]
+    chosen = [trial for trial in found if _drawn_at_random(trial) is False]
+    notes: list[str] = []
+    if source == "random" and chosen and len(drawn) >= _RANDOM_ENOUGH:
+        notes.append(f"Told from {len(drawn)} trials that were drawn at random; {len(chosen)} others were proposed.")
+        found, chosen = drawn, []
+    elif source != "surrogate" and chosen:
+        notes.append(f"An optimiser has chosen {len(chosen)} of the {len(found)} trials: {_CAVEAT}")
+    if len(found) < _FEWEST:
+        raise ValueError(f"Importance needs at least {_FEWEST} trials that count; this study has {len(found)}.")
+    return found, notes, bool(chosen) and source != "surrogate"
+
+
+_CAVEAT = "what an optimiser preferred looks important. source='surrogate' asks a model instead."
+
+
+def _counts(trial: FrozenTrial, goal: Goal) -> bool:
+    if trial.state == TrialState.COMPLETE:
+        return trial.values is not None and not np.isnan(trial.values[0])
+    return goal.failures and trial.state in (TrialState.FAIL, TrialState.PRUNED)
+
+
+def _drawn_at_random(trial: FrozenTrial) -> bool | None:
+    """By the receipt; None when there is none."""
+    try:
+        receipt = study_io.read_receipt(trial)
+    except RecordError:
+        return None
+    return None if receipt is None else receipt.kind != "model"
+
+
+def _sample(found: Sequence[FrozenTrial], goal: Goal, loss_sign: float) -> Sample:
+    distributions: dict[str, BaseDistribution] = {}
+    for trial in reversed(found):
+        for name, distribution in trial.distributions.items():
+            distributions.setdefault(name, distribution)
+    varying = {name: d for name, d in sorted(distributions.items()) if not d.single()}
+    if not varying:
+        raise ValueError("No parameter of this study varies, so none can matter.")
+    flat = Space.of(varying)
+    complete = [t.params for t in found if t.state == TrialState.COMPLETE]
+    space = Space(flat.dimensions, infer_conditions(flat, complete) if complete else {})
+    X, fits = space.encode([trial.params for trial in found])
+    kept = [trial for trial, fit in zip(found, fits, strict=True) if fit]
+    if len(kept) < _FEWEST:
+        raise ValueError(
+            f"Importance needs at least {_FEWEST} trials inside the present ranges; this study has {len(kept)} of "
+            f"{len(found)} there."
+        )
+    values = np.array([t.values[0] if t.state == TrialState.COMPLETE else np.nan for t in kept], dtype=float)
+    failures = np.array([t.state == TrialState.FAIL for t in kept], dtype=bool)
+    present = np.array([[name in t.params for name in space.names] for t in kept])
+    in_goal = _checked_goal(goal, np.asarray(goal.reached(values, failures, loss_sign), dtype=bool))
+    return Sample(space, spread_over_cells(space, X[fits], [t.number for t in kept]), present, in_goal)
+
+
+def _checked_goal(goal: Goal, in_goal: Mask) -> Mask:
+    reached = int(in_goal.sum())
+    if not _FEWEST_IN_GOAL <= reached < len(in_goal):
+        raise ValueError(
+            f"The goal ({goal.words}) must be reached by at least {_FEWEST_IN_GOAL} trials and not by all, but "
+            f"{reached} of {len(in_goal)} reach it."
+        )
+    return in_goal
+
+
+def spread_over_cells(space: Space, X: Array, numbers: Sequence[int]) -> Array:
+    """Discrete values as uniform draws from their cells (the same ones whenever a trial is looked at)."""
+    out = X.copy()
+    for j, dimension in enumerate(space.dimensions):
+        if dimension.cells:
+            low, high = dimension.cell(dimension.code(X[:, j]))
+            jitter = stream(0, "cell", dimension.name).random(max(numbers) + 1)[list(numbers)]
+            out[:, j] = low + jitter * (high - low)
+    return np.asarray(out)
+
+
+def _from_surrogate(sample: Sample, found: Sequence[FrozenTrial], goal: Goal, loss_sign: float) -> Sample:
+    """Fresh draws, and what a model predicts there."""
+    seen = study_io.observations(found, loss_sign)
+    if goal.failures:
+        raise ValueError("source='surrogate' predicts objectives; it cannot say which configurations would fail.")
+    data = arrays({d.name: d.distribution for d in sample.space.dimensions}, seen)
+    gp = GaussianProcess(warp="auto").unfitted(data.space.nominal)
+    gp.fit(data.X, data.losses, data.observations.noise_variance)
+    u = rows_of({}, data.space, 0, _N_FRESH, 0)
+    X = data.space.canonical(u)
+    values = loss_sign * gp.losses(gp.latent_mean(X))
+    reached = np.asarray(goal.reached(values, np.zeros(len(u), dtype=bool), loss_sign), dtype=bool)
+    return Sample(
+        data.space, spread_over_cells(data.space, u, range(len(u))), data.space.active(X), _checked_goal(goal, reached)
+    )
+
+
+# ---------------------------------------------------------------------- what matters
+
+
+def _importance(
+    sample: Sample,
+    goal: Goal,
+    pairs: bool,
+    source: Source,
+    bandwidth: Literal["median", "max"] | float,
+    n_permutations: int,
+    seed: int,
+    notes: list[str],
+    sure: bool,
+) -> HsicImportance:
+    always = [j for j in range(len(sample.space)) if sample.present[:, j].all()]
+    if bandwidth == "max":
+        h = shared_bandwidth(sample.u[:, always] if always else sample.u, sample.in_goal)
+    else:
+        h = MEDIAN if bandwidth == "median" else float(bandwidth)
+    whole = _largest_possible(sample.in_goal, h)
+    tested = [_tested(sample, j, h, n_permutations, seed, whole) for j in range(len(sample.space))]
+    adjusted = holm(np.array([one.p for one in tested]))
+    judged = [replace(one, p_adjusted=float(p)) for one, p in zip(tested, adjusted, strict=True)]
+    parameters = tuple(
+        sorted((replace(one, verdict=_verdict(one, whole, sure)) for one in judged), key=lambda one: -one.index)
+    )
+    low = [one.name for one in parameters if one.verdict != "impactful" and not one.group][:_MOST_LOW]
+    both = _pairs(sample, low, h, n_permutations, seed) if pairs else ()
+    return HsicImportance(
+        goal=goal.words,
+        parameters=parameters,
+        pairs=both,
+        n=len(sample.in_goal),
+        n_goal=int(sample.in_goal.sum()),
+        bandwidth=float(h),
+        source=source,
+        verdict=_sentence(goal.words, parameters, both, len(sample.in_goal), source),
+        notes=tuple(notes),
+    )
+
+
+def _tested(sample: Sample, j: int, h: float, n_permutations: int, seed: int, whole: float) -> ParameterImportance:
+    """One parameter among the draws that have it; the verdict comes later, when all are known."""
+    rows = sample.present[:, j]
+    u, z = sample.u[rows, j], sample.in_goal[rows]
+    dimension = sample.space.dimensions[j]
+    index, stderr, test = 0.0, 0.0, PermutationTest(1.0, 0.0, np.inf)
+    if len(z) >= _FEWEST and 0 < z.sum() < len(z):
+        index, stderr = hsic_index(u, z, h)
+        test = permutation_test(u, z, h, n_permutations, seed)
+    return ParameterImportance(
+        name=dimension.name,
+        index=index,
+        stderr=stderr,
+        null=test.null,
+        p=test.p,
+        p_adjusted=1.0,
+        # What is known before all are known: whether an effect worth the name would have shown.
+        verdict="" if test.usual <= _NEGLIGIBLE * whole else "cannot tell",
+        group="" if rows.all() else _where(sample.space, dimension.name),
+        n=len(z),
+        n_goal=int(z.sum()),
+        bins=_bins(dimension, u, z),
+    )
+
+
+def _largest_possible(in_goal: Mask, h: float) -> float:
+    """The index of a parameter that alone decides, by being small: what others can be measured by."""
+    n = len(in_goal)
+    return hsic_index((np.arange(n) + 0.5) / n, np.arange(n) < in_goal.sum(), h)[0]
+
+
+def _verdict(one: ParameterImportance, whole: float, sure: bool) -> str:
+    if one.p_adjusted <= LEVEL:
+        return "impactful"
+    room = one.index - one.null + 2.0 * one.stderr
+    return "no effect" if sure and not one.verdict and room <= _NEGLIGIBLE * whole else "cannot tell"
+
+
+def _pairs(
+    sample: Sample, names: Sequence[str], h: float, n_permutations: int, seed: int
+) -> tuple[PairImportance, ...]:
+    """Joint indices of parameters that do nothing alone: next to an impactful one, any other would look important."""
+    out = []
+    for a, b in combinations(names, 2):
+        u = sample.u[:, [sample.space.index[a], sample.space.index[b]]]
+        index, stderr = hsic_index(u, sample.in_goal, h)
+        test = permutation_test(u, sample.in_goal, h, n_permutations, seed)
+        out.append(PairImportance((a, b), index, stderr, test.null, test.p, 1.0))
+    adjusted = holm(np.array([one.p for one in out]))
+    judged = [replace(one, p_adjusted=float(p)) for one, p in zip(out, adjusted, strict=True)]
+    return tuple(sorted(judged, key=lambda one: -one.index))
+
+
+def _not_uniform(sample: Sample) -> list[str]:
+    """Whether the trials look like random draws at all (Kolmogorov-Smirnov, all parameters together)."""
+    columns = np.flatnonzero(sample.present.all(axis=0))
+    n = len(sample.u)
+    grid = np.arange(1, n + 1) / n
+    for j in columns:
+        u = np.sort(sample.u[:, j])
+        distance = max(float((grid - u).max()), float((u - grid + 1.0 / n).max()))
+        if float(kolmogorov(np.sqrt(n) * distance)) * len(columns) < _NOT_UNIFORM:
+            return [
+                f"The values of `{sample.space.names[j]}` do not look like random draws: an optimiser has chosen them, "
+                f"or trials with others have failed. What was not drawn cannot look important, and {_CAVEAT}"
+            ]
+    return []
+
+
+# ---------------------------------------------------------------------- in words
+
+
+def _where(space: Space, name: str) -> str:
+    rule = space.conditions.get(name)
+    if rule is None:
+        return "where it exists"
+    parent = space.dimensions[space.index[rule.parent]]
+    if rule.codes is not None:
+        allowed = [value_text(parent.decode(parent.midpoint(np.array([code])))[0]) for code in rule.codes]
+        return f"where {rule.parent} is {' or '.join(allowed)}"
+    ends = parent.decode(np.array([rule.low, rule.high]))
+    return f"where {rule.parent} is between {value_text(ends[0])} and {value_text(ends[1])}"
+
+
+def _bins(dimension: Dimension, u: Array, z: Mask) -> tuple[tuple[str, float, float], ...]:
+    """Shares of values among all draws and among those in the goal: by choice, or by tenths of the range."""
+    few = isinstance(dimension.distribution, CategoricalDistribution) or 0 < dimension.cells <= _N_BINS
+    if few:
+        codes, count = dimension.code(u), dimension.cells
+        labels = [value_text(v) for v in dimension.decode(dimension.midpoint(np.arange(count)))]
+    else:
+        count = _N_BINS
+        codes = np.minimum((u * count).astype(int), count - 1)
+        ends = [value_text(v) for v in dimension.decode(np.linspace(0.0, 1.0, count + 1))]
+        labels = [f"{low} to {high}" for low, high in pairwise(ends)]
+    everywhere = np.bincount(codes, minlength=count) / max(len(codes), 1)
+    inside = np.bincount(codes[z], minlength=count) / max(int(z.sum()), 1)
+    return tuple((label, float(a), float(b)) for label, a, b in zip(labels, everywhere, inside, strict=True))
+
+
+def _sentence(
+    goal: str, parameters: Sequence[ParameterImportance], pairs: Sequence[PairImportance], n: int, source: Source
+) -> str:
+    by = {verdict: [one for one in parameters if one.verdict == verdict] for verdict in _VERDICTS}
+    told = f"{n} draws of a model" if source == "surrogate" else f"{n} trials"
+    parts = []
+    if by["impactful"]:
+        listed = ", ".join(f"`{one.name}`{f' ({one.group})' if one.group else ''}" for one in by["impactful"])
+        largest = max(one.p_adjusted for one in by["impactful"])
+        verb = "matters" if len(by["impactful"]) == 1 else "matter"
+        parts.append(f"For {goal}, {listed} {verb} (p ≤ {largest:.2g}, {told})")
+    else:
+        parts.append(f"For {goal}, no parameter can be said to matter ({told})")
+    interacting = [one for one in pairs if one.interact]
+    if interacting:
+        listed = ", ".join(f"`{a}` with `{b}`" for a, b in (one.names for one in interacting[:3]))
+        parts.append(f"together, {listed} matter too")
+    partners = {name for one in interacting for name in one.names}
+    idle = [f"`{one.name}`" for one in by["no effect"] if one.name not in partners]
+    unknown = [f"`{one.name}`" for one in by["cannot tell"] if one.name not in partners]
+    if idle:
+        parts.append("no effect of " + ", ".join(idle))
+    if unknown:
+        parts.append("not enough trials to tell about " + ", ".join(unknown))
+    return "; ".join(parts) + "."
+
+
+_VERDICTS = ("impactful", "cannot tell", "no effect")
