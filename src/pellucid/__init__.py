@@ -1,20 +1,24 @@
 """pellucid: hyperparameter optimisation you can see through, on top of Optuna."""
 
+from typing import TYPE_CHECKING, Any
+
 from pellucid import acquisition, surrogates
 from pellucid.acquisition.interleave import Interleave
 from pellucid.explain.compare import compare_importance
 from pellucid.explain.dependence import partial_dependence
-from pellucid.explain.evaluator import HsicImportanceEvaluator
 from pellucid.explain.goals import above, below, best, failed, such_that, worst
 from pellucid.explain.importance import hsic_importance
 from pellucid.explain.model import Rebuilt, rebuild, recommend
 from pellucid.explain.proposal import desirability_paths, explain_proposal, proposal_interactions
+from pellucid.explain.ranges import interval_reduction, range_advice
 from pellucid.records import (
     Comparison,
     DesirabilityPaths,
     HsicImportance,
+    IntervalReduction,
     PartialDependence,
     ProposalExplanation,
+    RangeAdvice,
     Receipt,
     Recommendation,
     StoppingVerdict,
@@ -22,6 +26,9 @@ from pellucid.records import (
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.stopping import StopWhen, stopping_verdict
 from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
+
+if TYPE_CHECKING:
+    from pellucid.explain.evaluator import HsicImportanceEvaluator
 
 __version__ = "0.1.0"
 
@@ -33,8 +40,10 @@ __all__ = [
     "HsicImportance",
     "HsicImportanceEvaluator",
     "Interleave",
+    "IntervalReduction",
     "PartialDependence",
     "ProposalExplanation",
+    "RangeAdvice",
     "Rebuilt",
     "Receipt",
     "Recommendation",
@@ -49,8 +58,10 @@ __all__ = [
     "explain_proposal",
     "failed",
     "hsic_importance",
+    "interval_reduction",
     "partial_dependence",
     "proposal_interactions",
+    "range_advice",
     "rebuild",
     "receipts",
     "recommend",
@@ -59,3 +70,12 @@ __all__ = [
     "surrogates",
     "worst",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Optuna's room for importance imports heavy packages: ours that plugs into it is loaded when somebody asks."""
+    if name == "HsicImportanceEvaluator":
+        from pellucid.explain.evaluator import HsicImportanceEvaluator
+
+        return HsicImportanceEvaluator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -72,14 +72,8 @@ def hsic_importance(
     if not isinstance(wanted, Goal):
         raise ValueError(f"`goal` is made by best, worst, below, above, failed or such_that, but got {goal!r}.")
     with one_thread:
-        found, notes, chosen = _trials(study, wanted, source)
-        sample = _sample(found, wanted, study_io.sign(study))
-        if source == "surrogate":
-            sample = _from_surrogate(sample, found, wanted, study_io.sign(study))
-        elif not chosen:
-            doubts = _not_uniform(sample)
-            notes, chosen = [*notes, *doubts], bool(doubts)
-        return _importance(sample, wanted, pairs, source, bandwidth, n_permutations, seed, notes, not chosen)
+        sample, notes, sure = sample_of(study, wanted, source)
+        return _importance(sample, wanted, pairs, source, bandwidth, n_permutations, seed, notes, sure)
 
 
 # ---------------------------------------------------------------------- which trials
@@ -93,6 +87,16 @@ class Sample:
     u: Array
     present: Mask
     in_goal: Mask
+
+
+def sample_of(study: Study, goal: Goal, source: Source = "random") -> tuple[Sample, list[str], bool]:
+    """Draws with their goal, what there is to say about them, and whether they are draws as far as anybody can tell."""
+    found, notes, chosen = _trials(study, goal, source)
+    sample = _sample(found, goal, study_io.sign(study))
+    if source == "surrogate":
+        return _from_surrogate(sample, found, goal, study_io.sign(study)), notes, True
+    doubts = [] if chosen else _not_uniform(sample)
+    return sample, [*notes, *doubts], not (chosen or doubts)
 
 
 def _trials(study: Study, goal: Goal, source: Source) -> tuple[list[FrozenTrial], list[str], bool]:

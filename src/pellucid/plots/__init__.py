@@ -10,9 +10,16 @@ import plotly.graph_objects as go
 from pellucid.plots.base import COLOURS, browser, save, say
 from pellucid.plots.curves import Line, against_truth, boxes, curves, panels
 from pellucid.plots.effects import effect, joint_effect
-from pellucid.plots.importance import importance
+from pellucid.plots.importance import importance, interval
 from pellucid.plots.proposals import comparison, contribution_paths, payout_paths, proposal
-from pellucid.records import Comparison, DesirabilityPaths, HsicImportance, PartialDependence, ProposalExplanation
+from pellucid.records import (
+    Comparison,
+    DesirabilityPaths,
+    HsicImportance,
+    IntervalReduction,
+    PartialDependence,
+    ProposalExplanation,
+)
 
 __all__ = ["COLOURS", "Line", "against_truth", "boxes", "browser", "curves", "draw", "panels", "save", "say"]
 
@@ -25,6 +32,8 @@ def draw(finding: object, what: str = "contributions") -> go.Figure:
         return proposal(finding)
     if isinstance(finding, HsicImportance):
         return importance(finding)
+    if isinstance(finding, IntervalReduction):
+        return interval(finding)
     if isinstance(finding, Comparison):
         return comparison(finding)
     if isinstance(finding, DesirabilityPaths):

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pellucid.plots.base import COLOURS, say, style
-from pellucid.records import HsicImportance
+from pellucid.records import HsicImportance, IntervalReduction
 
 _COLOURS = {"impactful": COLOURS[0], "cannot tell": COLOURS[2], "no effect": "#b8bec6"}
 _MOST_SHOWN = 3
@@ -44,6 +44,31 @@ def importance(found: HsicImportance) -> go.Figure:
     top = say(figure, found.verdict, found.notes, width=112)
     figure.update_layout(height=top + 120 + 190 * max(len(shown), 1), margin={"t": top + 20, "b": 90},
                          legend={"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0.0})  # fmt: skip
+    return figure
+
+
+def interval(found: IntervalReduction) -> go.Figure:
+    """The index of what is left over the cuts, filled where it is significant; a line at what costs nothing."""
+    figure = go.Figure()
+    x = [f"{cut:.4g}" for cut in found.cuts]
+    for name, wanted, symbol in (("matters (p ≤ 0.05)", True, "circle"), ("does not", False, "circle-open")):
+        mine = [i for i, p in enumerate(found.p) if (p <= 0.05) == wanted]
+        figure.add_scatter(
+            x=[x[i] for i in mine], y=[found.index[i] for i in mine], mode="markers", name=name,
+            error_y={"type": "data", "array": [found.stderr[i] for i in mine], "thickness": 1.5},
+            marker={"color": COLOURS[0], "size": 10, "symbol": symbol},
+        )  # fmt: skip
+    if found.value is not None:
+        place = found.cuts.index(found.value)  # Categories are counted; labels that look like numbers would be too.
+        figure.add_shape(type="line", x0=place, x1=place, y0=0, y1=1, yref="paper",
+                         line={"color": COLOURS[1], "dash": "dash", "width": 2})  # fmt: skip
+    style(figure, "", 900, 460)
+    say(figure, found.verdict, found.notes)
+    side = "from here up" if found.cheap == "low" else "up to here"
+    figure.update_xaxes(title=f"{escape(_cut(found.param))}, {side}", type="category", categoryorder="array",
+                        categoryarray=x)  # fmt: skip
+    figure.update_yaxes(title="HSIC of what is left, with standard error", exponentformat="power", zeroline=True)
+    figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"})
     return figure
 
 

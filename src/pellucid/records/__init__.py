@@ -2,12 +2,13 @@
 
 Nothing here computes; nothing here knows Optuna. `receipt`: why a trial got its parameters; `findings`: what pellucid
 tells a user about a study; `attribution`: what contributed how much to a proposal;
-`importance`: which parameters matter for a goal.
+`importance`: which parameters matter for a goal; `ranges`: which ranges to change.
 """
 
 from pellucid.records.attribution import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
+from pellucid.records.ranges import IntervalReduction, RangeAdvice
 from pellucid.records.receipt import (
     RECEIPT_VERSION,
     AcquisitionState,
@@ -28,11 +29,13 @@ __all__ = [
     "HsicImportance",
     "Hyperparameters",
     "IndividualCurve",
+    "IntervalReduction",
     "PairImportance",
     "ParameterImportance",
     "PartialDependence",
     "PolicyState",
     "ProposalExplanation",
+    "RangeAdvice",
     "Receipt",
     "Recommendation",
     "RecordError",

@@ -1,0 +1,120 @@
+"""Which ranges to change: the cheapest value that costs nothing, bounds, and choices to drop."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import optuna
+import pytest
+from optuna.samplers import RandomSampler, TPESampler
+from optuna.study import Study
+from optuna.trial import Trial
+
+import pellucid
+
+
+def known(trial: Trial) -> float:
+    """Layers matter below four only; `lr` wants to be larger than it may; `sigmoid` ruins it all; `width` is free."""
+    layers = trial.suggest_int("n_layers", 1, 10)
+    lr = trial.suggest_float("lr", 1e-5, 1e-1, log=True)
+    act = trial.suggest_categorical("act", ["relu", "tanh", "sigmoid"])
+    trial.suggest_int("width", 8, 512, log=True)
+    noise = trial.suggest_float("noise", 0, 1)
+    return max(0, 4 - layers) - 0.5 * math.log10(lr) + (3 if act == "sigmoid" else 0) + 0.3 * noise
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(known, n_trials=1500)
+    return study
+
+
+def test_the_cheapest_value_that_costs_nothing(study: Study) -> None:
+    layers = pellucid.interval_reduction(study, "n_layers")
+    assert layers.value == 4
+    assert layers.cuts == tuple(range(1, 11))
+    assert all(p <= 0.05 for p in layers.p[:3])
+    assert str(layers).startswith("`n_layers` = 4 is the lowest value that costs nothing measurable (p = ")
+    assert "below it, fewer trials are among the best 10 %" in str(layers)
+    width = pellucid.interval_reduction(study, "width")
+    assert width.value == 8
+    assert "the lowest value, costs nothing that can be measured" in str(width)
+    json.dumps(layers.to_dict(), allow_nan=False)
+    assert len(layers.to_frame()) == 10
+
+
+def test_from_the_other_end_the_cheap_values_may_be_the_good_ones(study: Study) -> None:
+    assert pellucid.interval_reduction(study, "n_layers", cheap="high").value == 10
+    rate = pellucid.interval_reduction(study, "lr", cheap="high")
+    assert rate.value == pytest.approx(0.1)
+    assert "reach the goal there" in str(rate)
+    low = pellucid.interval_reduction(study, "lr")
+    assert low.value is not None
+    assert low.value > 1e-3
+
+
+def test_directions_do_not_matter(study: Study) -> None:
+    mirrored = optuna.create_study(sampler=RandomSampler(seed=0), direction="maximize")
+    mirrored.optimize(lambda trial: -known(trial), n_trials=1500)
+    assert (
+        pellucid.interval_reduction(mirrored, "n_layers").index == pellucid.interval_reduction(study, "n_layers").index
+    )
+
+
+def test_advice_in_sentences(study: Study) -> None:
+    advice = {(one.param, one.what): one for one in pellucid.range_advice(study)}
+    assert ("act", "drop") in advice
+    assert "`act` = sigmoid" in str(advice["act", "drop"])
+    assert "beyond its upper bound 0.1" in str(advice["lr", "widen"])
+    assert "none of the best tenth has it below 4" in str(advice["n_layers", "narrow"])
+    assert not any(param in ("width", "noise") for param, _ in advice)
+    assert [one.p for one in pellucid.range_advice(study)] == sorted(one.p for one in pellucid.range_advice(study))
+
+
+def test_advice_for_a_study_that_piled_up_at_a_bound() -> None:
+    tpe = optuna.create_study(sampler=TPESampler(seed=0))
+    tpe.optimize(lambda t: -t.suggest_float("x", 0, 1) + 0.01 * t.suggest_float("y", 0, 1), n_trials=120)
+    advice = pellucid.range_advice(tpe)
+    assert ("x", "widen") in {(one.param, one.what) for one in advice}
+    assert "beyond its upper bound 1" in next(str(one) for one in advice if one.what == "widen")
+
+
+def test_nothing_is_advised_without_evidence() -> None:
+    noise = optuna.create_study(sampler=RandomSampler(seed=1))
+    noise.optimize(lambda t: t.suggest_float("x", 0, 1) * 0 + math.sin(1e4 * t.params["x"]), n_trials=200)
+    assert pellucid.range_advice(noise) == []
+    few = optuna.create_study(sampler=RandomSampler(seed=1))
+    few.optimize(known, n_trials=30)
+    assert not any(one.param in ("width", "noise") for one in pellucid.range_advice(few))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"param": "n_layer"}, "no parameter `n_layer` that varies; .* Did you mean `n_layers`"),
+        ({"param": "act"}, "`act` is a choice: there is no interval to reduce"),
+        ({"param": "lr", "cheap": "left"}, "`cheap` is 'low' or 'high', but got 'left'"),
+    ],
+)
+def test_wrong_requests_are_explained(study: Study, arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pellucid.interval_reduction(study, **arguments)  # type: ignore[arg-type]
+
+
+def test_too_few_trials_say_so() -> None:
+    few = optuna.create_study(sampler=RandomSampler(seed=0))
+    few.optimize(known, n_trials=30)
+    found = pellucid.interval_reduction(few, "n_layers")
+    assert found.value is None
+    assert "cannot be told: too few trials reach the goal" in str(found)
+    found.plot()
+
+
+def test_the_figure_marks_the_value(study: Study) -> None:
+    figure = pellucid.interval_reduction(study, "n_layers").plot()
+    assert len(figure.layout.shapes) == 1
+    assert "costs nothing measurable" in figure.layout.title.text
+    points = sum(len(trace.x) for trace in figure.data)
+    assert points == 10
