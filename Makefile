@@ -22,7 +22,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
-        bench-regret-rbv2 bench-stopping bench-information reproduce-sawei reproduce-bobax reproduce-shapley clean distclean
+        bench-regret-rbv2 bench-stopping bench-information reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ reproduce-bobax: $(VENV)/.stamp-test ## BOBAX, its baselines, the coverage of ba
 
 reproduce-shapley: $(VENV)/.stamp-test ## Shapley explanations of proposals, beside the source's tables
 	$(BIN)/pellucid reproduce shapley --out benchmarks/shapley --jobs $(JOBS)
+
+reproduce-hsic: $(VENV)/.stamp-test ## HSIC towards a goal: the source's examples, and what an analysis costs
+	$(BIN)/pellucid reproduce hsic --out benchmarks/hsic
 
 # -------------------------------------------------------------------------------------------- cleaning
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pellucid import plots
-from pellucid.bench import bobax, methods, reproduce_shapley, shapley_forest
+from pellucid.bench import bobax, hsic_examples, methods, reproduce_shapley, shapley_forest
 from pellucid.bench import reproduce_sawei as reproduce
 from pellucid.bench.results import read_runs
 from pellucid.cli import app
@@ -170,3 +170,14 @@ def test_shapley_without_its_data_or_with_a_wrong_name(tmp_path: Path) -> None:
     wrong = call("reproduce", "shapley", "--experiment", "all-of-it", "--out", str(tmp_path))
     assert wrong.exit_code == 2
     assert "--experiment is one of interaction, ellipsoid, forest or all" in wrong.stderr
+
+
+def test_hsic_writes_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hsic_examples, "N_COST", 300)
+    done = call("reproduce", "hsic", "--out", str(tmp_path), "--json")
+    assert done.exit_code == 0, done.output
+    grids = json.loads(done.stdout)
+    assert [grid["title"].split(",")[0] for grid in grids[:3]] == ["Example 1", "Example 2", "Example 3"]
+    index = {row[0]: float(row[1]) for row in grids[1]["rows"]}
+    assert max(index["x2"], index["x3"], index["x4, x5"]) < 0.05 * min(index["x1"], index["x2, x3"])
+    assert "## Cost of one analysis, 300 trials" in (tmp_path / "examples.md").read_text(encoding="utf-8")

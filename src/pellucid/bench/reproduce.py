@@ -8,6 +8,7 @@ from __future__ import annotations
 import typer
 
 from pellucid.bench.reproduce_bobax import bobax
+from pellucid.bench.reproduce_hsic import hsic
 from pellucid.bench.reproduce_sawei import sawei
 from pellucid.bench.reproduce_shapley import shapley
 
@@ -15,3 +16,4 @@ app = typer.Typer(no_args_is_help=True, help="Repeat the experiments of the sour
 app.command()(sawei)
 app.command()(bobax)
 app.command()(shapley)
+app.command()(hsic)
