@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import optuna
 import pytest
 from optuna.samplers import RandomSampler, TPESampler
@@ -68,7 +69,7 @@ def test_advice_in_sentences(study: Study) -> None:
     assert ("act", "drop") in advice
     assert "`act` = sigmoid" in str(advice["act", "drop"])
     assert "beyond its upper bound 0.1" in str(advice["lr", "widen"])
-    assert "none of the best tenth has it below 4" in str(advice["n_layers", "narrow"])
+    assert "none of the best trials has it below 4" in str(advice["n_layers", "narrow"])
     assert not any(param in ("width", "noise") for param, _ in advice)
     assert [one.p for one in pellucid.range_advice(study)] == sorted(one.p for one in pellucid.range_advice(study))
 
@@ -109,7 +110,58 @@ def test_too_few_trials_say_so() -> None:
     found = pellucid.interval_reduction(few, "n_layers")
     assert found.value is None
     assert "cannot be told: too few trials reach the goal" in str(found)
-    found.plot()
+    assert len(found.plot().layout.shapes) == 0
+
+
+def test_an_effect_that_could_be_missed_is_not_called_free() -> None:
+    """A hundred noisy trials of a parameter that matters up to six: no small value may be recommended."""
+    for seed in range(10):
+        dice = np.random.default_rng(seed)
+        study = optuna.create_study(sampler=RandomSampler(seed=seed))
+        study.optimize(lambda t, d=dice: -min(t.suggest_int("k", 1, 10), 6) + 2 * d.normal(), n_trials=100)
+        found = pellucid.interval_reduction(study, "k")
+        assert found.value is None or found.value >= 5
+        assert found.value is not None or "an effect could be missed" in str(found) or "too few" in str(found)
+
+
+def test_integers_on_a_logarithmic_scale_keep_their_values() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: -math.log(t.suggest_int("k", 1, 1000, log=True) + 1e-9), n_trials=400)
+    found = pellucid.interval_reduction(study, "k")
+    assert len(set(found.cuts)) == len(found.cuts)
+    assert found.cuts[0] == 1
+    assert all(isinstance(cut, int) for cut in found.cuts)
+    big = optuna.create_study(sampler=RandomSampler(seed=0))
+    big.optimize(lambda t: 0.0 * t.suggest_int("k", 0, 10**9) + t.suggest_float("x", 0, 1), n_trials=400)
+    assert pellucid.interval_reduction(big, "k").cuts[0] == 0
+    assert pellucid.interval_reduction(big, "k", cheap="high").cuts[0] == 10**9
+
+
+@pytest.mark.parametrize("goal", [pellucid.worst(), pellucid.failed()], ids=["worst", "failed"])
+def test_only_goals_worth_reaching(study: Study, goal: object) -> None:
+    with pytest.raises(ValueError, match="is not one to reach"):
+        pellucid.interval_reduction(study, "lr", goal=goal)  # type: ignore[arg-type]
+
+
+def test_no_false_advice_when_ranges_were_widened_or_values_are_few() -> None:
+    wrong = 0
+    for seed in range(20):
+        dice = np.random.default_rng(seed)
+        study = optuna.create_study(sampler=RandomSampler(seed=seed))
+
+        def noise(t: Trial, d: np.random.Generator = dice) -> float:
+            t.suggest_float("x", 0, 1 if t.number < 150 else 10)
+            t.suggest_int("few", 0, 1)
+            return float(d.random())
+
+        study.optimize(noise, n_trials=200)
+        wrong += len(pellucid.range_advice(study))
+    assert wrong <= 1
+    steps = optuna.create_study(sampler=RandomSampler(seed=0))
+    steps.optimize(lambda t: -t.suggest_int("k", 1, 3) + 0.1 * t.suggest_float("y", 0, 1), n_trials=400)
+    advice = [str(one) for one in pellucid.range_advice(steps)]
+    assert any("Widen `k` beyond its upper bound 3" in one for one in advice)
+    assert any("none of the best trials has it below 3" in one for one in advice)
 
 
 def test_the_figure_marks_the_value(study: Study) -> None:

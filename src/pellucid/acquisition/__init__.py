@@ -8,6 +8,7 @@ from typing import Any
 from pellucid.acquisition.adaptive import SAWEI, Policy, Portfolio, Pulse, Steps, Switch
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Scored, Situation
 from pellucid.acquisition.bounds import LCB, PosteriorVariance
+from pellucid.acquisition.feasible import Feasible
 from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.information import InformationGain
 from pellucid.acquisition.interleave import Interleave, Multiplied
@@ -23,6 +24,8 @@ __all__ = [
     "WEI",
     "Acquisition",
     "AcquisitionFunction",
+    "Composed",
+    "Feasible",
     "InformationGain",
     "Interleave",
     "Multiplied",
@@ -38,7 +41,10 @@ __all__ = [
     "from_state",
 ]
 
-_KINDS: dict[str, Callable[..., Acquisition | InformationGain | Multiplied]] = {
+# Those that look at more than the posterior at a point, and are bound to a space too.
+Composed = InformationGain | Multiplied | Feasible
+
+_KINDS: dict[str, Callable[..., Acquisition | Composed]] = {
     "EI": EI,
     "PI": PI,
     "WEI": lambda alpha, guard=0.0: WEI(alpha, bool(guard)),
@@ -46,10 +52,19 @@ _KINDS: dict[str, Callable[..., Acquisition | InformationGain | Multiplied]] = {
     "PosteriorVariance": PosteriorVariance,
     "InformationGain": InformationGain,
     "Multiplied": lambda **settings: Multiplied.from_settings(settings),
+    "Feasible": lambda **settings: _feasible(settings),
 }
 
 
-def from_state(state: AcquisitionState) -> Acquisition | InformationGain | Multiplied:
+def _feasible(settings: dict[str, Any]) -> Feasible:
+    own = ("base", "n_ok", "n_failed", "lengthscales")
+    base = _KINDS[settings["base"]](**{name: value for name, value in settings.items() if name not in own})
+    if isinstance(base, Composed):
+        raise ValueError(f"{settings['base']} cannot be multiplied with a chance.")
+    return Feasible.from_settings(settings, base)
+
+
+def from_state(state: AcquisitionState) -> Acquisition | Composed:
     """The acquisition that a receipt describes."""
     settings: dict[str, Any] = state.settings
     try:
@@ -60,10 +75,8 @@ def from_state(state: AcquisitionState) -> Acquisition | InformationGain | Multi
         ) from error
 
 
-def bind(
-    acquisition: Acquisition | InformationGain | Multiplied, model: GaussianProcess, situation: Situation, space: Space
-) -> Scored:
+def bind(acquisition: Acquisition | Composed, model: GaussianProcess, situation: Situation, space: Space) -> Scored:
     """An acquisition applied to a model: what can be maximised."""
-    if isinstance(acquisition, (InformationGain, Multiplied)):
+    if isinstance(acquisition, Composed):
         return acquisition.bind(model, situation, space)
     return AcquisitionFunction(acquisition, model, situation)

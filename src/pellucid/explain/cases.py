@@ -18,8 +18,8 @@ from pellucid.acquisition import (
     LCB,
     Acquisition,
     AcquisitionFunction,
+    Composed,
     InformationGain,
-    Multiplied,
     Situation,
     from_state,
 )
@@ -45,7 +45,7 @@ class Case:
 
     trial: int
     game: Game
-    acquisition: Acquisition | InformationGain | Multiplied
+    acquisition: Acquisition | Composed
     best: float
     incumbent: int
     proposed: bool

@@ -35,6 +35,7 @@ _SMALLEST_SMOOTH = 0.02
 _EXACT, _ROUGH = 1e-17, 1e-9
 _BLOCK = 2048
 _BATCH = 64
+_NOTHING = 1e-14
 _MOST_FEATURES = 40_000
 
 
@@ -86,6 +87,8 @@ def permutation_test(
     features = [_features(points, h, _ROUGH) for h in widths]
     n, share = len(z), float(z.mean())
     observed = max(float((((z - share) @ phi) ** 2).sum()) / n**2 for phi in features)
+    if observed <= _NOTHING * share * (1.0 - share):
+        return PermutationTest(1.0, 0.0, 0.0)
     goals = _shuffled(z.astype(bool).tobytes(), n_permutations, seed)
     permuted = []
     for first in range(0, n_permutations, _BATCH):
@@ -150,14 +153,24 @@ def _bandwidth(points: Array, z: Array, bandwidth: Bandwidth) -> float:
     if bandwidth == "max":
         w = (z - z.mean()) / len(z)
         return float(max(_GRID, key=lambda h: _rough_index(points, h, w)))
-    h = float(bandwidth)
+    h = _number(bandwidth)
     if not (np.isfinite(h) and h > 0.0):
         raise ValueError(f"`bandwidth` is 'max', 'median' or a positive number, but got {bandwidth!r}.")
     return h
 
 
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else float("nan")
+
+
 def _rough_index(points: Array, h: float, w: Array) -> float:
     return float(((_features(points, h, _ROUGH).T @ w) ** 2).sum())
+
+
+def embeddings(u: Array, goals: Array, h: float) -> Array:
+    """Phi' w (r, R) of R goals at once, goals (R, n) in {0, 1}: products of two columns are indices across goals."""
+    w = (goals - goals.mean(axis=1, keepdims=True)) / goals.shape[1]
+    return np.asarray(_features(u[:, None], h, _ROUGH).T @ w.T)
 
 
 def _witness(points: Array, h: float, w: Array) -> Array:

@@ -6,7 +6,7 @@ of trials that were drawn at random; where an optimiser has chosen them, the dif
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Literal, get_args
@@ -16,11 +16,19 @@ import numpy.typing as npt
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
-from scipy.special import kolmogorov
+from scipy.special import kolmogorov, ndtr
 
 from pellucid.explain.background import rows_of
-from pellucid.explain.goals import Goal, best
-from pellucid.explain.hsic import MEDIAN, PermutationTest, holm, hsic_index, permutation_test, shared_bandwidth
+from pellucid.explain.goals import Goal, as_goal
+from pellucid.explain.hsic import (
+    MEDIAN,
+    PermutationTest,
+    embeddings,
+    holm,
+    hsic_index,
+    permutation_test,
+    shared_bandwidth,
+)
 from pellucid.explain.words import value_text
 from pellucid.numerics import Array, one_thread, stream
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance, RecordError
@@ -38,14 +46,18 @@ _MOST_LOW = 10
 # An index below this share of that of a parameter which decides alone is no effect worth the name.
 _NEGLIGIBLE = 0.05
 _N_BINS = 10
-_N_FRESH = 4096
+_N_FRESH, _N_DRAWS = 1024, 48
+_MANY_TIES = 1.5
+# Permutations per test that is corrected for: enough for the smallest p-value to survive the correction.
+_PER_TEST = 25
+_SMALLEST_P = 1e-6
 _NOT_UNIFORM = 1e-3
 _RANDOM_ENOUGH = 30
 
 
 def hsic_importance(
     study: Study,
-    goal: Goal | None = None,
+    goal: Goal | Callable[[float], bool] | None = None,
     pairs: bool = True,
     *,
     source: Source = "random",
@@ -57,10 +69,11 @@ def hsic_importance(
 
     Args:
         study: any study with one objective.
-        goal: `pellucid.best(0.1)` (default), `worst(0.1)`, `below(v)`, `above(v)`, `failed()`, `such_that(predicate)`.
+        goal: `pellucid.best(0.1)` (default), `worst(0.1)`, `below(v)`, `above(v)`, `failed()`, or a predicate.
         pairs: look for interactions among the (at most ten) parameters that are not impactful alone.
         source: "random" takes the trials that were drawn at random (start-up trials, where receipts tell); "all" takes
-            all; "surrogate" draws fresh configurations and asks a model fitted to all trials.
+            all; "surrogate" asks a model fitted to all trials, on fresh configurations and draws of its posterior: an
+            effect counts if the draws agree about it (p is then the chance that it is negligible; no pairs).
         bandwidth: of the kernel, one for all parameters; "median" does not look at the goal, "max" takes the one at
             which the largest index is largest (p-values are then a little too small).
         n_permutations, seed: of the tests.
@@ -68,10 +81,10 @@ def hsic_importance(
     study_io.require_single_objective(study, "hsic_importance")
     if source not in get_args(Source):
         raise ValueError(f"`source` is one of {', '.join(get_args(Source))}, but got {source!r}.")
-    wanted = best() if goal is None else goal
-    if not isinstance(wanted, Goal):
-        raise ValueError(f"`goal` is made by best, worst, below, above, failed or such_that, but got {goal!r}.")
+    wanted = as_goal(goal)
     with one_thread:
+        if source == "surrogate":
+            return _by_model(study, wanted, seed)
         sample, notes, sure = sample_of(study, wanted, source)
         return _importance(sample, wanted, pairs, source, bandwidth, n_permutations, seed, notes, sure)
 
@@ -90,13 +103,16 @@ class Sample:
 
 
 def sample_of(study: Study, goal: Goal, source: Source = "random") -> tuple[Sample, list[str], bool]:
-    """Draws with their goal, what there is to say about them, and whether they are draws as far as anybody can tell."""
+    """Trials with their goal, what there is to say about them, and whether they are draws as far as one can tell."""
     found, notes, chosen = _trials(study, goal, source)
     sample = _sample(found, goal, study_io.sign(study))
-    if source == "surrogate":
-        return _from_surrogate(sample, found, goal, study_io.sign(study)), notes, True
     doubts = [] if chosen else _not_uniform(sample)
-    return sample, [*notes, *doubts], not (chosen or doubts)
+    share = float(sample.in_goal.mean())
+    if goal.share is not None and share > _MANY_TIES * goal.share:
+        doubts_of_ties = [f"Many trials are equally good: {100 * share:.0f} % of them count as {goal.words}."]
+    else:
+        doubts_of_ties = []
+    return sample, [*notes, *doubts, *doubts_of_ties], not (chosen or doubts)
 
 
 def _trials(study: Study, goal: Goal, source: Source) -> tuple[list[FrozenTrial], list[str], bool]:
@@ -133,7 +149,8 @@ def _drawn_at_random(trial: FrozenTrial) -> bool | None:
     return None if receipt is None else receipt.kind != "model"
 
 
-def _sample(found: Sequence[FrozenTrial], goal: Goal, loss_sign: float) -> Sample:
+def _encoded(found: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTrial], Array]:
+    """The space as the newest trials had it, the trials that fit it, and their encoded configurations."""
     distributions: dict[str, BaseDistribution] = {}
     for trial in reversed(found):
         for name, distribution in trial.distributions.items():
@@ -151,11 +168,16 @@ def _sample(found: Sequence[FrozenTrial], goal: Goal, loss_sign: float) -> Sampl
             f"Importance needs at least {_FEWEST} trials inside the present ranges; this study has {len(kept)} of "
             f"{len(found)} there."
         )
+    return space, kept, X[fits]
+
+
+def _sample(found: Sequence[FrozenTrial], goal: Goal, loss_sign: float) -> Sample:
+    space, kept, X = _encoded(found)
     values = np.array([t.values[0] if t.state == TrialState.COMPLETE else np.nan for t in kept], dtype=float)
     failures = np.array([t.state == TrialState.FAIL for t in kept], dtype=bool)
     present = np.array([[name in t.params for name in space.names] for t in kept])
     in_goal = _checked_goal(goal, np.asarray(goal.reached(values, failures, loss_sign), dtype=bool))
-    return Sample(space, spread_over_cells(space, X[fits], [t.number for t in kept]), present, in_goal)
+    return Sample(space, spread_over_cells(space, X, [t.number for t in kept]), present, in_goal)
 
 
 def _checked_goal(goal: Goal, in_goal: Mask) -> Mask:
@@ -179,20 +201,79 @@ def spread_over_cells(space: Space, X: Array, numbers: Sequence[int]) -> Array:
     return np.asarray(out)
 
 
-def _from_surrogate(sample: Sample, found: Sequence[FrozenTrial], goal: Goal, loss_sign: float) -> Sample:
-    """Fresh draws, and what a model predicts there."""
-    seen = study_io.observations(found, loss_sign)
+# ---------------------------------------------------------------------- what a model says
+
+
+def _by_model(study: Study, goal: Goal, seed: int) -> HsicImportance:
+    """Indices of what draws of the posterior have in common, on fresh configurations.
+
+    Every draw says which configurations reach the goal; the product of two draws' embeddings is the index of what they
+    agree about. Wiggles that only one draw has cancel, as they should: a model of noise agrees about nothing.
+    """
     if goal.failures:
         raise ValueError("source='surrogate' predicts objectives; it cannot say which configurations would fail.")
-    data = arrays({d.name: d.distribution for d in sample.space.dimensions}, seen)
+    loss_sign = study_io.sign(study)
+    found, notes, _ = _trials(study, goal, "surrogate")
+    space, _, _ = _encoded(found)
+    data = arrays({d.name: d.distribution for d in space.dimensions}, study_io.observations(found, loss_sign))
     gp = GaussianProcess(warp="auto").unfitted(data.space.nominal)
     gp.fit(data.X, data.losses, data.observations.noise_variance)
     u = rows_of({}, data.space, 0, _N_FRESH, 0)
     X = data.space.canonical(u)
-    values = loss_sign * gp.losses(gp.latent_mean(X))
-    reached = np.asarray(goal.reached(values, np.zeros(len(u), dtype=bool), loss_sign), dtype=bool)
-    return Sample(
-        data.space, spread_over_cells(data.space, u, range(len(u))), data.space.active(X), _checked_goal(goal, reached)
+    values = loss_sign * gp.sample(X, _N_DRAWS, stream(seed, "posterior"))
+    nothing = np.zeros(_N_FRESH, dtype=bool)
+    goals = np.array([goal.reached(row, nothing, loss_sign) for row in values], dtype=float)
+    goals = goals[(goals.sum(axis=1) > 0) & (goals.sum(axis=1) < _N_FRESH)]
+    if len(goals) < _N_DRAWS // 2:
+        raise ValueError(f"To the model, the goal ({goal.words}) is reached by no configuration, or by all.")
+    spread, active = spread_over_cells(data.space, u, range(len(u))), data.space.active(X)
+    found_out = [_agreed(data.space, j, spread, active[:, j], goals) for j in range(len(data.space))]
+    adjusted = holm(np.array([one.p for one in found_out]))
+    judged = [
+        replace(one, p_adjusted=float(p), verdict="impactful" if p <= LEVEL else one.verdict)
+        for one, p in zip(found_out, adjusted, strict=True)
+    ]
+    parameters = tuple(sorted(judged, key=lambda one: -one.index))
+    return HsicImportance(
+        goal=goal.words,
+        parameters=parameters,
+        pairs=(),
+        n=len(data.losses),
+        n_goal=round(float(goals.mean()) * len(data.losses)),
+        bandwidth=float(MEDIAN),
+        source="surrogate",
+        verdict=_sentence(goal.words, parameters, (), len(data.losses), "surrogate"),
+        notes=tuple(notes),
+    )
+
+
+def _agreed(space: Space, j: int, u: Array, rows: Mask, goals: Array) -> ParameterImportance:
+    dimension = space.dimensions[j]
+    inside = goals[:, rows]
+    inside = inside[(inside.sum(axis=1) > 0) & (inside.sum(axis=1) < rows.sum())]
+    index, stderr, p, whole = 0.0, 0.0, 1.0, 0.0
+    R = len(inside)
+    if R >= _N_DRAWS // 2:
+        E = embeddings(u[rows, j], inside, MEDIAN)
+        others = (E.sum(axis=1, keepdims=True) - E) / (R - 1)
+        agreement = (E * others).sum(axis=0)
+        index, stderr = max(float(agreement.mean()), 0.0), 2.0 * float(agreement.std(ddof=1)) / np.sqrt(R)
+        whole = float(np.mean([_largest_possible(one.astype(bool), MEDIAN) for one in inside[:8]]))
+        p = max(float(ndtr(-(index - _NEGLIGIBLE * whole) / max(stderr, 1e-300))), _SMALLEST_P)
+    low = index + 2.0 * stderr <= _NEGLIGIBLE * whole
+    mean = goals[:, rows].mean(axis=0) > goals[:, rows].mean()
+    return ParameterImportance(
+        name=dimension.name,
+        index=index,
+        stderr=stderr,
+        null=0.0,
+        p=p,
+        p_adjusted=p,
+        verdict="no effect" if low and whole > 0.0 else "cannot tell",
+        group="" if rows.all() else _where(space, dimension.name),
+        n=int(rows.sum()),
+        n_goal=int(mean.sum()),
+        bins=_bins(dimension, u[rows, j], mean),
     )
 
 
@@ -215,13 +296,10 @@ def _importance(
         h = shared_bandwidth(sample.u[:, always] if always else sample.u, sample.in_goal)
     else:
         h = MEDIAN if bandwidth == "median" else float(bandwidth)
-    whole = _largest_possible(sample.in_goal, h)
-    tested = [_tested(sample, j, h, n_permutations, seed, whole) for j in range(len(sample.space))]
+    tested = [_tested(sample, j, h, n_permutations, seed) for j in range(len(sample.space))]
     adjusted = holm(np.array([one.p for one in tested]))
     judged = [replace(one, p_adjusted=float(p)) for one, p in zip(tested, adjusted, strict=True)]
-    parameters = tuple(
-        sorted((replace(one, verdict=_verdict(one, whole, sure)) for one in judged), key=lambda one: -one.index)
-    )
+    parameters = tuple(sorted((_judged(one, sure) for one in judged), key=lambda one: -one.index))
     low = [one.name for one in parameters if one.verdict != "impactful" and not one.group][:_MOST_LOW]
     both = _pairs(sample, low, h, n_permutations, seed) if pairs else ()
     return HsicImportance(
@@ -237,15 +315,17 @@ def _importance(
     )
 
 
-def _tested(sample: Sample, j: int, h: float, n_permutations: int, seed: int, whole: float) -> ParameterImportance:
+def _tested(sample: Sample, j: int, h: float, n_permutations: int, seed: int) -> ParameterImportance:
     """One parameter among the draws that have it; the verdict comes later, when all are known."""
     rows = sample.present[:, j]
     u, z = sample.u[rows, j], sample.in_goal[rows]
     dimension = sample.space.dimensions[j]
-    index, stderr, test = 0.0, 0.0, PermutationTest(1.0, 0.0, np.inf)
+    index, stderr, test, verdict = 0.0, 0.0, PermutationTest(1.0, 0.0, 0.0), "cannot tell"
     if len(z) >= _FEWEST and 0 < z.sum() < len(z):
         index, stderr = hsic_index(u, z, h)
-        test = permutation_test(u, z, h, n_permutations, seed)
+        test = permutation_test(u, z, h, max(n_permutations, _PER_TEST * len(sample.space)), seed)
+        if negligible(index, stderr, test, z, h):
+            verdict = "no effect"
     return ParameterImportance(
         name=dimension.name,
         index=index,
@@ -253,8 +333,7 @@ def _tested(sample: Sample, j: int, h: float, n_permutations: int, seed: int, wh
         null=test.null,
         p=test.p,
         p_adjusted=1.0,
-        # What is known before all are known: whether an effect worth the name would have shown.
-        verdict="" if test.usual <= _NEGLIGIBLE * whole else "cannot tell",
+        verdict=verdict,
         group="" if rows.all() else _where(sample.space, dimension.name),
         n=len(z),
         n_goal=int(z.sum()),
@@ -268,11 +347,17 @@ def _largest_possible(in_goal: Mask, h: float) -> float:
     return hsic_index((np.arange(n) + 0.5) / n, np.arange(n) < in_goal.sum(), h)[0]
 
 
-def _verdict(one: ParameterImportance, whole: float, sure: bool) -> str:
+def negligible(index: float, stderr: float, test: PermutationTest, in_goal: Mask, h: float) -> bool:
+    """Whether there is no effect worth the name, and one would have shown."""
+    limit = _NEGLIGIBLE * _largest_possible(in_goal, h)
+    return test.usual <= limit and index - test.null + 2.0 * stderr <= limit
+
+
+def _judged(one: ParameterImportance, sure: bool) -> ParameterImportance:
+    """With the verdict that all parameters together allow."""
     if one.p_adjusted <= LEVEL:
-        return "impactful"
-    room = one.index - one.null + 2.0 * one.stderr
-    return "no effect" if sure and not one.verdict and room <= _NEGLIGIBLE * whole else "cannot tell"
+        return replace(one, verdict="impactful")
+    return one if sure else replace(one, verdict="cannot tell")
 
 
 def _pairs(
@@ -283,15 +368,19 @@ def _pairs(
     for a, b in combinations(names, 2):
         u = sample.u[:, [sample.space.index[a], sample.space.index[b]]]
         index, stderr = hsic_index(u, sample.in_goal, h)
-        test = permutation_test(u, sample.in_goal, h, n_permutations, seed)
+        tests = len(names) * (len(names) - 1) // 2
+        test = permutation_test(u, sample.in_goal, h, max(n_permutations, _PER_TEST * tests), seed)
         out.append(PairImportance((a, b), index, stderr, test.null, test.p, 1.0))
+    if not out:
+        return ()
     adjusted = holm(np.array([one.p for one in out]))
     judged = [replace(one, p_adjusted=float(p)) for one, p in zip(out, adjusted, strict=True)]
     return tuple(sorted(judged, key=lambda one: -one.index))
 
 
 def _not_uniform(sample: Sample) -> list[str]:
-    """Whether the trials look like random draws at all (Kolmogorov-Smirnov, all parameters together)."""
+    """Whether the trials look like random draws at all (Kolmogorov-Smirnov, corrected for all parameters that every
+    trial has)."""
     columns = np.flatnonzero(sample.present.all(axis=0))
     n = len(sample.u)
     grid = np.arange(1, n + 1) / n
@@ -326,22 +415,28 @@ def _bins(dimension: Dimension, u: Array, z: Mask) -> tuple[tuple[str, float, fl
     few = isinstance(dimension.distribution, CategoricalDistribution) or 0 < dimension.cells <= _N_BINS
     if few:
         codes, count = dimension.code(u), dimension.cells
-        labels = [value_text(v) for v in dimension.decode(dimension.midpoint(np.arange(count)))]
+        values = dimension.decode(dimension.midpoint(np.arange(count)))
+        labels = _different([value_text(v) for v in values], [repr(v) for v in values])
     else:
         count = _N_BINS
         codes = np.minimum((u * count).astype(int), count - 1)
-        ends = [value_text(v) for v in dimension.decode(np.linspace(0.0, 1.0, count + 1))]
+        borders = dimension.decode(np.linspace(0.0, 1.0, count + 1))
+        ends = _different([value_text(v) for v in borders], [repr(v) for v in borders])
         labels = [f"{low} to {high}" for low, high in pairwise(ends)]
     everywhere = np.bincount(codes, minlength=count) / max(len(codes), 1)
     inside = np.bincount(codes[z], minlength=count) / max(int(z.sum()), 1)
     return tuple((label, float(a), float(b)) for label, a, b in zip(labels, everywhere, inside, strict=True))
 
 
+def _different(short: list[str], exact: list[str]) -> list[str]:
+    return short if len(set(short)) == len(short) else exact
+
+
 def _sentence(
     goal: str, parameters: Sequence[ParameterImportance], pairs: Sequence[PairImportance], n: int, source: Source
 ) -> str:
     by = {verdict: [one for one in parameters if one.verdict == verdict] for verdict in _VERDICTS}
-    told = f"{n} draws of a model" if source == "surrogate" else f"{n} trials"
+    told = f"a model of {n} trials" if source == "surrogate" else f"{n} trials"
     parts = []
     if by["impactful"]:
         listed = ", ".join(f"`{one.name}`{f' ({one.group})' if one.group else ''}" for one in by["impactful"])
@@ -353,12 +448,12 @@ def _sentence(
     interacting = [one for one in pairs if one.interact]
     if interacting:
         listed = ", ".join(f"`{a}` with `{b}`" for a, b in (one.names for one in interacting[:3]))
-        parts.append(f"together, {listed} matter too")
+        parts.append(f"together, {listed} matter{' too' if by['impactful'] else ''}")
     partners = {name for one in interacting for name in one.names}
     idle = [f"`{one.name}`" for one in by["no effect"] if one.name not in partners]
     unknown = [f"`{one.name}`" for one in by["cannot tell"] if one.name not in partners]
     if idle:
-        parts.append("no effect of " + ", ".join(idle))
+        parts.append("no effect on its own of " + ", ".join(idle))
     if unknown:
         parts.append("not enough trials to tell about " + ", ".join(unknown))
     return "; ".join(parts) + "."

@@ -16,7 +16,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import EI, LCB, PI, WEI, InformationGain, Multiplied
+from pellucid.acquisition import EI, LCB, PI, WEI, Composed, InformationGain
 from pellucid.explain import shapley
 from pellucid.explain.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
 from pellucid.explain.cases import Case, case_of, trials_of
@@ -326,7 +326,7 @@ def _unit(case: Case, average: float) -> tuple[str, float]:
         return "objective", objective_per_latent(gp, case.best, case.best)
     if isinstance(kind, LCB):
         return "objective", objective_per_latent(gp, float(gp.latent_mean(case.game.x[None])[0]), average)
-    return ("log", 1.0) if isinstance(kind, Multiplied) else ("standardised variance", 1.0)
+    return ("log", 1.0) if isinstance(kind, Composed) else ("standardised variance", 1.0)
 
 
 def objective_per_latent(gp: GaussianProcess, a: float, b: float) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,9 +12,9 @@ from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtrc
 
-from pellucid.explain.goals import Goal, best, worst
+from pellucid.explain.goals import Goal, as_goal, best, worst
 from pellucid.explain.hsic import MEDIAN, hsic_index, permutation_test
-from pellucid.explain.importance import LEVEL, Sample, sample_of
+from pellucid.explain.importance import LEVEL, Sample, negligible, sample_of
 from pellucid.explain.words import value_text
 from pellucid.numerics import Array, one_thread
 from pellucid.records import IntervalReduction, RangeAdvice
@@ -27,6 +26,7 @@ Cheap = Literal["low", "high"]
 _N_CUTS = 12
 _FEWEST_LEFT, _FEWEST_IN_GOAL = 20, 5
 _EDGE = 0.1
+_FEW_CELLS = 20
 _SURE = 0.01
 
 
@@ -35,7 +35,7 @@ def interval_reduction(
     param: str,
     cheap: Cheap = "low",
     *,
-    goal: Goal | None = None,
+    goal: Goal | Callable[[float], bool] | None = None,
     n_permutations: int = 999,
     seed: int = 0,
 ) -> IntervalReduction:
@@ -51,7 +51,9 @@ def interval_reduction(
     study_io.require_single_objective(study, "interval_reduction")
     if cheap not in get_args(Cheap):
         raise ValueError(f"`cheap` is 'low' or 'high', but got {cheap!r}.")
-    wanted = best() if goal is None else goal
+    wanted = as_goal(goal)
+    if not wanted.wanted:
+        raise ValueError(f"A value costs nothing if a goal is reached as often; {wanted.words} is not one to reach.")
     with one_thread:
         sample, notes, _ = sample_of(study, wanted)
         return _reduced(sample, _numeric(sample, param), cheap, wanted, n_permutations, seed, notes)
@@ -77,22 +79,25 @@ def _reduced(
     # Seen from the cheap end, whichever that is: 0 is the cheapest.
     u = sample.u[rows, column] if cheap == "low" else 1.0 - sample.u[rows, column]
     z = sample.in_goal[rows]
-    steps = _cuts(dimension, cheap)
+    cuts = _cuts(dimension, cheap)
     table: list[tuple[float, ...]] = []
-    value: float | None = None
-    for first, after in pairwise(steps.tolist()):
+    chosen: int | None = None
+    for i, (first, value) in enumerate(cuts):
+        after = cuts[i + 1][0] if i + 1 < len(cuts) else 1.0
         left = u >= first
         inside = z[left]
         if left.sum() < _FEWEST_LEFT or not _FEWEST_IN_GOAL <= inside.sum() < left.sum():
             break
         rescaled = np.clip((u[left] - first) / (1.0 - first), 0.0, 1.0)
         index, stderr = hsic_index(rescaled, inside, MEDIAN)
-        p = permutation_test(rescaled, inside, MEDIAN, n_permutations, seed).p
+        test = permutation_test(rescaled, inside, MEDIAN, n_permutations, seed)
         end = u[left] < after
         rate, base = float(inside[end].mean()) if end.any() else 0.0, float(inside.mean())
-        table.append((_value(dimension, first, cheap), index, stderr, p, rate, base, float(left.sum())))
-        if value is None and (p > LEVEL or rate >= base):
-            value = table[-1][0]
+        table.append((value, index, stderr, test.p, rate, base, float(left.sum())))
+        fine = test.p <= LEVEL and rate >= base and end.sum() >= _FEWEST_LEFT
+        # Not being able to see an effect is not the same as seeing that there is none.
+        if chosen is None and (fine or (test.p > LEVEL and negligible(index, stderr, test, inside, MEDIAN))):
+            chosen = i
     columns = list(zip(*table, strict=True)) if table else [()] * 7
     return IntervalReduction(
         param=dimension.name,
@@ -105,37 +110,41 @@ def _reduced(
         rate=columns[4],
         base=columns[5],
         n=tuple(int(n) for n in columns[6]),
-        value=value,
-        verdict=_verdict(dimension.name, cheap, goal.words, table, value),
+        value=None if chosen is None else table[chosen][0],
+        verdict=_verdict(dimension.name, cheap, goal.words, table, chosen),
         notes=tuple(notes),
     )
 
 
-def _cuts(dimension: Dimension, cheap: Cheap) -> Array:
-    """Where cells begin, seen from the cheap end; a dozen even steps where there are more."""
-    if 0 < dimension.cells <= _N_CUTS:
-        low, high = dimension.cell(np.arange(dimension.cells))
-        edges = np.append(low, high[-1])
-        return edges if cheap == "low" else (1.0 - edges)[::-1]
-    return np.linspace(0.0, 1.0, _N_CUTS + 1)
+def _cuts(dimension: Dimension, cheap: Cheap) -> list[tuple[float, float]]:
+    """Where what is left begins, seen from the cheap end (0 is the cheapest), and its cheapest value: every value of a
+    discrete parameter with few, a dozen even steps otherwise."""
+    even = np.linspace(0.0, 1.0, _N_CUTS, endpoint=False)
+    if not dimension.cells:
+        values = dimension.decode(even if cheap == "low" else 1.0 - even)
+        return list(zip(even.tolist(), values, strict=True))
+    if dimension.cells <= _N_CUTS:
+        codes = np.arange(dimension.cells)
+    else:
+        codes = np.unique(dimension.code(even if cheap == "low" else 1.0 - even))
+    low, high = dimension.cell(codes)
+    starts = low if cheap == "low" else (1.0 - high)
+    values = dimension.decode(dimension.midpoint(codes))
+    return sorted(zip(starts.tolist(), values, strict=True))
 
 
-def _value(dimension: Dimension, cut: float, cheap: Cheap) -> float:
-    """The cheapest value inside what is left."""
-    inside = cut + 1e-9 if cheap == "low" else 1.0 - cut - 1e-9
-    return float(dimension.decode(np.array([inside if dimension.cells else (cut if cheap == "low" else 1.0 - cut)]))[0])
-
-
-def _verdict(name: str, cheap: Cheap, goal: str, table: Sequence[tuple[float, ...]], value: float | None) -> str:
+def _verdict(name: str, cheap: Cheap, goal: str, table: Sequence[tuple[float, ...]], chosen: int | None) -> str:
     way = "lowest" if cheap == "low" else "highest"
     if not table:
         return f"What `{name}` costs cannot be told: too few trials reach the goal ({goal})."
-    if value is None:
-        return f"Every {cheap} value of `{name}` that can be judged costs something ({goal})."
-    row = next(row for row in table if row[0] == value)
+    if chosen is None:
+        if all(row[3] <= LEVEL for row in table):
+            return f"Every {cheap} value of `{name}` that can be judged costs something ({goal})."
+        return f"What `{name}` costs cannot be told: with {int(table[0][6])} trials an effect could be missed ({goal})."
+    value, row = table[chosen][0], table[chosen]
     rates = f"{100 * row[4]:.0f} % reach the goal there, {100 * row[5]:.0f} % of all that are left"
     why = f"p = {row[3]:.2g}" if row[3] > LEVEL else rates
-    if value == table[0][0]:
+    if chosen == 0:
         return f"`{name}` = {value_text(value)}, the {way} value, costs nothing that can be measured ({why}; {goal})."
     limit = "below" if cheap == "low" else "above"
     return (
@@ -157,12 +166,15 @@ def range_advice(study: Study) -> list[RangeAdvice]:
     study_io.require_single_objective(study, "range_advice")
     with one_thread:
         top, _, _ = sample_of(study, best(), source="all")
-        bottom, _, _ = sample_of(study, worst(), source="all")
+        try:
+            bad_ones = sample_of(study, worst(), source="all")[0].in_goal
+        except ValueError:  # So many are equally bad that there is no worst tenth.
+            bad_ones = np.zeros(len(top.in_goal), dtype=bool)
     tests = 4 * len(top.space)
     out: list[RangeAdvice] = []
     for j, dimension in enumerate(top.space.dimensions):
         rows = top.present[:, j]
-        u, good, bad = top.u[rows, j], top.in_goal[rows], bottom.in_goal[rows]
+        u, good, bad = top.u[rows, j], top.in_goal[rows], bad_ones[rows]
         if good.sum() < _FEWEST_IN_GOAL:
             continue
         if isinstance(dimension.distribution, CategoricalDistribution):
@@ -180,37 +192,47 @@ def _more_than(hits: int, draws: int, share: float) -> float:
 def _widen(dimension: Dimension, u: Array, good: Mask, tests: int) -> list[RangeAdvice]:
     out = []
     m = int(good.sum())
-    for end, near, next_to in (
-        ("upper", u > 1.0 - _EDGE, (u <= 1.0 - _EDGE) & (u > 1.0 - 2 * _EDGE)),
-        ("lower", u < _EDGE, (u >= _EDGE) & (u < 2 * _EDGE)),
-    ):
+    for end, near, beside in _ends(dimension, u):
         hits, share = int((good & near).sum()), float(near.mean())
-        # Against the range as declared: an optimiser that has piled trials up there had its reasons.
-        p = min(1.0, tests * _more_than(hits, m, _EDGE))
-        rate, beside = (float(good[part].mean()) if part.any() else 0.0 for part in (near, next_to))
-        # Piling up at the bound, and still rising towards it.
-        if p <= _SURE and rate > beside:
+        declared = 1.0 / dimension.cells if 0 < dimension.cells <= _FEW_CELLS else _EDGE
+        # More than the range as declared would give, and more than the trials themselves do.
+        p = min(1.0, tests * _more_than(hits, m, declared))
+        also = _more_than(hits, m, share)
+        rate, next_to = (float(good[part].mean()) if part.any() else 0.0 for part in (near, beside))
+        if p <= _SURE and also <= LEVEL and rate > next_to:
             bound = dimension.decode(np.array([1.0 if end == "upper" else 0.0]))[0]
             sentence = (
                 f"Widen `{dimension.name}` beyond its {end} bound {value_text(bound)}: {100 * hits / m:.0f} % of the "
-                f"best tenth lie in the outermost tenth of its range, where {100 * share:.0f} % of all trials are."
+                f"best trials lie at that end of its range, where {100 * share:.0f} % of all trials are."
             )
             out.append(RangeAdvice(dimension.name, "widen", sentence, p))
     return out
 
 
+def _ends(dimension: Dimension, u: Array) -> list[tuple[str, Mask, Mask]]:
+    """Both ends of a range, and what is next to them: values where there are few, tenths otherwise."""
+    if 0 < dimension.cells <= _FEW_CELLS:
+        code, last = dimension.code(u), dimension.cells - 1
+        return [("upper", code == last, code == last - 1), ("lower", code == 0, code == 1)]
+    return [
+        ("upper", u > 1.0 - _EDGE, (u <= 1.0 - _EDGE) & (u > 1.0 - 2 * _EDGE)),
+        ("lower", u < _EDGE, (u >= _EDGE) & (u < 2 * _EDGE)),
+    ]
+
+
 def _narrow(dimension: Dimension, u: Array, good: Mask, tests: int) -> list[RangeAdvice]:
     out = []
     m = int(good.sum())
-    first, last = float(u[good].min()), float(u[good].max())
-    for end, edge, empty in (("below", first, u < first), ("above", last, u > last)):
+    position = dimension.midpoint(dimension.code(u)) if dimension.cells else u
+    first, last = float(position[good].min()), float(position[good].max())
+    for end, edge, empty in (("below", first, position < first), ("above", last, position > last)):
         share = float(empty.mean())
         # No good trial there: how likely is that for a stretch that held this share of all trials?
         p = min(1.0, tests * (1.0 - share) ** m)
         if p <= _SURE and share >= _EDGE:
             cut = dimension.decode(np.array([edge]))[0]
             sentence = (
-                f"Narrow `{dimension.name}`: none of the best tenth has it {end} {value_text(cut)}, where "
+                f"Narrow `{dimension.name}`: none of the best trials has it {end} {value_text(cut)}, where "
                 f"{100 * share:.0f} % of the trials were."
             )
             out.append(RangeAdvice(dimension.name, "narrow", sentence, p))
@@ -220,7 +242,7 @@ def _narrow(dimension: Dimension, u: Array, good: Mask, tests: int) -> list[Rang
 def _drops(dimension: Dimension, u: Array, good: Mask, bad: Mask, tests: int) -> list[RangeAdvice]:
     out = []
     codes = dimension.code(u)
-    for code in range(dimension.cells):
+    for code in range(dimension.cells if bad.any() else 0):
         mine = codes == code
         share, hits = float(mine.mean()), int((bad & mine).sum())
         p = min(1.0, tests * _more_than(hits, int(bad.sum()), share))
@@ -228,7 +250,7 @@ def _drops(dimension: Dimension, u: Array, good: Mask, bad: Mask, tests: int) ->
             choice = dimension.decode(dimension.midpoint(np.array([code])))[0]
             sentence = (
                 f"Drop `{dimension.name}` = {value_text(choice)}: it makes up {100 * hits / int(bad.sum()):.0f} % of "
-                f"the worst tenth ({100 * share:.0f} % of all trials) and none of the best tenth."
+                f"the worst trials ({100 * share:.0f} % of all) and none of the best."
             )
             out.append(RangeAdvice(dimension.name, "drop", sentence, p))
     return out

@@ -87,6 +87,8 @@ def _reason(c: Contribution, direction: str, learns: str) -> str:
         "explore": "room for improvement",
         "probability": "likely improvement",
         "improvement": "likely improvement",
+        "acquisition": predicted,
+        "feasibility": "unlikely to fail",
         "information": f"to learn about {learns or 'effects'}",
     }
     return reasons.get(_strongest(c), "little was known there")

@@ -24,13 +24,17 @@ def importance(found: HsicImportance) -> go.Figure:
         subplot_titles=["", *(escape(_cut(one.name)) for one in shown)],
     )  # fmt: skip
     rows = found.parameters[::-1]
+    cut = [_cut(one.name) for one in rows]
+    label = {
+        one.name: escape(name if len(set(cut)) == len(cut) else one.name) for one, name in zip(rows, cut, strict=True)
+    }
     for verdict, colour in _COLOURS.items():
         mine = [one for one in rows if one.verdict == verdict]
         figure.add_bar(
-            y=[escape(_cut(one.name)) for one in mine], x=[one.index for one in mine], orientation="h", name=verdict,
+            y=[label[one.name] for one in mine], x=[one.index for one in mine], orientation="h", name=verdict,
             marker={"color": colour}, error_x={"type": "data", "array": [one.stderr for one in mine]}, row=1, col=1,
         )  # fmt: skip
-    figure.update_yaxes(categoryorder="array", categoryarray=[escape(_cut(one.name)) for one in rows], type="category",
+    figure.update_yaxes(categoryorder="array", categoryarray=[label[one.name] for one in rows], type="category",
                         automargin=True, row=1, col=1)  # fmt: skip
     figure.update_xaxes(title="HSIC towards the goal, with standard error", exponentformat="power", row=1, col=1)
     for i, one in enumerate(shown, start=1):
@@ -51,6 +55,8 @@ def interval(found: IntervalReduction) -> go.Figure:
     """The index of what is left over the cuts, filled where it is significant; a line at what costs nothing."""
     figure = go.Figure()
     x = [f"{cut:.4g}" for cut in found.cuts]
+    if len(set(x)) < len(x):
+        x = [repr(cut) for cut in found.cuts]
     for name, wanted, symbol in (("matters (p ≤ 0.05)", True, "circle"), ("does not", False, "circle-open")):
         mine = [i for i, p in enumerate(found.p) if (p <= 0.05) == wanted]
         figure.add_scatter(

@@ -22,6 +22,8 @@ _TERM_COLOURS = {
     "explore": COLOURS[2],
     "variance": COLOURS[2],
     "information": COLOURS[3],
+    "acquisition": COLOURS[0],
+    "feasibility": COLOURS[1],
 }
 _TERM_WORDS = {
     "mean": "predicted objective",

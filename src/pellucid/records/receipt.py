@@ -55,9 +55,9 @@ def _is_conditions(conditions: Any, space: dict[str, Any]) -> bool:
 
 
 def _is_setting(value: Any) -> bool:
-    """A number, a word, or a list of words and lists of words."""
+    """A number, a word, or a list of these and of such lists."""
     if isinstance(value, list):
-        return all(isinstance(one, str) or (isinstance(one, list) and _is_setting(one)) for one in value)
+        return all(one is not None and _is_setting(one) for one in value)
     return value is None or _is_number(value) or isinstance(value, str)
 
 

@@ -8,8 +8,8 @@ can die at any point, and a study resumed in another process goes on as if it ha
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from pellucid.acquisition import (
     PI,
     WEI,
     Acquisition,
+    Composed,
     InformationGain,
     Interleave,
     Multiplied,
@@ -33,6 +34,7 @@ from pellucid.acquisition import (
     bind,
 )
 from pellucid.acquisition.adaptive import Moment, upper_bound_regret
+from pellucid.acquisition.feasible import FEWEST_FAILURES, Feasible
 from pellucid.acquisition.optimize import SEPARATION, Known, propose, screen, unseen
 from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
 from pellucid.records import AcquisitionState, PolicyState, Receipt
@@ -56,7 +58,7 @@ _GRID = 2.0**20
 class _Choice:
     """The acquisition of one proposal, what it was applied to, and why it was this one."""
 
-    acquisition: Acquisition | InformationGain | Multiplied
+    acquisition: Acquisition | Composed
     function: Scored
     model: GaussianProcess
     situation: Situation
@@ -66,7 +68,7 @@ class _Choice:
     def state(self, x: Array, m: Array, s: Array) -> AcquisitionState:
         """What the receipt says of it at the proposal, where the posterior is m, s."""
         chosen, situation, function = self.acquisition, self.situation, self.function
-        if isinstance(chosen, (InformationGain, Multiplied)):
+        if isinstance(chosen, Composed):
             weights, terms = function.weights(), function.terms(x)
             score = chosen.score_of(weights, terms)
         else:
@@ -103,6 +105,8 @@ class BayesianSampler(BaseSampler):
         seed: same seed, same trials, same proposals. None picks one at random.
         independent_sampler: samples parameters that the model does not know yet; default uniform.
         deterministic_objective: the same parameters always return the same value.
+        avoid_failures: multiply the acquisition by the chance that a trial goes well, learned from the trials that
+            failed; from the second failure on.
         warn_independent_sampling: log when a parameter unknown to the model had to be sampled on its own.
         conditions: child -> (parent, values of it for which the child exists), where it cannot be inferred.
         ordinal: names of ordered categorical parameters; None treats sorted numeric choices as ordered.
@@ -118,6 +122,7 @@ class BayesianSampler(BaseSampler):
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
         deterministic_objective: bool = False,
+        avoid_failures: bool = False,
         warn_independent_sampling: bool = True,
         conditions: Mapping[str, tuple[str, Sequence[Any]]] | None = None,
         ordinal: Sequence[str] | None = None,
@@ -148,6 +153,7 @@ class BayesianSampler(BaseSampler):
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self._independent_sampler = independent_sampler
         self._deterministic = deterministic_objective or self._surrogate.deterministic
+        self._avoid_failures = avoid_failures
         self._warn_independent_sampling = warn_independent_sampling
         self._conditions = dict(conditions or {})
         self._ordinal = None if ordinal is None else tuple(ordinal)
@@ -272,13 +278,15 @@ class BayesianSampler(BaseSampler):
         separation = _separation(gp.data.z) if space.nominal else SEPARATION
         seen = space.canonical(np.vstack([data.X, believed]))
 
-        def bound(acquisition: Acquisition | InformationGain | Multiplied) -> Scored:
-            return bind(acquisition, model, situation, space)
+        def bound(acquisition: Acquisition | Composed) -> Scored:
+            return bind(wary(acquisition), model, situation, space)
+
+        wary = self._wary(data, X_silent)
 
         def best_of(function: Scored) -> Array:
             return propose(function, space, incumbents, seen, rng, separation, pool)
 
-        acquisition: Acquisition | InformationGain | Multiplied = self._acquisition
+        acquisition: Acquisition | Composed = self._acquisition
         state: PolicyState | None = None
         bounds: tuple[float, float, float] | None = None
         x: Array | None = None
@@ -292,10 +300,10 @@ class BayesianSampler(BaseSampler):
             decision = self._policy.decide(moment)
             acquisition, state, x = decision.acquisition, decision.state, decision.x
         elif self._interleave is not None and self._interleave.mode == "multiply":
-            assert not isinstance(acquisition, (InformationGain, Multiplied))
+            assert not isinstance(acquisition, Composed)
             power = self._interleave.beta / max(len(latent), 1)
             acquisition = Multiplied.over(acquisition, self._interleave.gain, power, bound, pool)
-        choice = _Choice(acquisition, bound(acquisition), model, situation, state, bounds or ())
+        choice = _Choice(wary(acquisition), bound(acquisition), model, situation, state, bounds or ())
         x = best_of(choice.function) if x is None else x
 
         x = _on_a_grid(space, x)[None]
@@ -308,6 +316,13 @@ class BayesianSampler(BaseSampler):
         return params, self._receipt(
             study, trial, found, data, gp, choice, x, others.plain(active), silent, pending, learned_from
         )
+
+    def _wary(self, data: Arrays, X_failed: Array) -> Callable[[Acquisition | Composed], Acquisition | Composed]:
+        """What makes an acquisition keep away from where trials failed; nothing where that is not asked for."""
+        if not self._avoid_failures or len(X_failed) < FEWEST_FAILURES:
+            return lambda acquisition: acquisition
+        chance = Feasible.learned(EI(), data.X, X_failed, data.space)
+        return lambda one: one if isinstance(one, Composed) else replace(chance, base=one)
 
     def _lesson(self, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]) -> _Lesson | None:
         """What this proposal shall learn about; None when it shall improve the objective.
