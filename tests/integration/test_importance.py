@@ -108,6 +108,7 @@ def test_which_parameters_make_trials_fail(caplog: pytest.LogCaptureFixture) -> 
     assert str(found).startswith("For failing, `units` matters (p ≤ ")
     top = max(found.parameters[0].bins, key=lambda bar: bar[2])
     assert top[0].split(" to ")[1] == "512"
+    assert f"those have `units` most often from {top[0]} (" in str(found)
 
 
 # ---------------------------------------------------------------------- honesty

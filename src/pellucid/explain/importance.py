@@ -445,6 +445,13 @@ def _sentence(
         parts.append(f"For {goal}, {listed} {verb} (p ≤ {largest:.2g}, {told})")
     else:
         parts.append(f"For {goal}, no parameter can be said to matter ({told})")
+    if by["impactful"]:
+        first = by["impactful"][0]
+        label, everywhere, inside = max(first.bins, key=lambda bar: bar[2] - bar[1])
+        parts.append(
+            f"those have `{first.name}` most often {'=' if ' to ' not in label else 'from'} {label} "
+            f"({100 * inside:.0f} %, against {100 * everywhere:.0f} % of all)"
+        )
     interacting = [one for one in pairs if one.interact]
     if interacting:
         listed = ", ".join(f"`{a}` with `{b}`" for a, b in (one.names for one in interacting[:3]))
