@@ -9,9 +9,9 @@ from optuna.importance import BaseImportanceEvaluator
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.explain.draws import spread_over_cells
 from pellucid.explain.goals import best
 from pellucid.explain.hsic import MEDIAN, hsic_index
-from pellucid.explain.importance import spread_over_cells
 from pellucid.numerics import one_thread
 from pellucid.space import study_io
 from pellucid.space.encoding import Space

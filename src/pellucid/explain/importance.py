@@ -7,18 +7,26 @@ of trials that were drawn at random; where an optimiser has chosen them, the dif
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
-from scipy.special import kolmogorov, ndtr
+from scipy.special import ndtr
 
 from pellucid.explain.background import rows_of
+from pellucid.explain.draws import (
+    FEWEST,
+    Mask,
+    Sample,
+    Source,
+    encoded_trials,
+    sample_of,
+    spread_over_cells,
+    trials_that_count,
+)
 from pellucid.explain.goals import Goal, as_goal
 from pellucid.explain.hsic import (
     MEDIAN,
@@ -31,28 +39,21 @@ from pellucid.explain.hsic import (
 )
 from pellucid.explain.words import value_text
 from pellucid.numerics import Array, one_thread, stream
-from pellucid.records import HsicImportance, PairImportance, ParameterImportance, RecordError
+from pellucid.records import HsicImportance, PairImportance, ParameterImportance
 from pellucid.space import study_io
-from pellucid.space.activity import infer_conditions
 from pellucid.space.encoding import Dimension, Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.from_study import arrays
 
-Source = Literal["random", "all", "surrogate"]
-Mask = npt.NDArray[np.bool_]
 LEVEL = 0.05
-_FEWEST, _FEWEST_IN_GOAL = 10, 3
 _MOST_LOW = 10
 # An index below this share of that of a parameter which decides alone is no effect worth the name.
 _NEGLIGIBLE = 0.05
 _N_BINS = 10
 _N_FRESH, _N_DRAWS = 1024, 48
-_MANY_TIES = 1.5
 # Permutations per test that is corrected for: enough for the smallest p-value to survive the correction.
 _PER_TEST = 25
 _SMALLEST_P = 1e-6
-_NOT_UNIFORM = 1e-3
-_RANDOM_ENOUGH = 30
 
 
 def hsic_importance(
@@ -89,118 +90,6 @@ def hsic_importance(
         return _importance(sample, wanted, pairs, source, bandwidth, n_permutations, seed, notes, sure)
 
 
-# ---------------------------------------------------------------------- which trials
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Draws: u (n, d) with jitter inside discrete cells, present (n, d) which parameters a draw has, in_goal (n,)."""
-
-    space: Space
-    u: Array
-    present: Mask
-    in_goal: Mask
-
-
-def sample_of(study: Study, goal: Goal, source: Source = "random") -> tuple[Sample, list[str], bool]:
-    """Trials with their goal, what there is to say about them, and whether they are draws as far as one can tell."""
-    found, notes, chosen = _trials(study, goal, source)
-    sample = _sample(found, goal, study_io.sign(study))
-    doubts = [] if chosen else _not_uniform(sample)
-    share = float(sample.in_goal.mean())
-    if goal.share is not None and share > _MANY_TIES * goal.share:
-        doubts_of_ties = [f"Many trials are equally good: {100 * share:.0f} % of them count as {goal.words}."]
-    else:
-        doubts_of_ties = []
-    return sample, [*notes, *doubts, *doubts_of_ties], not (chosen or doubts)
-
-
-def _trials(study: Study, goal: Goal, source: Source) -> tuple[list[FrozenTrial], list[str], bool]:
-    """The trials that count, what there is to say about them, and whether an optimiser is known to have chosen some."""
-    found = [trial for trial in study_io.trials(study) if trial.params and _counts(trial, goal)]
-    drawn = [trial for trial in found if _drawn_at_random(trial)]
-    chosen = [trial for trial in found if _drawn_at_random(trial) is False]
-    notes: list[str] = []
-    if source == "random" and chosen and len(drawn) >= _RANDOM_ENOUGH:
-        notes.append(f"Told from {len(drawn)} trials that were drawn at random; {len(chosen)} others were proposed.")
-        found, chosen = drawn, []
-    elif source != "surrogate" and chosen:
-        notes.append(f"An optimiser has chosen {len(chosen)} of the {len(found)} trials: {_CAVEAT}")
-    if len(found) < _FEWEST:
-        raise ValueError(f"Importance needs at least {_FEWEST} trials that count; this study has {len(found)}.")
-    return found, notes, bool(chosen) and source != "surrogate"
-
-
-_CAVEAT = "what an optimiser preferred looks important. source='surrogate' asks a model instead."
-
-
-def _counts(trial: FrozenTrial, goal: Goal) -> bool:
-    if trial.state == TrialState.COMPLETE:
-        return trial.values is not None and not np.isnan(trial.values[0])
-    return goal.failures and trial.state in (TrialState.FAIL, TrialState.PRUNED)
-
-
-def _drawn_at_random(trial: FrozenTrial) -> bool | None:
-    """By the receipt; None when there is none."""
-    try:
-        receipt = study_io.read_receipt(trial)
-    except RecordError:
-        return None
-    return None if receipt is None else receipt.kind != "model"
-
-
-def _encoded(found: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTrial], Array]:
-    """The space as the newest trials had it, the trials that fit it, and their encoded configurations."""
-    distributions: dict[str, BaseDistribution] = {}
-    for trial in reversed(found):
-        for name, distribution in trial.distributions.items():
-            distributions.setdefault(name, distribution)
-    varying = {name: d for name, d in sorted(distributions.items()) if not d.single()}
-    if not varying:
-        raise ValueError("No parameter of this study varies, so none can matter.")
-    flat = Space.of(varying)
-    complete = [t.params for t in found if t.state == TrialState.COMPLETE]
-    space = Space(flat.dimensions, infer_conditions(flat, complete) if complete else {})
-    X, fits = space.encode([trial.params for trial in found])
-    kept = [trial for trial, fit in zip(found, fits, strict=True) if fit]
-    if len(kept) < _FEWEST:
-        raise ValueError(
-            f"Importance needs at least {_FEWEST} trials inside the present ranges; this study has {len(kept)} of "
-            f"{len(found)} there."
-        )
-    return space, kept, X[fits]
-
-
-def _sample(found: Sequence[FrozenTrial], goal: Goal, loss_sign: float) -> Sample:
-    space, kept, X = _encoded(found)
-    values = np.array([t.values[0] if t.state == TrialState.COMPLETE else np.nan for t in kept], dtype=float)
-    failures = np.array([t.state == TrialState.FAIL for t in kept], dtype=bool)
-    present = np.array([[name in t.params for name in space.names] for t in kept])
-    in_goal = _checked_goal(goal, np.asarray(goal.reached(values, failures, loss_sign), dtype=bool))
-    return Sample(space, spread_over_cells(space, X, [t.number for t in kept]), present, in_goal)
-
-
-def _checked_goal(goal: Goal, in_goal: Mask) -> Mask:
-    reached = int(in_goal.sum())
-    if not _FEWEST_IN_GOAL <= reached < len(in_goal):
-        raise ValueError(
-            f"The goal ({goal.words}) must be reached by at least {_FEWEST_IN_GOAL} trials and not by all, but "
-            f"{reached} of {len(in_goal)} reach it."
-        )
-    return in_goal
-
-
-def spread_over_cells(space: Space, X: Array, numbers: Sequence[int]) -> Array:
-    """Discrete values as uniform draws from their cells (the same ones whenever a trial is looked at)."""
-    out = X.copy()
-    for j, dimension in enumerate(space.dimensions):
-        if dimension.cells:
-            low, high = dimension.cell(dimension.code(X[:, j]))
-            jitter = stream(0, "cell", dimension.name).random(max(numbers) + 1)[list(numbers)]
-            out[:, j] = low + jitter * (high - low)
-    return np.asarray(out)
-
-
 # ---------------------------------------------------------------------- what a model says
 
 
@@ -213,8 +102,8 @@ def _by_model(study: Study, goal: Goal, seed: int) -> HsicImportance:
     if goal.failures:
         raise ValueError("source='surrogate' predicts objectives; it cannot say which configurations would fail.")
     loss_sign = study_io.sign(study)
-    found, notes, _ = _trials(study, goal, "surrogate")
-    space, _, _ = _encoded(found)
+    found, notes, _ = trials_that_count(study, goal, "surrogate")
+    space, _, _ = encoded_trials(found)
     data = arrays({d.name: d.distribution for d in space.dimensions}, study_io.observations(found, loss_sign))
     gp = GaussianProcess(warp="auto").unfitted(data.space.nominal)
     gp.fit(data.X, data.losses, data.observations.noise_variance)
@@ -321,7 +210,7 @@ def _tested(sample: Sample, j: int, h: float, n_permutations: int, seed: int) ->
     u, z = sample.u[rows, j], sample.in_goal[rows]
     dimension = sample.space.dimensions[j]
     index, stderr, test, verdict = 0.0, 0.0, PermutationTest(1.0, 0.0, 0.0), "cannot tell"
-    if len(z) >= _FEWEST and 0 < z.sum() < len(z):
+    if len(z) >= FEWEST and 0 < z.sum() < len(z):
         index, stderr = hsic_index(u, z, h)
         test = permutation_test(u, z, h, max(n_permutations, _PER_TEST * len(sample.space)), seed)
         if negligible(index, stderr, test, z, h):
@@ -376,23 +265,6 @@ def _pairs(
     adjusted = holm(np.array([one.p for one in out]))
     judged = [replace(one, p_adjusted=float(p)) for one, p in zip(out, adjusted, strict=True)]
     return tuple(sorted(judged, key=lambda one: -one.index))
-
-
-def _not_uniform(sample: Sample) -> list[str]:
-    """Whether the trials look like random draws at all (Kolmogorov-Smirnov, corrected for all parameters that every
-    trial has)."""
-    columns = np.flatnonzero(sample.present.all(axis=0))
-    n = len(sample.u)
-    grid = np.arange(1, n + 1) / n
-    for j in columns:
-        u = np.sort(sample.u[:, j])
-        distance = max(float((grid - u).max()), float((u - grid + 1.0 / n).max()))
-        if float(kolmogorov(np.sqrt(n) * distance)) * len(columns) < _NOT_UNIFORM:
-            return [
-                f"The values of `{sample.space.names[j]}` do not look like random draws: an optimiser has chosen them, "
-                f"or trials with others have failed. What was not drawn cannot look important, and {_CAVEAT}"
-            ]
-    return []
 
 
 # ---------------------------------------------------------------------- in words

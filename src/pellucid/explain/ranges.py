@@ -12,9 +12,10 @@ from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtrc
 
+from pellucid.explain.draws import Sample, sample_of
 from pellucid.explain.goals import Goal, as_goal, best, worst
 from pellucid.explain.hsic import MEDIAN, hsic_index, permutation_test
-from pellucid.explain.importance import LEVEL, Sample, negligible, sample_of
+from pellucid.explain.importance import LEVEL, negligible
 from pellucid.explain.words import value_text
 from pellucid.numerics import Array, one_thread
 from pellucid.records import IntervalReduction, RangeAdvice
