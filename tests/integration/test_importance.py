@@ -200,6 +200,7 @@ def test_labels_differ() -> None:
     [
         ({"goal": "best"}, "`goal` is made by best, worst, below, above or failed, or is a predicate"),
         ({"source": "model"}, "`source` is one of random, all, surrogate"),
+        ({"bandwidth": "foo"}, "`bandwidth` is 'max', 'median' or a positive number, but got 'foo'"),
         ({"goal": pellucid.below(-100)}, "but 0 of 1500 reach it"),
         ({"goal": pellucid.above(-100)}, "but 1500 of 1500 reach it"),
         ({"goal": pellucid.failed()}, "The goal .failing. must be reached by at least 3 trials"),

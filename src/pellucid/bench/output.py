@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pellucid.bench.base import Scale
 from pellucid.bench.latency import Latency
+from pellucid.bench.results import now, versions
 from pellucid.bench.tables import Duel, Table
 
 if TYPE_CHECKING:
@@ -209,3 +211,12 @@ def _per_loss(duel: Duel) -> str:
     if duel.wins == duel.losses == 0:
         return "–"
     return "no loss" if math.isinf(duel.wins_per_loss) else f"{duel.wins_per_loss:.1f}"
+
+
+def page_markdown(title: str, note: str, grids: Sequence[Grid], command: str) -> str:
+    """A page of tables that were made just now."""
+    parts = [f"# {title}\n", f"{note}\n"]
+    for grid in grids:
+        parts += [f"## {grid.title}\n", grid_markdown(grid)]
+    used = versions(("pellucid", "optuna", "numpy", "scipy", "scikit-learn"))
+    return "\n".join([*parts, provenance((command,), now(), used, (platform.platform(),))])

@@ -22,7 +22,7 @@ def hsic(
         import optuna
 
         from pellucid.bench import hsic_examples
-        from pellucid.bench.shapley_report import markdown
+        from pellucid.bench.output import page_markdown
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         grids = [
@@ -35,7 +35,10 @@ def hsic(
             "The index of equation (9), with its standard error. Example 1: a parameter's own distribution must not "
             "count. Example 2: neither of two parameters matters alone. Example 3: x3 exists where x2 > t only."
         )
-        write(out / "examples.md", markdown("HSIC towards a goal: the source's examples", note, grids, command_line()))
+        write(
+            out / "examples.md",
+            page_markdown("HSIC towards a goal: the source's examples", note, grids, command_line()),
+        )
         if as_json:
             typer.echo(json.dumps([asdict(grid) for grid in grids]))
         elif not quiet:

@@ -56,15 +56,16 @@ def shapley(
 
 def _interaction(out: Path) -> list[Grid]:
     require_modules(("sklearn",), "the interaction example")
+    from pellucid.bench.output import page_markdown
     from pellucid.bench.shapley_forest import interaction_example
-    from pellucid.bench.shapley_report import interaction_tables, markdown
+    from pellucid.bench.shapley_report import interaction_tables
 
     grids = interaction_tables(interaction_example())
     note = (
         "The function is minimised; the ablation starts at (0.5, 0.5, 0.5). Shapley values of the function itself are "
         "exact: −1/2, −1/8, −1/8 of what is minimised. The forest is fitted to 10,000 noisy values, as in the source."
     )
-    write(out / "interaction.md", markdown("An interaction, shared out", note, grids, command_line()))
+    write(out / "interaction.md", page_markdown("An interaction, shared out", note, grids, command_line()))
     return grids
 
 
@@ -94,6 +95,7 @@ def _forest(out: Path, data: str | None, figures: bool, quiet: bool) -> list[Gri
     import optuna
 
     from pellucid.bench import shapley_forest, shapley_report
+    from pellucid.bench.output import page_markdown
     from pellucid.bench.shapley_tables import source_file
     from pellucid.explain.proposal import desirability_paths
 
@@ -122,7 +124,7 @@ def _forest(out: Path, data: str | None, figures: bool, quiet: bool) -> list[Gri
         f"{shapley_forest.N_INIT} trials cover the space, {len(paths.explanations)} are proposed by LCB with λ = 1. "
         f"Contributions are in units of the error, positive is attractive. {paths.verdict}"
     )
-    write(out / "forest.md", shapley_report.markdown("A tuned network, explained", note, grids, command_line()))
+    write(out / "forest.md", page_markdown("A tuned network, explained", note, grids, command_line()))
     if figures:
         plots = load_plots()
         best = shapley_report.best_predicted(study)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 
 import numpy as np
 from optuna.study import Study
 
-from pellucid.bench.output import Grid, grid_markdown, provenance
-from pellucid.bench.results import now, versions
+from pellucid.bench.output import Grid
 from pellucid.bench.shapley_forest import K_SOURCE, N_INIT, Cost, Interaction
 from pellucid.explain.background import rows_of
 from pellucid.explain.cases import case_of
@@ -195,11 +193,3 @@ def interaction_tables(found: dict[str, Interaction]) -> list[Grid]:
         "Shapley",
     )
     return [Grid("θ1 + θ2·θ3 at (0, 0, 0): gains, and shares of the payout (Table 2)", columns, tuple(rows))]
-
-
-def markdown(title: str, note: str, grids: Sequence[Grid], command: str) -> str:
-    parts = [f"# {title}\n", f"{note}\n"]
-    for grid in grids:
-        parts += [f"## {grid.title}\n", grid_markdown(grid)]
-    packages = versions(("pellucid", "optuna", "numpy", "scipy", "scikit-learn"))
-    return "\n".join([*parts, provenance((command,), now(), packages, (platform.platform(),))])

@@ -24,7 +24,7 @@ from pellucid.acquisition import (
     from_state,
 )
 from pellucid.explain.games import Game
-from pellucid.explain.model import WHERE_TO_LOOK, rebuild_from
+from pellucid.explain.model import rebuild_from, require_model
 from pellucid.numerics import expand_integers, is_whole_number
 from pellucid.records import Receipt, RecordError
 from pellucid.space import study_io
@@ -81,13 +81,7 @@ def case_of(found: Mapping[int, FrozenTrial], number: int, loss_sign: float) -> 
     receipt = study_io.read_receipt(trial)
     if receipt is None:
         return _hypothetical(found, trial, loss_sign)
-    if receipt.kind != "model":
-        raise ValueError(f"There is no choice of the model to explain. {receipt} {WHERE_TO_LOOK}")
-    if receipt.trial != number:
-        raise ValueError(
-            f"The receipt of trial {number} was written for trial {receipt.trial}: the trials were copied to other "
-            "numbers. Explain it in the original study."
-        )
+    require_model(receipt, number, "choice of the model to explain")
     return _receipted(found, trial, receipt, loss_sign)
 
 

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from pellucid.acquisition.information import effect_grid
 from pellucid.explain.model import explanation_model
-from pellucid.explain.words import alarms_of, verdict_of
+from pellucid.explain.words import alarms_of, condition_text, verdict_of
 from pellucid.numerics import Array, one_thread
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.space import study_io
@@ -260,13 +260,7 @@ def _condition(space: Space, names: Sequence[str], given: Mapping[str, Any]) -> 
         child = name
         while child in space.conditions:
             rule = space.conditions[child]
-            parent = space.dimensions[space.index[rule.parent]]
             if rule.parent not in names and rule.parent not in given:
-                if rule.codes is not None:
-                    allowed = [parent.decode(parent.midpoint(np.array([code])))[0] for code in rule.codes]
-                    words.append(f"{rule.parent} is " + " or ".join(map(str, allowed)))
-                else:
-                    ends = parent.decode(np.array([rule.low, rule.high]))
-                    words.append(f"{rule.parent} is between {ends[0]:.4g} and {ends[1]:.4g}")
+                words.append(condition_text(space, rule))
             child = rule.parent
     return " and ".join(words)

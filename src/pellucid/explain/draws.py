@@ -47,12 +47,11 @@ def sample_of(study: Study, goal: Goal, source: Source = "random") -> tuple[Samp
     found, notes, chosen = trials_that_count(study, goal, source)
     sample = _sample(found, goal, study_io.sign(study))
     doubts = [] if chosen else _not_uniform(sample)
+    notes = [*notes, *doubts]
     share = float(sample.in_goal.mean())
     if goal.share is not None and share > _MANY_TIES * goal.share:
-        doubts_of_ties = [f"Many trials are equally good: {100 * share:.0f} % of them count as {goal.words}."]
-    else:
-        doubts_of_ties = []
-    return sample, [*notes, *doubts, *doubts_of_ties], not (chosen or doubts)
+        notes.append(f"Many trials are equally good: {100 * share:.0f} % of them count as {goal.words}.")
+    return sample, notes, not (chosen or doubts)
 
 
 def trials_that_count(study: Study, goal: Goal, source: Source) -> tuple[list[FrozenTrial], list[str], bool]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from optuna.distributions import BaseDistribution
 from optuna.importance import BaseImportanceEvaluator
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.draws import spread_over_cells
+from pellucid.explain.draws import Mask, spread_over_cells
 from pellucid.explain.goals import best
 from pellucid.explain.hsic import MEDIAN, hsic_index
 from pellucid.numerics import one_thread
@@ -49,12 +50,11 @@ class HsicImportanceEvaluator(BaseImportanceEvaluator):
         names = list(newest) if params is None else list(params)
         goal = self._goal.reached(np.array(values), np.zeros(len(values), dtype=bool), -1.0 if maximised else 1.0)
         with one_thread:
-            out = {name: _index(name, found, goal) for name in names}
+            out = {name: _index(name, newest[name][0], found, goal) for name in names}
         return dict(sorted(out.items(), key=lambda item: -item[1]))
 
 
-def _index(name: str, found: list[FrozenTrial], goal: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    distribution, _ = study_io.distributions(found)[name]
+def _index(name: str, distribution: BaseDistribution, found: list[FrozenTrial], goal: Mask) -> float:
     if distribution.single():
         return 0.0
     space = Space.of({name: distribution})

@@ -148,19 +148,19 @@ def _checked(u: Array, in_goal: Goal) -> tuple[Array, Array]:
 
 
 def _bandwidth(points: Array, z: Array, bandwidth: Bandwidth) -> float:
-    if bandwidth == "median":
-        return float(MEDIAN * points.shape[1] ** 0.5)
     if bandwidth == "max":
         w = (z - z.mean()) / len(z)
         return float(max(_GRID, key=lambda h: _rough_index(points, h, w)))
-    h = _number(bandwidth)
-    if not (np.isfinite(h) and h > 0.0):
+    return chosen_bandwidth(bandwidth, points.shape[1])
+
+
+def chosen_bandwidth(bandwidth: object, k: int = 1) -> float:
+    """One that does not depend on the data: the median distance of two draws of k columns, or a number."""
+    if bandwidth == "median":
+        return float(MEDIAN * k**0.5)
+    if not (isinstance(bandwidth, (int, float)) and 0.0 < bandwidth < np.inf):
         raise ValueError(f"`bandwidth` is 'max', 'median' or a positive number, but got {bandwidth!r}.")
-    return h
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else float("nan")
+    return float(bandwidth)
 
 
 def _rough_index(points: Array, h: float, w: Array) -> float:

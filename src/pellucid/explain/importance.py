@@ -31,13 +31,14 @@ from pellucid.explain.goals import Goal, as_goal
 from pellucid.explain.hsic import (
     MEDIAN,
     PermutationTest,
+    chosen_bandwidth,
     embeddings,
     holm,
     hsic_index,
     permutation_test,
     shared_bandwidth,
 )
-from pellucid.explain.words import value_text
+from pellucid.explain.words import condition_text, value_text
 from pellucid.numerics import Array, one_thread, stream
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance
 from pellucid.space import study_io
@@ -184,7 +185,7 @@ def _importance(
     if bandwidth == "max":
         h = shared_bandwidth(sample.u[:, always] if always else sample.u, sample.in_goal)
     else:
-        h = MEDIAN if bandwidth == "median" else float(bandwidth)
+        h = chosen_bandwidth(bandwidth)
     tested = [_tested(sample, j, h, n_permutations, seed) for j in range(len(sample.space))]
     adjusted = holm(np.array([one.p for one in tested]))
     judged = [replace(one, p_adjusted=float(p)) for one, p in zip(tested, adjusted, strict=True)]
@@ -272,14 +273,7 @@ def _pairs(
 
 def _where(space: Space, name: str) -> str:
     rule = space.conditions.get(name)
-    if rule is None:
-        return "where it exists"
-    parent = space.dimensions[space.index[rule.parent]]
-    if rule.codes is not None:
-        allowed = [value_text(parent.decode(parent.midpoint(np.array([code])))[0]) for code in rule.codes]
-        return f"where {rule.parent} is {' or '.join(allowed)}"
-    ends = parent.decode(np.array([rule.low, rule.high]))
-    return f"where {rule.parent} is between {value_text(ends[0])} and {value_text(ends[1])}"
+    return "where it exists" if rule is None else f"where {condition_text(space, rule)}"
 
 
 def _bins(dimension: Dimension, u: Array, z: Mask) -> tuple[tuple[str, float, float], ...]:

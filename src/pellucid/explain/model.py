@@ -56,15 +56,20 @@ def rebuild(study: Study, trial: int) -> Rebuilt:
             f"Trial {trial} has no receipt: it was not proposed by pellucid, so there is nothing to rebuild. "
             f"{WHERE_TO_LOOK}"
         )
+    require_model(receipt, trial, "model to rebuild")
+    with one_thread:
+        return rebuild_from(receipt, found, study_io.sign(study))
+
+
+def require_model(receipt: Receipt, trial: int, what: str) -> None:
+    """Refuse receipts without a model, and those of trials that have another number now."""
     if receipt.kind != "model":
-        raise ValueError(f"There is no model to rebuild. {receipt} {WHERE_TO_LOOK}")
+        raise ValueError(f"There is no {what}. {receipt} {WHERE_TO_LOOK}")
     if receipt.trial != trial:
         raise ValueError(
             f"The receipt of trial {trial} was written for trial {receipt.trial}: the trials were copied to other "
-            "numbers, and the ones it names are no longer the ones it meant. Rebuild it in the original study."
+            "numbers, and the ones it names are no longer the ones it meant. Ask the original study."
         )
-    with one_thread:
-        return rebuild_from(receipt, found, study_io.sign(study))
 
 
 def rebuild_from(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign: float) -> Rebuilt:

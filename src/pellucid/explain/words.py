@@ -14,6 +14,7 @@ import numpy.typing as npt
 from optuna.distributions import FloatDistribution, IntDistribution
 
 from pellucid.numerics import Array, low_discrepancy
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.effects import Band
 from pellucid.surrogates.from_study import Arrays
@@ -28,6 +29,16 @@ Mask = npt.NDArray[np.bool_]
 
 def value_text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def condition_text(space: Space, rule: Condition) -> str:
+    """When a conditional parameter exists: "opt is sgd or rms", "depth is between 2 and 5"."""
+    parent = space.dimensions[space.index[rule.parent]]
+    if rule.codes is not None:
+        allowed = [value_text(parent.decode(parent.midpoint(np.array([code])))[0]) for code in rule.codes]
+        return f"{rule.parent} is {' or '.join(allowed)}"
+    low, high = parent.decode(np.array([rule.low, rule.high]))
+    return f"{rule.parent} is between {value_text(low)} and {value_text(high)}"
 
 
 def with_error(value: float, half: float) -> str:
