@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -539,3 +540,25 @@ def test_predictions_do_not_depend_on_the_order_of_rows() -> None:
     other = GaussianProcess(warp="auto").fit(X[shuffled], y[shuffled]).predict(somewhere(10, 3))
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+
+
+# -------------------------------------------------- losses that diverged
+
+
+@pytest.mark.parametrize("warp", ["auto", None])
+@pytest.mark.parametrize("where", [3, 611, 999])
+def test_one_loss_that_diverged_does_not_wreck_a_large_model(warp: Literal["auto"] | None, where: int) -> None:
+    """Hyperparameters of large data come from a part of it; a loss of ten million must not be outside of that."""
+    rng = np.random.default_rng(0)
+    X = rng.random((1000, 4))
+    y = 1e-3 + ((X - 0.4) ** 2).sum(axis=1) ** 2
+    y[where] = 1e7
+    gp = GaussianProcess(warp=warp).fit(X, y)
+    assert np.abs(gp.data.z).max() < 50.0
+    if warp == "auto":
+        fresh = rng.random((500, 4))
+        far = np.abs(fresh - X[where]).max(axis=1) > 0.3
+        truth = 1e-3 + ((fresh - 0.4) ** 2).sum(axis=1) ** 2
+        mean = gp.quantile(fresh, 0.5)
+        assert np.median(np.abs(mean - truth)[far]) < 0.05
+        assert (mean > -0.1).all()

@@ -11,12 +11,14 @@ from pellucid.numerics import Array
 from pellucid.records import Hyperparameters, Receipt
 from pellucid.space import study_io
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates import GaussianProcess, warp
 from pellucid.surrogates.from_study import Arrays
 
 _RESTART_EVERY = 25
 _LEARN_EVERY = 25
 _MAX_CURVATURE = 16
+# New losses so much further up than all before need hyperparameters (and a warp) of their own.
+_FAR = 2.0
 
 
 def fit(
@@ -45,6 +47,9 @@ def _serves_again(last: Receipt, data: Arrays, found: Sequence[FrozenTrial], tem
     if h is None or n % _RESTART_EVERY == 0 or not 0 <= n - last.learned_from <= n // _LEARN_EVERY:
         return False
     if h.warp is not None and template.warp is None:
+        return False
+    z = (warp.forward(h.warp, data.losses) - h.y_mean) / h.y_scale
+    if z[last.learned_from :].max(initial=0.0) > _FAR * max(1.0, float(z[: last.learned_from].max(initial=0.0))):
         return False
     return tuple(last.space) == space.names and study_io.same_distributions(
         found, last.space, [one.distribution for one in space.dimensions]

@@ -190,14 +190,17 @@ def _bfgs_update(H: Array, s: Array, y: Array) -> Array:
 
 
 def subset(z: Array, size: int = MAX_FIT_POINTS) -> npt.NDArray[np.intp]:
-    """Rows that hyperparameters are fitted on when there are many: half of `size` the best, the rest evenly spread."""
+    """Rows that hyperparameters are fitted on when there are many: half of `size` the best, the rest evenly spread; and
+    the worst, where it is so far from all of these that they would not know of it."""
     n = len(z)
     if n <= size:
         return np.arange(n)
     order = np.argsort(z, kind="stable")
     best, rest = order[: size // 2], np.sort(order[size // 2 :])
     spread = rest[np.linspace(0, len(rest) - 1, size - len(best)).astype(int)]
-    return np.sort(np.concatenate([best, spread]))
+    chosen = np.sort(np.concatenate([best, spread]))
+    low, high = float(z[chosen].min()), float(z[chosen].max())
+    return np.union1d(chosen, order[-1:]) if z[order[-1]] - high > high - low else chosen
 
 
 def fit(

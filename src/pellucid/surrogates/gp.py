@@ -139,6 +139,10 @@ class GaussianProcess:
         else:
             theta = np.round(np.append(np.log(start.lengthscales), np.log(start.noise / start.outputscale)), 6)
         chosen = self._choose_warp(pairs, ys, theta) if self.warp == "auto" else None
+        if chosen is not None:
+            # Bent as far as all losses reach, not only those it was chosen by: on a straight line, one that diverged
+            # would be millions of standard deviations away.
+            chosen = replace(chosen, high=max(chosen.high, float(y.max())))
         z, y_mean, y_scale = _standardise(warp.forward(chosen, ys))
         if found is None or chosen is not None:
             v = _latent_noise(noise_variance, rows, chosen, ys, y_scale)
