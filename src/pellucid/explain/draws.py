@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 from optuna.distributions import BaseDistribution
-from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 from scipy.special import kolmogorov
 
@@ -42,10 +41,12 @@ class Sample:
     in_goal: Mask
 
 
-def sample_of(study: Study, goal: Goal, source: Source = "random") -> tuple[Sample, list[str], bool]:
+def sample_of(
+    trials: Sequence[FrozenTrial], goal: Goal, loss_sign: float, source: Source = "random"
+) -> tuple[Sample, list[str], bool]:
     """Trials with their goal, what there is to say about them, and whether they are draws as far as one can tell."""
-    found, notes, chosen = trials_that_count(study, goal, source)
-    sample = _sample(found, goal, study_io.sign(study))
+    found, notes, chosen = trials_that_count(trials, goal, source)
+    sample = _sample(found, goal, loss_sign)
     doubts = [] if chosen else _not_uniform(sample)
     notes = [*notes, *doubts]
     share = float(sample.in_goal.mean())
@@ -54,9 +55,11 @@ def sample_of(study: Study, goal: Goal, source: Source = "random") -> tuple[Samp
     return sample, notes, not (chosen or doubts)
 
 
-def trials_that_count(study: Study, goal: Goal, source: Source) -> tuple[list[FrozenTrial], list[str], bool]:
+def trials_that_count(
+    trials: Sequence[FrozenTrial], goal: Goal, source: Source
+) -> tuple[list[FrozenTrial], list[str], bool]:
     """The trials that count, what there is to say about them, and whether an optimiser is known to have chosen some."""
-    found = [trial for trial in study_io.trials(study) if trial.params and _counts(trial, goal)]
+    found = [trial for trial in trials if trial.params and _counts(trial, goal)]
     drawn = [trial for trial in found if _drawn_at_random(trial)]
     chosen = [trial for trial in found if _drawn_at_random(trial) is False]
     notes: list[str] = []

@@ -17,6 +17,7 @@ from optuna.study import Study
 from scipy.special import ndtr
 
 from pellucid.explain.background import rows_of
+from pellucid.explain.choices import choice_index, choice_test, ranks
 from pellucid.explain.draws import (
     FEWEST,
     Mask,
@@ -87,8 +88,18 @@ def hsic_importance(
     with one_thread:
         if source == "surrogate":
             return _by_model(study, wanted, seed)
-        sample, notes, sure = sample_of(study, wanted, source)
-        return _importance(sample, wanted, pairs, source, bandwidth, n_permutations, seed, notes, sure)
+        sample, notes, sure = sample_of(study_io.trials(study), wanted, study_io.sign(study), source)
+        return importance_of(
+            sample,
+            wanted,
+            notes,
+            sure=sure,
+            pairs=pairs,
+            source=source,
+            bandwidth=bandwidth,
+            n_permutations=n_permutations,
+            seed=seed,
+        )
 
 
 # ---------------------------------------------------------------------- what a model says
@@ -103,7 +114,7 @@ def _by_model(study: Study, goal: Goal, seed: int) -> HsicImportance:
     if goal.failures:
         raise ValueError("source='surrogate' predicts objectives; it cannot say which configurations would fail.")
     loss_sign = study_io.sign(study)
-    found, notes, _ = trials_that_count(study, goal, "surrogate")
+    found, notes, _ = trials_that_count(study_io.trials(study), goal, "surrogate")
     space, _, _ = encoded_trials(found)
     data = arrays({d.name: d.distribution for d in space.dimensions}, study_io.observations(found, loss_sign))
     gp = GaussianProcess(warp="auto").unfitted(data.space.nominal)
@@ -144,7 +155,11 @@ def _agreed(space: Space, j: int, u: Array, rows: Mask, goals: Array) -> Paramet
     index, stderr, p, whole = 0.0, 0.0, 1.0, 0.0
     R = len(inside)
     if R >= _N_DRAWS // 2:
-        E = embeddings(u[rows, j], inside, MEDIAN)
+        position = u[rows, j]
+        if dimension.nominal:
+            place = ranks(dimension.code(position), inside, dimension.cells)
+            position = dimension.midpoint(place[dimension.code(position)])
+        E = embeddings(position, inside, MEDIAN)
         others = (E.sum(axis=1, keepdims=True) - E) / (R - 1)
         agreement = (E * others).sum(axis=0)
         index, stderr = max(float(agreement.mean()), 0.0), 2.0 * float(agreement.std(ddof=1)) / np.sqrt(R)
@@ -170,17 +185,19 @@ def _agreed(space: Space, j: int, u: Array, rows: Mask, goals: Array) -> Paramet
 # ---------------------------------------------------------------------- what matters
 
 
-def _importance(
+def importance_of(
     sample: Sample,
     goal: Goal,
-    pairs: bool,
-    source: Source,
-    bandwidth: Literal["median", "max"] | float,
-    n_permutations: int,
-    seed: int,
-    notes: list[str],
-    sure: bool,
+    notes: Sequence[str],
+    *,
+    sure: bool = True,
+    pairs: bool = True,
+    source: Source = "random",
+    bandwidth: Literal["median", "max"] | float = "median",
+    n_permutations: int = 999,
+    seed: int = 0,
 ) -> HsicImportance:
+    """Of draws that are at hand; `sure`: they are draws, as far as one can tell."""
     always = [j for j in range(len(sample.space)) if sample.present[:, j].all()]
     if bandwidth == "max":
         h = shared_bandwidth(sample.u[:, always] if always else sample.u, sample.in_goal)
@@ -212,8 +229,14 @@ def _tested(sample: Sample, j: int, h: float, n_permutations: int, seed: int) ->
     dimension = sample.space.dimensions[j]
     index, stderr, test, verdict = 0.0, 0.0, PermutationTest(1.0, 0.0, 0.0), "cannot tell"
     if len(z) >= FEWEST and 0 < z.sum() < len(z):
-        index, stderr = hsic_index(u, z, h)
-        test = permutation_test(u, z, h, max(n_permutations, _PER_TEST * len(sample.space)), seed)
+        enough = max(n_permutations, _PER_TEST * len(sample.space))
+        if dimension.nominal:
+            codes = dimension.code(u)
+            index, stderr = choice_index(codes, z, dimension.cells, h)
+            test = choice_test(codes, z, dimension.cells, h, enough, seed)
+        else:
+            index, stderr = hsic_index(u, z, h)
+            test = permutation_test(u, z, h, enough, seed)
         if negligible(index, stderr, test, z, h):
             verdict = "no effect"
     return ParameterImportance(

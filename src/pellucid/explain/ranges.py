@@ -56,11 +56,14 @@ def interval_reduction(
     if not wanted.wanted:
         raise ValueError(f"A value costs nothing if a goal is reached as often; {wanted.words} is not one to reach.")
     with one_thread:
-        sample, notes, _ = sample_of(study, wanted)
-        return _reduced(sample, _numeric(sample, param), cheap, wanted, n_permutations, seed, notes)
+        sample, notes, _ = sample_of(study_io.trials(study), wanted, study_io.sign(study))
+        return reduced(
+            sample, numeric_column(sample, param), cheap, wanted, notes, n_permutations=n_permutations, seed=seed
+        )
 
 
-def _numeric(sample: Sample, param: str) -> int:
+def numeric_column(sample: Sample, param: str) -> int:
+    """Where a parameter with an interval is; ValueError where it is none."""
     if param not in sample.space.index:
         close = get_close_matches(str(param), sample.space.names, n=1)
         hint = f" Did you mean `{close[0]}`?" if close else ""
@@ -72,9 +75,17 @@ def _numeric(sample: Sample, param: str) -> int:
     return column
 
 
-def _reduced(
-    sample: Sample, column: int, cheap: Cheap, goal: Goal, n_permutations: int, seed: int, notes: list[str]
+def reduced(
+    sample: Sample,
+    column: int,
+    cheap: Cheap,
+    goal: Goal,
+    notes: Sequence[str] = (),
+    *,
+    n_permutations: int = 999,
+    seed: int = 0,
 ) -> IntervalReduction:
+    """Of draws that are at hand."""
     dimension = sample.space.dimensions[column]
     rows = sample.present[:, column]
     # Seen from the cheap end, whichever that is: 0 is the cheapest.
@@ -166,9 +177,10 @@ def range_advice(study: Study) -> list[RangeAdvice]:
     no good trial ever was, drop choices that fill the worst tenth and are missing among the best."""
     study_io.require_single_objective(study, "range_advice")
     with one_thread:
-        top, _, _ = sample_of(study, best(), source="all")
+        found, loss_sign = study_io.trials(study), study_io.sign(study)
+        top, _, _ = sample_of(found, best(), loss_sign, source="all")
         try:
-            bad_ones = sample_of(study, worst(), source="all")[0].in_goal
+            bad_ones = sample_of(found, worst(), loss_sign, source="all")[0].in_goal
         except ValueError:  # So many are equally bad that there is no worst tenth.
             bad_ones = np.zeros(len(top.in_goal), dtype=bool)
     tests = 4 * len(top.space)
