@@ -22,9 +22,11 @@ from pellucid.records import (
     Receipt,
     Recommendation,
     StoppingVerdict,
+    TwoStepPlan,
 )
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.stopping import StopWhen, stopping_verdict
+from pellucid.samplers.two_step import TwoStepSampler
 from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ __all__ = [
     "Recommendation",
     "StopWhen",
     "StoppingVerdict",
+    "TwoStepPlan",
+    "TwoStepSampler",
     "above",
     "acquisition",
     "below",

@@ -15,7 +15,7 @@ from optuna.testing.pytest_samplers import (
 )
 from optuna.trial import Trial, TrialState
 
-from pellucid import BayesianSampler, Interleave, receipts
+from pellucid import BayesianSampler, Interleave, TwoStepSampler, receipts
 from pellucid.acquisition import (
     EI,
     LCB,
@@ -75,6 +75,14 @@ class Suite(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTest
         yield
         logged = [record.getMessage() for record in caplog.records if record.name == "pellucid"]
         assert [message for message in logged if "model failed" in message] == []
+
+
+class TestTwoStep(Suite):
+    """The suites' studies are short: ten random trials are the fewest that say what matters."""
+
+    @pytest.fixture
+    def sampler(self) -> Callable[[], BaseSampler]:
+        return lambda: TwoStepSampler(n_random=10, n_step1=2, goal="accuracy+speed", cheap={"x": "low"}, seed=0)
 
 
 for _name, _acquisition in ACQUISITIONS.items():

@@ -96,7 +96,7 @@ def _receipted(found: Mapping[int, FrozenTrial], trial: FrozenTrial, receipt: Re
     game = Game(rebuilt.acquisition, rebuilt.surrogate, rebuilt.space, x, players)
     fitted_on = expand_integers(receipt.fitted_on)
     best, acquisition = receipt.acquisition.best, from_state(receipt.acquisition)
-    notes = _fate(trial)
+    notes = (*_fate(trial), *([receipt.phase] if receipt.phase else []))
     # By their text: NaN is a choice like any other.
     other = [
         name

@@ -2,12 +2,13 @@
 
 Nothing here computes; nothing here knows Optuna. `receipt`: why a trial got its parameters; `findings`: what pellucid
 tells a user about a study; `attribution`: what contributed how much to a proposal;
-`importance`: which parameters matter for a goal; `ranges`: which ranges to change.
+`importance`: which parameters matter for a goal; `ranges`: which ranges to change; `plan`: what a two-step search does.
 """
 
 from pellucid.records.attribution import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
+from pellucid.records.plan import Held, TwoStepPlan
 from pellucid.records.ranges import IntervalReduction, RangeAdvice
 from pellucid.records.receipt import (
     RECEIPT_VERSION,
@@ -26,6 +27,7 @@ __all__ = [
     "Comparison",
     "Contribution",
     "DesirabilityPaths",
+    "Held",
     "HsicImportance",
     "Hyperparameters",
     "IndividualCurve",
@@ -40,5 +42,6 @@ __all__ = [
     "Recommendation",
     "RecordError",
     "StoppingVerdict",
+    "TwoStepPlan",
     "Warp",
 ]

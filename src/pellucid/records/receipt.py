@@ -203,6 +203,7 @@ class Receipt:
     learned_from    how many observations the hyperparameters were learned from (the model may be conditioned on more)
     best_value      the best value observed before the proposal, in the user's units and direction
     policy          the policy that chose the acquisition, and the state it decided with
+    phase           which part of a search in steps the trial belongs to, in words; empty elsewhere
     bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
                     anywhere), as losses in the user's unit; empty when nobody asked for them
     """
@@ -230,6 +231,7 @@ class Receipt:
     best_value: float | None = None
     policy: PolicyState | None = None
     bounds: tuple[float, ...] = ()
+    phase: str = ""
     version: int = RECEIPT_VERSION
 
     def __post_init__(self) -> None:
@@ -254,6 +256,7 @@ class Receipt:
             "seed": isinstance(got["seed"], int),
             "params": isinstance(got["params"], dict) and all(map(_is_plain, got["params"].values())),
             "reason": isinstance(got["reason"], str),
+            "phase": isinstance(got["phase"], str),
             "direction": got["direction"] in ("minimize", "maximize"),
             "space": all(_is_count(where) or isinstance(where, str) for where in space.values()),
             "conditions": _is_conditions(got["conditions"], space),
@@ -317,6 +320,9 @@ class Receipt:
             raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
 
     def __str__(self) -> str:
+        return f"{self._what_happened()} {self.phase}".strip()
+
+    def _what_happened(self) -> str:
         if self.kind == "startup":
             return f"Trial {self.trial} was sampled to cover the space, not proposed by the model."
         if self.kind == "fallback":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from pellucid.acquisition import (
     EI,
     LCB,
     PI,
-    WEI,
     Acquisition,
     Composed,
     InformationGain,
@@ -37,8 +36,9 @@ from pellucid.acquisition.adaptive import Moment, upper_bound_regret
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Feasible
 from pellucid.acquisition.optimize import SEPARATION, Known, propose, screen, unseen
 from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
-from pellucid.records import AcquisitionState, PolicyState, Receipt
+from pellucid.records import PolicyState, Receipt
 from pellucid.samplers import others
+from pellucid.samplers.choice import Choice, Lesson, Part
 from pellucid.samplers.learning import fit, pack
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension, Space, is_ordered
@@ -52,45 +52,6 @@ _STAGNATION_WINDOW = 6
 _STAGNATION_GAIN = 0.01
 _STAGNATION_SEPARATION = 1e-2
 _GRID = 2.0**20
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """The acquisition of one proposal, what it was applied to, and why it was this one."""
-
-    acquisition: Acquisition | Composed
-    function: Scored
-    model: GaussianProcess
-    situation: Situation
-    policy: PolicyState | None = None
-    bounds: tuple[float, ...] = ()
-
-    def state(self, x: Array, m: Array, s: Array) -> AcquisitionState:
-        """What the receipt says of it at the proposal, where the posterior is m, s."""
-        chosen, situation, function = self.acquisition, self.situation, self.function
-        if isinstance(chosen, Composed):
-            weights, terms = function.weights(), function.terms(x)
-            score = chosen.score_of(weights, terms)
-        else:
-            if isinstance(chosen, WEI) and chosen.guard:
-                # What was really maximised: where WEI's guard had to step in, EI.
-                parts, shares = chosen.terms(m, s, situation), chosen.weights(situation)
-                if sum(shares[name] * float(part[0]) for name, part in parts.items()) <= 0.0:
-                    chosen = EI()
-            weights = chosen.weights(situation)
-            terms, score = chosen.terms(m, s, situation), chosen.score(m, s, situation)
-        values = {name: float(term[0]) for name, term in terms.items()}
-        return AcquisitionState(chosen.name, chosen.settings(), weights, values, float(score[0]), situation.best)
-
-
-@dataclass(frozen=True)
-class _Lesson:
-    """What a proposal shall learn about, the model that knows it, and how wide the bands were."""
-
-    gain: InformationGain
-    gp: GaussianProcess
-    learned_from: int
-    state: PolicyState | None = None
 
 
 class BayesianSampler(BaseSampler):
@@ -203,13 +164,20 @@ class BayesianSampler(BaseSampler):
     def _sample(self, study: Study, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
         """Propose and publish the receipt; again if another worker has published the same configuration meanwhile."""
         parts = 0
-        for _ in range(_MAX_RACES):
+        for attempt in range(_MAX_RACES):
             found = study_io.trials(study)
+            ended = {one.number for one in found if one.state.is_finished()}
             params, receipt = self._propose(study, trial, search_space, found)
             parts = study_io.write_receipt(study, trial, receipt, at_least=parts)
-            if not receipt.params or not others.taken(
-                receipt.params, study_io.pending(study_io.trials(study), trial.number)
-            ):
+            now = study_io.trials(study)
+            waiting = study_io.pending(now, trial.number)
+            # Once both have given way, the older trial stays: two that keep stepping aside would meet again.
+            rivals = {number: one for number, one in waiting.items() if attempt == 0 or number < trial.number}
+            # A quick trial may have come and gone meanwhile.
+            rivals.update(
+                {one.number: one.params for one in now if one.state.is_finished() and one.number not in ended}
+            )
+            if not receipt.params or not others.taken(receipt.params, rivals):
                 break
         return params
 
@@ -225,7 +193,7 @@ class BayesianSampler(BaseSampler):
         seen = study_io.observations(found, study_io.sign(study))
         try:
             data = arrays(search_space, seen, self._conditions, self._ordinal)
-            if len(seen) < max(self._n_startup_trials, 1) or len(data.losses) == 0:
+            if self._still_covering(trial, len(seen)) or len(data.losses) == 0:
                 return self._cover_the_space(trial, data.space, found)
             return self._maximise(study, trial, data, found)
         except Exception as error:  # Whatever goes wrong in the model, a running study gets its next trial.
@@ -235,6 +203,15 @@ class BayesianSampler(BaseSampler):
             params = space.decode(u, only_active=False)[0]
             reason = f"the model failed: {type(error).__name__}: {error}"[:500]
             return params, Receipt(trial.number, "fallback", self._seed, others.plain(params), reason)
+
+    def _still_covering(self, trial: FrozenTrial, n_seen: int) -> bool:
+        return n_seen < max(self._n_startup_trials, 1)
+
+    def _part(
+        self, study: Study, trial: FrozenTrial, data: Arrays, gp: GaussianProcess, found: Sequence[FrozenTrial]
+    ) -> Part | None:
+        """The part of the space that this proposal may come from; None for all of it."""
+        return None
 
     def _cover_the_space(
         self, trial: FrozenTrial, space: Space, found: Sequence[FrozenTrial]
@@ -273,6 +250,7 @@ class BayesianSampler(BaseSampler):
         situation = Situation(float(latent.min()), len(latent), len(space))
         incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self._seed, "proposal", trial.number)
+        part = self._part(study, trial, data, gp, found)
         # What there is to learn is not where the best configurations are.
         pool = screen(model, space, incumbents if lesson is None else incumbents[:0], rng)
         separation = _separation(gp.data.z) if space.nominal else SEPARATION
@@ -284,6 +262,8 @@ class BayesianSampler(BaseSampler):
         wary = self._wary(data, X_silent)
 
         def best_of(function: Scored) -> Array:
+            if part is not None and part.slice is not None:
+                return part.slice.best(function, data.X, seen, rng, separation)
             return propose(function, space, incumbents, seen, rng, separation, pool)
 
         acquisition: Acquisition | Composed = self._acquisition
@@ -303,19 +283,21 @@ class BayesianSampler(BaseSampler):
             assert not isinstance(acquisition, Composed)
             power = self._interleave.beta / max(len(latent), 1)
             acquisition = Multiplied.over(acquisition, self._interleave.gain, power, bound, pool)
-        choice = _Choice(wary(acquisition), bound(acquisition), model, situation, state, bounds or ())
+        choice = Choice(wary(acquisition), bound(acquisition), model, situation, state, bounds or ())
         x = best_of(choice.function) if x is None else x
 
         x = _on_a_grid(space, x)[None]
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
         on = space.active(x)
         params = space.decode(np.where(on, x, rng.random(x.shape)), only_active=False)[0]
+        params.update({} if part is None else part.exact)
         active = {name: params[name] for name, wanted in zip(space.names, on[0], strict=True) if wanted}
         # The receipt speaks of the configuration as it will be read back, after rounding to the user's units.
         x, _ = space.encode([active])
-        return params, self._receipt(
+        receipt = self._receipt(
             study, trial, found, data, gp, choice, x, others.plain(active), silent, pending, learned_from
         )
+        return params, receipt if part is None else replace(receipt, phase=part.words)
 
     def _wary(self, data: Arrays, X_failed: Array) -> Callable[[Acquisition | Composed], Acquisition | Composed]:
         """What makes an acquisition keep away from where trials failed; nothing where that is not asked for."""
@@ -324,7 +306,7 @@ class BayesianSampler(BaseSampler):
         chance = Feasible.learned(EI(), data.X, X_failed, data.space)
         return lambda one: one if isinstance(one, Composed) else replace(chance, base=one)
 
-    def _lesson(self, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]) -> _Lesson | None:
+    def _lesson(self, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]) -> Lesson | None:
         """What this proposal shall learn about; None when it shall improve the objective.
 
         Effects are averages of the objective itself, so their model has no output warp (and exact integrals).
@@ -335,13 +317,13 @@ class BayesianSampler(BaseSampler):
             return None
         gp, learned_from = fit(data, found, self._surrogate.unwarped(), self._deterministic)
         if isinstance(self._acquisition, InformationGain):
-            return _Lesson(self._acquisition, gp, learned_from)
+            return Lesson(self._acquisition, gp, learned_from)
         assert plan is not None
         gain, widths = plan.still_wide(gp, data.space)
         if gain is None:
             return None
         state = PolicyState("Interleave", {f"half-width {name}": width for name, width in widths.items()})
-        return _Lesson(gain, gp, learned_from, state)
+        return Lesson(gain, gp, learned_from, state)
 
     def _receipt(
         self,
@@ -350,7 +332,7 @@ class BayesianSampler(BaseSampler):
         found: Sequence[FrozenTrial],
         data: Arrays,
         gp: GaussianProcess,
-        choice: _Choice,
+        choice: Choice,
         x: Array,
         params: dict[str, Any],
         silent: Sequence[int],

@@ -1,0 +1,110 @@
+"""A part of a space: some parameters are held at a value, the others are searched.
+
+Notation
+    whole    the space of the model, with d parameters;  free  the space of those that are searched
+    held     an encoded row (d,) with the values of the others
+A free parameter whose parent is held either always exists (then it has no condition left) or never does (then it is not
+searched at all).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pellucid.acquisition.base import Pool, Scored
+from pellucid.acquisition.optimize import propose
+from pellucid.numerics import Array
+from pellucid.space.encoding import INACTIVE, Condition, Space
+
+_N_INCUMBENTS = 5
+
+
+@dataclass(frozen=True)
+class Slice:
+    whole: Space
+    free: Space
+    held: Array
+
+    @staticmethod
+    def of(whole: Space, held: Mapping[str, float]) -> Slice:
+        """`held`: encoded values by name."""
+        row = np.array([held.get(name, INACTIVE) for name in whole.names])
+        rules: dict[str, Condition] = {}
+        dimensions = []
+        for dimension in whole.dimensions:
+            exists, rule = (False, None) if dimension.name in held else _condition(whole, dimension.name, held, row)
+            if exists:
+                dimensions.append(dimension)
+                if rule is not None:
+                    rules[dimension.name] = rule
+        return Slice(whole, Space(tuple(dimensions), rules), row)
+
+    @cached_property
+    def columns(self) -> npt.NDArray[np.intp]:
+        return np.array([self.whole.index[name] for name in self.free.names], dtype=np.intp)
+
+    def embedded(self, X: Array) -> Array:
+        """Rows of the free space as canonical rows of the whole one."""
+        rows = np.repeat(self.held[None], len(X), axis=0)
+        rows[:, self.columns] = X
+        return self.whole.canonical(rows)
+
+    def best(self, function: Scored, X: Array, seen: Array, rng: np.random.Generator, separation: float) -> Array:
+        """The row of the whole space (d,) with the best score that is not in `seen`; X (n, d) good and bad rows, whose
+        best ones, moved into the slice, are where the search looks closely."""
+        inside = OnSlice(function, self)
+        rows = np.unique(self.free.canonical(X[:, self.columns]), axis=0)
+        incumbents = rows[np.argsort(-inside.score(rows), kind="stable")[:_N_INCUMBENTS]]
+        known = self.whole.canonical(self.embedded(seen[:, self.columns]))
+        mine = seen[(np.abs(known - seen) <= separation).all(axis=1)][:, self.columns]
+        x = propose(inside, self.free, incumbents, self.free.canonical(mine), rng, separation)
+        return np.asarray(self.embedded(x[None])[0])
+
+
+def _condition(whole: Space, name: str, held: Mapping[str, float], row: Array) -> tuple[bool, Condition | None]:
+    """Whether a parameter can exist in the slice, and the condition that is left of its own."""
+    rule = whole.conditions.get(name)
+    if rule is None:
+        return True, None
+    possible, above = _condition(whole, rule.parent, held, row)
+    if not possible:
+        return False, None
+    if rule.parent not in held:
+        return True, rule
+    alone = Space(whole.dimensions, {name: rule})
+    return bool(alone.active(row[None])[0, whole.index[name]]), above
+
+
+@dataclass(frozen=True)
+class OnSlice:
+    """A function of the whole space, as one of the free parameters."""
+
+    function: Scored
+    part: Slice
+
+    def __call__(self, X: Array) -> Array:
+        return self.function(self.part.embedded(X))
+
+    def weights(self) -> dict[str, float]:
+        return self.function.weights()
+
+    def terms(self, X: Array) -> dict[str, Array]:
+        return self.function.terms(self.part.embedded(X))
+
+    def score(self, X: Array) -> Array:
+        return self.function.score(self.part.embedded(X))
+
+    def screen(self, X: Array) -> Array:
+        return self.function.screen(self.part.embedded(X))
+
+    def screen_pool(self, pool: Pool) -> Array:
+        return self.screen(pool.X)
+
+    def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        score, gradient = self.function.score_with_gradient(self.part.embedded(X))
+        return score, gradient[:, self.part.columns]

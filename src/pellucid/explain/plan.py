@@ -1,0 +1,106 @@
+"""What a two-step search does after its random trials: tune what matters, hold the rest at cheap or good values.
+
+The source chooses both by eye; here tests do. What is not tuned is held at the values of one trial, so that values
+which only go together stay together: of the best trials, the cheapest one that is not so cheap that it costs something.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from optuna.trial import FrozenTrial, TrialState
+
+from pellucid.explain.draws import Sample, sample_of
+from pellucid.explain.goals import best
+from pellucid.explain.importance import LEVEL, importance_of
+from pellucid.explain.ranges import Cheap, numeric_column, reduced
+from pellucid.explain.words import value_text
+from pellucid.records import Held, IntervalReduction, TwoStepPlan
+from pellucid.space import study_io
+from pellucid.space.encoding import Dimension
+
+_GOAL = best(0.1)
+# A tenth of the trials is enough to see what matters, but far from the best: values are taken from fewer.
+_BEST_SHARE, _FEWEST_BEST = 0.02, 10
+
+
+@dataclass(frozen=True)
+class _CheapEnd:
+    """A parameter with a cheap end, the cheapest value from which on it does not matter, and the test that says so."""
+
+    dimension: Dimension
+    end: Cheap
+    cut: float
+    whole: bool
+    p: float
+
+    def position(self, trial: FrozenTrial) -> float:
+        """0 at the cheap end of the range, 1 at the other; infinite where being cheap costs something."""
+        if self.dimension.name not in trial.params:
+            return math.inf
+        (u, first), inside = self.dimension.encode([trial.params[self.dimension.name], self.cut])
+        if not inside.all() or (u < first if self.end == "low" else u > first):
+            return math.inf
+        return float(u if self.end == "low" else 1.0 - u)
+
+    def held(self, value: float) -> Held:
+        effect = "no measurable effect" if self.whole else f"none from {value_text(self.cut)} on"
+        return Held(self.dimension.name, value, True, f"{value_text(value)}: {effect} (p = {self.p:.2g})")
+
+
+def two_step_plan(found: Sequence[FrozenTrial], loss_sign: float, cheap: Mapping[str, Cheap]) -> TwoStepPlan:
+    """From trials that were drawn at random; ValueError where they say nothing."""
+    sample, notes, _ = sample_of(found, _GOAL, loss_sign)
+    importance = importance_of(sample, _GOAL, notes)
+    ends, refused = _cheap_ends(sample, cheap)
+    notes = [*notes, *refused]
+    complete = [t for t in found if t.state == TrialState.COMPLETE and t.values and not math.isnan(t.values[0])]
+    ranked = sorted(complete, key=lambda t: (loss_sign * t.values[0], t.number))
+    good = ranked[: max(_FEWEST_BEST, math.ceil(_BEST_SHARE * len(ranked)))]
+    model = min(good, key=lambda t: sum(one.position(t) for one in ends)) if ends else ranked[0]
+    if ends and not math.isfinite(sum(one.position(model) for one in ends)):
+        notes.append("None of the best trials is cheap in every respect, so what is cheap is tuned like the rest.")
+        ends, model = [], ranked[0]
+    held = {one.dimension.name: one.held(model.params[one.dimension.name]) for one in ends}
+    tuned = tuple(name for name in importance.impactful if name not in held)
+    if not tuned:
+        tuned = tuple(name for name in sample.space.names if name not in held)
+        notes.append("No parameter can be said to matter, so step 1 tunes all that are not held.")
+    for name in sample.space.names:
+        if name not in held and name not in tuned:
+            donor = next(trial for trial in (model, *ranked) if name in trial.params)
+            which = f"trial {donor.number}"
+            if donor is model and ends:
+                which += f", the cheapest of the best {len(good)}"
+            held[name] = Held(name, study_io.plain(donor.params[name]), False, f"as in {which}")
+    return TwoStepPlan(tuned, tuple(held.values()), model.number, importance.n, importance.n_goal, tuple(notes))
+
+
+def _cheap_ends(sample: Sample, cheap: Mapping[str, Cheap]) -> tuple[list[_CheapEnd], list[str]]:
+    """Those that can be cheap without a measurable loss, and what is wrong with the others that were named."""
+    out, notes = [], []
+    for name, end in cheap.items():
+        try:
+            column = numeric_column(sample, name)
+        except ValueError as error:
+            notes.append(str(error))
+            continue
+        reduction = reduced(sample, column, end, _GOAL)
+        cut = _first_cut(reduction)
+        if cut is None:
+            notes.append(f"`{name}` is not held: {reduction.verdict}")
+        else:
+            dimension = sample.space.dimensions[column]
+            out.append(_CheapEnd(dimension, end, reduction.cuts[cut], cut == 0, reduction.p[cut]))
+    return out, notes
+
+
+def _first_cut(reduction: IntervalReduction) -> int | None:
+    """Where the parameter stops to matter, seen from its cheap end."""
+    fine = np.array(reduction.p) > LEVEL
+    if reduction.value is not None:
+        fine[reduction.cuts.index(reduction.value)] = True
+    return int(np.argmax(fine)) if fine.any() else None
