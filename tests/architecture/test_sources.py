@@ -22,7 +22,7 @@ PRIVATE_USE = PACKAGE / "space" / "study_io.py"
 LAZY = {
     "pandas": (),
     "plotly": ("plots.py", "plots"),
-    "torch": ("surrogates/ranking",),
+    "torch": ("surrogates/ranking", "bench/networks"),
 }
 UNSAFE_MODULES = {"cloudpickle", "dill", "marshal", "pickle", "shelve"}
 UNSAFE_CALLS = {"eval", "exec"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import optuna
@@ -56,19 +57,35 @@ def interaction(seed: int = 0) -> Grid:
     return Grid(title, ("parameters", "index", "standard error", "p", "the source"), tuple(rows))
 
 
-def conditional(seed: int = 0) -> Grid:
+@dataclass(frozen=True)
+class Conditional:
+    """Indices with errors of x1 and x3, among all draws and among the n that have x3."""
+
+    n: int
+    whole: tuple[tuple[float, float], ...]
+    group: tuple[tuple[float, float], ...]
+
+
+def conditional_indices(share: float) -> Conditional:
+    """Example 3 for one t: x3 exists in all but this share of 2000 draws."""
+    rng = np.random.default_rng(round(1000 * share))
+    x = rng.random((2000, 3))
+    active, coin = x[:, 1] > share, rng.random(2000) < 0.5
+    in_goal = (x[:, 0] <= 0.5) & np.where(active, x[:, 2] <= 0.5, coin)
+    return Conditional(
+        int(active.sum()),
+        tuple(hsic_index(x[:, j], in_goal, "median") for j in (0, 2)),
+        tuple(hsic_index(x[active, j], in_goal[active], "median") for j in (0, 2)),
+    )
+
+
+def conditional() -> Grid:
     """Example 3: a parameter that exists for a share of the draws only, with and without looking at these alone."""
-    rng = np.random.default_rng(seed)
     rows = []
     for t in SHARES:
-        x = rng.random((2000, 3))
-        active, coin = x[:, 1] > t, rng.random(2000) < 0.5
-        in_goal = (x[:, 0] <= 0.5) & np.where(active, x[:, 2] <= 0.5, coin)
-        whole = [hsic_index(x[:, j], in_goal, "median") for j in (0, 2)]
-        group = [hsic_index(x[active, j], in_goal[active], "median") for j in (0, 2)]
-        rows.append(
-            (f"{2 * t:g}", str(int(active.sum())), *(f"{100 * s:.2f} ± {100 * e:.2f}" for s, e in (*whole, *group)))
-        )
+        found = conditional_indices(t)
+        cells = (f"{100 * s:.2f} ± {100 * e:.2f}" for s, e in (*found.whole, *found.group))
+        rows.append((f"{2 * t:g}", str(found.n), *cells))
     heads = ("t", "draws with x3", "x1, all draws", "x3, all draws", "x1, its group", "x3, its group")
     return Grid("Example 3, index × 100, n = 2000 (figure 7)", heads, tuple(rows))
 

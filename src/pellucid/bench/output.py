@@ -213,10 +213,14 @@ def _per_loss(duel: Duel) -> str:
     return "no loss" if math.isinf(duel.wins_per_loss) else f"{duel.wins_per_loss:.1f}"
 
 
-def page_markdown(title: str, note: str, grids: Sequence[Grid], command: str) -> str:
+_PACKAGES = ("pellucid", "optuna", "numpy", "scipy", "scikit-learn")
+
+
+def page_markdown(
+    title: str, note: str, grids: Sequence[Grid], command: str, packages: tuple[str, ...] = _PACKAGES
+) -> str:
     """A page of tables that were made just now."""
     parts = [f"# {title}\n", f"{note}\n"]
     for grid in grids:
         parts += [f"## {grid.title}\n", grid_markdown(grid)]
-    used = versions(("pellucid", "optuna", "numpy", "scipy", "scikit-learn"))
-    return "\n".join([*parts, provenance((command,), now(), used, (platform.platform(),))])
+    return "\n".join([*parts, provenance((command,), now(), versions(packages), (platform.platform(),))])

@@ -51,7 +51,7 @@ LEVEL = 0.05
 _MOST_LOW = 10
 # An index below this share of that of a parameter which decides alone is no effect worth the name.
 _NEGLIGIBLE = 0.05
-_N_BINS = 10
+_N_BINS, _FEW_CELLS = 10, 12
 _N_FRESH, _N_DRAWS = 1024, 48
 # Permutations per test that is corrected for: enough for the smallest p-value to survive the correction.
 _PER_TEST = 25
@@ -237,7 +237,8 @@ def _tested(sample: Sample, j: int, h: float, n_permutations: int, seed: int) ->
         else:
             index, stderr = hsic_index(u, z, h)
             test = permutation_test(u, z, h, enough, seed)
-        if negligible(index, stderr, test, z, h):
+        # An effect in a small part of the range has a small index: where the test sees something, nobody denies it.
+        if test.p > LEVEL and negligible(index, stderr, test, z, h):
             verdict = "no effect"
     return ParameterImportance(
         name=dimension.name,
@@ -301,7 +302,7 @@ def _where(space: Space, name: str) -> str:
 
 def _bins(dimension: Dimension, u: Array, z: Mask) -> tuple[tuple[str, float, float], ...]:
     """Shares of values among all draws and among those in the goal: by choice, or by tenths of the range."""
-    few = isinstance(dimension.distribution, CategoricalDistribution) or 0 < dimension.cells <= _N_BINS
+    few = isinstance(dimension.distribution, CategoricalDistribution) or 0 < dimension.cells <= _FEW_CELLS
     if few:
         codes, count = dimension.code(u), dimension.cells
         values = dimension.decode(dimension.midpoint(np.arange(count)))
