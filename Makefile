@@ -131,8 +131,8 @@ reproduce-bobax: $(VENV)/.stamp-test ## BOBAX, its baselines, the coverage of ba
 reproduce-shapley: $(VENV)/.stamp-test ## Shapley explanations of proposals, beside the source's tables
 	$(BIN)/pellucid reproduce shapley --out benchmarks/shapley --jobs $(JOBS)
 
-reproduce-hsic: $(VENV)/.stamp-test ## HSIC towards a goal: the source's examples, and what an analysis costs
-	$(BIN)/pellucid reproduce hsic --out benchmarks/hsic
+reproduce-hsic: $(VENV)/.stamp-test ## HSIC towards a goal: the source's examples, networks, and the two-step search
+	$(BIN)/pellucid reproduce hsic --out benchmarks/hsic --jobs $(JOBS)
 
 # -------------------------------------------------------------------------------------------- cleaning
 

@@ -159,3 +159,26 @@ def test_a_sampler_used_for_another_study_in_between_proposes_the_same() -> None
     alone = new_study()
     alone.optimize(OBJECTIVES["bowl"], n_trials=8)
     assert params(study) == params(alone)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_loss_that_diverged_is_not_put_into_a_model_that_was_not_made_for_it(late: bool) -> None:
+    """Also that of an old trial which ends after many younger ones."""
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0))
+    slow = None
+    for i in range(103):
+        trial = study.ask()
+        value = (trial.suggest_float("x", 0, 1) - 0.3) ** 2 + (trial.suggest_float("y", 0, 1) - 0.6) ** 2
+        if i == 5 and late:
+            slow = trial
+            continue
+        study.tell(trial, value)
+    if slow is None:
+        slow = study.ask()
+        slow.suggest_float("x", 0, 1), slow.suggest_float("y", 0, 1)
+    study.tell(slow, 1e8)
+    trial = study.ask()
+    trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+    receipt = pellucid.receipts(study)[-1]
+    assert receipt.mean is not None
+    assert receipt.mean > -1.0

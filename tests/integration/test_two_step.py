@@ -117,6 +117,10 @@ def test_it_finds_cheap_ones_that_are_as_good(study: Study) -> None:
     assert best.value <= study.best_value + 0.02
 
 
+def test_advice_about_ranges_does_not_take_held_values_for_good_ones(study: Study) -> None:
+    assert not [one for one in pellucid.range_advice(study) if one.param in ("units", "depth") and one.what == "widen"]
+
+
 def test_proposals_are_rebuilt_exactly(study: Study) -> None:
     for i in (N, N + FIRST - 1, N + FIRST, N + 2 * FIRST - 1):
         rebuilt = pellucid.rebuild(study, i)
@@ -161,17 +165,17 @@ def test_failures_and_nan_among_the_random_trials_are_left_out() -> None:
 
 
 def test_when_everything_failed_it_goes_on_drawing() -> None:
-    study = optuna.create_study(sampler=sampler(n_random=10))
-    study.optimize(lambda trial: math.nan * trial.suggest_float("x", 0, 1), n_trials=14)
+    study = optuna.create_study(sampler=sampler(n_random=21))
+    study.optimize(lambda trial: math.nan * trial.suggest_float("x", 0, 1), n_trials=25)
     assert all(t.state == TrialState.FAIL for t in study.trials)
     with pytest.raises(ValueError, match="at least 10 trials"):
-        sampler(n_random=10).plan(study)
+        sampler(n_random=21).plan(study)
     with pytest.raises(ValueError, match="No trial of the two steps has finished"):
-        sampler(n_random=10).best_trial(study)
+        sampler(n_random=21).best_trial(study)
 
 
 def test_a_constant_objective_has_no_plan_and_says_so() -> None:
-    study = run(lambda trial: 0.0 * trial.suggest_float("x", 0, 1), n=24, n_random=20)
+    study = run(lambda trial: 0.0 * trial.suggest_float("x", 0, 1), n=25, n_random=21)
     assert all("the random trials do not say what matters" in one.phase for one in pellucid.receipts(study)[-4:])
 
 
@@ -210,6 +214,86 @@ def test_a_range_that_changed_after_the_random_trials() -> None:
     assert "fallback" not in {one.kind for one in pellucid.receipts(study)}
 
 
+def test_a_range_that_shrank_while_trials_were_random() -> None:
+    """What is held lies in the range as it is now, although the best trials had other values."""
+
+    def shrinking(trial: Trial) -> float:
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 10 if trial.number < 60 else 1)
+        return (x - 0.1) ** 2 - 0.001 * y
+
+    study = run(shrinking, n=N + FIRST, cheap={})
+    held = {one.name: one.value for one in sampler(cheap={}).plan(study).held}
+    assert held.get("y", 0.0) <= 1.0
+    assert {t.params["y"] for t in after(study, N)} == {held["y"]}
+
+
+def test_held_values_outside_a_range_that_was_changed_are_tuned_and_that_is_said() -> None:
+    def wide(trial: Trial) -> float:
+        return (trial.suggest_float("x", 0, 1) - 0.1) ** 2 - 0.001 * trial.suggest_float("y", 0, 10)
+
+    study = run(wide, n=N, cheap={})
+    study.optimize(lambda t: (t.suggest_float("x", 0, 1) - 0.1) ** 2 + 0.0 * t.suggest_float("y", 20, 30), n_trials=3)
+    assert "Tuned as well, because their ranges have changed: `y`" in pellucid.receipts(study)[-1].phase
+
+
+def test_a_child_that_matters_is_tuned_with_its_parent() -> None:
+    def child(trial: Trial) -> float:
+        z = trial.suggest_float("z", 0, 1)
+        if trial.suggest_categorical("opt", ["sgd", "adam"]) == "sgd":
+            return trial.suggest_float("m", 0, 1) + 0.01 * z
+        return 0.05 + 0.01 * z
+
+    for seed in range(3):
+        study = run(child, n=N + FIRST, cheap={}, seed=seed)
+        plan = sampler(cheap={}, seed=seed).plan(study)
+        assert "m" not in plan.tuned or "opt" in plan.tuned
+        held = {one.name for one in plan.held}
+        for name in held - {"m"}:
+            assert len({t.params[name] for t in after(study, N)}) == 1
+
+
+def test_a_part_with_nothing_new_left_gives_way() -> None:
+    """One choice matters, and has three values: after them, step 1 ends early; nothing is proposed over and over."""
+
+    def discrete(trial: Trial) -> float:
+        c = trial.suggest_categorical("c", ["a", "b", "d"])
+        x, k = trial.suggest_float("x", 0, 1), trial.suggest_int("k", 0, 2)
+        return {"a": 0.0, "b": 1.0, "d": 2.0}[c] + 0.001 * x + 0.001 * k
+
+    study = run(discrete, n=N + 3 * FIRST, cheap={})
+    last = [tuple(sorted(t.params.items())) for t in after(study, N)]
+    assert len(set(last)) == len(last)
+    countable = run(lambda t: float(t.suggest_int("c", 0, 30) > 9) + 0.01 * t.suggest_int("k", 0, 1), n=N + 9, cheap={})
+    assert "fallback" not in {one.kind for one in pellucid.receipts(countable)}
+
+
+def test_a_sampler_used_for_another_study_does_not_remember_the_first() -> None:
+    def scaled(top: float) -> Callable[[Trial], float]:
+        return lambda t: (t.suggest_float("x", 0, top) / top - 0.1) ** 2 + 0.001 * t.suggest_float("y", 0, top) / top
+
+    mine = sampler(cheap={})
+    plans = []
+    for top in (1.0, 100.0):
+        study = optuna.create_study(sampler=mine)
+        study.optimize(scaled(top), n_trials=N + 2)
+        plans.append(mine.plan(study))
+        assert mine.plan(study) == sampler(cheap={}).plan(study)
+    assert plans[0] != plans[1]
+
+
+def test_late_draws_are_called_what_they_are() -> None:
+    def mostly_pruned(trial: Trial) -> float:
+        trial.suggest_float("x", 0, 1)
+        if trial.number > 2:
+            raise optuna.TrialPruned
+        return 1.0
+
+    study = run(mostly_pruned, n=30, n_random=21)
+    receipts = {one.trial: one for one in pellucid.receipts(study)}
+    assert "one of the first 21 trials" in receipts[20].phase
+    assert receipts[25].phase == "Fewer than 10 trials have a value yet."
+
+
 def test_values_that_go_together_are_held_together() -> None:
     """Neither x nor y matters alone: they are held at the values of one good trial, not each at its own."""
 
@@ -246,7 +330,7 @@ def test_one_step_after_trials_that_were_added_by_hand() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_random": 5}, "`n_random` must be at least 10"),
+        ({"n_random": 20}, "`n_random` must be at least 21"),
         ({"n_step1": 0}, "`n_step1` must be at least 1"),
         ({"goal": "speed"}, "`goal` is one of 'accuracy', 'accuracy\\+speed'"),
         ({"cheap": {"units": "small"}}, "'low' or 'high' for each parameter, but got 'small' for `units`"),

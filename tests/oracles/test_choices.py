@@ -46,6 +46,21 @@ def test_the_order_of_the_choices_does_not_count() -> None:
         assert choice_test(relabelled, z, 5, MEDIAN).p <= 0.005
 
 
+def test_choices_with_equal_rates_do_not_count_by_their_order_either() -> None:
+    draws, hits = (40, 20, 10, 30), (4, 2, 1, 9)
+    found = set()
+    for order in permutations(range(4)):
+        codes = np.repeat(np.arange(4), [draws[i] for i in order])
+        z = np.concatenate([np.arange(draws[i]) < hits[i] for i in order])
+        found.add(round(choice_index(codes, z, 4, MEDIAN)[0], 12))
+    assert len(found) == 1
+
+
+def test_many_choices_need_little_memory() -> None:
+    codes, z = drawn(11, 3000, 1500)
+    assert choice_test(codes, z, 1500, MEDIAN, 99).p > 0.01
+
+
 def test_a_bad_choice_between_good_ones_is_seen() -> None:
     """On a line in the declared order it is smoothed away: the reason why choices are arranged."""
     codes, z = drawn(5, 600, 5, [0.15, 0.02, 0.15, 0.02, 0.15])

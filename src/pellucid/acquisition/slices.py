@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pellucid.acquisition.base import Pool, Scored
-from pellucid.acquisition.optimize import propose
+from pellucid.acquisition.optimize import SEPARATION, Known, propose
 from pellucid.numerics import Array
 from pellucid.space.encoding import INACTIVE, Condition, Space
 
 _N_INCUMBENTS = 5
+_COUNTABLE = 5000
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,14 @@ class Slice:
         mine = seen[(np.abs(known - seen) <= separation).all(axis=1)][:, self.columns]
         x = propose(inside, self.free, incumbents, self.free.canonical(mine), rng, separation)
         return np.asarray(self.embedded(x[None])[0])
+
+    def exhausted(self, seen: Array) -> bool:
+        """Whether every configuration of the part is in `seen` (n, d), canonical rows of the whole space."""
+        if self.free.size() > _COUNTABLE:
+            return False
+        axes = [dimension.midpoint(np.arange(dimension.cells)) for dimension in self.free.dimensions]
+        rows = self.embedded(np.stack([one.ravel() for one in np.meshgrid(*axes, indexing="ij")], axis=1))
+        return bool(Known(self.whole, seen, SEPARATION).among(rows).all())
 
 
 def _condition(whole: Space, name: str, held: Mapping[str, float], row: Array) -> tuple[bool, Condition | None]:

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
 from pellucid.bench.base import BenchError, stable_seed
 from pellucid.bench.network_tasks import CHEAP, suggest, task
@@ -49,12 +48,10 @@ class Drawn:
         return self.task, self.number
 
 
-def configuration(name: str, number: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, BaseDistribution]]:
-    """What network `number` of the random search is: its settings, and how Optuna sees them."""
+def configuration(name: str, number: int) -> dict[str, Any]:
+    """The settings of network `number` of the random search."""
     sampler = optuna.samplers.RandomSampler(seed=stable_seed("network", name, number))
-    trial = optuna.create_study(sampler=sampler).ask()
-    settings = suggest(trial, name)
-    return settings, dict(trial.params), dict(trial.distributions)
+    return suggest(optuna.create_study(sampler=sampler).ask(), name)
 
 
 @dataclass(frozen=True)
@@ -68,10 +65,10 @@ class Numbers:
 def train_numbers(part: Numbers) -> list[Drawn]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     found = [configuration(part.task, number) for number in part.numbers]
-    trained = train(task(part.task), [settings for settings, _, _ in found], seed=stable_seed(*part.numbers))
+    trained = train(task(part.task), found, seed=stable_seed(*part.numbers))
     return [
-        Drawn(part.task, number, params, _finite(one.validation), _finite(one.test), one.parameters, one.flops)
-        for number, (_, params, _), one in zip(part.numbers, found, trained, strict=True)
+        Drawn(part.task, number, settings, _finite(one.validation), _finite(one.test), one.parameters, one.flops)
+        for number, settings, one in zip(part.numbers, found, trained, strict=True)
     ]
 
 
@@ -102,11 +99,12 @@ def pool(path: str, n: int) -> tuple[Drawn, ...]:
 
 
 def as_trial(one: Drawn) -> FrozenTrial:
-    _, params, distributions = configuration(one.task, one.number)
+    stored = FixedTrial(one.params)
+    suggest(stored, one.task)
     attributes = {"test": one.test, "parameters": one.parameters, "flops": one.flops}
     state = TrialState.FAIL if one.validation is None else TrialState.COMPLETE
     return create_trial(
-        params=params, distributions=distributions, state=state, value=one.validation, user_attrs=attributes
+        params=one.params, distributions=stored.distributions, state=state, value=one.validation, user_attrs=attributes
     )
 
 

@@ -69,9 +69,10 @@ def search_grid(searches: Sequence[Found], classes: bool) -> Grid:
     fast = max((one.parameters for one in by[_FAST]), default=0)
     rows = []
     for method, mine in by.items():
-        if len(mine) > 1:
+        if mine:
             test = np.array([one.test for one in mine])
-            score = f"{100 * (1 - test.mean()):.2f} ± {100 * test.std(ddof=1):.2f}" if classes else _small(test)
+            shown = 100.0 * (1.0 - test) if classes else 1e4 * test
+            score = f"{shown.mean():.4g}" + (f" ± {shown.std(ddof=1):.2g}" if len(mine) > 1 else "")
             size = max(one.parameters for one in mine)
             rows.append(
                 (
@@ -90,10 +91,6 @@ def search_grid(searches: Sequence[Found], classes: bool) -> Grid:
         "parameters / two steps with speed",
     )
     return Grid("What the searches found", heads, tuple(rows))
-
-
-def _small(test: np.ndarray) -> str:
-    return f"{1e4 * test.mean():.3g} ± {1e4 * test.std(ddof=1):.2g}"
 
 
 def bar_sentence(searches: Sequence[Found]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from optuna import Trial
+from optuna.trial import BaseTrial
 
 from pellucid.bench.networks import Task
 from pellucid.explain.ranges import Cheap
@@ -87,7 +87,7 @@ def _digits() -> Task:
     return Task("digits", (xs[0], xs[1], xs[2]), (ys[0], ys[1], ys[2]), classes=True, updates=400)
 
 
-def suggest(trial: Trial, name: str) -> dict[str, Any]:
+def suggest(trial: BaseTrial, name: str) -> dict[str, Any]:
     """A configuration of the network for a task, in the names of the source."""
     out: dict[str, Any] = {
         "n_layers": trial.suggest_int("n_layers", 1, 10),

@@ -10,7 +10,7 @@ setting means the same for every width.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -76,11 +76,15 @@ def train(task: Task, settings: Sequence[Mapping[str, Any]], seed: int = 0) -> l
         stacks[one["n_layers"], one["batch_norm"]] += [i] * one["n_seeds"]
     errors: dict[int, list[tuple[float, float]]] = defaultdict(list)
     torch.set_flush_denormal(True)
+    seen: Counter[tuple[int, ...]] = Counter()
     for members in stacks.values():
         members.sort(key=lambda i: (settings[i]["n_units"], settings[i]["batch_size"], i))
         for part in _parts(members, settings):
+            # A network too wide for company comes again for every repetition: with another start.
+            again = [seen[tuple(part)]] if seen[tuple(part)] else []
+            seen[tuple(part)] += 1
             with torch.device(DEVICE):
-                found = _train_stack(task, [settings[i] for i in part], stable_seed(seed, *part))
+                found = _train_stack(task, [settings[i] for i in part], stable_seed(seed, *part, *again))
             for i, pair in zip(part, found, strict=True):
                 errors[i].append(pair)
     out = []

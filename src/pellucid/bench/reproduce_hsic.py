@@ -98,6 +98,8 @@ def _network(
         hsic_networks.Search(name, method, repetition, str(drawn), configurations)
         for repetition in range(repetitions)
         for method in hsic_networks.METHODS
+        # Repetitions of a search that takes (nearly) all there is would be one and the same.
+        if repetition == 0 or method != "random search"
     ]
     file = out / f"{name}-searches.jsonl"
     done = {one.key for one in read(file, hsic_networks.Found)}

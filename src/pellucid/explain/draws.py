@@ -91,6 +91,15 @@ def _drawn_at_random(trial: FrozenTrial) -> bool | None:
     return None if receipt is None else receipt.kind != "model"
 
 
+def in_a_step(trial: FrozenTrial) -> bool:
+    """Whether some of its parameters were held, in a search in steps."""
+    try:
+        receipt = study_io.read_receipt(trial)
+    except RecordError:
+        return False
+    return receipt is not None and receipt.kind == "model" and bool(receipt.phase)
+
+
 def encoded_trials(found: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTrial], Array]:
     """The space as the newest trials had it, the trials that fit it, and their encoded configurations."""
     distributions: dict[str, BaseDistribution] = {}

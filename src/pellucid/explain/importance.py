@@ -73,7 +73,8 @@ def hsic_importance(
     Args:
         study: any study with one objective.
         goal: `pellucid.best(0.1)` (default), `worst(0.1)`, `below(v)`, `above(v)`, `failed()`, or a predicate.
-        pairs: look for interactions among the (at most ten) parameters that are not impactful alone.
+        pairs: look for interactions among the (at most ten) parameters that are not impactful alone; choices are taken
+            in the order in which they are declared there (alone, their order does not count).
         source: "random" takes the trials that were drawn at random (start-up trials, where receipts tell); "all" takes
             all; "surrogate" asks a model fitted to all trials, on fresh configurations and draws of its posterior: an
             effect counts if the draws agree about it (p is then the chance that it is negligible; no pairs).

@@ -58,14 +58,18 @@ def two_step_plan(found: Sequence[FrozenTrial], loss_sign: float, cheap: Mapping
     ends, refused = _cheap_ends(sample, cheap)
     notes = [*notes, *refused]
     complete = [t for t in found if t.state == TrialState.COMPLETE and t.values and not math.isnan(t.values[0])]
-    ranked = sorted(complete, key=lambda t: (loss_sign * t.values[0], t.number))
+    # Only trials inside the ranges as they are now have values that can be held.
+    _, fits = sample.space.encode([t.params for t in complete])
+    ranked = sorted(
+        (t for t, fit in zip(complete, fits, strict=True) if fit), key=lambda t: (loss_sign * t.values[0], t.number)
+    )
     good = ranked[: max(_FEWEST_BEST, math.ceil(_BEST_SHARE * len(ranked)))]
     model = min(good, key=lambda t: sum(one.position(t) for one in ends)) if ends else ranked[0]
     if ends and not math.isfinite(sum(one.position(model) for one in ends)):
         notes.append("None of the best trials is cheap in every respect, so what is cheap is tuned like the rest.")
         ends, model = [], ranked[0]
     held = {one.dimension.name: one.held(model.params[one.dimension.name]) for one in ends}
-    tuned = tuple(name for name in importance.impactful if name not in held)
+    tuned = _with_parents([name for name in importance.impactful if name not in held], sample, held)
     if not tuned:
         tuned = tuple(name for name in sample.space.names if name not in held)
         notes.append("No parameter can be said to matter, so step 1 tunes all that are not held.")
@@ -77,6 +81,17 @@ def two_step_plan(found: Sequence[FrozenTrial], loss_sign: float, cheap: Mapping
                 which += f", the cheapest of the best {len(good)}"
             held[name] = Held(name, study_io.plain(donor.params[name]), False, f"as in {which}")
     return TwoStepPlan(tuned, tuple(held.values()), model.number, importance.n, importance.n_goal, tuple(notes))
+
+
+def _with_parents(names: Sequence[str], sample: Sample, held: Mapping[str, Held]) -> tuple[str, ...]:
+    """What matters where it exists can only be tuned if what it exists by is tuned with it."""
+    out: list[str] = []
+    for name in names:
+        chain = [name]
+        while chain[-1] in sample.space.conditions:
+            chain.append(sample.space.conditions[chain[-1]].parent)
+        out += [one for one in chain if one not in held and one not in out]
+    return tuple(out)
 
 
 def _cheap_ends(sample: Sample, cheap: Mapping[str, Cheap]) -> tuple[list[_CheapEnd], list[str]]:

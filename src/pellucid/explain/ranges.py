@@ -12,7 +12,7 @@ from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtrc
 
-from pellucid.explain.draws import Sample, sample_of
+from pellucid.explain.draws import Sample, in_a_step, sample_of
 from pellucid.explain.goals import Goal, as_goal, best, worst
 from pellucid.explain.hsic import MEDIAN, hsic_index, permutation_test
 from pellucid.explain.importance import LEVEL, negligible
@@ -174,10 +174,12 @@ def _reach(goal: str) -> str:
 
 def range_advice(study: Study) -> list[RangeAdvice]:
     """What to change about the ranges of a study, surest first: widen where the best pile up at a bound, narrow where
-    no good trial ever was, drop choices that fill the worst tenth and are missing among the best."""
+    no good trial ever was, drop choices that fill the worst tenth and are missing among the best.
+
+    Trials of a search in steps are left out: they hold parameters at values that nobody compared with others."""
     study_io.require_single_objective(study, "range_advice")
     with one_thread:
-        found, loss_sign = study_io.trials(study), study_io.sign(study)
+        found, loss_sign = [t for t in study_io.trials(study) if not in_a_step(t)], study_io.sign(study)
         top, _, _ = sample_of(found, best(), loss_sign, source="all")
         try:
             bad_ones = sample_of(found, worst(), loss_sign, source="all")[0].in_goal

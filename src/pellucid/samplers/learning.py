@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from optuna.trial import FrozenTrial
 
-from pellucid.numerics import Array
+from pellucid.numerics import Array, expand_integers
 from pellucid.records import Hyperparameters, Receipt
 from pellucid.space import study_io
 from pellucid.space.encoding import Space
@@ -49,7 +49,8 @@ def _serves_again(last: Receipt, data: Arrays, found: Sequence[FrozenTrial], tem
     if h.warp is not None and template.warp is None:
         return False
     z = (warp.forward(h.warp, data.losses) - h.y_mean) / h.y_scale
-    if z[last.learned_from :].max(initial=0.0) > _FAR * max(1.0, float(z[: last.learned_from].max(initial=0.0))):
+    known = np.isin(data.observations.numbers, expand_integers(last.fitted_on))
+    if z[~known].max(initial=0.0) > _FAR * max(1.0, float(z[known].max(initial=0.0))):
         return False
     return tuple(last.space) == space.names and study_io.same_distributions(
         found, last.space, [one.distribution for one in space.dimensions]

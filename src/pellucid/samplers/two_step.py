@@ -31,7 +31,8 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.from_study import Arrays
 
 Goal = Literal["accuracy", "accuracy+speed"]
-_FEWEST_RANDOM = 10
+# Three trials among the best tenth, the fewest that say anything; and values before a model is worth having.
+_FEWEST_RANDOM, _FEWEST_SEEN = 21, 10
 
 
 class TwoStepSampler(BayesianSampler):
@@ -44,7 +45,7 @@ class TwoStepSampler(BayesianSampler):
         cheap: which end of a numeric parameter's range makes a model cheap, such as {"n_units": "low"}. In the first
             step it is held at the cheapest value that costs nothing measurable.
         acquisition, surrogate, seed, independent_sampler, deterministic_objective, avoid_failures,
-        warn_independent_sampling, conditions, ordinal: as for `BayesianSampler`.
+        warn_independent_sampling, conditions, ordinal: of the model in both steps, as for `BayesianSampler`.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class TwoStepSampler(BayesianSampler):
     # ------------------------------------------------------------------ what the Bayesian sampler asks
 
     def _still_covering(self, trial: FrozenTrial, n_seen: int) -> bool:
-        return trial.number < self._n_random or n_seen < _FEWEST_RANDOM
+        return trial.number < self._n_random or n_seen < _FEWEST_SEEN
 
     def _cover_the_space(
         self, trial: FrozenTrial, space: Space, found: Sequence[FrozenTrial]
@@ -134,6 +135,8 @@ class TwoStepSampler(BayesianSampler):
         u = stream(self._seed, "random", trial.number).random((1, len(space)))
         params = space.decode(u, only_active=False)[0]
         words = f"It is one of the first {self._n_random} trials, which say what matters."
+        if trial.number >= self._n_random:
+            words = f"Fewer than {_FEWEST_SEEN} trials have a value yet."
         return params, Receipt(trial.number, "startup", self._seed, others.plain(params), phase=words)
 
     def _part(
@@ -142,23 +145,31 @@ class TwoStepSampler(BayesianSampler):
         plan = self._plan(found, study_io.sign(study))
         if isinstance(plan, str):
             return Part(None, f"All parameters are tuned, because the random trials do not say what matters: {plan}")
+        known = others.known(data.space, found, trial.number)
         if trial.number < self._n_random + self._n_step1:
-            return _part(data.space, {one.name: one.value for one in plan.held}, str(plan))
-        return self._second(plan, data, gp)
+            part = _part(data.space, {one.name: one.value for one in plan.held}, str(plan))
+            if part.slice is not None and not part.slice.exhausted(known):
+                return part
+        part = self._second(plan, data, gp)
+        if part.slice is not None and part.slice.exhausted(known):
+            return Part(None, "All parameters are tuned, because everything else has been tried.")
+        return part
 
     # ------------------------------------------------------------------ the steps
 
     def _plan(self, found: Sequence[FrozenTrial], loss_sign: float) -> TwoStepPlan | str:
         """The plan, or why there is none. Kept while the random trials stay as they are: it takes a second."""
         random = [t for t in found if t.number < self._n_random and t.state.is_finished()]
-        key = (loss_sign, tuple((t.number, t.state, t.values and t.values[0], tuple(t.params)) for t in random))
-        if self._planned is None or self._planned[0] != key:
-            try:
-                plan: TwoStepPlan | str = two_step_plan(random, loss_sign, self._cheap)
-            except ValueError as error:
-                plan = str(error)
-            self._planned = (key, plan)
-        return self._planned[1]
+        key = (loss_sign, [(t.number, t.state, t.values, t.params, t.distributions) for t in random])
+        kept = self._planned
+        if kept is not None and kept[0] == key:
+            return kept[1]
+        try:
+            plan: TwoStepPlan | str = two_step_plan(random, loss_sign, self._cheap)
+        except ValueError as error:
+            plan = str(error)
+        self._planned = (key, plan)
+        return plan
 
     def _second(self, plan: TwoStepPlan, data: Arrays, gp: GaussianProcess) -> Part:
         """Everything else, at the values that the first step found for what matters."""
@@ -184,9 +195,12 @@ class TwoStepSampler(BayesianSampler):
 def _part(space: Space, held: Mapping[str, Any], words: str) -> Part:
     """The space with these values held; all of it where nothing would be left to search."""
     encoded = _encoded(space, held)
+    moved = [f"`{name}`" for name in held if name in space.index and name not in encoded]
+    if moved:
+        words = f"{words} Tuned as well, because their ranges have changed: {', '.join(moved)}."
     part = Slice.of(space, encoded)
     if not len(part.free):
-        return Part(None, words)
+        return Part(None, f"{words} As nothing of that is left to tune, all parameters are tuned.")
     return Part(part, words, {name: held[name] for name in encoded if isinstance(held[name], float)})
 
 
