@@ -29,13 +29,12 @@ _BEST_SHARE, _FEWEST_BEST = 0.02, 10
 
 @dataclass(frozen=True)
 class _CheapEnd:
-    """A parameter with a cheap end, the cheapest value from which on it does not matter, and the test that says so."""
+    """A parameter with a cheap end, the cheapest value that costs nothing measurable, and why, in words."""
 
     dimension: Dimension
     end: Cheap
     cut: float
-    whole: bool
-    p: float
+    why: str
 
     def position(self, trial: FrozenTrial) -> float:
         """0 at the cheap end of the range, 1 at the other; infinite where being cheap costs something."""
@@ -47,8 +46,7 @@ class _CheapEnd:
         return float(u if self.end == "low" else 1.0 - u)
 
     def held(self, value: float) -> Held:
-        effect = "no measurable effect" if self.whole else f"none from {value_text(self.cut)} on"
-        return Held(self.dimension.name, value, True, f"{value_text(value)}: {effect} (p = {self.p:.2g})")
+        return Held(self.dimension.name, value, True, f"{value_text(value)}: {self.why}")
 
 
 def two_step_plan(found: Sequence[FrozenTrial], loss_sign: float, cheap: Mapping[str, Cheap]) -> TwoStepPlan:
@@ -109,7 +107,7 @@ def _cheap_ends(sample: Sample, cheap: Mapping[str, Cheap]) -> tuple[list[_Cheap
             notes.append(f"`{name}` is not held: {reduction.verdict}")
         else:
             dimension = sample.space.dimensions[column]
-            out.append(_CheapEnd(dimension, end, reduction.cuts[cut], cut == 0, reduction.p[cut]))
+            out.append(_CheapEnd(dimension, end, reduction.cuts[cut], _effect(reduction, cut)))
     return out, notes
 
 
@@ -119,3 +117,14 @@ def _first_cut(reduction: IntervalReduction) -> int | None:
     if reduction.value is not None:
         fine[reduction.cuts.index(reduction.value)] = True
     return int(np.argmax(fine)) if fine.any() else None
+
+
+def _effect(reduction: IntervalReduction, cut: int) -> str:
+    """Why a parameter can be cheap from a cut on."""
+    if reduction.p[cut] > LEVEL:
+        what = "no measurable effect" if cut == 0 else f"none from {value_text(reduction.cuts[cut])} on"
+        return f"{what} (p = {reduction.p[cut]:.2g})"
+    rates = (
+        f"{100 * reduction.rate[cut]:.0f} % of the trials there are good, {100 * reduction.base[cut]:.0f} % of the rest"
+    )
+    return f"from {value_text(reduction.cuts[cut])} on no worse ({rates})"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
-from scipy.special import bdtrc
+from scipy.special import bdtr, bdtrc
 
 from pellucid.explain.draws import Sample, in_a_step, sample_of
 from pellucid.explain.goals import Goal, as_goal, best, worst
@@ -27,6 +27,7 @@ Cheap = Literal["low", "high"]
 _N_CUTS = 12
 _FEWEST_LEFT, _FEWEST_IN_GOAL = 20, 5
 _EDGE = 0.1
+_ABOUT = 0.75
 _FEW_CELLS = 20
 _SURE = 0.01
 
@@ -106,7 +107,9 @@ def reduced(
         end = u[left] < after
         rate, base = float(inside[end].mean()) if end.any() else 0.0, float(inside.mean())
         table.append((value, index, stderr, test.p, rate, base, float(left.sum())))
-        fine = test.p <= LEVEL and rate >= base and end.sum() >= _FEWEST_LEFT
+        # It matters, but not because the cheap end were bad: that reaches the goal about as often as the rest.
+        worse = float(bdtr(int(inside[end].sum()), int(end.sum()), base)) <= LEVEL
+        fine = test.p <= LEVEL and rate >= _ABOUT * base and not worse and end.sum() >= _FEWEST_LEFT
         # Not being able to see an effect is not the same as seeing that there is none.
         if chosen is None and (fine or (test.p > LEVEL and negligible(index, stderr, test, inside, MEDIAN))):
             chosen = i
