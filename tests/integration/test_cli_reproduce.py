@@ -174,10 +174,16 @@ def test_shapley_without_its_data_or_with_a_wrong_name(tmp_path: Path) -> None:
 
 def test_hsic_writes_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hsic_examples, "N_COST", 300)
-    done = call("reproduce", "hsic", "--out", str(tmp_path), "--json")
+    done = call("reproduce", "hsic", "--experiment", "examples", "--out", str(tmp_path), "--json")
     assert done.exit_code == 0, done.output
     grids = json.loads(done.stdout)
     assert [grid["title"].split(",")[0] for grid in grids[:3]] == ["Example 1", "Example 2", "Example 3"]
     index = {row[0]: float(row[1]) for row in grids[1]["rows"]}
     assert max(index["x2"], index["x3"], index["x4, x5"]) < 0.05 * min(index["x1"], index["x2, x3"])
     assert "## Cost of one analysis, 300 trials" in (tmp_path / "examples.md").read_text(encoding="utf-8")
+
+
+def test_hsic_refuses_experiments_that_do_not_exist(tmp_path: Path) -> None:
+    wrong = call("reproduce", "hsic", "--experiment", "mnist", "--out", str(tmp_path))
+    assert wrong.exit_code != 0
+    assert "--experiment is one of examples, runge, bateman, digits or all" in wrong.stderr
