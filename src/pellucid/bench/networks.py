@@ -11,7 +11,8 @@ setting means the same for every width.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
@@ -75,7 +76,32 @@ def train(task: Task, settings: Sequence[Mapping[str, Any]], seed: int = 0) -> l
     for i, one in enumerate(settings):
         stacks[one["n_layers"], one["batch_norm"]] += [i] * one["n_seeds"]
     errors: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    with _without_denormals():
+        _train_stacks(task, settings, seed, stacks, errors)
+    out = []
+    for i, one in enumerate(settings):
+        validation, test = np.mean(errors[i], axis=0)
+        out.append(Trained(float(validation), float(test), *size(task, one)))
+    return out
+
+
+@contextmanager
+def _without_denormals() -> Iterator[None]:
+    """Numbers too small to matter slow processors down; what the process computes afterwards keeps them."""
     torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def _train_stacks(
+    task: Task,
+    settings: Sequence[Mapping[str, Any]],
+    seed: int,
+    stacks: Mapping[tuple[Any, ...], list[int]],
+    errors: dict[int, list[tuple[float, float]]],
+) -> None:
     seen: Counter[tuple[int, ...]] = Counter()
     for members in stacks.values():
         members.sort(key=lambda i: (settings[i]["n_units"], settings[i]["batch_size"], i))
@@ -87,11 +113,6 @@ def train(task: Task, settings: Sequence[Mapping[str, Any]], seed: int = 0) -> l
                 found = _train_stack(task, [settings[i] for i in part], stable_seed(seed, *part, *again))
             for i, pair in zip(part, found, strict=True):
                 errors[i].append(pair)
-    out = []
-    for i, one in enumerate(settings):
-        validation, test = np.mean(errors[i], axis=0)
-        out.append(Trained(float(validation), float(test), *size(task, one)))
-    return out
 
 
 def _parts(members: Sequence[int], settings: Sequence[Mapping[str, Any]]) -> list[list[int]]:
