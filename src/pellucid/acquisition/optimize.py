@@ -102,10 +102,6 @@ class Known:
         """Row by row, in a space where every parameter is discrete."""
         return np.array([row.tobytes() in self._keys for row in np.round(X, 9)], dtype=bool)
 
-    def among(self, X: Array) -> npt.NDArray[np.bool_]:
-        """Row by row, in any space."""
-        return np.array([self.near(x) for x in X], dtype=bool)
-
     def near(self, x: Array) -> bool:
         if self.countable:
             return bool(self.exactly(x[None])[0])

@@ -61,7 +61,7 @@ class Slice:
         inside = OnSlice(function, self)
         rows = np.unique(self.free.canonical(X[:, self.columns]), axis=0)
         incumbents = rows[np.argsort(-inside.score(rows), kind="stable")[:_N_INCUMBENTS]]
-        known = self.whole.canonical(self.embedded(seen[:, self.columns]))
+        known = self.embedded(seen[:, self.columns])
         mine = seen[(np.abs(known - seen) <= separation).all(axis=1)][:, self.columns]
         x = propose(inside, self.free, incumbents, self.free.canonical(mine), rng, separation)
         return np.asarray(self.embedded(x[None])[0])
@@ -72,7 +72,8 @@ class Slice:
             return False
         axes = [dimension.midpoint(np.arange(dimension.cells)) for dimension in self.free.dimensions]
         rows = self.embedded(np.stack([one.ravel() for one in np.meshgrid(*axes, indexing="ij")], axis=1))
-        return bool(Known(self.whole, seen, SEPARATION).among(rows).all())
+        known = Known(self.whole, seen, SEPARATION)
+        return all(known.near(row) for row in rows)
 
 
 def _condition(whole: Space, name: str, held: Mapping[str, float], row: Array) -> tuple[bool, Condition | None]:

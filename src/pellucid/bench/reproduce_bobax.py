@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pellucid.bench.base import BenchError, require_modules
-from pellucid.bench.terminal import command_line, integers, load_plots, sentences, write
+from pellucid.bench.terminal import (
+    AsJson,
+    Figures,
+    Jobs,
+    Quiet,
+    command_line,
+    integers,
+    load_plots,
+    save_figure,
+    sentences,
+    show_grids,
+    write,
+)
 
 if TYPE_CHECKING:
     from pellucid.bench.bobax import EffectRun
@@ -26,10 +36,10 @@ def bobax(
     seeds: Annotated[str, typer.Option(help="Like 0-19; default 0-19, and 0-9 on lcbench.")] = "",
     out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("bobax"),
     data: Annotated[str | None, typer.Option(help="Folder with the YAHPO data (lcbench).")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
-    figures: Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table, only errors.")] = False,
+    jobs: Jobs = 2,
+    figures: Figures = True,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Effects and regret of BOBAX, its variants and its baselines; coverage of the bands; a-BOBAX on tuned networks."""
     with sentences():
@@ -55,14 +65,7 @@ def bobax(
         if {run.experiment for run in both} == {"fitted", "fitted-lcbench"}:
             tables += effect_tables.coverage_tables(both)
             write(out / "coverage.md", effect_tables.coverage_markdown(both))
-        if as_json:
-            typer.echo(json.dumps([asdict(table) for table in tables]))
-        elif not quiet:
-            from rich.console import Console
-
-            from pellucid.bench.output import print_grids
-
-            print_grids(tables, Console())
+        show_grids(tables, as_json, quiet)
 
 
 def require_lcbench(data: str | None) -> None:
@@ -90,8 +93,7 @@ def _run(
 
 
 def _draw(name: str, runs: list[EffectRun], out: Path) -> None:
-    plots = load_plots()
-    kind = ".png" if plots.browser() is not None else ".html"
+    load_plots()
     if name == "source":
         shown = {"source-errors": _errors_over_time(runs)}
     elif name == "fitted":
@@ -100,7 +102,7 @@ def _draw(name: str, runs: list[EffectRun], out: Path) -> None:
         shown = {"effect-lcbench": _against_truth(runs, TASK_SHOWN)} if name == "fitted-lcbench" else {}
     for file, figure in shown.items():
         if figure is not None:
-            plots.save(figure, out / f"{file}{kind}")
+            save_figure(figure, out / file)
 
 
 FUNCTIONS_SHOWN = ("branin", "styblinski-tang", "hartmann6")

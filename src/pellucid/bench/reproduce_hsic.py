@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pellucid.bench.base import BenchError, require_modules
-from pellucid.bench.terminal import STOPPED, command_line, load_plots, progress_bar, say, sentences, write
+from pellucid.bench.terminal import (
+    STOPPED,
+    AsJson,
+    Figures,
+    Jobs,
+    Quiet,
+    command_line,
+    load_plots,
+    progress_bar,
+    save_figure,
+    say,
+    sentences,
+    show_grids,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +42,10 @@ def hsic(
     ] = None,
     repetitions: Annotated[int, typer.Option(min=2, help="Of every search.")] = 5,
     out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("hsic"),
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
-    figures: Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table, only errors.")] = False,
+    jobs: Jobs = 2,
+    figures: Figures = True,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """The source's three examples, and networks for Runge's function, Bateman's equations and handwritten digits."""
     with sentences():
@@ -45,14 +58,7 @@ def hsic(
             else:
                 drawn = configurations or (2000 if name == "runge" else 1200)
                 grids += _network(name, drawn, repetitions, out, jobs, figures, quiet)
-        if as_json:
-            typer.echo(json.dumps([asdict(grid) for grid in grids]))
-        elif not quiet:
-            from rich.console import Console
-
-            from pellucid.bench.output import print_grids
-
-            print_grids(grids, Console())
+        show_grids(grids, as_json, quiet)
 
 
 def _examples(out: Path, figures: bool) -> list[Grid]:
@@ -74,7 +80,8 @@ def _examples(out: Path, figures: bool) -> list[Grid]:
     )
     write(out / "examples.md", page_markdown("HSIC towards a goal: the source's examples", note, grids, command_line()))
     if figures:
-        _save(load_plots(), conditional_figure(), out / "examples-conditional")
+        load_plots()
+        save_figure(conditional_figure(), out / "examples-conditional")
     return grids
 
 
@@ -125,9 +132,13 @@ def _network_page(name: str, drawn: Sequence[Drawn], found: Sequence[Found], out
         hsic_report.search_grid(found, task(name).classes),
     ]
     diverged = sum(one.validation is None for one in drawn)
+    errors = sorted(one.validation for one in drawn if one.validation is not None)
+    best, fiftieth, tenth = (errors[math.ceil(share * len(errors)) - 1] for share in (1e-9, 0.02, 0.1))
     note = "\n\n".join(
         (
-            f"{len(drawn)} networks with random settings ({diverged} of them diverged to no number). {good} {bad}",
+            f"{len(drawn)} networks with random settings ({diverged} of them diverged to no number). The best has a "
+            f"validation error of {best:.2g}, the best 2 % up to {fiftieth:.2g}, the best 10 % up to {tenth:.2g}. "
+            f"{good} {bad}",
             "\n".join(f"- {one}" for one in hsic_report.sentences(study, reductions, found)),
             hsic_report.bar_sentence(found),
         )
@@ -136,9 +147,9 @@ def _network_page(name: str, drawn: Sequence[Drawn], found: Sequence[Found], out
     packages = ("pellucid", "optuna", "numpy", "scipy", "scikit-learn", "torch")
     write(out / f"{name}.md", page_markdown(f"{title}: networks", note, grids, command_line(), packages))
     if figures:
-        plots = load_plots()
+        load_plots()
         for figure, what in ((good.plot(), "importance"), *((one.plot(), one.param) for one in reductions)):
-            _save(plots, figure, out / f"{name}-{what.replace('_', '-')}")
+            save_figure(figure, out / f"{name}-{what.replace('_', '-')}")
     return grids
 
 
@@ -162,7 +173,3 @@ def conditional_figure() -> Any:
     top = plots.say(figure, text, [], width=112)
     figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})
     return figure
-
-
-def _save(plots: Any, figure: Any, path: Path) -> None:
-    plots.save(figure, path.with_suffix(".png" if plots.browser() is not None else ".html"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pellucid.bench.base import BenchError, Job
-from pellucid.bench.terminal import FAILED, command_line, load_plots, run_planned, say, sentences, write
+from pellucid.bench.terminal import FAILED, command_line, load_plots, run_planned, save_figure, say, sentences, write
 
 if TYPE_CHECKING:
     from pellucid.bench.results import Run
@@ -295,6 +295,5 @@ def _draw(comparison: Comparison, out: Path) -> None:
             y_title="alpha: 0 explores, 1 exploits (mean, quartiles)",
             bold=tuple(traces),
         )
-    kind = ".png" if plots.browser() is not None else ".html"
     for name, figure in shown.items():
-        plots.save(figure, out / f"{comparison.suite}-{name}{kind}")
+        save_figure(figure, out / f"{comparison.suite}-{name}")

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pellucid.bench.base import BenchError, require_modules
-from pellucid.bench.terminal import STOPPED, command_line, integers, load_plots, progress_bar, say, sentences, write
+from pellucid.bench.terminal import (
+    STOPPED,
+    AsJson,
+    Figures,
+    Jobs,
+    Quiet,
+    command_line,
+    integers,
+    load_plots,
+    progress_bar,
+    save_figure,
+    say,
+    sentences,
+    show_grids,
+    write,
+)
 
 if TYPE_CHECKING:
     from pellucid.bench.output import Grid
@@ -26,10 +39,10 @@ def shapley(
     seeds: Annotated[str, typer.Option(help="Of the ellipsoid's runs, for each λ.")] = "0-29",
     out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("shapley"),
     data: Annotated[str | None, typer.Option(help="Folder with the source's data (shapleymbo/).")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 2,
-    figures: Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON on standard output.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table, only errors.")] = False,
+    jobs: Jobs = 2,
+    figures: Figures = True,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """The interaction example, the hyper-ellipsoid with λ = 1 and 10, and a tuned network (a forest stands for it)."""
     with sentences():
@@ -44,14 +57,7 @@ def shapley(
                 grids += _ellipsoid(integers(seeds, "--seeds"), out, data, jobs, figures, quiet)
             else:
                 grids += _forest(out, data, figures, quiet)
-        if as_json:
-            typer.echo(json.dumps([asdict(grid) for grid in grids]))
-        elif not quiet:
-            from rich.console import Console
-
-            from pellucid.bench.output import print_grids
-
-            print_grids(grids, Console())
+        show_grids(grids, as_json, quiet)
 
 
 def _interaction(out: Path) -> list[Grid]:
@@ -85,8 +91,8 @@ def _ellipsoid(
     write(out / "ellipsoid.md", shapley_tables.markdown(runs, data))
     write(out / "ellipsoid.csv", shapley_tables.csv(runs))
     if figures:
-        plots = load_plots()
-        _save(plots, ellipsoid_figure(runs, data), out / "ellipsoid")
+        load_plots()
+        save_figure(ellipsoid_figure(runs, data), out / "ellipsoid")
     return shapley_tables.tables(runs, data)
 
 
@@ -126,17 +132,13 @@ def _forest(out: Path, data: str | None, figures: bool, quiet: bool) -> list[Gri
     )
     write(out / "forest.md", page_markdown("A tuned network, explained", note, grids, command_line()))
     if figures:
-        plots = load_plots()
+        load_plots()
         best = shapley_report.best_predicted(study)
         explained = next(one for one in paths.explanations if one.trial == best)
-        _save(plots, explained.plot(), out / "forest-proposal")
-        _save(plots, paths.plot(), out / "forest-paths")
-        _save(plots, paths.plot("payouts"), out / "forest-payouts")
+        save_figure(explained.plot(), out / "forest-proposal")
+        save_figure(paths.plot(), out / "forest-paths")
+        save_figure(paths.plot("payouts"), out / "forest-payouts")
     return grids
-
-
-def _save(plots: Any, figure: Any, path: Path) -> None:
-    plots.save(figure, path.with_suffix(".png" if plots.browser() is not None else ".html"))
 
 
 def ellipsoid_figure(runs: list[EllipsoidRun], data: str | None) -> Any:

@@ -6,23 +6,32 @@ Exit codes: 0 done, 1 some runs failed, 2 the request is wrong, 3 nothing could 
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pellucid.bench.base import BenchError, Job, Unavailable
 
 if TYPE_CHECKING:
+    from pellucid.bench.output import Grid
     from pellucid.bench.results import Failure
 
 FAILED, WRONG, MISSING, STOPPED = 1, 2, 3, 130
+
+# Options that the commands of `reproduce` share.
+Jobs = Annotated[int, typer.Option(min=1, help="Processes, one thread each.")]
+Figures = Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the tables as JSON on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table, only errors.")]
 
 
 @contextmanager
@@ -65,6 +74,24 @@ def load_plots() -> ModuleType:
         raise Unavailable(
             "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`."
         ) from error
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """As a picture where there is a browser to draw it, as a page otherwise; the path comes without an ending."""
+    plots = load_plots()
+    plots.save(figure, Path(f"{path}{'.png' if plots.browser() is not None else '.html'}"))
+
+
+def show_grids(grids: Sequence[Grid], as_json: bool, quiet: bool) -> None:
+    """Tables on standard output, for machines or for people."""
+    if as_json:
+        typer.echo(json.dumps([asdict(grid) for grid in grids]))
+    elif not quiet:
+        from rich.console import Console
+
+        from pellucid.bench.output import print_grids
+
+        print_grids(grids, Console())
 
 
 @contextmanager

@@ -124,7 +124,6 @@ def _effect(reduction: IntervalReduction, cut: int) -> str:
     if reduction.p[cut] > LEVEL:
         what = "no measurable effect" if cut == 0 else f"none from {value_text(reduction.cuts[cut])} on"
         return f"{what} (p = {reduction.p[cut]:.2g})"
-    rates = (
-        f"{100 * reduction.rate[cut]:.0f} % of the trials there are good, {100 * reduction.base[cut]:.0f} % of the rest"
-    )
+    there, all_left = 100 * reduction.rate[cut], 100 * reduction.base[cut]
+    rates = f"{there:.0f} % of the trials there are good, {all_left:.0f} % of all from there on"
     return f"from {value_text(reduction.cuts[cut])} on no worse ({rates})"

@@ -38,7 +38,7 @@ from pellucid.acquisition.optimize import SEPARATION, Known, propose, screen, un
 from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.samplers import others
-from pellucid.samplers.choice import Choice, Lesson, Part
+from pellucid.samplers.decision import Choice, Lesson, Part
 from pellucid.samplers.learning import fit, pack
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension, Space, is_ordered

@@ -24,7 +24,7 @@ from pellucid.numerics import one_thread, stream
 from pellucid.records import Receipt, TwoStepPlan
 from pellucid.samplers import others
 from pellucid.samplers.bayesian import BayesianSampler
-from pellucid.samplers.choice import Part
+from pellucid.samplers.decision import Part
 from pellucid.space import study_io
 from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
@@ -181,9 +181,10 @@ class TwoStepSampler(BayesianSampler):
         found = data.observations.configurations[best]
         kept = {one.name: one.value for one in plan.held if one.cheap and self._goal == "accuracy+speed"}
         settled = {name: found[name] for name in plan.tuned if name in found}
-        if not len(Slice.of(data.space, _encoded(data.space, {**settled, **kept})).free):
-            settled = {}
         free = Slice.of(data.space, _encoded(data.space, {**settled, **kept})).free.names
+        if not free:
+            settled = {}
+            free = Slice.of(data.space, _encoded(data.space, kept)).free.names
         words = [f"Step 2 tunes {', '.join(f'`{name}`' for name in free or data.space.names)}"]
         if settled:
             listed = ", ".join(f"`{name}` = {value_text(value)}" for name, value in settled.items())
