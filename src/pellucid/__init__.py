@@ -1,36 +1,39 @@
-"""pellucid: hyperparameter optimisation you can see through, on top of Optuna."""
+"""pellucid: hyperparameter optimisation you can see through, on top of Optuna.
 
+Names are loaded when they are first used, so that the command line answers at once.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pellucid import acquisition, surrogates
-from pellucid.acquisition.interleave import Interleave
-from pellucid.explain.compare import compare_importance
-from pellucid.explain.dependence import partial_dependence
-from pellucid.explain.goals import above, below, best, failed, such_that, worst
-from pellucid.explain.importance import hsic_importance
-from pellucid.explain.model import Rebuilt, rebuild, recommend
-from pellucid.explain.proposal import desirability_paths, explain_proposal, proposal_interactions
-from pellucid.explain.ranges import interval_reduction, range_advice
-from pellucid.records import (
-    Comparison,
-    DesirabilityPaths,
-    HsicImportance,
-    IntervalReduction,
-    PartialDependence,
-    ProposalExplanation,
-    RangeAdvice,
-    Receipt,
-    Recommendation,
-    StoppingVerdict,
-    TwoStepPlan,
-)
-from pellucid.samplers.bayesian import BayesianSampler
-from pellucid.samplers.stopping import StopWhen, stopping_verdict
-from pellucid.samplers.two_step import TwoStepSampler
-from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
-
 if TYPE_CHECKING:
+    from pellucid import acquisition, surrogates
+    from pellucid.acquisition.interleave import Interleave
+    from pellucid.explain.compare import compare_importance
+    from pellucid.explain.dependence import partial_dependence
     from pellucid.explain.evaluator import HsicImportanceEvaluator
+    from pellucid.explain.goals import above, below, best, failed, such_that, worst
+    from pellucid.explain.importance import hsic_importance
+    from pellucid.explain.model import Rebuilt, rebuild, recommend
+    from pellucid.explain.proposal import desirability_paths, explain_proposal, proposal_interactions
+    from pellucid.explain.ranges import interval_reduction, range_advice
+    from pellucid.records import (
+        Comparison,
+        DesirabilityPaths,
+        HsicImportance,
+        IntervalReduction,
+        PartialDependence,
+        ProposalExplanation,
+        RangeAdvice,
+        Receipt,
+        Recommendation,
+        StoppingVerdict,
+        TwoStepPlan,
+    )
+    from pellucid.samplers.bayesian import BayesianSampler
+    from pellucid.samplers.stopping import StopWhen, stopping_verdict
+    from pellucid.samplers.two_step import TwoStepSampler
+    from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
 
 __version__ = "0.1.0"
 
@@ -75,11 +78,37 @@ __all__ = [
     "worst",
 ]
 
+_ROOMS = ("acquisition", "explain", "plots", "records", "samplers", "space", "surrogates")
+_HOMES = {
+    "pellucid.acquisition.interleave": "Interleave",
+    "pellucid.explain.compare": "compare_importance",
+    "pellucid.explain.dependence": "partial_dependence",
+    "pellucid.explain.evaluator": "HsicImportanceEvaluator",
+    "pellucid.explain.goals": "above below best failed such_that worst",
+    "pellucid.explain.importance": "hsic_importance",
+    "pellucid.explain.model": "Rebuilt rebuild recommend",
+    "pellucid.explain.proposal": "desirability_paths explain_proposal proposal_interactions",
+    "pellucid.explain.ranges": "interval_reduction range_advice",
+    "pellucid.records": "Comparison DesirabilityPaths HsicImportance IntervalReduction PartialDependence "
+    "ProposalExplanation RangeAdvice Receipt Recommendation StoppingVerdict TwoStepPlan",
+    "pellucid.samplers.bayesian": "BayesianSampler",
+    "pellucid.samplers.stopping": "StopWhen stopping_verdict",
+    "pellucid.samplers.two_step": "TwoStepSampler",
+    "pellucid.space.study_io": "NOISE_ATTRIBUTE receipts",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-def __getattr__(name: str) -> Any:
-    """Optuna's room for importance imports heavy packages: ours that plugs into it is loaded when somebody asks."""
-    if name == "HsicImportanceEvaluator":
-        from pellucid.explain.evaluator import HsicImportanceEvaluator
 
-        return HsicImportanceEvaluator
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # A type checker shall know every name, and that there are no others.
+
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return import_module(f"{__name__}.{name}")
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -49,3 +49,22 @@ def test_import_takes_less_than_half_a_second_on_top_of_optuna() -> None:
         if best < limit:
             break
     assert best < limit, f"import pellucid takes {best:.2f} s on top of Optuna; the bound is {limit} s"
+
+
+def test_every_public_name_is_found_and_listed() -> None:
+    """Names are loaded when they are used: the list, the places and what is there must agree."""
+    import pellucid
+
+    assert set(pellucid.__all__) == {*pellucid._HOME_OF, "acquisition", "surrogates"}
+    assert set(pellucid.__all__) <= set(dir(pellucid))
+    for name in pellucid.__all__:
+        assert getattr(pellucid, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        pellucid.nothing  # noqa: B018
+
+
+def test_the_command_line_starts_without_the_engine() -> None:
+    """`pellucid --help` answers at once: neither Optuna nor SciPy is needed to list commands."""
+    code = "import sys, pellucid.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert not {"numpy", "optuna", "scipy", "sqlalchemy"} & set(run.stdout.split())
