@@ -30,6 +30,7 @@ _REACTIONS = (
 )
 _EULER_STEP = 1e-3
 _HORIZON = 5.0
+_MOST_UNITS = {"runge": 128, "bateman": 256, "digits": 1024}
 
 
 @cache
@@ -91,7 +92,7 @@ def suggest(trial: BaseTrial, name: str) -> dict[str, Any]:
     """A configuration of the network for a task, in the names of the source."""
     out: dict[str, Any] = {
         "n_layers": trial.suggest_int("n_layers", 1, 10),
-        "n_units": trial.suggest_int("n_units", 7, 128 if name == "runge" else 256),
+        "n_units": trial.suggest_int("n_units", 7, _MOST_UNITS[name]),
         "activation": trial.suggest_categorical("activation", ["elu", "relu", "tanh", "sigmoid"]),
         "dropout": trial.suggest_categorical("dropout", [True, False]),
         "batch_norm": trial.suggest_categorical("batch_norm", [True, False]),

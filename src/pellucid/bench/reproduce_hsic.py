@@ -40,7 +40,7 @@ def hsic(
     configurations: Annotated[
         int | None, typer.Option(min=1200, help="Of each random search; 2000 for runge and 1200 for the others.")
     ] = None,
-    repetitions: Annotated[int, typer.Option(min=2, help="Of every search.")] = 5,
+    repetitions: Annotated[int, typer.Option(min=2, help="Of every search.")] = 10,
     out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("hsic"),
     jobs: Jobs = 2,
     figures: Figures = True,
