@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from pellucid.explain.dependence import partial_dependence
     from pellucid.explain.evaluator import HsicImportanceEvaluator
     from pellucid.explain.goals import above, below, best, failed, such_that, worst
+    from pellucid.explain.history import history
     from pellucid.explain.importance import hsic_importance
     from pellucid.explain.model import Rebuilt, rebuild, recommend
     from pellucid.explain.proposal import desirability_paths, explain_proposal, proposal_interactions
-    from pellucid.explain.ranges import interval_reduction, range_advice
+    from pellucid.explain.ranges import interval_reduction, parameter_ranges, range_advice
+    from pellucid.explain.stopping import search_course, stopping_verdict
     from pellucid.records import (
         Comparison,
+        Course,
         DesirabilityPaths,
+        History,
         HsicImportance,
         IntervalReduction,
+        ParameterRanges,
         PartialDependence,
         ProposalExplanation,
         RangeAdvice,
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
         TwoStepPlan,
     )
     from pellucid.samplers.bayesian import BayesianSampler
-    from pellucid.samplers.stopping import StopWhen, stopping_verdict
+    from pellucid.samplers.stopping import StopWhen
     from pellucid.samplers.two_step import TwoStepSampler
     from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
 
@@ -41,11 +46,14 @@ __all__ = [
     "NOISE_ATTRIBUTE",
     "BayesianSampler",
     "Comparison",
+    "Course",
     "DesirabilityPaths",
+    "History",
     "HsicImportance",
     "HsicImportanceEvaluator",
     "Interleave",
     "IntervalReduction",
+    "ParameterRanges",
     "PartialDependence",
     "ProposalExplanation",
     "RangeAdvice",
@@ -64,14 +72,17 @@ __all__ = [
     "desirability_paths",
     "explain_proposal",
     "failed",
+    "history",
     "hsic_importance",
     "interval_reduction",
+    "parameter_ranges",
     "partial_dependence",
     "proposal_interactions",
     "range_advice",
     "rebuild",
     "receipts",
     "recommend",
+    "search_course",
     "stopping_verdict",
     "such_that",
     "surrogates",
@@ -85,14 +96,17 @@ _HOMES = {
     "pellucid.explain.dependence": "partial_dependence",
     "pellucid.explain.evaluator": "HsicImportanceEvaluator",
     "pellucid.explain.goals": "above below best failed such_that worst",
+    "pellucid.explain.history": "history",
     "pellucid.explain.importance": "hsic_importance",
     "pellucid.explain.model": "Rebuilt rebuild recommend",
     "pellucid.explain.proposal": "desirability_paths explain_proposal proposal_interactions",
-    "pellucid.explain.ranges": "interval_reduction range_advice",
-    "pellucid.records": "Comparison DesirabilityPaths HsicImportance IntervalReduction PartialDependence "
+    "pellucid.explain.ranges": "interval_reduction parameter_ranges range_advice",
+    "pellucid.explain.stopping": "search_course stopping_verdict",
+    "pellucid.records": "Comparison Course DesirabilityPaths History HsicImportance IntervalReduction ParameterRanges "
+    "PartialDependence "
     "ProposalExplanation RangeAdvice Receipt Recommendation StoppingVerdict TwoStepPlan",
     "pellucid.samplers.bayesian": "BayesianSampler",
-    "pellucid.samplers.stopping": "StopWhen stopping_verdict",
+    "pellucid.samplers.stopping": "StopWhen",
     "pellucid.samplers.two_step": "TwoStepSampler",
     "pellucid.space.study_io": "NOISE_ATTRIBUTE receipts",
 }

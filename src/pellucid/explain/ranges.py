@@ -18,7 +18,7 @@ from pellucid.explain.hsic import MEDIAN, hsic_index, permutation_test
 from pellucid.explain.importance import LEVEL, negligible
 from pellucid.explain.words import value_text
 from pellucid.numerics import Array, one_thread
-from pellucid.records import IntervalReduction, RangeAdvice
+from pellucid.records import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension
 
@@ -30,6 +30,7 @@ _EDGE = 0.1
 _ABOUT = 0.75
 _FEW_CELLS = 20
 _SURE = 0.01
+_N_TICKED = 12
 
 
 def interval_reduction(
@@ -182,12 +183,43 @@ def range_advice(study: Study) -> list[RangeAdvice]:
     Trials of a search in steps are left out: they hold parameters at values that nobody compared with others."""
     study_io.require_single_objective(study, "range_advice")
     with one_thread:
-        found, loss_sign = [t for t in study_io.trials(study) if not in_a_step(t)], study_io.sign(study)
-        top, _, _ = sample_of(found, best(), loss_sign, source="all")
-        try:
-            bad_ones = sample_of(found, worst(), loss_sign, source="all")[0].in_goal
-        except ValueError:  # So many are equally bad that there is no worst tenth.
-            bad_ones = np.zeros(len(top.in_goal), dtype=bool)
+        return _advice(*_best_and_worst(study))
+
+
+def parameter_ranges(study: Study) -> ParameterRanges:
+    """The ranges of a study, where its trials and the best of them are, and the advice of `range_advice`."""
+    study_io.require_single_objective(study, "parameter_ranges")
+    with one_thread:
+        top, bad_ones = _best_and_worst(study)
+        axes = []
+        for j, dimension in enumerate(top.space.dimensions):
+            mine = top.present[:, j]
+            others, good = (tuple(top.u[mine & part, j].tolist()) for part in (~top.in_goal, top.in_goal))
+            axes.append(RangeAxis(dimension.name, _ticks(dimension), others, good))
+        return ParameterRanges(tuple(axes), tuple(_advice(top, bad_ones)), len(top.in_goal))
+
+
+def _ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
+    """Every value where there are few, five over the range otherwise."""
+    if 0 < dimension.cells <= _N_TICKED:
+        at = dimension.midpoint(np.arange(dimension.cells))
+    else:
+        at = np.linspace(0.0, 1.0, 5)
+    return tuple((float(u), value_text(value)) for u, value in zip(at, dimension.decode(at), strict=True))
+
+
+def _best_and_worst(study: Study) -> tuple[Sample, Mask]:
+    """The trials with their being among the best tenth, and among the worst."""
+    found, loss_sign = [t for t in study_io.trials(study) if not in_a_step(t)], study_io.sign(study)
+    top, _, _ = sample_of(found, best(), loss_sign, source="all")
+    try:
+        bad_ones = sample_of(found, worst(), loss_sign, source="all")[0].in_goal
+    except ValueError:  # So many are equally bad that there is no worst tenth.
+        bad_ones = np.zeros(len(top.in_goal), dtype=bool)
+    return top, bad_ones
+
+
+def _advice(top: Sample, bad_ones: Mask) -> list[RangeAdvice]:
     tests = 4 * len(top.space)
     out: list[RangeAdvice] = []
     for j, dimension in enumerate(top.space.dimensions):
@@ -223,7 +255,8 @@ def _widen(dimension: Dimension, u: Array, good: Mask, tests: int) -> list[Range
                 f"Widen `{dimension.name}` beyond its {end} bound {value_text(bound)}: {100 * hits / m:.0f} % of the "
                 f"best trials lie at that end of its range, where {100 * share:.0f} % of all trials are."
             )
-            out.append(RangeAdvice(dimension.name, "widen", sentence, p))
+            start, stop = (1.0 - declared, 1.0) if end == "upper" else (0.0, declared)
+            out.append(RangeAdvice(dimension.name, "widen", sentence, p, start, stop))
     return out
 
 
@@ -253,7 +286,8 @@ def _narrow(dimension: Dimension, u: Array, good: Mask, tests: int) -> list[Rang
                 f"Narrow `{dimension.name}`: none of the best trials has it {end} {value_text(cut)}, where "
                 f"{100 * share:.0f} % of the trials were."
             )
-            out.append(RangeAdvice(dimension.name, "narrow", sentence, p))
+            start, stop = (0.0, edge) if end == "below" else (edge, 1.0)
+            out.append(RangeAdvice(dimension.name, "narrow", sentence, p, start, stop))
     return out
 
 
@@ -270,5 +304,6 @@ def _drops(dimension: Dimension, u: Array, good: Mask, bad: Mask, tests: int) ->
                 f"Drop `{dimension.name}` = {value_text(choice)}: it makes up {100 * hits / int(bad.sum()):.0f} % of "
                 f"the worst trials ({100 * share:.0f} % of all) and none of the best."
             )
-            out.append(RangeAdvice(dimension.name, "drop", sentence, p))
+            low, high = dimension.cell(np.array([code]))
+            out.append(RangeAdvice(dimension.name, "drop", sentence, p, float(low[0]), float(high[0])))
     return out

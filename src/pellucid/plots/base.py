@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import zlib
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -17,8 +18,29 @@ import plotly.graph_objects as go
 # Colours that differ in lightness too, so that a figure survives greyscale and colour-blindness.
 COLOURS = ("#0b3c6f", "#d1495b", "#e8a33d", "#3f8f6b", "#8d6fb0", "#5aa9c7", "#7a4b2a", "#c97fa7", "#4d4d4d")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+EXPLOIT, EXPLORE, CHOSEN, GREY, PALE = COLOURS[0], COLOURS[2], COLOURS[1], "#8a929c", "#b8bec6"
+_PARAMETERS = (
+    "#1b6ca8", "#b8432f", "#2f8f5b", "#8a4fa3", "#b07d12", "#0f8b8d", "#a83279", "#5b6f1d", "#6b5bd2", "#8c5a2b",
+    "#37738f", "#c2622d", "#4a7d3a", "#9a3d5c", "#5f6b7a", "#2c5fb3",
+)  # fmt: skip
+_LONGEST_NAME = 30
 _FONT = "DejaVu Sans, Arial, sans-serif"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def parameter_colour(name: str) -> str:
+    """A parameter has the same colour in every figure, whatever other parameters there are; labels tell them apart."""
+    return _PARAMETERS[zlib.crc32(name.encode()) % len(_PARAMETERS)]
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
+def labels(names: Sequence[str]) -> list[str]:
+    """Names as labels: escaped, and long ones cut where that leaves them different."""
+    short = [cut(name) for name in names]
+    return [escape(name) for name in (short if len(set(short)) == len(set(names)) else names)]
 
 
 def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 92) -> int:
@@ -37,6 +59,8 @@ def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 
             "font": {"size": 15},
         },
         margin={"t": top},
+        # For pages that set the finding as text of their own.
+        meta={"finding": finding, "doubts": list(doubts)},
     )
     return top
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, say, style
+from pellucid.plots.base import COLOURS, cut, labels, say, style
 from pellucid.plots.curves import Line, panels
 from pellucid.records import Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 
@@ -42,18 +42,17 @@ _METHOD_WORDS = {
     "permutation": "permutation importance",
 }
 _TOTAL = "#3a3a3a"
-_LONGEST_NAME = 30
 Value = TypeVar("Value")
 
 
 def proposal(found: ProposalExplanation) -> go.Figure:
     """One bar per parameter, stacked by term, the largest contribution on top; a diamond with an interval: the sum."""
     rows = sorted(found.contributions, key=lambda c: c.total)
-    labels = _labels(rows)
+    shown = _labels(rows)
     figure = go.Figure()
     for term in found.term_names:
         figure.add_bar(
-            y=labels, x=[c.terms[term] for c in rows], orientation="h", name=_TERM_WORDS.get(term, term),
+            y=shown, x=[c.terms[term] for c in rows], orientation="h", name=_TERM_WORDS.get(term, term),
             marker={"color": _TERM_COLOURS.get(term, COLOURS[4])}, opacity=0.85,
         )  # fmt: skip
     error = {
@@ -61,7 +60,7 @@ def proposal(found: ProposalExplanation) -> go.Figure:
         "array": [c.high - c.total for c in rows], "arrayminus": [c.total - c.low for c in rows],
     }  # fmt: skip
     label = f"sum, {100 * found.level:g} % interval" if found.n_samples else "sum (exact)"
-    figure.add_scatter(y=labels, x=[c.total for c in rows], mode="markers", name=label, error_x=error,
+    figure.add_scatter(y=shown, x=[c.total for c in rows], mode="markers", name=label, error_x=error,
                        marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
     style(figure, "", 900, 220 + 34 * len(rows))
     top = say(figure, found.verdict, [*found.notes, *_doubts([found])])
@@ -78,7 +77,7 @@ def proposal(found: ProposalExplanation) -> go.Figure:
 def contribution_paths(found: DesirabilityPaths) -> go.Figure:
     """Small multiples: a panel per parameter, a line per term with its band, the sum dashed; the same scale for all."""
     shown = {}
-    for name, title in zip(found.params, _short(found.params), strict=True):
+    for name, title in zip(found.params, labels(found.params), strict=True):
         lines = []
         for term in found.term_names:
             colour = _TERM_COLOURS.get(term, COLOURS[4])
@@ -157,10 +156,10 @@ def payout_paths(found: DesirabilityPaths) -> go.Figure:
 def comparison(found: Comparison) -> go.Figure:
     """Four bars per parameter: its share in the prediction by four methods."""
     figure = go.Figure()
-    labels = _short(found.params)
+    names = labels(found.params)
     for i, method in enumerate(found.METHODS):
         shares = [100 * share for share in getattr(found, method)]
-        figure.add_bar(x=labels, y=shares, name=_METHOD_WORDS[method], marker={"color": COLOURS[i]})
+        figure.add_bar(x=names, y=shares, name=_METHOD_WORDS[method], marker={"color": COLOURS[i]})
     style(figure, "", 900, 460)
     say(figure, str(found), [])
     figure.update_yaxes(title="share of the prediction (%)", zeroline=True, zerolinecolor="#888888")
@@ -171,18 +170,8 @@ def comparison(found: Comparison) -> go.Figure:
 
 def _labels(rows: Sequence[Contribution]) -> list[str]:
     texts = [f"{c.value:.4g}" if isinstance(c.value, float) else str(c.value) for c in rows]
-    names = _short([c.name for c in rows])
-    return [f"{name} = {escape(_cut_text(text))}" for name, text in zip(names, texts, strict=True)]
-
-
-def _cut_text(text: str) -> str:
-    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    """Names as labels: escaped, and long ones cut where that leaves them different."""
-    cut = [_cut_text(name) for name in names]
-    return [escape(name) for name in (cut if len(set(cut)) == len(names) else names)]
+    names = labels([c.name for c in rows])
+    return [f"{name} = {escape(cut(text))}" for name, text in zip(names, texts, strict=True)]
 
 
 def _mode(points: Sequence[object]) -> str:

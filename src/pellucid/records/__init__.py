@@ -1,15 +1,16 @@
 """The data that travels between rooms and into the storage: frozen, validated, JSON both ways.
 
 Nothing here computes; nothing here knows Optuna. `receipt`: why a trial got its parameters; `findings`: what pellucid
-tells a user about a study; `attribution`: what contributed how much to a proposal;
+tells a user about a study; `course`: how its search went; `attribution`: what contributed how much to a proposal;
 `importance`: which parameters matter for a goal; `ranges`: which ranges to change; `plan`: what a two-step search does.
 """
 
 from pellucid.records.attribution import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
+from pellucid.records.course import Course, History, Stretch
 from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import Held, TwoStepPlan
-from pellucid.records.ranges import IntervalReduction, RangeAdvice
+from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.receipt import (
     RECEIPT_VERSION,
     AcquisitionState,
@@ -26,22 +27,27 @@ __all__ = [
     "Attribution",
     "Comparison",
     "Contribution",
+    "Course",
     "DesirabilityPaths",
     "Held",
+    "History",
     "HsicImportance",
     "Hyperparameters",
     "IndividualCurve",
     "IntervalReduction",
     "PairImportance",
     "ParameterImportance",
+    "ParameterRanges",
     "PartialDependence",
     "PolicyState",
     "ProposalExplanation",
     "RangeAdvice",
+    "RangeAxis",
     "Receipt",
     "Recommendation",
     "RecordError",
     "StoppingVerdict",
+    "Stretch",
     "TwoStepPlan",
     "Warp",
 ]

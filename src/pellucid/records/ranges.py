@@ -50,15 +50,64 @@ class IntervalReduction:
 
 @dataclass(frozen=True)
 class RangeAdvice:
-    """One piece of advice: `what` is 'widen', 'narrow' or 'drop'; p of what it rests on."""
+    """One piece of advice: `what` is 'widen', 'narrow' or 'drop'; p of what it rests on; `start`, `stop`: the part of
+    the range that it is about, as shares of the range (on its own scale: logarithmic, or choice by choice)."""
 
     param: str
     what: str
     sentence: str
     p: float
+    start: float = 0.0
+    stop: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     def __str__(self) -> str:
         return self.sentence
+
+
+@dataclass(frozen=True)
+class RangeAxis:
+    """The range of one parameter and where trials are in it, as shares of the range.
+
+    ticks         positions with the parameter's values there, in words
+    others, best  positions of the trials that have the parameter: those not among the best tenth, and those that are
+    """
+
+    param: str
+    ticks: tuple[tuple[float, str], ...]
+    others: tuple[float, ...]
+    best: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ParameterRanges:
+    """The ranges of a study with what to change about them, surest first."""
+
+    axes: tuple[RangeAxis, ...]
+    advice: tuple[RangeAdvice, ...]
+    n_trials: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row per piece of advice."""
+        return framed(
+            {name: [getattr(one, name) for one in self.advice] for name in ("param", "what", "p", "sentence")}
+        )
+
+    def plot(self) -> Any:
+        """A Plotly figure: the trials on every range, and the parts that the advice is about."""
+        return drawn(self)
+
+    def __str__(self) -> str:
+        if not self.advice:
+            return f"Nothing that {self.n_trials} trials say about the ranges calls for a change."
+        by_kind: dict[str, list[str]] = {}
+        for one in self.advice:
+            names = by_kind.setdefault({"drop": "Drop a choice of"}.get(one.what, one.what.capitalize()), [])
+            if f"`{one.param}`" not in names:
+                names.append(f"`{one.param}`")
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in by_kind.items()) + "."
