@@ -46,6 +46,14 @@ def against_best(values: Array) -> tuple[int, Array]:
     return best, corrected
 
 
+def critical_difference(n_methods: int, n_problems: int, level: float = 0.05) -> float:
+    """Nemenyi's: mean ranks of two methods over the problems that are farther apart differ significantly."""
+    from scipy.stats import studentized_range
+
+    q = float(studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_problems)))
+
+
 def hommel(p: Sequence[float]) -> Array:
     """Adjusted p-values: the smallest level at which each hypothesis is rejected by Hommel's procedure."""
     order = np.argsort(p)

@@ -6,7 +6,8 @@ Works on studies of any sampler: a surrogate is fitted to the finished trials, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -17,7 +18,7 @@ from optuna.study import Study
 from scipy.special import ndtri
 
 from pellucid.acquisition.information import effect_grid
-from pellucid.explain.model import explanation_model
+from pellucid.explain.model import Explanation, explanation_model
 from pellucid.explain.words import alarms_of, condition_text, verdict_of
 from pellucid.numerics import Array, one_thread
 from pellucid.records import IndividualCurve, PartialDependence
@@ -69,19 +70,40 @@ def partial_dependence(
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
     with one_thread:
-        return _partial_dependence(study, names, level, trial, dict(conditional_on or {}), surrogate)
+        given = dict(conditional_on or {})
+        return _effect(_fitted(study, (*names, *given), surrogate), names, level, trial, given)
 
 
-def _partial_dependence(
-    study: Study,
-    names: tuple[str, ...],
-    level: float,
-    trial: int | None,
-    given: dict[str, Any],
-    surrogate: GaussianProcess | None,
-) -> PartialDependence:
+def effects_of(study: Study, wanted: Sequence[tuple[str, ...]], level: float = 0.95) -> Iterator[PartialDependence]:
+    """Several partial dependences from one fit of the model."""
+    study_io.require_single_objective(study, "effects_of")
+    with one_thread:
+        fitted = _fitted(study, [name for names in wanted for name in names], None)
+    for names in wanted:
+        with one_thread:
+            yield _effect(fitted, names, level, None, {})
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The trials of a study, the model of them, and what is to be said about either."""
+
+    data: Arrays
+    explained: Explanation
+    notes: tuple[str, ...]
+    loss_sign: float
+
+
+def _fitted(study: Study, names: Sequence[str], surrogate: GaussianProcess | None) -> _Fitted:
     loss_sign = study_io.sign(study)
-    data, notes = _data(study, (*names, *given), loss_sign)
+    data, notes = _data(study, names, loss_sign)
+    return _Fitted(data, explanation_model(data, surrogate), tuple(notes), loss_sign)
+
+
+def _effect(
+    fitted: _Fitted, names: tuple[str, ...], level: float, trial: int | None, given: dict[str, Any]
+) -> PartialDependence:
+    data, explained, loss_sign = fitted.data, fitted.explained, fitted.loss_sign
     space = data.space
     axes = {space.index[name]: _axis(space.dimensions[space.index[name]], wanted) for name, wanted in given.items()}
     held = [name for name in names if name in given]
@@ -89,7 +111,6 @@ def _partial_dependence(
         raise ValueError(f"`conditional_on` is about other parameters than the explained one, but has {held[0]!r}.")
     columns = [space.index[name] for name in names]
     grid = effect_grid(space, columns, _LINE if len(names) == 1 else _SIDE)
-    explained = explanation_model(data, surrogate)
     gp = explained.gp
     band = Effects(gp, [average(gp, columns, grid, space, axes)]).band
     z = float(ndtri(0.5 + 0.5 * level))
@@ -128,7 +149,7 @@ def _partial_dependence(
         verdict=verdict_of(names, values, mean, low, high, trusted, best, level, len(data.losses), condition,
                            explained.typical, bool(np.ptp(data.losses) == 0.0)),
         condition=condition,
-        alarms=(*alarms_of(data, gp, columns, names, values, support, band), *notes),
+        alarms=(*alarms_of(data, gp, columns, names, values, support, band), *fitted.notes),
         best=best,
     )  # fmt: skip
 

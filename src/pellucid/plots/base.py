@@ -23,6 +23,7 @@ _PARAMETERS = (
     "#1b6ca8", "#b8432f", "#2f8f5b", "#8a4fa3", "#b07d12", "#0f8b8d", "#a83279", "#5b6f1d", "#6b5bd2", "#8c5a2b",
     "#37738f", "#c2622d", "#4a7d3a", "#9a3d5c", "#5f6b7a", "#2c5fb3",
 )  # fmt: skip
+LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
 _LONGEST_NAME = 30
 _FONT = "DejaVu Sans, Arial, sans-serif"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -60,7 +61,7 @@ def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 
         },
         margin={"t": top},
         # For pages that set the finding as text of their own.
-        meta={"finding": finding, "doubts": list(doubts)},
+        meta={"finding": escape(finding), "doubts": [escape(one) for one in doubts]},
     )
     return top
 

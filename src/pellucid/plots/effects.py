@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, add_band, say, style
+from pellucid.plots.base import COLOURS, LEGEND_ABOVE, add_band, say, style
 from pellucid.records import PartialDependence
 
 
@@ -58,7 +58,7 @@ def effect(found: PartialDependence) -> go.Figure:
     figure.update_layout(
         yaxis={"domain": [0.16, 1.0], "title": "objective", "range": _reach(found)},
         yaxis2={"domain": [0.0, 0.1], "title": "trials", "nticks": 3, "anchor": "x"},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"},
+        legend=LEGEND_ABOVE,
         bargap=0.2,
     )
     figure.update_xaxes(title=escape(name), anchor="y2", **_AXIS[kind])

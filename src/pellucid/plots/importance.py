@@ -1,4 +1,4 @@
-"""Figures of what matters: indices with errors, and how values differ between all trials and those in the goal."""
+"""Figures of what matters: indices with errors, how values differ between all trials and those in the goal, pairs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from html import escape
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, say, style
-from pellucid.records import HsicImportance, IntervalReduction
+from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, LEGEND_ABOVE, PALE, cut, labels, parameter_colour, say, style
+from pellucid.records import HsicImportance, IntervalReduction, ParameterImportance
 
-_COLOURS = {"impactful": COLOURS[0], "cannot tell": COLOURS[2], "no effect": "#b8bec6"}
+_COLOURS = {"impactful": EXPLOIT, "cannot tell": EXPLORE, "no effect": PALE}
+_PATTERNS = {"impactful": "", "cannot tell": "/", "no effect": ""}
 _MOST_SHOWN = 3
-_LONGEST = 30
+_MOST_COLUMNS = 3
 
 
 def importance(found: HsicImportance) -> go.Figure:
@@ -21,29 +22,11 @@ def importance(found: HsicImportance) -> go.Figure:
     figure = make_subplots(
         rows=max(len(shown), 1), cols=2, column_widths=[0.55, 0.45], horizontal_spacing=0.14,
         specs=[[{"rowspan": max(len(shown), 1)}, {}], *([[None, {}]] * (len(shown) - 1))], vertical_spacing=0.2,
-        subplot_titles=["", *(escape(_cut(one.name)) for one in shown)],
+        subplot_titles=["", *(escape(cut(one.name)) for one in shown)],
     )  # fmt: skip
-    rows = found.parameters[::-1]
-    cut = [_cut(one.name) for one in rows]
-    label = {
-        one.name: escape(name if len(set(cut)) == len(cut) else one.name) for one, name in zip(rows, cut, strict=True)
-    }
-    for verdict, colour in _COLOURS.items():
-        mine = [one for one in rows if one.verdict == verdict]
-        figure.add_bar(
-            y=[label[one.name] for one in mine], x=[one.index for one in mine], orientation="h", name=verdict,
-            marker={"color": colour}, error_x={"type": "data", "array": [one.stderr for one in mine]}, row=1, col=1,
-        )  # fmt: skip
-    figure.update_yaxes(categoryorder="array", categoryarray=[label[one.name] for one in rows], type="category",
-                        automargin=True, row=1, col=1)  # fmt: skip
-    figure.update_xaxes(title="HSIC towards the goal, with standard error", exponentformat="power", row=1, col=1)
+    _bars(figure, found)
     for i, one in enumerate(shown, start=1):
-        labels = [escape(_cut(label)) for label, _, _ in one.bins]
-        for name, column, colour in (("all", 1, "#b8bec6"), ("in the goal", 2, COLOURS[1])):
-            figure.add_bar(x=labels, y=[100 * bar[column] for bar in one.bins], name=name, marker={"color": colour},
-                           legendgroup=name, showlegend=i == 1, row=i, col=2)  # fmt: skip
-        figure.update_yaxes(title="%", row=i, col=2)
-        figure.update_xaxes(type="category", tickangle=-30, tickfont={"size": 10}, row=i, col=2)
+        _histogram(figure, one, row=i, col=2, listed=i == 1)
     style(figure, "", 1080, 200 + 190 * max(len(shown), 1))
     top = say(figure, found.verdict, found.notes, width=112)
     figure.update_layout(height=top + 120 + 190 * max(len(shown), 1), margin={"t": top + 20, "b": 90},
@@ -51,18 +34,103 @@ def importance(found: HsicImportance) -> go.Figure:
     return figure
 
 
+def indices(found: HsicImportance) -> go.Figure:
+    """The bars alone."""
+    figure = make_subplots(rows=1, cols=1)
+    _bars(figure, found)
+    style(figure, "", 900, 300)
+    top = say(figure, found.headline, found.notes)
+    figure.update_layout(height=top + 110 + 26 * len(found.parameters), margin={"b": 60},
+                         legend=LEGEND_ABOVE)  # fmt: skip
+    return figure
+
+
+def _bars(figure: go.Figure, found: HsicImportance) -> None:
+    rows = found.parameters[::-1]
+    label = dict(zip((one.name for one in rows), labels([one.name for one in rows]), strict=True))
+    for verdict, colour in _COLOURS.items():
+        mine = [one for one in rows if one.verdict == verdict]
+        figure.add_bar(
+            y=[label[one.name] for one in mine], x=[one.index for one in mine], orientation="h", name=verdict,
+            marker={"color": colour, "pattern": {"shape": _PATTERNS[verdict]}}, row=1, col=1,
+            error_x={"type": "data", "array": [one.stderr for one in mine], "color": COLOURS[8], "thickness": 1.5},
+            customdata=[one.p_adjusted for one in mine], hovertemplate="%{y}: %{x:.2g}, p = %{customdata:.2g}",
+        )  # fmt: skip
+    figure.update_yaxes(categoryorder="array", categoryarray=[label[one.name] for one in rows], type="category",
+                        automargin=True, row=1, col=1)  # fmt: skip
+    figure.update_xaxes(title="HSIC towards the goal, with standard error", exponentformat="power", row=1, col=1)
+
+
+def _histogram(figure: go.Figure, one: ParameterImportance, *, row: int, col: int, listed: bool) -> None:
+    names = [escape(cut(label)) for label, _, _ in one.bins]
+    for name, column, colour in (("all", 1, PALE), ("in the goal", 2, parameter_colour(one.name))):
+        figure.add_bar(x=names, y=[100 * bar[column] for bar in one.bins], name=name, marker={"color": colour},
+                       legendgroup=name, showlegend=listed, row=row, col=col)  # fmt: skip
+    figure.update_yaxes(title="%", row=row, col=col)
+    figure.update_xaxes(type="category", tickangle=-30, tickfont={"size": 10}, row=row, col=col)
+
+
+def values(found: HsicImportance) -> go.Figure:
+    """How values are distributed overall and in the goal: a panel per parameter that matters (all where none does)."""
+    shown = [one for one in found.parameters if one.verdict == "impactful"] or list(found.parameters)
+    columns = min(_MOST_COLUMNS, len(shown))
+    rows = -(-len(shown) // columns)
+    between = 0.36 / max(rows, 2) + 0.05
+    figure = make_subplots(rows=rows, cols=columns, horizontal_spacing=0.08, vertical_spacing=between,
+                           subplot_titles=labels([one.name for one in shown]))  # fmt: skip
+    for i, one in enumerate(shown):
+        _histogram(figure, one, row=i // columns + 1, col=i % columns + 1, listed=i == 0)
+    style(figure, "", 1080, 300)
+    top = say(figure, f"Where trials are that count as {found.goal}, against all", [], width=112)
+    figure.update_layout(height=top + 90 + 230 * rows, margin={"t": top + 20},
+                         legend={**LEGEND_ABOVE, "y": 1.0 + 26 / (230 * rows)})  # fmt: skip
+    return figure
+
+
+def pairs(found: HsicImportance) -> go.Figure:
+    """A map of pairs that were looked at, in multiples of what no effect would give; a star where it is significant."""
+    names = [one.name for one in found.parameters if any(one.name in pair.names for pair in found.pairs)]
+    place = {name: i for i, name in enumerate(names)}
+    table: list[list[float | None]] = [[None] * len(names) for _ in names]
+    stars = []
+    for pair in found.pairs:
+        a, b = sorted(pair.names, key=place.__getitem__)
+        table[place[b]][place[a]] = pair.index / pair.null if pair.null > 0.0 else None
+        if pair.interact:
+            stars.append((place[a], place[b]))
+    figure = go.Figure()
+    short = labels(names)
+    figure.add_heatmap(z=table, x=list(range(len(names))), y=list(range(len(names))), colorscale="Cividis",
+                       colorbar={"title": "× no effect"},
+                       hovertemplate="%{z:.1f} × no effect<extra></extra>")  # fmt: skip
+    figure.add_scatter(x=[a for a, _ in stars], y=[b for _, b in stars], mode="text", text="★", showlegend=False,
+                       textfont={"color": "white", "size": 18}, hoverinfo="skip")  # fmt: skip
+    together = [f"`{a}` and `{b}`" for a, b in (pair.names for pair in found.pairs if pair.interact)]
+    finding = "No two parameters that do nothing alone matter together" if found.pairs else "No pairs were looked at"
+    if together:
+        finding = f"Matter together, not alone: {'; '.join(together)}"
+    style(figure, "", 760, 300)
+    top = say(figure, f"{finding} (for {found.goal}).", [])
+    figure.update_layout(height=top + 160 + 34 * len(names))
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(tickvals=list(range(len(names))), ticktext=short, automargin=True)
+    figure.update_yaxes(autorange="reversed")
+    return figure
+
+
 def interval(found: IntervalReduction) -> go.Figure:
     """The index of what is left over the cuts, filled where it is significant; a line at what costs nothing."""
     figure = go.Figure()
-    x = [f"{cut:.4g}" for cut in found.cuts]
+    x = [f"{one:.4g}" for one in found.cuts]
     if len(set(x)) < len(x):
-        x = [repr(cut) for cut in found.cuts]
+        x = [repr(one) for one in found.cuts]
+    colour = parameter_colour(found.param)
     for name, wanted, symbol in (("matters (p ≤ 0.05)", True, "circle"), ("does not", False, "circle-open")):
         mine = [i for i, p in enumerate(found.p) if (p <= 0.05) == wanted]
         figure.add_scatter(
             x=[x[i] for i in mine], y=[found.index[i] for i in mine], mode="markers", name=name,
             error_y={"type": "data", "array": [found.stderr[i] for i in mine], "thickness": 1.5},
-            marker={"color": COLOURS[0], "size": 10, "symbol": symbol},
+            marker={"color": colour, "size": 10, "symbol": symbol},
         )  # fmt: skip
     if found.value is not None:
         place = found.cuts.index(found.value)  # Categories are counted; labels that look like numbers would be too.
@@ -71,12 +139,8 @@ def interval(found: IntervalReduction) -> go.Figure:
     style(figure, "", 900, 460)
     say(figure, found.verdict, found.notes)
     side = "from here up" if found.cheap == "low" else "up to here"
-    figure.update_xaxes(title=f"{escape(_cut(found.param))}, {side}", type="category", categoryorder="array",
+    figure.update_xaxes(title=f"{escape(cut(found.param))}, {side}", type="category", categoryorder="array",
                         categoryarray=x)  # fmt: skip
     figure.update_yaxes(title="HSIC of what is left, with standard error", exponentformat="power", zeroline=True)
-    figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"})
+    figure.update_layout(legend=LEGEND_ABOVE)
     return figure
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

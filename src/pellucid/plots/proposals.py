@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, cut, labels, say, style
+from pellucid.plots.base import COLOURS, LEGEND_ABOVE, cut, labels, say, style
 from pellucid.plots.curves import Line, panels
 from pellucid.records import Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 
@@ -66,7 +66,7 @@ def proposal(found: ProposalExplanation) -> go.Figure:
     top = say(figure, found.verdict, [*found.notes, *_doubts([found])])
     figure.update_layout(
         barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"},
+        legend=LEGEND_ABOVE,
     )  # fmt: skip
     title = f"contribution ({_unit(found.unit)}); right: more attractive<br>compared with {escape(found.compared_with)}"
     figure.update_xaxes(title=title, exponentformat="power", zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")
@@ -149,7 +149,7 @@ def payout_paths(found: DesirabilityPaths) -> go.Figure:
     figure.update_xaxes(title="trial")
     figure.update_yaxes(title=f"better than average by<br>({_common_unit(found)})", exponentformat="power",
                         zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
-    figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"})
+    figure.update_layout(legend=LEGEND_ABOVE)
     return figure
 
 
@@ -164,7 +164,7 @@ def comparison(found: Comparison) -> go.Figure:
     say(figure, str(found), [])
     figure.update_yaxes(title="share of the prediction (%)", zeroline=True, zerolinecolor="#888888")
     figure.update_xaxes(type="category")
-    figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"})
+    figure.update_layout(legend=LEGEND_ABOVE)
     return figure
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pellucid.records.views import drawn, framed
+
+VERDICTS = ("impactful", "cannot tell", "no effect")
+_MOST_LISTED = 3
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_LISTED])
+    return f"{shown} and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else shown
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,21 @@ class HsicImportance:
     def impactful(self) -> tuple[str, ...]:
         return tuple(one.name for one in self.parameters if one.verdict == "impactful")
 
+    @property
+    def headline(self) -> str:
+        """What matters most and about what one cannot tell, in as few words as a title has."""
+        verdicts = {name: [f"`{one.name}`" for one in self.parameters if one.verdict == name] for name in VERDICTS}
+        sure, unsure, none = verdicts.values()
+        if not sure:
+            text = f"For {self.goal}, no parameter matters measurably"
+        elif len(sure) == 1:
+            text = f"{sure[0]} matters for {self.goal}"
+        else:
+            text = f"{sure[0]} matters most for {self.goal}, then {_listed(sure[1:])}"
+        if unsure:
+            text += f"; {_listed(unsure)}: cannot tell"
+        return f"{text}; {_listed(none)}: no effect." if none else f"{text}."
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -75,9 +99,10 @@ class HsicImportance:
         fields = ("name", "index", "stderr", "null", "p", "p_adjusted", "verdict", "group", "n", "n_goal")
         return framed({name: [getattr(one, name) for one in self.parameters] for name in fields})
 
-    def plot(self) -> Any:
-        """A Plotly figure: indices with errors, and how the values of the first parameters differ in the goal."""
-        return drawn(self)
+    def plot(self, what: str = "importance") -> Any:
+        """A Plotly figure: `what` is "importance" (indices with errors, and how the values of the first parameters
+        differ in the goal), "indices" (those alone), "values" (of all parameters that matter) or "pairs"."""
+        return drawn(self, what)
 
     def __str__(self) -> str:
         return " ".join((self.verdict, *self.notes))

@@ -1,0 +1,71 @@
+"""Figures of a study, in the manner of `optuna.visualization`: each asks for a record and draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import plotly.graph_objects as go
+from optuna.study import Study
+
+from pellucid.explain.dependence import partial_dependence
+from pellucid.explain.goals import Goal, failed
+from pellucid.explain.history import history
+from pellucid.explain.importance import hsic_importance
+from pellucid.explain.proposal import desirability_paths, explain_proposal
+from pellucid.explain.ranges import Cheap, interval_reduction, parameter_ranges
+from pellucid.explain.stopping import search_course
+
+
+def plot_history(study: Study) -> go.Figure:
+    """Trials, the best so far, what the model expected of each proposal, and who chose."""
+    return history(study).plot()
+
+
+def plot_course(study: Study, *, regret_below: float | None = None) -> go.Figure:
+    """What could still be found over the run, and what proposals were after."""
+    return search_course(study, regret_below=regret_below).plot()
+
+
+def plot_partial_dependence(study: Study, params: str | Sequence[str], *, trial: int | None = None) -> go.Figure:
+    """What one parameter does on average, or two together, with a band."""
+    return partial_dependence(study, params, trial=trial).plot()
+
+
+def plot_proposal(study: Study, trial: int) -> go.Figure:
+    """What each parameter contributed to proposing a trial."""
+    return explain_proposal(study, trial).plot()
+
+
+def plot_desirability_paths(study: Study, trials: Iterable[int] | None = None) -> go.Figure:
+    """The same over a run."""
+    return desirability_paths(study, trials).plot()
+
+
+def plot_importance(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:
+    """HSIC towards a goal with errors and verdicts, and the values of what matters most."""
+    return hsic_importance(study, goal, pairs=False).plot()
+
+
+def plot_values(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:
+    """Where the trials in the goal are, against all."""
+    return hsic_importance(study, goal, pairs=False).plot("values")
+
+
+def plot_pairs(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:
+    """Which parameters matter together, of those that do nothing alone."""
+    return hsic_importance(study, goal).plot("pairs")
+
+
+def plot_failures(study: Study) -> go.Figure:
+    """Which parameters make trials fail, and where."""
+    return hsic_importance(study, failed(), pairs=False).plot()
+
+
+def plot_interval_reduction(study: Study, param: str, cheap: Cheap = "low") -> go.Figure:
+    """The cheapest value that costs nothing."""
+    return interval_reduction(study, param, cheap).plot()
+
+
+def plot_ranges(study: Study) -> go.Figure:
+    """Every range with its trials, and what to change."""
+    return parameter_ranges(study).plot()
