@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         StoppingVerdict,
         TwoStepPlan,
     )
+    from pellucid.reporting import report
     from pellucid.samplers.bayesian import BayesianSampler
     from pellucid.samplers.stopping import StopWhen
     from pellucid.samplers.two_step import TwoStepSampler
@@ -82,6 +83,7 @@ __all__ = [
     "rebuild",
     "receipts",
     "recommend",
+    "report",
     "search_course",
     "stopping_verdict",
     "such_that",
@@ -105,6 +107,7 @@ _HOMES = {
     "pellucid.records": "Comparison Course DesirabilityPaths History HsicImportance IntervalReduction ParameterRanges "
     "PartialDependence "
     "ProposalExplanation RangeAdvice Receipt Recommendation StoppingVerdict TwoStepPlan",
+    "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.stopping": "StopWhen",
     "pellucid.samplers.two_step": "TwoStepSampler",

@@ -26,6 +26,8 @@ from pellucid.surrogates.averages import Factors
 _REPLICATES = 8
 # Evaluations to begin with and at most, and rows per replicate within which they are kept.
 _FIRST_EVALUATIONS, _MOST_EVALUATIONS = 2**16, 2**18
+# An evaluation costs the square of the trials that the model has seen: this many operations, and seconds, at most.
+_MOST_OPERATIONS = 3e10
 _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 8, 64, 2048
 _PRECISION = 0.01
 _STOPPING_LEVEL = 0.95
@@ -157,7 +159,9 @@ def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[in
 def _row_counts(game: Game) -> tuple[int, int]:
     """Rows per replicate to begin with, and at most: powers of two, about as many evaluations for any game."""
     per_row = _REPLICATES * game.evaluations
-    first, most = (2 ** int(np.log2(max(n / per_row, 1.0))) for n in (_FIRST_EVALUATIONS, _MOST_EVALUATIONS))
+    affordable = _MOST_OPERATIONS / max(game.gp.n_observed, 1) ** 2
+    limits = (min(n, affordable) for n in (_FIRST_EVALUATIONS, _MOST_EVALUATIONS))
+    first, most = (2 ** int(np.log2(max(n / per_row, 1.0))) for n in limits)
     return min(max(first, _FEWEST_ROWS), _FIRST_ROWS), min(max(most, 4 * _FEWEST_ROWS), _MOST_ROWS)
 
 

@@ -12,6 +12,7 @@ from pellucid.plots.base import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_
 from pellucid.records import Course, History
 
 _FAR = 3.0
+_MOST_POINTS = 2000
 _MOST_STRETCHES = 12
 _FILLS = {"start-up": "rgba(138,146,156,0.14)", "random": "rgba(209,73,91,0.12)", "step 1": "rgba(90,169,199,0.16)",
           "step 2": "rgba(63,143,107,0.16)"}  # fmt: skip
@@ -21,23 +22,24 @@ _MARKS = {"complete": ("circle", EXPLOIT), "pruned": ("triangle-down-open", GREY
 def history(found: History) -> go.Figure:
     """Every trial, the best so far, the 95 % interval in which the model expected each proposal, and who chose."""
     figure = go.Figure()
-    rows = list(zip(found.numbers, found.values, found.expected, found.sd, strict=True))
-    told = [(n, e, s) for n, _, e, s in rows if e is not None and s is not None]
+    every = max(1, -(-len(found.numbers) // _MOST_POINTS))
+    rows = list(zip(found.numbers, found.values, found.expected, found.sd, found.states, strict=True))[::every]
+    told = [(n, e, s) for n, _, e, s, _ in rows if e is not None and s is not None]
     if len(told) > 1:
         n, low, high = zip(*((n, e - 1.96 * s, e + 1.96 * s) for n, e, s in told), strict=True)
         add_band(figure, n, low, high, EXPLORE)
         figure.add_scatter(x=n, y=[e for _, e, _ in told], mode="lines", name="expected, 95 % interval",
                            line={"color": EXPLORE, "width": 1})  # fmt: skip
     for state, (symbol, colour) in _MARKS.items():
-        mine = [(n, v) for (n, v, _, _), s in zip(rows, found.states, strict=True) if s == state and v is not None]
+        mine = [(n, v) for n, v, _, _, s in rows if s == state and v is not None]
         if mine:
             figure.add_scatter(x=[n for n, _ in mine], y=[v for _, v in mine], mode="markers", name=state,
                                marker={"color": colour, "symbol": symbol, "size": 6, "opacity": 0.75},
                                hovertemplate="trial %{x}: %{y}<extra></extra>")  # fmt: skip
-    best = [(n, b) for n, b in zip(found.numbers, found.best, strict=True) if b is not None]
+    best = _turns([(n, b) for n, b in zip(found.numbers, found.best, strict=True) if b is not None])
     figure.add_scatter(x=[n for n, _ in best], y=[b for _, b in best], mode="lines", name="best so far",
                        line={"color": CHOSEN, "width": 3, "shape": "hv"})  # fmt: skip
-    failed = [n for n, state in zip(found.numbers, found.states, strict=True) if state == "failed"]
+    failed = [n for n, _, _, _, state in rows if state == "failed"]
     if failed:
         figure.add_scatter(x=failed, y=[0.02] * len(failed), yaxis="y2", mode="markers", name="failed",
                            marker={"color": COLOURS[8], "symbol": "x", "size": 7},
@@ -45,6 +47,8 @@ def history(found: History) -> go.Figure:
     style(figure, "", 900, 460)
     reach, outside = _reach([v for v in found.values if v is not None], found.direction)
     doubts = [f"{outside} trials are beyond the edge of the figure."] if outside else []
+    if every > 1:
+        doubts.append(f"One of {every} trials is shown.")
     say(figure, found.verdict, doubts)
     if len(found.stretches) <= _MOST_STRETCHES:
         for one in found.stretches:
@@ -59,6 +63,11 @@ def history(found: History) -> go.Figure:
         legend=LEGEND_ABOVE,
     )
     return figure
+
+
+def _turns(best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """The first trial, those that were better than all before, and the last: the corners of a line of steps."""
+    return [one for i, one in enumerate(best) if i in (0, len(best) - 1) or one[1] != best[i - 1][1]]
 
 
 def _reach(values: Sequence[float], direction: str) -> tuple[list[float] | None, int]:

@@ -9,14 +9,14 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, LEGEND_ABOVE, add_band, say, style
+from pellucid.plots.base import COLOURS, LEGEND_ABOVE, add_band, parameter_colour, say, style
 from pellucid.records import PartialDependence
 
 
 def effect(found: PartialDependence) -> go.Figure:
     """The curve in its band, curves through single trials, the trials themselves and how many are near each value."""
     name, kind = found.params[0], found.axes[0]
-    x = _shown(found.values[0], kind)
+    x, colour = _shown(found.values[0], kind), parameter_colour(name)
     figure = go.Figure()
     for curve in found.individual:
         if curve.low:
@@ -38,14 +38,14 @@ def effect(found: PartialDependence) -> go.Figure:
             "arrayminus": [m - l for m, l in zip(found.mean, found.low, strict=True)],
         }  # fmt: skip
         figure.add_scatter(x=x, y=found.mean, mode="markers", error_y=error, name=label,
-                           marker={"color": COLOURS[0], "size": 10})  # fmt: skip
+                           marker={"color": colour, "size": 10})  # fmt: skip
     else:
-        add_band(figure, x, found.low, found.high, COLOURS[0])
+        add_band(figure, x, found.low, found.high, colour)
         # Dashed where the band is too wide to say anything, solid elsewhere.
         firm = [m if ok else None for m, ok in zip(found.mean, found.trusted, strict=True)]
         figure.add_scatter(x=x, y=found.mean, mode="lines", showlegend=False, hoverinfo="skip",
-                           line={"color": COLOURS[0], "width": 2, "dash": "dot"})  # fmt: skip
-        figure.add_scatter(x=x, y=firm, mode="lines", name=label, line={"color": COLOURS[0], "width": 3})
+                           line={"color": colour, "width": 2, "dash": "dot"})  # fmt: skip
+        figure.add_scatter(x=x, y=firm, mode="lines", name=label, line={"color": colour, "width": 3})
     nearby = {"name": "trials nearby", "yaxis": "y2", "showlegend": False,
               "hovertemplate": "%{y} trials nearby<extra></extra>"}  # fmt: skip
     if kind == "category":

@@ -17,33 +17,36 @@ _MOST_POINTS = 400
 def ranges(found: ParameterRanges) -> go.Figure:
     """A strip per parameter: grey trials below, the best in the parameter's colour above, advice as shaded parts."""
     figure = go.Figure()
-    advised = {one.param for one in found.advice}
-    # From the bottom up: those with advice come out on top.
-    axes = [*(a for a in found.axes if a.param not in advised), *(a for a in found.axes if a.param in advised)]
+    # From the bottom up, so that the surest advice is on top.
+    advised = list(dict.fromkeys(one.param for one in found.advice))
+    order = [*advised, *(axis.param for axis in found.axes if axis.param not in advised)]
+    axes = sorted(found.axes, key=lambda axis: -order.index(axis.param))
     row_of = {axis.param: i for i, axis in enumerate(axes)}
+    shapes, notes = [], []
     for one in found.advice:
         row = row_of[one.param]
-        figure.add_shape(type="rect", x0=one.start, x1=one.stop, y0=row - 0.38, y1=row + 0.38, line={"width": 0},
-                         fillcolor=_FILLS[one.what], layer="below")  # fmt: skip
+        shapes.append({"type": "rect", "x0": one.start, "x1": one.stop, "y0": row - 0.38, "y1": row + 0.38,
+                       "line": {"width": 0}, "fillcolor": _FILLS[one.what], "layer": "below"})  # fmt: skip
         edge = {"widen": "left" if one.start == 0.0 else "right"}.get(one.what, "center")
         at = {"left": 0.0, "right": 1.0, "center": 0.5 * (one.start + one.stop)}[edge]
         text = {"left": "◀ widen", "right": "widen ▶"}.get(edge, _SIGNS[one.what])
-        figure.add_annotation(x=at, y=row + 0.36, text=text, showarrow=False, xanchor=edge, yanchor="top",
-                              font={"size": 10})  # fmt: skip
+        notes.append({"x": at, "y": row + 0.36, "text": text, "showarrow": False, "xanchor": edge, "yanchor": "top",
+                      "font": {"size": 10}})  # fmt: skip
     for axis in axes:
         row = row_of[axis.param]
         step = max(1, -(-len(axis.others) // _MOST_POINTS))
-        some = axis.others[::step]
-        figure.add_scatter(x=some, y=[row - 0.12] * len(some), mode="markers", hoverinfo="skip", showlegend=False,
-                           marker={"color": GREY, "size": 5, "opacity": 0.35})  # fmt: skip
-        figure.add_scatter(x=axis.best, y=[row + 0.08] * len(axis.best), mode="markers", hoverinfo="skip",
-                           showlegend=False, marker={"color": parameter_colour(axis.param), "size": 8,
-                                                     "symbol": "diamond"})  # fmt: skip
+        for x, y, look in (
+            (axis.others[::step], row - 0.12, {"color": GREY, "size": 5, "opacity": 0.35}),
+            (axis.best, row + 0.08, {"color": parameter_colour(axis.param), "size": 8, "symbol": "diamond"}),
+        ):
+            figure.add_scatter(x=[round(u, 3) for u in x], y=[y] * len(x), mode="markers", hoverinfo="skip",
+                               showlegend=False, marker=look)  # fmt: skip
         every = max(1, -(-len(axis.ticks) // 6))
-        for k, (at, text) in enumerate(axis.ticks):
-            if k % every == 0:
-                figure.add_annotation(x=at, y=row - 0.42, text=escape(cut(text)), showarrow=False, yanchor="middle",
-                                      font={"size": 9})  # fmt: skip
+        notes += [
+            {"x": at, "y": row - 0.42, "text": escape(cut(text)), "showarrow": False, "yanchor": "middle",
+             "font": {"size": 9}} for at, text in axis.ticks[::every]
+        ]  # fmt: skip
+    figure.update_layout(shapes=shapes, annotations=notes)
     for name, colour, symbol in (("the best tenth", CHOSEN, "diamond"), ("other trials", GREY, "circle")):
         figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker={"color": colour, "symbol": symbol})
     style(figure, "", 900, 200 + 62 * len(axes))

@@ -1,0 +1,119 @@
+"""The first screen: what to use, whether to stop, what matters, what to change, what to distrust."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pellucid.explain.words import value_text
+from pellucid.plots import parameter_colour
+from pellucid.records import Course, HsicImportance, ParameterRanges, Recommendation
+from pellucid.reporting.gather import Findings
+from pellucid.reporting.markup import Markup, joined, prose, tag
+
+_MOST_PARAMETERS, _MOST_ADVICE, _MOST_DOUBTS = 8, 4, 6
+
+
+def answers(found: Findings) -> Markup:
+    cards = (
+        _card("Use this", _use(found.recommendation, found.importance)),
+        _card("Can you stop?", _stop(found.course)),
+        _card("What matters?", _matters(found.importance)),
+        _card("Which ranges to change?", _change(found.ranges)),
+        _card("What to distrust", _distrust(doubts(found))),
+    )
+    return tag("section", *cards, class_="answers", id="answers", aria_label="Answers")
+
+
+def _card(title: str, content: Markup) -> Markup:
+    return tag("div", tag("h2", title), content, class_="card")
+
+
+def _unknown(why: str) -> Markup:
+    return joined(tag("p", "Not known yet.", class_="big"), tag("p", prose(why), class_="soft"))
+
+
+def parameter(name: str) -> Markup:
+    """A name with the parameter's colour."""
+    swatch = tag("span", class_="swatch", style=f"background:{parameter_colour(name)}", aria_hidden="true")
+    return joined(swatch, tag("code", name))
+
+
+def _use(found: Recommendation | str, importance: HsicImportance | str) -> Markup:
+    if isinstance(found, str):
+        return _unknown(found)
+    order = [] if isinstance(importance, str) else [one.name for one in importance.parameters]
+    names = [*(name for name in order if name in found.params), *(name for name in found.params if name not in order)]
+    rows = [tag("tr", tag("th", parameter(name)), tag("td", value_text(found.params[name]))) for name in names]
+    interval = f"{100 * found.level:.0f} % interval {found.low:.4g} to {found.high:.4g}, observed {found.observed:.4g}"
+    listed = tag("table", *rows[:_MOST_PARAMETERS])
+    if len(rows) > _MOST_PARAMETERS:
+        more = tag("summary", f"{len(rows) - _MOST_PARAMETERS} more parameters")
+        listed = joined(listed, tag("details", more, tag("table", *rows[_MOST_PARAMETERS:])))
+    return joined(
+        tag("p", f"Expect {found.expected:.4g}", class_="big"),
+        tag("p", f"{interval}, trial {found.trial} of {found.n_trials} finished ones.", class_="soft"),
+        tag("p", found.note, class_="doubt") if found.note else "",
+        listed,
+    )
+
+
+def _stop(found: Course | str) -> Markup:
+    if isinstance(found, str):
+        return _unknown(found)
+    verdict = found.stopping
+    word = tag("p", "Yes" if verdict.stop else "Not yet", class_=f"big {'stop' if verdict.stop else 'go'}")
+    if verdict.bound is None:
+        word = tag("p", "Not known yet.", class_="big")
+    return joined(word, tag("p", f"{verdict.why[0].upper()}{verdict.why[1:]}."))
+
+
+def _matters(found: HsicImportance | str) -> Markup:
+    if isinstance(found, str):
+        return _unknown(found)
+    sure = [parameter(one.name) for one in found.parameters if one.verdict == "impactful"]
+    first = joined(*(tag("span", one, " ") for one in sure[:5])) if sure else joined("Nothing measurably")
+    return joined(tag("p", first, class_="big"), tag("p", prose(found.headline)))
+
+
+def _change(found: ParameterRanges | str) -> Markup:
+    if isinstance(found, str):
+        return _unknown(found)
+    if not found.advice:
+        return joined(tag("p", "None", class_="big"), tag("p", str(found)))
+    rows = [tag("li", prose(one.sentence)) for one in found.advice[:_MOST_ADVICE]]
+    left = len(found.advice) - _MOST_ADVICE
+    return joined(tag("ul", *rows), tag("p", f"And {left} more, below.", class_="soft") if left > 0 else "")
+
+
+def _distrust(found: Sequence[str]) -> Markup:
+    if not found:
+        return tag("p", "Nothing stands out.")
+    return tag("ul", *(tag("li", prose(one)) for one in found[:_MOST_DOUBTS]))
+
+
+def doubts(found: Findings) -> list[str]:
+    """Reasons not to believe all of it, the broadest first."""
+    out: list[str] = []
+    counts, n = found.counts, len(found.trials)
+    if n == 0:
+        return ["The study has no trials yet: nothing here says anything about your problem."]
+    if counts["failed"]:
+        out.append(f"{counts['failed']} of {n} trials failed; they count where failures are looked at, nowhere else.")
+    if isinstance(found.recommendation, Recommendation) and found.recommendation.note:
+        out.append(found.recommendation.note)
+    fallbacks = sum(one is not None and one.kind == "fallback" for one in found.receipts)
+    if fallbacks:
+        out.append(f"{fallbacks} trials were sampled at random because the model could not be used.")
+    foreign = sum(one is None for one in found.receipts)
+    if foreign:
+        whose = "All" if foreign == n else f"{foreign} of {n}"
+        out.append(
+            f"{whose} trials were chosen by another sampler: what is said about them is what pellucid's model says."
+        )
+    if not isinstance(found.effects, str):
+        alarms = Counter(alarm for one in found.effects for alarm in one.alarms)
+        out += [alarm for alarm, _ in alarms.most_common(3)]
+    if isinstance(found.importance, HsicImportance):
+        out += found.importance.notes
+    return list(dict.fromkeys(out))

@@ -1,0 +1,59 @@
+"""Figures on their way into a page: titles become text, and what all share is stored once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any
+
+import plotly.graph_objects as go
+import plotly.io
+
+from pellucid.reporting.markup import Markup, joined, prose, tag
+
+_SIGNIFICANT = 6
+_TOP = 34
+
+
+@dataclass
+class Shelf:
+    """The figures of a page by name."""
+
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def put(self, name: str, figure: go.Figure, *, titled: bool = True, wide: bool = False, top: int = _TOP) -> Markup:
+        """Where the page shows the figure, under its finding as a heading (unless it has one already)."""
+        stored = json.loads(plotly.io.to_json(figure, validate=False, engine="json"), parse_float=_rounded)
+        layout = stored["layout"]
+        meta = layout.pop("meta")
+        finding = unescape(meta["finding"])
+        height = layout["height"] - layout["margin"]["t"] + top
+        for part in ("template", "title", "width"):
+            layout.pop(part, None)
+        layout["margin"]["t"] = top
+        layout["height"] = height
+        self.figures[name] = stored
+        place = tag("div", data_figure=name, role="img", aria_label=finding, style=f"height:{height:.0f}px")
+        doubts = [tag("p", prose(unescape(one)), class_="doubt") for one in meta["doubts"]]
+        heading = [tag("h3", prose(finding)), *doubts] if titled else []
+        return joined(*heading, tag("div", place, class_="figure wide" if wide else "figure"))
+
+    def keep(self, name: str, figure: go.Figure) -> str:
+        """Store a figure that the page shows on demand."""
+        self.put(name, figure)
+        return name
+
+
+def _rounded(text: str) -> float:
+    """Six digits are more than a screen shows, and half the size."""
+    return float(f"{float(text):.{_SIGNIFICANT}g}")
+
+
+def template() -> dict[str, Any]:
+    """What all figures are drawn with."""
+    return dict(
+        json.loads(plotly.io.to_json(go.Figure(layout={"template": "simple_white"}), engine="json"))["layout"][
+            "template"
+        ]
+    )

@@ -1,0 +1,35 @@
+"""HTML that escapes by default: whatever is not markup already is text."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+class Markup(str):
+    """Text that is HTML; made by `tag` and `joined`, not from what a user wrote."""
+
+    __slots__ = ()
+
+
+def tag(name: str, *children: str | Markup, **attributes: str | bool) -> Markup:
+    """An element. `class_` and `for_` lose their underscore, others become hyphens; True is an attribute alone."""
+    parts = [name]
+    for key, value in attributes.items():
+        label = key.rstrip("_").replace("_", "-")
+        if value is True:
+            parts.append(label)
+        elif value is not False:
+            parts.append(f'{label}="{escape(value)}"')
+    return Markup(f"<{' '.join(parts)}>{joined(*children)}</{name}>")
+
+
+def joined(*children: str | Markup) -> Markup:
+    return Markup("".join(child if isinstance(child, Markup) else escape(child) for child in children))
+
+
+def prose(text: str) -> Markup:
+    """A sentence in which `names` are set as code."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # A name with a quote of its own: leave all of it as it is.
+        return joined(text)
+    return joined(*(tag("code", piece) if i % 2 else piece for i, piece in enumerate(pieces)))

@@ -1,0 +1,123 @@
+"""A real Chromium for tests, spoken to over pipes: open a page from disk, look into it, press keys, take pictures."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from pellucid.plots import browser as program
+
+_FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+          "--hide-scrollbars", "--disable-component-update", "--disable-default-apps", "--disable-sync")  # fmt: skip
+
+
+class Browser:
+    """One page in one browser. `messages`: what went wrong in it; `requests`: every address it asked for."""
+
+    def __init__(self, folder: Path, width: int = 1280, height: int = 900, *, dark: bool = False) -> None:
+        name = program()
+        assert name is not None
+        to_browser, from_us = os.pipe()
+        from_browser, to_us = os.pipe()
+
+        def place_pipes() -> None:
+            # The browser reads commands on descriptor 3 and answers on 4.
+            read, write = os.dup(to_browser), os.dup(to_us)
+            os.dup2(read, 3)
+            os.dup2(write, 4)
+
+        self._process = subprocess.Popen(
+            [name, *_FLAGS, "--remote-debugging-pipe", f"--user-data-dir={folder}/profile", "about:blank"],
+            preexec_fn=place_pipes, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(to_browser)
+        os.close(to_us)
+        self._out, self._in = from_us, from_browser
+        self._buffer, self._count, self._session = b"", 0, None
+        self.messages: list[str] = []
+        self.requests: list[str] = []
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for part in ("Page", "Runtime", "Log", "Network"):
+            self._call(f"{part}.enable")
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._out)
+        os.close(self._in)
+
+    def open(self, path: Path, fragment: str = "") -> None:
+        self._call("Page.navigate", url=path.resolve().as_uri() + fragment)
+        self.wait("document.body && document.body.dataset.ready === 'yes'")
+
+    def wait(self, condition: str, seconds: float = 60.0) -> None:
+        end = time.monotonic() + seconds
+        while not self.run(condition):
+            assert time.monotonic() < end, f"{condition} did not come true; the page said {self.messages}"
+            time.sleep(0.05)
+
+    def run(self, script: str) -> Any:
+        """The value of an expression in the page."""
+        found = self._call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def press(self, key: str) -> None:
+        code = {"Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "Enter": 13}[key]
+        for kind in ("keyDown", "keyUp"):
+            extra = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
+            self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **extra)
+
+    def picture(self, path: Path, *, whole: bool = False) -> None:
+        found = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(found["data"]))
+
+    def print(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self._call("Page.printToPDF")["data"]))
+
+    def _call(self, method: str, **params: Any) -> Any:
+        self._count += 1
+        message: dict[str, Any] = {"id": self._count, "method": method, "params": params}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        while True:
+            found = self._receive()
+            if found.get("id") == self._count:
+                assert "error" not in found, (method, found["error"])
+                return found["result"]
+
+    def _receive(self) -> dict[str, Any]:
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._in], [], [], 60.0)
+            assert ready, "the browser does not answer"
+            part = os.read(self._in, 1 << 20)
+            assert part, "the browser has ended"
+            self._buffer += part
+        line, _, self._buffer = self._buffer.partition(b"\0")
+        found: dict[str, Any] = json.loads(line)
+        self._note(found.get("method", ""), found.get("params", {}))
+        return found
+
+    def _note(self, method: str, params: dict[str, Any]) -> None:
+        if method == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+        elif method == "Runtime.exceptionThrown":
+            self.messages.append(json.dumps(params["exceptionDetails"])[:500])
+        elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+            self.messages.append(f"{params['entry']['level']}: {params['entry']['text']}")
+        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+            self.messages.append(f"{params['type']}: {json.dumps(params['args'])[:500]}")
