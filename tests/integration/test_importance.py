@@ -160,6 +160,19 @@ def test_a_model_of_noise_agrees_about_nothing() -> None:
     assert loud <= 2
 
 
+def test_a_model_that_knows_little_of_the_space_denies_no_effect() -> None:
+    """Trials that crowd around one place: all ten parameters matter, and the model has seen none of them move."""
+    dice = np.random.default_rng(0)
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0))
+    for _ in range(60):
+        params = {f"x{j}": float(np.clip(0.5 + 0.02 * dice.normal(), 0, 1)) for j in range(10)}
+        study.enqueue_trial(params)
+    study.optimize(lambda t: sum((t.suggest_float(f"x{j}", 0, 1) - 0.5) ** 2 for j in range(10)), n_trials=60)
+    found = pellucid.hsic_importance(study, source="surrogate")
+    assert "no effect" not in {one.verdict for one in found.parameters}
+    assert "Much of the space is unexplored" in str(found)
+
+
 def test_a_goal_that_no_trial_has_reached_can_be_asked_of_a_model() -> None:
     study = drawn(60, lambda t: (t.suggest_float("x", 0, 1) - 0.5) ** 2 + 0.1 * t.suggest_float("y", 0, 1))
     lowest = min(t.value for t in study.trials)

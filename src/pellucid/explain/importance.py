@@ -39,7 +39,7 @@ from pellucid.explain.hsic import (
     permutation_test,
     shared_bandwidth,
 )
-from pellucid.explain.words import condition_text, value_text
+from pellucid.explain.words import condition_text, unexplored, value_text
 from pellucid.numerics import Array, one_thread, stream
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance
 from pellucid.space import study_io
@@ -131,8 +131,10 @@ def _by_model(study: Study, goal: Goal, seed: int) -> HsicImportance:
     spread, active = spread_over_cells(data.space, u, range(len(u))), data.space.active(X)
     found_out = [_agreed(data.space, j, spread, active[:, j], goals) for j in range(len(data.space))]
     adjusted = holm(np.array([one.p for one in found_out]))
+    # A model that knows little agrees with itself about little: that is no sign of there being nothing.
+    doubts = unexplored(gp, X)
     judged = [
-        replace(one, p_adjusted=float(p), verdict="impactful" if p <= LEVEL else one.verdict)
+        replace(one, p_adjusted=float(p), verdict=_by_agreement(one.verdict, float(p), bool(doubts)))
         for one, p in zip(found_out, adjusted, strict=True)
     ]
     parameters = tuple(sorted(judged, key=lambda one: -one.index))
@@ -145,15 +147,21 @@ def _by_model(study: Study, goal: Goal, seed: int) -> HsicImportance:
         bandwidth=float(MEDIAN),
         source="surrogate",
         verdict=_sentence(goal.words, parameters, (), len(data.losses), "surrogate"),
-        notes=tuple(notes),
+        notes=(*notes, *doubts),
     )
+
+
+def _by_agreement(verdict: str, p: float, unknown: bool) -> str:
+    if p <= LEVEL:
+        return "impactful"
+    return "cannot tell" if unknown else verdict
 
 
 def _agreed(space: Space, j: int, u: Array, rows: Mask, goals: Array) -> ParameterImportance:
     dimension = space.dimensions[j]
     inside = goals[:, rows]
     inside = inside[(inside.sum(axis=1) > 0) & (inside.sum(axis=1) < rows.sum())]
-    index, stderr, p, whole = 0.0, 0.0, 1.0, 0.0
+    index, stderr, p, whole, alone = 0.0, 0.0, 1.0, 0.0, 0.0
     R = len(inside)
     if R >= _N_DRAWS // 2:
         position = u[rows, j]
@@ -165,8 +173,10 @@ def _agreed(space: Space, j: int, u: Array, rows: Mask, goals: Array) -> Paramet
         agreement = (E * others).sum(axis=0)
         index, stderr = max(float(agreement.mean()), 0.0), 2.0 * float(agreement.std(ddof=1)) / np.sqrt(R)
         whole = float(np.mean([_largest_possible(one.astype(bool), MEDIAN) for one in inside[:8]]))
+        alone = float((E * E).sum(axis=0).mean())
         p = max(float(ndtr(-(index - _NEGLIGIBLE * whole) / max(stderr, 1e-300))), _SMALLEST_P)
-    low = index + 2.0 * stderr <= _NEGLIGIBLE * whole
+    # Draws that agree about nothing may each see an effect: then nobody can tell.
+    low = max(index + 2.0 * stderr, alone) <= _NEGLIGIBLE * whole
     mean = goals[:, rows].mean(axis=0) > goals[:, rows].mean()
     return ParameterImportance(
         name=dimension.name,

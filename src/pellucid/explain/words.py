@@ -97,6 +97,17 @@ def verdict_of(
     )
 
 
+def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
+    """A sentence where the model knows little of the space: its variance at rows all over it, against the trials'."""
+    unexplained = float(np.mean(gp.latent(anywhere)[1] ** 2)) / max(float(np.var(gp.data.z)), 1e-300)
+    if unexplained <= _UNEXPLORED:
+        return []
+    return [
+        "Much of the space is unexplored: on average over the space the model's variance is "
+        f"{100 * min(unexplained, 9.99):.0f} % of that of the values the trials returned."
+    ]
+
+
 def alarms_of(
     data: Arrays,
     gp: GaussianProcess,
@@ -116,12 +127,7 @@ def alarms_of(
     if n < _PROVISIONAL * d:
         out.append(f"Provisional: {n} trials for {d} parameters ({_PROVISIONAL * d} would be better).")
     anywhere = data.space.canonical(low_discrepancy(0, _N_COVER, np.full(d, 0.5)))
-    unexplained = float(np.mean(gp.latent(anywhere)[1] ** 2)) / max(float(np.var(gp.data.z)), 1e-300)
-    if unexplained > _UNEXPLORED:
-        out.append(
-            "Much of the space is unexplored: on average over the space the model's variance is "
-            f"{100 * min(unexplained, 9.99):.0f} % of that of the values the trials returned."
-        )
+    out += unexplored(gp, anywhere)
     few = np.flatnonzero(band.jackknife_sd > _FEW_TRIALS * np.maximum(band.raw_sd, 1e-300))
     if len(few):
         most = int(few[np.argmax(band.jackknife_sd[few] / np.maximum(band.raw_sd[few], 1e-300))])
