@@ -71,6 +71,7 @@ demo: $(VENV)/.stamp-demo ## tune a scikit-learn model and write a report (resum
 test: $(VENV)/.stamp-test ## run the test suite
 	@sh tools/ensure.sh postgres
 	@sh tools/ensure.sh chromium
+	@sh tools/ensure.sh openmp
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## run the slow statistical tests
