@@ -37,8 +37,8 @@ $(VENV)/.stamp-venv:
 	@touch $@
 
 $(VENV)/.stamp-demo: $(VENV)/.stamp-venv $(PINS)
-	@echo "Installing pellucid and scikit-learn"
-	@$(PIP_INSTALL) -e . scikit-learn
+	@echo "Installing pellucid, plotly and scikit-learn"
+	@$(PIP_INSTALL) -e '.[plots]' scikit-learn
 	@touch $@
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp-venv $(PINS)
@@ -65,12 +65,13 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
 
 # ------------------------------------------------------------------------------------- demo and tests
 
-demo: $(VENV)/.stamp-demo ## tune a scikit-learn model and show the receipts (resumes on a second run)
+demo: $(VENV)/.stamp-demo ## tune a scikit-learn model and write a report (resumes on a second run)
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.stamp-test ## run the test suite
 	@sh tools/ensure.sh postgres
 	@sh tools/ensure.sh chromium
+	@sh tools/ensure.sh openmp
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-test ## run the slow statistical tests

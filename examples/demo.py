@@ -1,8 +1,9 @@
-"""Tune a classifier of handwritten digits, then read the receipts.
+"""Tune a forest that reads handwritten digits, then ask: which configuration, can I stop, what matters?
 
 The study lives in ``demo.db``: stop the script at any time (Ctrl-C, or less politely) and run it again,
-and it goes on where it stopped. The space is conditional: a support vector machine and an ensemble of
-trees have different parameters, and the sampler learns from the trials which belong to which.
+and it goes on where it stopped. One parameter is conditional: only trees that draw their samples have a sample
+size, and the sampler learns that from the trials. The answers are printed and, with figures, written to
+``report.html``.
 """
 
 from __future__ import annotations
@@ -11,45 +12,36 @@ import argparse
 
 import optuna
 from optuna.trial import TrialState
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
 
 import pellucid
 
 STORAGE = "sqlite:///demo.db"
-STUDY = "digits"
-SHOWN = 8
+STUDY = "digits-forest"
+REPORT = "report.html"
 
-features, labels = load_digits(return_X_y=True)
+images, labels = load_digits(return_X_y=True)
 folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=0)
 
 
 def objective(trial: optuna.Trial) -> float:
     """Mean accuracy of a five-fold cross-validation."""
-    model: ClassifierMixin
-    if trial.suggest_categorical("model", ["svc", "trees"]) == "svc":
-        model = SVC(
-            C=trial.suggest_float("C", 1e-2, 1e3, log=True),
-            gamma=trial.suggest_float("gamma", 1e-5, 1.0, log=True),
-        )
-    else:
-        model = ExtraTreesClassifier(
-            n_estimators=30,
-            max_features=trial.suggest_float("max_features", 0.02, 1.0, log=True),
-            max_depth=trial.suggest_int("max_depth", 3, 30),
-            min_samples_leaf=trial.suggest_int("min_samples_leaf", 1, 20, log=True),
-            random_state=0,
-        )
-    return float(cross_val_score(make_pipeline(StandardScaler(), model), features, labels, cv=folds).mean())
+    bootstrap = trial.suggest_categorical("bootstrap", [True, False])
+    forest = ExtraTreesClassifier(
+        n_estimators=50,
+        criterion=trial.suggest_categorical("criterion", ["gini", "entropy"]),
+        max_depth=trial.suggest_int("max_depth", 2, 24),
+        max_features=trial.suggest_float("max_features", 0.02, 1.0, log=True),
+        min_samples_leaf=trial.suggest_int("min_samples_leaf", 1, 30, log=True),
+        bootstrap=bootstrap,
+        max_samples=trial.suggest_float("max_samples", 0.1, 1.0) if bootstrap else None,
+        random_state=0,
+    )
+    return float(cross_val_score(forest, images, labels, cv=folds).mean())
 
 
 def finished(study: optuna.Study) -> int:
@@ -79,36 +71,19 @@ def tune(study: optuna.Study, target: int, console: Console) -> None:
 
 
 def show(study: optuna.Study, console: Console) -> None:
-    """Print the best trial, the recommendation and the latest receipts."""
-    best = study.best_trial
-    params = ", ".join(
-        f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}" for name, value in best.params.items()
-    )
-    console.print(f"\n[bold]Best trial[/bold]: number {best.number}, accuracy {best.value:.4f} with {params}")
-    console.print("[bold]Recommendation[/bold]:", str(pellucid.recommend(study)))
+    """Print the answers, and write the report."""
 
-    observed = {trial.number: trial.value for trial in study.get_trials(deepcopy=False)}
-    latest = pellucid.receipts(study)[-SHOWN:]
-    terms = list(dict.fromkeys(term for receipt in latest if receipt.acquisition for term in receipt.acquisition.terms))
-    console.print("[bold]The latest receipts[/bold]: what each proposal expected, and what came")
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("trial", justify="right")
-    table.add_column("kind")
-    table.add_column("by")
-    for heading in ("expected", "observed", *terms):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for receipt in latest:
-        value = observed.get(receipt.trial)
-        scores = receipt.acquisition.terms if receipt.acquisition else {}
-        table.add_row(
-            str(receipt.trial),
-            receipt.kind,
-            receipt.acquisition.name if receipt.acquisition else "-",
-            "-" if receipt.mean is None else f"{receipt.mean:.4f} ± {receipt.sd:.2g}",
-            "-" if value is None else f"{value:.4f}",
-            *(f"{scores[term]:.4f}" if term in scores else "-" for term in terms),
-        )
-    console.print(table)
+    def say(heading: str, answer: object) -> None:
+        console.print(f"\n[bold]{heading}[/bold]")
+        console.print(str(answer), markup=False, highlight=False)
+
+    say("Which configuration shall I use?", pellucid.recommend(study))
+    say("Can I stop?", pellucid.stopping_verdict(study))
+    if finished(study) >= 10:  # Fewer cannot tell.
+        # Most trials were proposed, not drawn at random, so a model of them is asked.
+        say("What matters?", pellucid.hsic_importance(study, source="surrogate"))
+    pellucid.report(study, REPORT)
+    console.print(f"\nReport: {REPORT} (open it in a browser)", highlight=False)
 
 
 def main() -> int:

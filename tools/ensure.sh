@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make a program available to the tests: tools/ensure.sh postgres|chromium
+# Make a program or a library available to the tests: tools/ensure.sh postgres|chromium|openmp
 # It is installed with Debian's packages where that is possible; without it the tests that need it are skipped.
 set -eu
 
@@ -25,10 +25,16 @@ have_chromium() {
     return 1
 }
 
+# LightGBM brings everything but this.
+have_openmp() {
+    [ "$(uname)" != Linux ] || [ -n "$(find /lib /usr/lib /usr/local/lib -name 'libgomp.so.1' 2>/dev/null | head -n 1)" ]
+}
+
 case "${1:-}" in
     postgres) package=postgresql ;;
     chromium) package=chromium ;;
-    *) echo "usage: tools/ensure.sh postgres|chromium" >&2; exit 2 ;;
+    openmp) package=libgomp1 ;;
+    *) echo "usage: tools/ensure.sh postgres|chromium|openmp" >&2; exit 2 ;;
 esac
 
 if "have_$1"; then

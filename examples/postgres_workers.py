@@ -1,0 +1,107 @@
+"""Several processes share one study; one of them dies in the middle of a trial, and nothing is lost.
+
+    python examples/postgres_workers.py --storage postgresql+psycopg2://user@host/database --workers 2 --trials 40
+    python examples/postgres_workers.py --storage sqlite:///workers.db
+
+Run it on other machines too, with the same URL. Optuna notices dead workers by their heartbeat (version 4.9 or newer).
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import time
+import warnings
+
+import optuna
+from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
+from optuna.trial import TrialState
+from sklearn.datasets import load_digits
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
+
+import pellucid
+
+warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # Heartbeats are old, but called experimental.
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+def objective(trial: optuna.Trial, dies_in: int) -> float:
+    """Mean accuracy of a three-fold cross-validation."""
+    images, labels = load_digits(return_X_y=True)
+    C = trial.suggest_float("C", 1e-2, 1e3, log=True)
+    gamma = trial.suggest_float("gamma", 1e-4, 1.0, log=True)
+    if trial.number == dies_in:
+        print(f"The worker of trial {trial.number} dies.", flush=True)
+        os._exit(1)  # No goodbye, as if its machine had gone.
+    return float(cross_val_score(SVC(C=C, gamma=gamma), images / 16, labels, cv=3).mean())
+
+
+def open_study(url: str) -> optuna.Study:
+    storage = RDBStorage(
+        url,
+        engine_kwargs={"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {},
+        heartbeat_interval=1,
+        grace_period=5,  # Seconds without a heartbeat before a trial is run again: take minutes if trials are long.
+        heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(max_retry=3),
+    )
+    # The same seed for all: what keeps workers apart is that each sees what the others are running.
+    sampler = pellucid.BayesianSampler(seed=0)
+    return optuna.create_study(
+        study_name="workers", storage=storage, sampler=sampler, direction="maximize", load_if_exists=True
+    )
+
+
+def count(study: optuna.Study, *states: TrialState) -> int:
+    return len(study.get_trials(deepcopy=False, states=states))
+
+
+def work(url: str, n_trials: int, dies_in: int = -1) -> None:
+    """Run trials until the study, whoever works on it, has enough of them."""
+    study = open_study(url)
+    while count(study, TrialState.COMPLETE, TrialState.RUNNING) < n_trials or count(study, TrialState.WAITING):
+        study.optimize(lambda trial: objective(trial, dies_in), n_trials=1)
+
+
+def show(study: optuna.Study) -> None:
+    print(f"{len(study.trials)} trials, {count(study, TrialState.COMPLETE)} finished.")
+    for trial in study.trials:
+        lost = RetryHeartbeatStaleTrialCallback.retried_trial_number(trial)
+        if lost is not None:
+            print(f"Trial {lost} was lost with its worker; trial {trial.number} ran it again: {trial.state.name}.")
+    # By number, because a trial that is run again takes the receipt of the lost one with it.
+    proposed = {receipt.trial: receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"}
+    aware = [receipt for receipt in proposed.values() if receipt.pending]
+    print(f"{len(aware)} of {len(proposed)} proposals took into account what other workers were running.\n")
+    print("Which configuration?", pellucid.recommend(study), "\n")
+    print("Can I stop?", pellucid.stopping_verdict(study))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--storage", default="sqlite:///workers.db", help="URL of the database")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--trials", type=int, default=40, help="finished trials the study shall have")
+    parser.add_argument("--dies-in", type=int, default=15, help="trial in which a worker dies; -1 for none")
+    parser.add_argument("--report", help="write a report to this .html file")
+    arguments = parser.parse_args()
+    study = open_study(arguments.storage)
+    task = (arguments.storage, arguments.trials, arguments.dies_in)
+    workers = [multiprocessing.get_context("spawn").Process(target=work, args=task) for _ in range(arguments.workers)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    while count(study, TrialState.RUNNING):  # Of dead workers, unless another has taken over already.
+        time.sleep(1)
+        fail_stale_trials(study)
+    work(arguments.storage, arguments.trials)
+    show(study)
+    if arguments.report:
+        pellucid.report(study, arguments.report)
+        print(f"\nReport: {arguments.report}")
+
+
+if __name__ == "__main__":
+    main()
