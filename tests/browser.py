@@ -25,16 +25,11 @@ class Browser:
         assert name is not None
         to_browser, from_us = os.pipe()
         from_browser, to_us = os.pipe()
-
-        def place_pipes() -> None:
-            # The browser reads commands on descriptor 3 and answers on 4.
-            read, write = os.dup(to_browser), os.dup(to_us)
-            os.dup2(read, 3)
-            os.dup2(write, 4)
-
+        # The browser reads commands on descriptor 3 and answers on 4.
+        placed = f'exec "$0" "$@" 3<&{to_browser} 4>&{to_us}'
         self._process = subprocess.Popen(
-            [name, *_FLAGS, "--remote-debugging-pipe", f"--user-data-dir={folder}/profile", "about:blank"],
-            preexec_fn=place_pipes, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            ["sh", "-c", placed, name, *_FLAGS, "--remote-debugging-pipe", f"--user-data-dir={folder}/profile"],
+            pass_fds=(to_browser, to_us), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(to_browser)
         os.close(to_us)

@@ -160,6 +160,18 @@ def test_a_model_of_noise_agrees_about_nothing() -> None:
     assert loud <= 2
 
 
+def test_whole_numbers_on_a_logarithmic_range_have_bins_of_their_own() -> None:
+    """`2 to 2` was said where the first values of 1, 2, 3, ... fill several tenths of the range each."""
+    study = drawn(200, lambda t: abs(t.suggest_int("depth", 1, 64, log=True) - 2))
+    found = pellucid.hsic_importance(study, pairs=False)
+    labels = [label for label, _, _ in found.parameters[0].bins]
+    assert labels[:3] == ["1", "2", "3"]
+    assert all(low != high for low, _, high in (label.partition(" to ") for label in labels))
+    assert len(set(labels)) == len(labels)
+    assert sum(share for _, share, _ in found.parameters[0].bins) == pytest.approx(1.0)
+    assert "most often = 2" in str(found)
+
+
 def test_a_model_that_knows_little_of_the_space_denies_no_effect() -> None:
     """Trials that crowd around one place: all ten parameters matter, and the model has seen none of them move."""
     dice = np.random.default_rng(0)

@@ -51,7 +51,7 @@ LEVEL = 0.05
 _MOST_LOW = 10
 # An index below this share of that of a parameter which decides alone is no effect worth the name.
 _NEGLIGIBLE = 0.05
-_N_BINS, _FEW_CELLS = 10, 12
+_N_BINS, _FEW_CELLS, _MOST_CELLS = 10, 12, 100_000
 _N_FRESH, _N_DRAWS = 1024, 48
 # Permutations per test that is corrected for: enough for the smallest p-value to survive the correction.
 _PER_TEST = 25
@@ -318,12 +318,21 @@ def _bins(dimension: Dimension, u: Array, z: Mask) -> tuple[tuple[str, float, fl
         codes, count = dimension.code(u), dimension.cells
         values = dimension.decode(dimension.midpoint(np.arange(count)))
         labels = _different([value_text(v) for v in values], [repr(v) for v in values])
+    elif 0 < dimension.cells <= _MOST_CELLS:
+        # Whole numbers go together by tenths of the range; on a logarithmic one, the first may fill several alone.
+        tenth = np.minimum((dimension.midpoint(np.arange(dimension.cells)) * _N_BINS).astype(int), _N_BINS - 1)
+        kept, bin_of = np.unique(tenth, return_inverse=True)
+        codes, count = bin_of[dimension.code(u)], len(kept)
+        values = dimension.decode(dimension.midpoint(np.arange(dimension.cells)))
+        members = [np.flatnonzero(bin_of == k) for k in range(count)]
+        ends = [(values[mine[0]], values[mine[-1]]) for mine in members]
+        labels = [value_text(a) if a == b else f"{value_text(a)} to {value_text(b)}" for a, b in ends]
     else:
         count = _N_BINS
         codes = np.minimum((u * count).astype(int), count - 1)
         borders = dimension.decode(np.linspace(0.0, 1.0, count + 1))
-        ends = _different([value_text(v) for v in borders], [repr(v) for v in borders])
-        labels = [f"{low} to {high}" for low, high in pairwise(ends)]
+        texts = _different([value_text(v) for v in borders], [repr(v) for v in borders])
+        labels = [f"{low} to {high}" for low, high in pairwise(texts)]
     everywhere = np.bincount(codes, minlength=count) / max(len(codes), 1)
     inside = np.bincount(codes[z], minlength=count) / max(int(z.sum()), 1)
     return tuple((label, float(a), float(b)) for label, a, b in zip(labels, everywhere, inside, strict=True))

@@ -19,7 +19,7 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.from_study import Arrays, arrays
 
 _WIDTH = 2.0
-_N_BOUNDS = 12
+_N_BOUNDS, _MOST_CONDITIONED = 12, 1500
 
 
 def stopping_verdict(
@@ -110,7 +110,9 @@ def search_course(study: Study, *, regret_below: float | None = None, min_trials
     check_stopping(regret_below, min_trials)
     with one_thread:
         stopping, h = verdict_of(study, regret_below, min_trials, None, None)
-        counts, bounds = ((), ()) if h is None else _bounds_over_the_run(study, h)
+        counts, bounds = ((), ()) if h is None or stopping.bound is None else _bounds_over_the_run(study, h)
+        if stopping.bound is not None:
+            counts, bounds = (*counts, stopping.n_trials), (*bounds, stopping.bound)
     found = study_io.trials(study)
     proposals = [(r, _exploring(r)) for r in study_io.model_receipts(found, len(found))]
     return Course(
@@ -124,11 +126,13 @@ def search_course(study: Study, *, regret_below: float | None = None, min_trials
 
 
 def _bounds_over_the_run(study: Study, h: Hyperparameters) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """At a few counts before the last; early ones are closer together, and cost less."""
     found = study_io.trials(study)
     space = {name: dist for name, (dist, _) in study_io.distributions(found).items() if not dist.single()}
     data = arrays(space, study_io.observations(found, study_io.sign(study)))
     noise, n = data.observations.noise_variance, len(data.losses)
-    counts = np.unique(np.linspace(min(n, 2 * len(data.space)), n, _N_BOUNDS).round().astype(int))
+    last = min(n - 1, _MOST_CONDITIONED)
+    counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS).round().astype(int))
     bounds = []
     for k in counts:
         gp = GaussianProcess.from_hyperparameters(h)

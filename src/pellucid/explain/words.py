@@ -85,9 +85,10 @@ def verdict_of(
 
     if float(low[inside].max()) <= float(high[inside].min()):
         most = float(high[inside].max() - low[inside].min())
+        near = "" if len(inside) == len(mean) else " where it is narrow enough to say anything"
         return (
             f"No effect of {what}{where} can be told from {n_trials} trials: a constant {average} value fits inside "
-            f"the {100 * level:g} % band, which leaves room for differences of up to {most:.2g}."
+            f"the {100 * level:g} % band, which leaves room for differences of up to {most:.2g}{near}."
         )
     verb = "matters" if len(names) == 1 else "matter"
     return (
