@@ -7,6 +7,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,16 @@ _FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-n
           "--hide-scrollbars", "--disable-component-update", "--disable-default-apps", "--disable-sync")  # fmt: skip
 
 
+# The browser reads commands on descriptor 3 and answers on 4; both may be in use for the other one.
+_PLACE_PIPES = """
+import fcntl, os, sys
+read, write = (fcntl.fcntl(int(one), fcntl.F_DUPFD, 10) for one in sys.argv[1:3])
+os.dup2(read, 3)
+os.dup2(write, 4)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+
+
 class Browser:
     """One page in one browser. `messages`: what went wrong in it; `requests`: every address it asked for."""
 
@@ -25,10 +36,9 @@ class Browser:
         assert name is not None
         to_browser, from_us = os.pipe()
         from_browser, to_us = os.pipe()
-        # The browser reads commands on descriptor 3 and answers on 4.
-        placed = f'exec "$0" "$@" 3<&{to_browser} 4>&{to_us}'
+        command = [name, *_FLAGS, "--remote-debugging-pipe", f"--user-data-dir={folder}/profile"]
         self._process = subprocess.Popen(
-            ["sh", "-c", placed, name, *_FLAGS, "--remote-debugging-pipe", f"--user-data-dir={folder}/profile"],
+            [sys.executable, "-c", _PLACE_PIPES, str(to_browser), str(to_us), *command],
             pass_fds=(to_browser, to_us), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(to_browser)

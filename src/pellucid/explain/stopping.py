@@ -131,7 +131,7 @@ def _bounds_over_the_run(study: Study, h: Hyperparameters) -> tuple[tuple[int, .
     space = {name: dist for name, (dist, _) in study_io.distributions(found).items() if not dist.single()}
     data = arrays(space, study_io.observations(found, study_io.sign(study)))
     noise, n = data.observations.noise_variance, len(data.losses)
-    last = min(n - 1, _MOST_CONDITIONED)
+    last = max(1, min(int(0.9 * n), _MOST_CONDITIONED))
     counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS).round().astype(int))
     bounds = []
     for k in counts:

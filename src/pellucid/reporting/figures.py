@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io
 
+from pellucid.records import Course, HsicImportance, ParameterRanges
+from pellucid.reporting.gather import Findings
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
 _SIGNIFICANT = 6
 _TOP = 34
+_MOST_EFFECTS = 3
 
 
 @dataclass
@@ -57,3 +61,22 @@ def template() -> dict[str, Any]:
             "template"
         ]
     )
+
+
+def key_figures(found: Findings) -> Iterator[tuple[str, go.Figure]]:
+    """The figures that answer the questions, by name, where there is an answer."""
+    if any(value is not None for value in found.history.values):
+        yield "history", found.history.plot()
+    if isinstance(found.course, Course) and found.course.counts:
+        yield "course", found.course.plot()
+    if isinstance(found.importance, HsicImportance):
+        yield "importance", found.importance.plot()
+    if not isinstance(found.effects, str):
+        for i, one in enumerate(found.effects[:_MOST_EFFECTS]):
+            yield f"effect-{i}", one.plot()
+    if isinstance(found.ranges, ParameterRanges):
+        yield "ranges", found.ranges.plot()
+    if isinstance(found.failures, HsicImportance):
+        yield "failures", found.failures.plot()
+    if found.explanations:
+        yield "why", found.explanations[0].plot()

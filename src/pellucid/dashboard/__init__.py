@@ -1,0 +1,29 @@
+"""The key figures of a study in Optuna Dashboard, where its users already look."""
+
+from __future__ import annotations
+
+from html import unescape
+
+from optuna.study import Study
+
+
+def publish(study: Study) -> list[str]:
+    """Store the key figures on the study, for the dashboard's page of plots; what they say, in order.
+
+    Publishing again replaces them. Needs `pip install 'pellucid[dashboard,plots]'`.
+    """
+    try:
+        from optuna_dashboard import save_plotly_graph_object
+    except ImportError as error:
+        raise ImportError(
+            "Publishing needs optuna-dashboard: install it with `pip install 'pellucid[dashboard]'`."
+        ) from error
+    from pellucid.reporting.figures import key_figures
+    from pellucid.reporting.gather import gather
+
+    said = []
+    for name, figure in key_figures(gather(study, progress=True)):
+        # The dashboard shows the figure alone: its title carries the finding.
+        save_plotly_graph_object(study, figure, graph_object_id=f"pellucid-{name}")
+        said.append(unescape(figure.layout.meta["finding"]))
+    return said
