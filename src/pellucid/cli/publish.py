@@ -1,0 +1,36 @@
+"""``pellucid publish``: what pellucid has to say about a study, as notes in Optuna's dashboard."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import typer
+
+from pellucid.bench.base import Unavailable
+from pellucid.bench.terminal import sentences
+from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
+from pellucid.cli.places import Mistake, shown
+from pellucid.cli.studies import find_study, storage_sentences
+
+_MISSING = "Publishing needs the package `optuna_dashboard`: install it with `pip install 'pellucid[dashboard]'`."
+
+
+def publish(study: StudyName = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """Add pellucid's findings to a study, where Optuna's dashboard shows them."""
+    with sentences():
+        found, place = find_study(storage, study)
+        if find_spec("optuna_dashboard") is None:
+            raise Unavailable(_MISSING)
+        try:
+            write = import_module("pellucid.dashboard").publish
+        except ImportError as error:
+            raise Unavailable(f"{_MISSING} (`{error.name}` is not there.)") from error
+        with storage_sentences(place):
+            try:
+                titles = write(found)
+            except ValueError as error:
+                raise Mistake(str(error)) from None
+        typer.echo(f"Published in {place.shown}:")
+        for title in titles:
+            typer.echo(f"  {shown(title)}")
