@@ -33,9 +33,9 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """At the pace of this run."""
+        """At the pace of this run; None where it is over, or too young to tell."""
         left = self.wanted - self.snapshot.counted
-        return self.elapsed / self.done_here * left if self.done_here and left > 0 else None
+        return self.elapsed / self.done_here * left if self.workers and self.done_here and left > 0 else None
 
 
 class Display(Protocol):

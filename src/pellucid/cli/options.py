@@ -33,7 +33,7 @@ Storage = Annotated[
 StudyName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[STUDY]",
+        metavar="STUDY",
         autocompletion=complete_study,
         show_default=False,
         help="Name of the study; may be left out when the storage has exactly one.",

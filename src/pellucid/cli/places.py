@@ -7,6 +7,7 @@ import re
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,15 @@ def _from_url(text: str) -> Place:
     backend, _, driver = url.drivername.partition("+")
     secrets = _secrets(url, text)
     if backend != "sqlite":
-        return Place(text, shown(visible), backend=backend, driver=driver, secrets=secrets)
+        driver = driver or _installed_driver(backend)
+        address = url.set(drivername=f"{backend}+{driver}" if driver else backend)
+        return Place(
+            address.render_as_string(hide_password=False),
+            shown(visible),
+            backend=backend,
+            driver=driver,
+            secrets=secrets,
+        )
     if url.host or not url.database:
         raise Mistake(f"An SQLite file is named with three slashes, like sqlite:///tuning.db; got `{shown(visible)}`.")
     if url.database == ":memory:" or "mode=memory" in text:
@@ -90,6 +99,13 @@ def _from_url(text: str) -> Place:
     # SQLAlchemy hands `file:...?uri=true` to SQLite as it is: where that file is, only SQLite knows.
     file = None if url.database.startswith("file:") else Path(url.database)
     return Place(text, shown(visible), file=_checked(file), backend=backend, driver=driver, secrets=secrets)
+
+
+def _installed_driver(backend: str) -> str:
+    """The driver to take where a URL of PostgreSQL names none: SQLAlchemy's default has changed between versions."""
+    if backend != "postgresql":
+        return ""
+    return next((name for name in ("psycopg2", "psycopg") if find_spec(name) is not None), "")
 
 
 def _secrets(url: URL, text: str) -> tuple[str, ...]:

@@ -105,7 +105,8 @@ class Run:
                 ending = self._loop(crew)
             except BaseException:
                 self._display.close()
-                crew.end(lambda: True)
+                pressed = self._stop.times
+                crew.end(lambda: self._stop.times > pressed)
                 raise
             self._part(crew, ending.how)
             return ending
@@ -194,14 +195,15 @@ class Run:
 
     def _hand_out(self, crew: Crew) -> None:
         waiting = [worker for worker in crew.workers if worker.waiting]
-        timeout = self._request.timeout
-        if self._over is None and timeout is not None and time.monotonic() - self._start >= timeout:
-            self._over = How.TIMEOUT
         if not waiting or self._over is not None:
             return
         counted = count(self._made())
+        timeout = self._request.timeout
         if counted >= self._request.n_trials:
             self._over = How.DONE
+        elif timeout is not None and time.monotonic() - self._start >= timeout:
+            self._over = How.TIMEOUT
+        if self._over is not None:
             return
         free = self._request.n_trials - counted - sum(worker.busy for worker in crew.workers)
         for worker in waiting[: max(free, 0)]:

@@ -27,7 +27,7 @@ _CONNECT_S = 10
 _CONNECT_TIMEOUT = {"", "psycopg2", "psycopg", "pymysql", "mysqldb"}
 _DRIVERS = {
     "postgresql": "install it with `pip install 'pellucid[postgres]'`",
-    "mysql": "install `pymysql` and write mysql+pymysql://...",
+    "mysql": "install `pymysql`, and begin the URL with mysql+pymysql",
 }
 _MOST_NAMES = 10
 _LONGEST_NAME = 512

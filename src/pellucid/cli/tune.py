@@ -66,11 +66,13 @@ def tune(
         way = direction or Direction.MINIMIZE
         if not quiet:
             say(_opening(found is None, name, place, way.value, counted, trials))
+            _mention_running(found)
         if counted >= trials and found is not None:
             conclude(found, place, trials, None, output)
             return
         work = [
-            Job(target, storage, name, sampler.value, trials, seed, share=(index, counted)) for index in range(jobs)
+            Job(target, storage, name, sampler.value, trials, seed, share=(index, counted))
+            for index in range(min(jobs, trials - counted))
         ]
         request = Request(place, name, way, trials, timeout)
         ending = Run(request, work, found, choose_display(quiet))()
@@ -84,6 +86,16 @@ def _check_direction(study: Study, wanted: Direction | None, name: str) -> None:
             f"A study keeps the direction it was made with: `{shown(name)}` has {has}, not {wanted.value}; leave "
             "--direction out, or choose another name with --study."
         )
+
+
+def _mention_running(study: Study | None) -> None:
+    """Trials that others run, or that a process left behind which was killed together with its parent."""
+    from optuna.trial import TrialState
+
+    running = 0 if study is None else len(study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)))
+    if running:
+        what = "1 trial is" if running == 1 else f"{running} trials are"
+        say(f"{what} marked as running: by another process, or left by one that was killed. They do not count.")
 
 
 def _opening(new: bool, name: str, place: Place, direction: str, counted: int, wanted: int) -> str:

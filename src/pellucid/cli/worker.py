@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -57,6 +59,8 @@ class Line:
         os.dup2(2, 1)
         sys.stdout = _text(1)
         sys.stderr = _text(2)
+        if hasattr(select, "poll"):
+            threading.Thread(target=_outlive_the_reader, daemon=True).start()
 
     def send(self, message: Message) -> None:
         with suppress(OSError):  # A parent that is gone is noticed when the next order is waited for.
@@ -65,6 +69,16 @@ class Line:
     def receive(self) -> str:
         """The next order; empty when there will be none."""
         return self._orders.readline().strip()
+
+
+def _outlive_the_reader() -> None:
+    """Once nobody reads, nothing is written: libraries that do not print through Python must not fail either."""
+    gone = select.poll()
+    gone.register(2, 0)  # Asks for nothing but errors, which a pipe without a reader is.
+    gone.poll()
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nothing, descriptor)
 
 
 def _text(descriptor: int) -> io.TextIOWrapper:
