@@ -316,7 +316,8 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_continues(
     assert json.loads(out)["ended"] == "interrupted"
     assert states() == {COMPLETE: 3, FAIL: 2}
     assert not any(map(alive, pids))
-
+    if number == signal.SIGTERM:
+        return
     result = tune("bowl", 5)
     assert result.exit_code == 0, result.output
     assert "3 of 5 trials" in result.stderr
