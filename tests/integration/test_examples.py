@@ -12,8 +12,6 @@ import pytest
 from optuna.trial import TrialState
 from tests.helpers import ROOT, states
 
-import pellucid
-
 
 def run(script: str, *options: str, folder: Path = ROOT) -> str:
     """What an example prints; it must succeed."""
@@ -122,7 +120,6 @@ def test_workers_share_a_study_in_sqlite(tmp_path: Path) -> None:
     share_between_workers(f"sqlite:///{tmp_path / 'workers.db'}")
 
 
-@pytest.mark.skipif(not hasattr(pellucid, "report"), reason="The demo ends with pellucid.report, which is planned.")
 def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
     first = run("demo.py", "--trials", "10", folder=tmp_path)
     assert "Go on: 10 of the 20 finished trials" in first

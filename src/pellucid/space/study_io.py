@@ -23,6 +23,7 @@ from pellucid.records import Receipt, RecordError
 
 RECEIPT_KEY = "pellucid:receipt"
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
+INTERRUPTED_ATTRIBUTE = "pellucid:interrupted"
 CHUNK = 2045
 _LARGEST_LOSS = 1e306
 _logger = logging.getLogger("pellucid")
@@ -198,6 +199,25 @@ def set_user_attribute(study: Study, name: str, value: str) -> None:
         study.set_user_attr(name, value[:CHUNK])
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
         _logger.warning("`%s` could not be stored (%s).", name, error)
+
+
+def fail_running(study: Study, number: int, *, interrupted: bool) -> bool:
+    """Tell a trial whose process is gone as failed; False when it had ended by itself.
+
+    `interrupted`: by the user, which says nothing about its configuration.
+    """
+    trial = next((one for one in trials(study) if one.number == number), None)
+    if trial is None or trial.state != TrialState.RUNNING:
+        return False
+    if interrupted:
+        study._storage.set_trial_user_attr(trial._trial_id, INTERRUPTED_ATTRIBUTE, True)
+    study.tell(number, state=TrialState.FAIL)
+    return True
+
+
+def ended(found: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """Trials that count towards a budget: all that have ended, except those that the user interrupted."""
+    return [t for t in found if t.state.is_finished() and INTERRUPTED_ATTRIBUTE not in t.user_attrs]
 
 
 def read_receipt(trial: FrozenTrial) -> Receipt | None:

@@ -1,4 +1,7 @@
-"""The ``pellucid`` command. Every room brings its own commands; this file only joins them."""
+"""The ``pellucid`` command: one small file per command, joined here.
+
+Nothing but typer and the standard library is imported until a command runs, so that help and completion answer at once.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ import typer
 
 from pellucid.bench.commands import app as bench
 from pellucid.bench.reproduce import app as reproduce
+from pellucid.cli.explain import explain
+from pellucid.cli.publish import publish
+from pellucid.cli.report import report
+from pellucid.cli.tune import tune
 
 app = typer.Typer(
     name="pellucid",
@@ -15,6 +22,10 @@ app = typer.Typer(
     help="Hyperparameter optimisation you can see through.",
     pretty_exceptions_enable=False,
 )
+app.command()(tune)
+app.command()(explain)
+app.command()(report)
+app.command()(publish)
 app.add_typer(bench, name="bench")
 app.add_typer(reproduce, name="reproduce")
 
@@ -34,7 +45,3 @@ def main(
     ] = False,
 ) -> None:
     pass
-
-
-if __name__ == "__main__":
-    app()

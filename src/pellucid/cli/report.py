@@ -1,0 +1,55 @@
+"""``pellucid report``: one offline file about a study."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pellucid.bench.base import Unavailable
+from pellucid.bench.terminal import sentences
+from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
+from pellucid.cli.places import Mistake, shown
+from pellucid.cli.studies import find_study, storage_sentences
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, only errors.")]
+
+
+def report(
+    study: StudyName = None,
+    storage: Storage = DEFAULT_STORAGE,
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
+    quiet: Quiet = False,
+) -> None:
+    """Write a report of a study: one HTML file that needs no network."""
+    with sentences():
+        check_report(out)
+        found, place = find_study(storage, study)
+        with storage_sentences(place):
+            written = write_report(found, out, quiet)
+        if not quiet:
+            typer.echo(f"The report is in {shown(str(written))}.")
+
+
+def check_report(path: Path) -> None:
+    """Whether a report can be written there, before hours are spent on what it shall be about."""
+    if path.is_dir():
+        raise Mistake(f"A report is a file; `{shown(str(path))}` is a folder: name a file in it.")
+    if not path.absolute().parent.is_dir():
+        raise Mistake(f"The folder of a report has to exist; there is no `{shown(str(path.parent))}`: make it.")
+    if find_spec("plotly") is None:
+        raise Unavailable("A report needs plotly, which is not installed: `pip install 'pellucid[plots]'` brings it.")
+
+
+def write_report(study: Study, path: Path, quiet: bool) -> Path:
+    from pellucid.reporting import report as write
+
+    try:
+        return write(study, path, progress=not quiet)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
