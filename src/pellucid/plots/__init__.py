@@ -11,7 +11,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, browser, parameter_colour, save, say
+from pellucid.plots.base import COLOURS, browser, parameter_colour, save, say, script, stored, template
 from pellucid.plots.course import course, history
 from pellucid.plots.curves import Line, against_truth, boxes, curves, panels
 from pellucid.plots.effects import effect, joint_effect
@@ -68,6 +68,9 @@ __all__ = [
     "plot_values",
     "save",
     "say",
+    "script",
+    "stored",
+    "template",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
+from plotly.io import to_json
+from plotly.offline import get_plotlyjs
 
 # Colours that differ in lightness too, so that a figure survives greyscale and colour-blindness.
 COLOURS = ("#0b3c6f", "#d1495b", "#e8a33d", "#3f8f6b", "#8d6fb0", "#5aa9c7", "#7a4b2a", "#c97fa7", "#4d4d4d")
@@ -25,6 +28,7 @@ _PARAMETERS = (
 )  # fmt: skip
 LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
 _LONGEST_NAME = 30
+_TEMPLATE = "simple_white"
 _FONT = "DejaVu Sans, Arial, sans-serif"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -77,7 +81,7 @@ def add_band(
 
 def style(figure: go.Figure, title: str, width: int, height: int) -> None:
     figure.update_layout(
-        template="simple_white",
+        template=_TEMPLATE,
         title={"text": title, "x": 0.01, "font": {"size": 18}},
         width=width,
         height=height,
@@ -95,6 +99,26 @@ def browser() -> str | None:
     """A Chromium that can draw a figure as a picture: `$CHROMIUM`, or the first of the usual names that is here."""
     named = os.environ.get("CHROMIUM")
     return named if named else next((name for name in _BROWSERS if shutil.which(name)), None)
+
+
+def script() -> str:
+    """What a page needs to draw figures."""
+    return str(get_plotlyjs())
+
+
+def stored(figure: go.Figure) -> dict[str, Any]:
+    """A figure as a page keeps it: plain data, numbers as a screen shows them."""
+    return dict(json.loads(to_json(figure, validate=False, engine="json"), parse_float=_rounded))
+
+
+def template() -> dict[str, Any]:
+    """What all figures are drawn with."""
+    return dict(stored(go.Figure(layout={"template": _TEMPLATE}))["layout"]["template"])
+
+
+def _rounded(text: str) -> float:
+    """Six digits are more than a screen shows, and half the size."""
+    return float(f"{float(text):.6g}")
 
 
 def save(figure: go.Figure, path: Path) -> None:

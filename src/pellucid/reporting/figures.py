@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
 
-import plotly.graph_objects as go
-import plotly.io
-
+from pellucid import plots
 from pellucid.records import Course, HsicImportance, ParameterRanges
 from pellucid.reporting.gather import Findings
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
-_SIGNIFICANT = 6
 _TOP = 34
 _MOST_EFFECTS = 3
 
@@ -26,9 +22,9 @@ class Shelf:
 
     figures: dict[str, Any] = field(default_factory=dict)
 
-    def put(self, name: str, figure: go.Figure, *, titled: bool = True, wide: bool = False, top: int = _TOP) -> Markup:
+    def put(self, name: str, figure: Any, *, titled: bool = True, wide: bool = False, top: int = _TOP) -> Markup:
         """Where the page shows the figure, under its finding as a heading (unless it has one already)."""
-        stored = json.loads(plotly.io.to_json(figure, validate=False, engine="json"), parse_float=_rounded)
+        stored = plots.stored(figure)
         layout = stored["layout"]
         meta = layout.pop("meta")
         finding = unescape(meta["finding"])
@@ -43,27 +39,13 @@ class Shelf:
         heading = [tag("h3", prose(finding)), *doubts] if titled else []
         return joined(*heading, tag("div", place, class_="figure wide" if wide else "figure"))
 
-    def keep(self, name: str, figure: go.Figure) -> str:
+    def keep(self, name: str, figure: Any) -> str:
         """Store a figure that the page shows on demand."""
         self.put(name, figure)
         return name
 
 
-def _rounded(text: str) -> float:
-    """Six digits are more than a screen shows, and half the size."""
-    return float(f"{float(text):.{_SIGNIFICANT}g}")
-
-
-def template() -> dict[str, Any]:
-    """What all figures are drawn with."""
-    return dict(
-        json.loads(plotly.io.to_json(go.Figure(layout={"template": "simple_white"}), engine="json"))["layout"][
-            "template"
-        ]
-    )
-
-
-def key_figures(found: Findings) -> Iterator[tuple[str, go.Figure]]:
+def key_figures(found: Findings) -> Iterator[tuple[str, Any]]:
     """The figures that answer the questions, by name, where there is an answer."""
     if any(value is not None for value in found.history.values):
         yield "history", found.history.plot()

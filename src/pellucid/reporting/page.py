@@ -12,13 +12,11 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
-import plotly.offline
-
 from pellucid import plots
 from pellucid.explain.words import value_text
 from pellucid.records import Course, HsicImportance, ParameterRanges
 from pellucid.reporting.answers import answers
-from pellucid.reporting.figures import Shelf, template
+from pellucid.reporting.figures import Shelf
 from pellucid.reporting.gather import Findings
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
@@ -45,14 +43,14 @@ def page(found: Findings) -> str:
     )
     made = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     footer = tag("footer", f"pellucid {version('pellucid')}, {made}. This page needs no network.")
-    data = {"figures": shelf.figures, "template": template(), "picked": picked}
+    data = {"figures": shelf.figures, "template": plots.template(), "picked": picked}
     return _document(found.name, joined(header, tag("main", answers(found), *shown.values()), footer), data)
 
 
 def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
     assets = files("pellucid.reporting") / "assets"
     css, script = ((assets / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    scripts = (plotly.offline.get_plotlyjs(), script)
+    scripts = (plots.script(), script)
     # Only these two scripts may run, and nothing may be fetched: should markup ever slip through, it stays dead.
     hashes = " ".join(f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
