@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -39,7 +40,7 @@ class Browser:
         command = [name, *_FLAGS, "--remote-debugging-pipe", f"--user-data-dir={folder}/profile"]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PLACE_PIPES, str(to_browser), str(to_us), *command],
-            pass_fds=(to_browser, to_us), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            pass_fds=(to_browser, to_us), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(to_browser)
         os.close(to_us)
@@ -59,7 +60,7 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
+        os.killpg(self._process.pid, signal.SIGKILL)  # Its helpers too, which would go on writing their files.
         self._process.wait()
         os.close(self._out)
         os.close(self._in)

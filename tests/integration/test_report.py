@@ -144,6 +144,7 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
         assert [name for name in HOSTILE if name not in shown] == []
         drawn = browser.run("document.querySelector('[data-figure=ranges]').textContent")
         assert SCRIPT[:20] in drawn
+        assert browser.run("document.documentElement.scrollWidth") <= 1280
 
 
 # ---------------------------------------------------------------------- every kind of study

@@ -185,7 +185,7 @@ def test_pairs_that_matter_together_carry_a_star() -> None:
     )  # fmt: skip
     figure = pellucid.hsic_importance(study, pellucid.below(0.5)).plot("pairs")
     assert finding(figure) == "Matter together, not alone: `x` and `y` (for an objective below 0.5)."
-    stars = next(trace for trace in figure.data if trace.mode == "text")
+    stars = next(trace for trace in figure.data if trace.type == "scatter")
     assert len(stars.x) == 1
 
 

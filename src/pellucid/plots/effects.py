@@ -77,10 +77,10 @@ def joint_effect(found: PartialDependence) -> go.Figure:
     half = [(h - l) / 2 for h, l in zip(found.high, found.low, strict=True)]
     believed = [m if ok else None for m, ok in zip(found.mean, found.trusted, strict=True)]
     what = "typical objective" if found.typical else "average objective"
-    figure = make_subplots(cols=2, horizontal_spacing=0.16,
+    figure = make_subplots(cols=2, horizontal_spacing=0.24,
                            subplot_titles=(what, f"half-width of the {100 * found.level:g} % band"))  # fmt: skip
     figure.add_heatmap(
-        x=x, y=y, z=table(believed), colorscale="Cividis", colorbar={"x": 0.43, "len": 0.9}, row=1, col=1
+        x=x, y=y, z=table(believed), colorscale="Cividis", colorbar={"x": 0.385, "len": 0.9}, row=1, col=1
     )
     figure.add_heatmap(x=x, y=y, z=table(half), colorscale="Greys", colorbar={"x": 1.01, "len": 0.9}, row=1, col=2)
     pairs = [(a, b) for a, b in zip(*found.trial_values, strict=True) if a is not None and b is not None]

@@ -16,7 +16,7 @@ _MOST_PARAMETERS, _MOST_ADVICE, _MOST_DOUBTS = 8, 4, 6
 
 def answers(found: Findings) -> Markup:
     cards = (
-        _card("Use this", _use(found.recommendation, found.importance)),
+        _card("Use this", _use(found)),
         _card("Can you stop?", _stop(found.course)),
         _card("What matters?", _matters(found.importance)),
         _card("Which ranges to change?", _change(found.ranges)),
@@ -39,7 +39,8 @@ def parameter(name: str) -> Markup:
     return joined(swatch, tag("code", name))
 
 
-def _use(found: Recommendation | str, importance: HsicImportance | str) -> Markup:
+def _use(everything: Findings) -> Markup:
+    found, importance = everything.recommendation, everything.importance
     if isinstance(found, str):
         return _unknown(found)
     order = [] if isinstance(importance, str) else [one.name for one in importance.parameters]
@@ -55,7 +56,17 @@ def _use(found: Recommendation | str, importance: HsicImportance | str) -> Marku
         tag("p", f"{interval}, trial {found.trial} of {found.n_trials} finished ones.", class_="soft"),
         tag("p", found.note, class_="doubt") if found.note else "",
         listed,
+        tag("p", _best(everything, found), class_="soft"),
     )
+
+
+def _best(everything: Findings, used: Recommendation) -> str:
+    """How the best value relates to what is recommended: with noise it may have been luck."""
+    best = next((b for b in reversed(everything.history.best) if b is not None), None)
+    if best is None or best == used.observed:
+        return "This is also the best value that was observed."
+    trial = next(n for n, v in zip(everything.history.numbers, everything.history.values, strict=True) if v == best)
+    return f"The best value observed is {best:.4g} (trial {trial}); the model expects no more of it than of this one."
 
 
 def _stop(found: Course | str) -> Markup:
@@ -72,7 +83,7 @@ def _matters(found: HsicImportance | str) -> Markup:
     if isinstance(found, str):
         return _unknown(found)
     sure = [parameter(one.name) for one in found.parameters if one.verdict == "impactful"]
-    first = joined(*(tag("span", one, " ") for one in sure[:5])) if sure else joined("Nothing measurably")
+    first = joined(*(tag("span", one) for one in sure[:5])) if sure else joined("Nothing measurably")
     return joined(tag("p", first, class_="big"), tag("p", prose(found.headline)))
 
 
@@ -116,4 +127,5 @@ def doubts(found: Findings) -> list[str]:
         out += [alarm for alarm, _ in alarms.most_common(3)]
     if isinstance(found.importance, HsicImportance):
         out += found.importance.notes
-    return list(dict.fromkeys(out))
+    # Two models may say the same with other numbers: once is enough.
+    return list({one.split(":")[0]: one for one in reversed(out)}.values())[::-1]

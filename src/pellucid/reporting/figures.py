@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
@@ -22,8 +22,18 @@ class Shelf:
 
     figures: dict[str, Any] = field(default_factory=dict)
 
-    def put(self, name: str, figure: Any, *, titled: bool = True, wide: bool = False, top: int = _TOP) -> Markup:
-        """Where the page shows the figure, under its finding as a heading (unless it has one already)."""
+    def put(
+        self,
+        name: str,
+        figure: Any,
+        *,
+        titled: bool = True,
+        wide: bool = False,
+        top: int = _TOP,
+        said: Collection[str] = (),
+    ) -> Markup:
+        """Where the page shows the figure, under its finding as a heading (unless it has one already) and with doubts
+        (but those that were `said` before)."""
         stored = plots.stored(figure)
         layout = stored["layout"]
         meta = layout.pop("meta")
@@ -35,8 +45,10 @@ class Shelf:
         layout["height"] = height
         self.figures[name] = stored
         place = tag("div", data_figure=name, role="img", aria_label=finding, style=f"height:{height:.0f}px")
-        doubts = [tag("p", prose(unescape(one)), class_="doubt") for one in meta["doubts"]]
-        heading = [tag("h3", prose(finding)), *doubts] if titled else []
+        doubts = [text for text in map(unescape, meta["doubts"]) if text not in said]
+        heading = (
+            [tag("h3", prose(finding)), *(tag("p", prose(one), class_="doubt") for one in doubts)] if titled else []
+        )
         return joined(*heading, tag("div", place, class_="figure wide" if wide else "figure"))
 
     def keep(self, name: str, figure: Any) -> str:

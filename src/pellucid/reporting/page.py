@@ -117,14 +117,24 @@ def _matters(found: Findings, shelf: Shelf) -> Iterator[Markup]:
         yield shelf.put("pairs", found.importance.plot("pairs"))
 
 
+_AVERAGES = (
+    "Averages over the whole space, with 95 % bands. They are harder to know than what the best trials have in common: "
+    "a parameter can matter for being among the best although its average effect cannot be told."
+)
+
+
 def _effects(found: Findings, shelf: Shelf) -> Iterator[Markup]:
     if isinstance(found.effects, str):
         yield _unknown(found.effects)
         return
+    yield tag("p", _AVERAGES, class_="soft")
+    everywhere = [alarm for alarm in found.effects[0].alarms if all(alarm in one.alarms for one in found.effects)]
+    for alarm in everywhere:
+        yield tag("p", prose(alarm), class_="doubt")
     for i, one in enumerate(found.effects):
-        yield shelf.put(f"effect-{i}", one.plot())
+        yield shelf.put(f"effect-{i}", one.plot(), said=everywhere)
     if found.joint is not None:
-        yield shelf.put("joint", found.joint.plot(), wide=True, top=50)
+        yield shelf.put("joint", found.joint.plot(), wide=True, top=50, said=everywhere)
 
 
 def _ranges(found: Findings, shelf: Shelf) -> Iterator[Markup]:
