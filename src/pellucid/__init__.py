@@ -91,7 +91,7 @@ __all__ = [
     "worst",
 ]
 
-_ROOMS = ("acquisition", "explain", "plots", "records", "samplers", "space", "surrogates")
+_ROOMS = ("acquisition", "dashboard", "explain", "plots", "records", "reporting", "samplers", "space", "surrogates")
 _HOMES = {
     "pellucid.acquisition.interleave": "Interleave",
     "pellucid.explain.compare": "compare_importance",

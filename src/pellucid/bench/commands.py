@@ -233,6 +233,36 @@ def stopping(
             typer.echo(text)
 
 
+@app.command(name="report")
+def report_cost(
+    trials: Annotated[str, typer.Option(help="Sizes of studies, like 100,1000.")] = "100,1000",
+    params: Annotated[int, typer.Option(min=5, help="Parameters of every study.")] = 20,
+    table: TableFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Seconds and megabytes of a report, for a random study and one of pellucid."""
+    with sentences():
+        from pellucid.bench.base import require_modules
+        from pellucid.bench.results import now, versions
+
+        require_modules(("plotly",), "reports")
+        from pellucid.bench import report_cost as runs
+
+        wanted = [(sampler, n) for n in integers(trials, "--trials") for sampler in runs.SAMPLERS]
+        costs = []
+        with progress_bar("reports", len(wanted), quiet) as advance:
+            for sampler, n in wanted:
+                costs.append(runs.cost_of(sampler, n, params))
+                advance(f"{sampler}, {n} trials")
+        used = versions(("pellucid", "optuna", "numpy", "scipy", "plotly"))
+        text = runs.markdown(costs)
+        text += f"\n```sh\n{command_line()}\n```\n\n{now()} · " + ", ".join(f"{k} {v}" for k, v in used.items()) + "\n"
+        if table is not None:
+            write(table, text)
+        if not quiet:
+            typer.echo(text)
+
+
 def _show_regret(file: Path, table: Path | None, reference: str, as_json: bool, quiet: bool) -> None:
     from pellucid.bench import output
     from pellucid.bench.results import read_runs

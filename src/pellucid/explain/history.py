@@ -52,11 +52,12 @@ def history(study: Study) -> History:
 
 
 def receipt_of(trial: FrozenTrial) -> Receipt | None:
-    """The receipt of a trial, None where it has none that can be read."""
+    """The receipt of a trial, None where it has none that can be read, or one of the trial that it repeats."""
     try:
-        return study_io.read_receipt(trial)
+        receipt = study_io.read_receipt(trial)
     except RecordError:
         return None
+    return receipt if receipt is not None and receipt.trial == trial.number else None
 
 
 def _stretches(found: Sequence[FrozenTrial], receipts: Sequence[Receipt | None]) -> tuple[Stretch, ...]:

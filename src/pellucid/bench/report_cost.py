@@ -1,0 +1,62 @@
+"""What a report costs: seconds and megabytes, for studies of several samplers and sizes."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import optuna
+
+from pellucid.reporting import report
+from pellucid.samplers.bayesian import BayesianSampler
+
+SAMPLERS = ("random", "pellucid")
+
+
+@dataclass(frozen=True)
+class Cost:
+    sampler: str
+    trials: int
+    params: int
+    seconds: float
+    megabytes: float
+
+
+def study_of(sampler: str, trials: int, params: int) -> optuna.Study:
+    """A noisy function of continuous, whole, categorical and conditional parameters, some of which do nothing."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    chosen = BayesianSampler(seed=0) if sampler == "pellucid" else optuna.samplers.RandomSampler(seed=0)
+    dice = np.random.default_rng(0)
+
+    def objective(trial: optuna.Trial) -> float:
+        rate = trial.suggest_float("learning_rate", 1e-5, 1e-1, log=True)
+        kind = trial.suggest_categorical("optimizer", ["adam", "sgd", "rmsprop"])
+        units = trial.suggest_int("n_units", 4, 512, log=True)
+        momentum = trial.suggest_float("momentum", 0.5, 0.99) if kind == "sgd" else 0.9
+        x = [trial.suggest_float(f"x{j}", 0.0, 1.0) for j in range(params - 4)]
+        value = 0.3 * (math.log10(rate) + 3.0) ** 2 + 0.2 * (kind == "sgd") + 0.05 * abs(math.log(units / 64))
+        return value + abs(momentum - 0.9) + sum((one - 0.3) ** 2 for one in x[:4]) + 0.02 * float(dice.normal())
+
+    study = optuna.create_study(study_name=f"{sampler}-{trials}", sampler=chosen)
+    study.optimize(objective, n_trials=trials)
+    return study
+
+
+def cost_of(sampler: str, trials: int, params: int) -> Cost:
+    study = study_of(sampler, trials, params)
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        path = report(study, Path(folder) / "report.html", progress=False)
+        return Cost(sampler, trials, params, time.perf_counter() - start, path.stat().st_size / 1e6)
+
+
+def markdown(costs: Sequence[Cost]) -> str:
+    rows = [f"| {c.sampler} | {c.trials} | {c.params} | {c.seconds:.1f} | {c.megabytes:.2f} |" for c in costs]
+    head = ["# What a report costs", "", "One thread; making the study is not counted.", ""]
+    table = ["| sampler | trials | parameters | s | MB |", "| --- | ---: | ---: | ---: | ---: |", *rows]
+    return "\n".join([*head, *table, ""])
