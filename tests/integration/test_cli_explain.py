@@ -84,7 +84,7 @@ def test_the_overview_says_what_the_functions_say() -> None:
     assert lines[1:] == [
         f"What to use: {pellucid.recommend(study)}",
         f"Can I stop: {pellucid.stopping_verdict(study)}",
-        f"What matters: {pellucid.hsic_importance(study)}",
+        f"What matters: {pellucid.hsic_importance(study, source='surrogate')}",
         "Which ranges to change: "
         + (" ".join(map(str, pellucid.range_advice(study))) or "Nothing speaks for changing one."),
         f"Why the last proposal: {pellucid.explain_proposal(study, last)}",

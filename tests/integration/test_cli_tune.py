@@ -102,6 +102,12 @@ def chatty(trial):
     return value
 
 
+def wanderer(trial):
+    os.makedirs("elsewhere", exist_ok=True)
+    os.chdir("elsewhere")
+    return trial.suggest_float("x", -1, 1) ** 2
+
+
 number = 3
 
 
@@ -217,6 +223,14 @@ def test_a_journal_takes_studies_too(folder: Path) -> None:
     assert again.exit_code == 0, again.output
     assert json.loads(again.stdout)["counts"]["complete"] == 2
     assert json.loads(again.stdout)["direction"] == "maximize"
+
+
+@pytest.mark.parametrize("storage", ["tuning.log", URL])
+def test_an_objective_may_change_the_folder(folder: Path, storage: str) -> None:
+    result = tune("wanderer", 3, "--storage", storage)
+    assert result.exit_code == 0, result.output
+    assert not list(folder.glob("elsewhere/**/tuning.*"))
+    assert "All 3 trials" in tune("wanderer", 3, "--storage", storage).stderr
 
 
 def test_postgresql_needs_no_name_of_its_driver(folder: Path, postgres: str) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import optuna
 import pytest
 from optuna.trial import Trial
@@ -17,7 +18,10 @@ from tests.browser import Browser
 
 import pellucid
 from pellucid import plots
+from pellucid.reporting.answers import doubts
+from pellucid.reporting.gather import gather
 from pellucid.reporting.markup import Markup, joined, prose, tag
+from pellucid.space.study_io import INTERRUPTED_ATTRIBUTE
 
 NEEDS_BROWSER = pytest.mark.skipif(
     plots.browser() is None, reason="no Chromium here: `apt-get install chromium`, or set $CHROMIUM"
@@ -182,6 +186,20 @@ def running(study: optuna.Study) -> None:
     study.enqueue_trial({"x": 0.5})
 
 
+def many_parameters(study: optuna.Study) -> None:
+    dice = np.random.default_rng(0)
+    study.optimize(lambda t: 0 * sum(t.suggest_float(f"p{i}", 0, 1) for i in range(45)) + dice.random(), n_trials=30)
+
+
+def interrupted(study: optuna.Study) -> None:
+    one_trial(study)
+    for _ in range(4):
+        trial = study.ask()
+        trial.suggest_float("x", 0, 1)
+        trial.set_user_attr(INTERRUPTED_ATTRIBUTE, True)
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+
+
 @pytest.mark.parametrize("sampler", [optuna.samplers.TPESampler, pellucid.BayesianSampler])
 @pytest.mark.parametrize(
     ("fill", "says"),
@@ -193,6 +211,8 @@ def running(study: optuna.Study) -> None:
         (infinite, "Expect "),
         (without_parameters, "no parameter varies"),
         (running, "1 running"),
+        (many_parameters, "9 of 45 parameters are shown"),
+        (interrupted, "4 interrupted, 1 complete"),
     ],
 )
 def test_every_study_gets_a_page(
@@ -211,6 +231,44 @@ def test_a_study_of_another_sampler_says_so(tmp_path: Path) -> None:
     text = pellucid.report(study, str(tmp_path / "report.html")).read_text(encoding="utf-8")
     assert "All trials were chosen by another sampler" in text
     assert "Pellucid did not propose trial" in text
+
+
+def test_what_to_distrust_names_what_is_odd() -> None:
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0))
+    for i in range(3):
+        study.enqueue_trial({"x": 0.1 * i})
+
+    def odd(trial: Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        trial.report(x, 0)
+        if trial.number % 4 == 3:
+            raise optuna.TrialPruned
+        return -math.inf if trial.number == 5 else x
+
+    study.optimize(odd, n_trials=8)
+    study.enqueue_trial({"x": 0.5})
+    said = " ".join(doubts(gather(study, progress=False)))
+    assert "Few finished trials (8)" in said
+    assert "2 of 9 trials were pruned" in said
+    assert "1 of 9 trials returned an infinite value" in said
+    assert "3 of 8 trials were enqueued, not proposed." in said
+    assert "another sampler" not in said
+
+
+def test_interruptions_are_no_failures() -> None:
+    study = optuna.create_study()
+    interrupted(study)
+    assert gather(study, progress=False).failures is None
+    with pytest.raises(ValueError, match="at least 10 trials that count; this study has 1"):
+        pellucid.hsic_importance(study, pellucid.failed())
+
+
+def test_numbers_keep_the_digits_that_their_interval_leaves(tmp_path: Path) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(lambda t: 12345 + t.suggest_float("x", 0, 1), n_trials=25)
+    text = pellucid.report(study, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Expect 12345.0" in text
+    assert "1.235e+04" not in text.split('id="trials"')[0]
 
 
 def test_the_page_is_small_and_its_scripts_run_by_hash_alone(page: Path) -> None:

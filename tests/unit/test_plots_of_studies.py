@@ -63,7 +63,7 @@ def test_the_history_is_that_of_the_study(direction: str) -> None:
     receipts = {one.trial: one for one in pellucid.receipts(study)}
     assert found.expected == tuple(receipts[n].mean for n in found.numbers)
     assert [one.label for one in found.stretches] == ["start-up", "model"]
-    assert f"The best trial is {study.best_trial.number} of 25" in str(found)
+    assert f"The best trial is number {study.best_trial.number} with" in str(found)
     figure = found.plot()
     best = next(trace for trace in figure.data if trace.name == "best so far")
     assert best.y[-1] == study.best_value
@@ -123,11 +123,15 @@ def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
     found = pellucid.search_course(proposed)
     verdict = pellucid.stopping_verdict(proposed)
     assert found.stopping == verdict
-    assert (found.counts[-1], found.bounds[-1]) == (verdict.n_trials, verdict.bound)
-    assert list(found.counts) == sorted(set(found.counts))
+    assert (found.after[-1], found.bounds[-1]) == (29, verdict.bound)
+    assert list(found.after) == sorted(set(found.after))
     receipts = [one for one in pellucid.receipts(proposed) if one.kind == "model"]
     assert found.trials == tuple(one.trial for one in receipts)
-    assert found.alpha == tuple(one.policy.numbers["alpha"] for one in receipts if one.policy)
+    for one, alpha in zip(receipts, found.alpha, strict=True):
+        assert one.policy is not None
+        assert one.acquisition is not None
+        # The guard proposes by EI, which has no weight.
+        assert alpha == (one.policy.numbers["alpha"] if one.acquisition.name == "WEI" else None)
     for one, share in zip(receipts, found.exploring, strict=True):
         assert one.acquisition is not None
         # Where the model expects nothing better, the exploiting part is negative: all of the appeal is exploring.
@@ -140,8 +144,34 @@ def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
 
 def test_a_course_without_a_verdict_is_empty_and_says_why() -> None:
     found = pellucid.search_course(made(5, RandomSampler(seed=0)))
-    assert found.counts == ()
+    assert found.after == ()
     assert "of the 20 finished trials" in finding(found.plot())
+
+
+def test_the_course_runs_forwards_with_pruned_trials() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+
+    def objective(trial: Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        trial.report(x, 0)
+        if trial.number % 3:
+            raise optuna.TrialPruned
+        return x
+
+    study.optimize(objective, n_trials=75)
+    found = pellucid.search_course(study)
+    assert list(found.after) == sorted(set(found.after))
+    assert found.after[-1] == 74
+
+
+def test_gaps_in_what_was_explored_stay_gaps() -> None:
+    sampler = pellucid.BayesianSampler(seed=0, interleave=pellucid.Interleave(every=3))
+    study = made(30, sampler)
+    found = pellucid.search_course(study)
+    assert {one for one in found.exploring if one is not None} == {1.0}
+    trace = next(one for one in found.plot().data if one.name == "explored")
+    assert trace.connectgaps is False
+    assert list(trace.y).count(None) == found.exploring.count(None) > 5
 
 
 # ---------------------------------------------------------------------- what matters, ranges
@@ -223,6 +253,28 @@ def test_ranges_are_drawn_where_their_advice_is() -> None:
     assert figure.layout.yaxis.ticktext[-1] == found.advice[0].param
     assert "Widen `rate`" in finding(figure)
     assert "Drop a choice of `kind`" in finding(figure)
+
+
+def test_choices_that_look_alike_stay_apart() -> None:
+    choices = ["1", 1, "None", None, "a" * 40 + "x", "a" * 40 + "y"]
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: float(choices.index(t.suggest_categorical("kind", choices))), n_trials=120)
+    (axis,) = pellucid.parameter_ranges(study).axes
+    assert [text for _, text in axis.ticks[:4]] == ["'1'", "1", "'None'", "None"]
+    figure = pellucid.hsic_importance(study, pairs=False).plot("values")
+    assert len(set(figure.data[0].x)) == 6
+
+
+def test_choices_that_shall_go_are_labelled_in_their_middle() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    choices = [f"c{i}" for i in range(16)]
+    study.optimize(
+        lambda t: 9.0 * (t.suggest_categorical("kind", choices) == "c13") + t.suggest_float("x", 0, 1), n_trials=600
+    )
+    found = pellucid.parameter_ranges(study)
+    drop = next(one for one in found.advice if one.what == "drop")
+    labels = {note.text: note.x for note in found.plot().layout.annotations if note.text.startswith("c")}
+    assert drop.start < labels["c13"] < drop.stop
 
 
 def test_a_parameter_has_one_colour_everywhere(drawn: optuna.Study) -> None:

@@ -116,11 +116,12 @@ def _goal(name: GoalName) -> Goal:
 
 def _overview(study: Study) -> list[Section]:
     import pellucid
+    from pellucid.explain.importance import importance_of_the_best
 
     return [
         Section("recommendation", "What to use", lambda: pellucid.recommend(study)),
         Section("verdict", "Can I stop", lambda: pellucid.stopping_verdict(study)),
-        Section("importance", "What matters", lambda: pellucid.hsic_importance(study)),
+        Section("importance", "What matters", lambda: importance_of_the_best(study)),
         Section("ranges", "Which ranges to change", lambda: pellucid.range_advice(study)),
         Section("proposal", "Why the last proposal", lambda: pellucid.explain_proposal(study, _last(study))),
     ]

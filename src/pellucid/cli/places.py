@@ -98,7 +98,9 @@ def _from_url(text: str) -> Place:
         raise Mistake(f"Studies in memory end with their process; name a file, like sqlite:///tuning.db, not `{text}`.")
     # SQLAlchemy hands `file:...?uri=true` to SQLite as it is: where that file is, only SQLite knows.
     file = None if url.database.startswith("file:") else Path(url.database)
-    return Place(text, shown(visible), file=_checked(file), backend=backend, driver=driver, secrets=secrets)
+    # The user's code may change the folder: what is relative is meant from here.
+    here = text if file is None else url.set(database=str(file.absolute())).render_as_string(hide_password=False)
+    return Place(here, shown(visible), file=_checked(file), backend=backend, driver=driver, secrets=secrets)
 
 
 def _installed_driver(backend: str) -> str:
@@ -121,13 +123,14 @@ def _from_path(text: str) -> Place:
     if file.is_dir():
         raise Mistake(f"{_RULE}; `{shown(text)}` is a folder.")
     if file.is_file() and _begins_with(file, _SQLITE):
-        return Place(f"sqlite:///{file}", f"sqlite:///{shown(str(file))}", file=_checked(file), backend="sqlite")
+        address = f"sqlite:///{file.absolute()}"
+        return Place(address, f"sqlite:///{shown(str(file))}", file=_checked(file), backend="sqlite")
     if not file.exists() and file.suffix not in _JOURNALS:
         hint = f"write sqlite:///{shown(text)} for an SQLite file"
         raise Mistake(f"{_RULE}; there is no file `{shown(text)}` ({hint}).")
     if file.exists() and not _is_journal(file):
         raise Mistake(f"{_RULE}; `{shown(text)}` is neither an SQLite file nor a journal of Optuna.")
-    return Place(str(file), shown(text), journal=True, file=file)
+    return Place(str(file.absolute()), shown(text), journal=True, file=file)
 
 
 def _checked(file: Path | None) -> Path | None:

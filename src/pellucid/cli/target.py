@@ -22,15 +22,16 @@ _LONGEST = 300
 
 @dataclass(frozen=True)
 class Target:
-    """`file` of a script, None where `module` is to be imported by its name."""
+    """`file` of a script and how it was `written`; None where `module` is to be imported by its name."""
 
     module: str
     function: str
     file: Path | None
+    written: str = ""
 
     @property
     def where(self) -> str:
-        return shown(self.module if self.file is None else str(self.file))
+        return shown(self.written or self.module)
 
 
 def parse_target(text: str) -> Target:
@@ -42,7 +43,7 @@ def parse_target(text: str) -> Target:
     if file.suffix == ".py":
         if not file.is_file():
             raise Mistake(f"{_RULE}; there is no file `{shown(place)}`.")
-        return Target(file.stem, function, file)
+        return Target(file.stem, function, file.absolute(), place)
     if file.exists() and not file.is_dir():
         raise Mistake(f"{_RULE}; `{shown(place)}` does not end in .py.")
     if not all(part.isidentifier() for part in place.split(".")):

@@ -71,7 +71,7 @@ def tune(
             conclude(found, place, trials, None, output)
             return
         work = [
-            Job(target, storage, name, sampler.value, trials, seed, share=(index, counted))
+            Job(target, place.address, name, sampler.value, trials, seed, share=(index, counted))
             for index in range(min(jobs, trials - counted))
         ]
         request = Request(place, name, way, trials, timeout)

@@ -10,7 +10,7 @@ from optuna.study import Study
 def publish(study: Study) -> list[str]:
     """Store the key figures on the study, for the dashboard's page of plots; what they say, in order.
 
-    Publishing again replaces them. Needs `pip install 'pellucid[dashboard,plots]'`.
+    Publishing again replaces those of the same name. Needs `pip install 'pellucid[dashboard,plots]'`.
     """
     try:
         from optuna_dashboard import save_plotly_graph_object

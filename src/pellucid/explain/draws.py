@@ -79,7 +79,8 @@ _CAVEAT = "what an optimiser preferred looks important. source='surrogate' asks 
 def _counts(trial: FrozenTrial, goal: Goal) -> bool:
     if trial.state == TrialState.COMPLETE:
         return trial.values is not None and not np.isnan(trial.values[0])
-    return goal.failures and trial.state in (TrialState.FAIL, TrialState.PRUNED)
+    ended = trial.state in (TrialState.FAIL, TrialState.PRUNED) and not study_io.interrupted(trial)
+    return goal.failures and ended
 
 
 def _drawn_at_random(trial: FrozenTrial) -> bool | None:

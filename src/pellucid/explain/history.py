@@ -40,7 +40,7 @@ def history(study: Study) -> History:
         best.append(None if best_trial is None else value_of[best_trial])
     return History(
         numbers=tuple(trial.number for trial in found),
-        states=tuple(_STATES[trial.state] for trial in found),
+        states=tuple("interrupted" if study_io.interrupted(trial) else _STATES[trial.state] for trial in found),
         values=tuple(value_of.get(trial.number) for trial in found),
         best=tuple(best),
         expected=tuple(None if one is None else one.mean for one in receipts),
@@ -84,6 +84,10 @@ def _verdict(found: Sequence[FrozenTrial], value_of: dict[int, float], best_tria
         return "The study has no trials yet."
     if best_trial is None:
         return f"None of the {len(found)} trials has finished with a value yet."
-    after = sum(trial.number > best_trial and trial.state.is_finished() for trial in found)
-    best = f"The best trial is {best_trial} of {len(found)} with {value_text(value_of[best_trial])}"
-    return f"{best}; it is the last one." if after == 0 else f"{best}; {after} trials after it were no better."
+    after = sum(number > best_trial for number in value_of)
+    best = f"The best trial is number {best_trial} with {value_text(value_of[best_trial])}"
+    if after == 0:
+        return f"{best}, the last one with a value."
+    return (
+        f"{best}; {after} {'trial' if after == 1 else 'trials'} after it {'was' if after == 1 else 'were'} no better."
+    )

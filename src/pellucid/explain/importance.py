@@ -28,7 +28,7 @@ from pellucid.explain.draws import (
     spread_over_cells,
     trials_that_count,
 )
-from pellucid.explain.goals import Goal, as_goal
+from pellucid.explain.goals import Goal, as_goal, best
 from pellucid.explain.hsic import (
     MEDIAN,
     PermutationTest,
@@ -56,6 +56,7 @@ _N_FRESH, _N_DRAWS = 1024, 48
 # Permutations per test that is corrected for: enough for the smallest p-value to survive the correction.
 _PER_TEST = 25
 _SMALLEST_P = 1e-6
+_ENOUGH_DRAWS = 60
 
 
 def hsic_importance(
@@ -101,6 +102,15 @@ def hsic_importance(
             n_permutations=n_permutations,
             seed=seed,
         )
+
+
+def importance_of_the_best(study: Study) -> HsicImportance:
+    """Towards the best tenth: of the trials that were drawn at random where there are enough, of a model otherwise."""
+    study_io.require_single_objective(study, "importance_of_the_best")
+    sample, _, sure = sample_of(study_io.trials(study), best(), study_io.sign(study))
+    if sure and len(sample.in_goal) >= _ENOUGH_DRAWS:
+        return hsic_importance(study)
+    return hsic_importance(study, source="surrogate")
 
 
 # ---------------------------------------------------------------------- what a model says

@@ -19,6 +19,7 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.from_study import Arrays, arrays, encoded
 
 _LEVEL = 0.95
+_FEW = 10
 # How much larger leave-one-out errors may be without a warp (root mean square, median) before the warp is needed.
 _MUCH_WORSE = (2.5, 20.0)
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that have a model behind them (kind 'model')."
@@ -126,6 +127,10 @@ def _root_mean_square(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Recommendation:
     """The evaluated configuration with the best *expected* objective, and a 95 % interval of its true value.
 
@@ -162,7 +167,7 @@ def _recommend(study: Study, surrogate: GaussianProcess | None) -> Recommendatio
     best = int(np.argmin(gp.latent_at_observed()))
     x = data.X[best : best + 1]
     ends = sorted(loss_sign * float(gp.quantile(x, p)[0]) for p in ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2))
-    few = 2 * len(data.space)
+    few = max(2 * len(data.space), _FEW)
     return Recommendation(
         params=dict(data.observations.configurations[best]),
         trial=data.observations.numbers[best],
@@ -172,7 +177,7 @@ def _recommend(study: Study, surrogate: GaussianProcess | None) -> Recommendatio
         level=_LEVEL,
         observed=loss_sign * float(data.observations.raw[best]),
         n_trials=len(data.losses),
-        note=f"Only {len(data.losses)} trials for {len(data.space)} parameters: provisional."
+        note=f"Provisional: {_counted(len(data.losses), 'trial')} for {_counted(len(data.space), 'parameter')}."
         if len(data.losses) < few
         else "",
     )

@@ -30,7 +30,7 @@ _EDGE = 0.1
 _ABOUT = 0.75
 _FEW_CELLS = 20
 _SURE = 0.01
-_N_TICKED = 12
+_N_TICKED, _MOST_CHOICES = 12, 60
 
 
 def interval_reduction(
@@ -200,8 +200,9 @@ def parameter_ranges(study: Study) -> ParameterRanges:
 
 
 def _ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
-    """Every value where there are few, five over the range otherwise."""
-    if 0 < dimension.cells <= _N_TICKED:
+    """Every value where there are few, or choices; five over the range otherwise."""
+    choices = isinstance(dimension.distribution, CategoricalDistribution)
+    if 0 < dimension.cells <= (_MOST_CHOICES if choices else _N_TICKED):
         at = dimension.midpoint(np.arange(dimension.cells))
     else:
         at = np.linspace(0.0, 1.0, 5)

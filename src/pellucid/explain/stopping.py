@@ -110,23 +110,23 @@ def search_course(study: Study, *, regret_below: float | None = None, min_trials
     check_stopping(regret_below, min_trials)
     with one_thread:
         stopping, h = verdict_of(study, regret_below, min_trials, None, None)
-        counts, bounds = ((), ()) if h is None or stopping.bound is None else _bounds_over_the_run(study, h)
-        if stopping.bound is not None:
-            counts, bounds = (*counts, stopping.n_trials), (*bounds, stopping.bound)
+        after, bounds = (
+            ((), ()) if h is None or stopping.bound is None else _bounds_over_the_run(study, h, stopping.bound)
+        )
     found = study_io.trials(study)
     proposals = [(r, _exploring(r)) for r in study_io.model_receipts(found, len(found))]
     return Course(
         stopping,
-        counts,
+        after,
         bounds,
         tuple(r.trial for r, _ in proposals),
-        tuple(None if r.policy is None else r.policy.numbers.get("alpha") for r, _ in proposals),
+        tuple(_alpha(r) for r, _ in proposals),
         tuple(share for _, share in proposals),
     )
 
 
-def _bounds_over_the_run(study: Study, h: Hyperparameters) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """At a few counts before the last; early ones are closer together, and cost less."""
+def _bounds_over_the_run(study: Study, h: Hyperparameters, now: float) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """After a few trials before the last; early ones are closer together, and cost less."""
     found = study_io.trials(study)
     space = {name: dist for name, (dist, _) in study_io.distributions(found).items() if not dist.single()}
     data = arrays(space, study_io.observations(found, study_io.sign(study)))
@@ -138,7 +138,18 @@ def _bounds_over_the_run(study: Study, h: Hyperparameters) -> tuple[tuple[int, .
         gp = GaussianProcess.from_hyperparameters(h)
         gp.condition(data.X[:k], data.losses[:k], None if noise is None else noise[:k])
         bounds.append(upper_bound_regret(gp, data.X[:k], data.space, width=_WIDTH)[0])
-    return tuple(counts.tolist()), tuple(bounds)
+    numbers = data.observations.numbers
+    return (*(numbers[k - 1] for k in counts), numbers[-1]), (*bounds, now)
+
+
+def _alpha(receipt: Receipt) -> float | None:
+    """The weight that a policy set, where the proposal was made with it: its guard may have put EI in its place."""
+    assert receipt.acquisition is not None
+    return (
+        receipt.policy.numbers.get("alpha")
+        if receipt.policy is not None and "alpha" in receipt.acquisition.settings
+        else None
+    )
 
 
 def _exploring(receipt: Receipt) -> float | None:

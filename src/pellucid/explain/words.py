@@ -28,7 +28,20 @@ Mask = npt.NDArray[np.bool_]
 
 
 def value_text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    """Numbers short, words as they are; words that look like a number or a constant in quotes."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return repr(value) if isinstance(value, str) and _looks_like_something_else(value) else str(value)
+
+
+def _looks_like_something_else(text: str) -> bool:
+    if text in ("None", "True", "False"):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def condition_text(space: Space, rule: Condition) -> str:

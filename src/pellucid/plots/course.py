@@ -86,29 +86,29 @@ def _reach(values: Sequence[float], direction: str) -> tuple[list[float] | None,
 
 def course(found: Course) -> go.Figure:
     """The bound of what is left over the trials with its tolerance; under it what proposals were after, where told."""
-    after = any(value is not None for value in (*found.exploring, *found.alpha))
-    figure = make_subplots(rows=1 + after, cols=1, shared_xaxes=True, vertical_spacing=0.12,
-                           row_heights=[0.62, 0.38] if after else [1.0])  # fmt: skip
-    figure.add_scatter(x=found.counts, y=found.bounds, mode="lines+markers", name="could still be better by",
+    told = any(value is not None for value in (*found.exploring, *found.alpha))
+    figure = make_subplots(rows=1 + told, cols=1, shared_xaxes=True, vertical_spacing=0.12,
+                           row_heights=[0.62, 0.38] if told else [1.0])  # fmt: skip
+    figure.add_scatter(x=found.after, y=found.bounds, mode="lines+markers", name="could still be better by",
                        line={"color": EXPLOIT, "width": 3}, row=1, col=1)  # fmt: skip
     limit = found.stopping.tolerance
-    if limit is not None and limit > 0.0 and found.counts:
-        figure.add_scatter(x=[found.counts[0], found.counts[-1]], y=[limit, limit], mode="lines", name="stop below",
+    if limit is not None and limit > 0.0 and found.after:
+        figure.add_scatter(x=[found.after[0], found.after[-1]], y=[limit, limit], mode="lines", name="stop below",
                            line={"color": CHOSEN, "width": 2, "dash": "dash"}, row=1, col=1)  # fmt: skip
     for name, values, colour, dash in (("explored", found.exploring, EXPLORE, "solid"),
                                        ("α, weight of exploiting", found.alpha, EXPLOIT, "dot")):  # fmt: skip
-        mine = [(n, v) for n, v in zip(found.trials, values, strict=True) if v is not None]
-        if mine:
-            figure.add_scatter(x=[n for n, _ in mine], y=[v for _, v in mine], mode="lines+markers", name=name,
+        if any(value is not None for value in values):
+            # Gaps stay gaps: no line over proposals that were after something else.
+            figure.add_scatter(x=found.trials, y=values, mode="lines+markers", name=name, connectgaps=False,
                                line={"color": colour, "width": 2, "dash": dash}, marker={"size": 4},
                                row=2, col=1)  # fmt: skip
-    style(figure, "", 900, 380 + 140 * after)
+    style(figure, "", 900, 380 + 140 * told)
     say(figure, str(found.stopping), [])
     figure.update_yaxes(title="objective", exponentformat="power", row=1, col=1)
     if all(bound > 0.0 for bound in found.bounds) and len(found.bounds) > 1:
         figure.update_yaxes(type="log", dtick="D2", row=1, col=1)
-    if after:
+    if told:
         figure.update_yaxes(title="share", range=[-0.03, 1.03], row=2, col=1)
-    figure.update_xaxes(title="trials", row=1 + after, col=1)
+    figure.update_xaxes(title="trial", row=1 + told, col=1)
     figure.update_layout(legend=LEGEND_ABOVE)
     return figure

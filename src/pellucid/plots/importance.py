@@ -13,7 +13,7 @@ from pellucid.records import HsicImportance, IntervalReduction, ParameterImporta
 _COLOURS = {"impactful": EXPLOIT, "cannot tell": EXPLORE, "no effect": PALE}
 _PATTERNS = {"impactful": "", "cannot tell": "/", "no effect": ""}
 _MOST_SHOWN = 3
-_MOST_COLUMNS = 3
+_MOST_COLUMNS, _MOST_PANELS = 3, 9
 
 
 def importance(found: HsicImportance) -> go.Figure:
@@ -62,7 +62,7 @@ def _bars(figure: go.Figure, found: HsicImportance) -> None:
 
 
 def _histogram(figure: go.Figure, one: ParameterImportance, *, row: int, col: int, listed: bool) -> None:
-    names = [escape(cut(label)) for label, _, _ in one.bins]
+    names = labels([label for label, _, _ in one.bins])
     for name, column, colour in (("all", 1, PALE), ("in the goal", 2, parameter_colour(one.name))):
         figure.add_bar(x=names, y=[100 * bar[column] for bar in one.bins], name=name, marker={"color": colour},
                        legendgroup=name, showlegend=listed, row=row, col=col)  # fmt: skip
@@ -72,7 +72,8 @@ def _histogram(figure: go.Figure, one: ParameterImportance, *, row: int, col: in
 
 def values(found: HsicImportance) -> go.Figure:
     """How values are distributed overall and in the goal: a panel per parameter that matters (all where none does)."""
-    shown = [one for one in found.parameters if one.verdict == "impactful"] or list(found.parameters)
+    wanted = [one for one in found.parameters if one.verdict == "impactful"] or list(found.parameters)
+    shown = wanted[:_MOST_PANELS]
     columns = min(_MOST_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     between = 0.36 / max(rows, 2) + 0.05
@@ -81,7 +82,11 @@ def values(found: HsicImportance) -> go.Figure:
     for i, one in enumerate(shown):
         _histogram(figure, one, row=i // columns + 1, col=i % columns + 1, listed=i == 0)
     style(figure, "", 1080, 300)
-    top = say(figure, f"Where trials are that count as {found.goal}, against all", [], width=112)
+    finding = f"Where trials are that count as {found.goal}, against all"
+    if found.source == "surrogate":
+        finding = f"Where the model expects {found.goal}, against the whole space"
+    doubts = [f"{len(shown)} of {len(wanted)} parameters are shown."] if len(shown) < len(wanted) else []
+    top = say(figure, finding, doubts, width=112)
     figure.update_layout(height=top + 90 + 230 * rows, margin={"t": top + 20},
                          legend={**LEGEND_ABOVE, "y": 1.0 + 26 / (230 * rows)})  # fmt: skip
     return figure

@@ -12,6 +12,7 @@ from pellucid.records import ParameterRanges
 _FILLS = {"widen": "rgba(63,143,107,0.30)", "narrow": "rgba(138,146,156,0.35)", "drop": "rgba(209,73,91,0.30)"}
 _SIGNS = {"widen": "widen", "narrow": "nothing good here", "drop": "drop"}
 _MOST_POINTS = 400
+_MOST_TICKS = 8
 
 
 def ranges(found: ParameterRanges) -> go.Figure:
@@ -41,10 +42,13 @@ def ranges(found: ParameterRanges) -> go.Figure:
         ):
             figure.add_scatter(x=[round(u, 3) for u in x], y=[y] * len(x), mode="markers", hoverinfo="skip",
                                showlegend=False, marker=look)  # fmt: skip
-        every = max(1, -(-len(axis.ticks) // 6))
+        # All that fit, and whatever the advice is about.
+        every = max(1, -(-len(axis.ticks) // _MOST_TICKS))
+        mine = [one for one in found.advice if one.param == axis.param and one.what == "drop"]
         notes += [
             {"x": at, "y": row - 0.42, "text": escape(cut(text)), "showarrow": False, "yanchor": "middle",
-             "font": {"size": 9}} for at, text in axis.ticks[::every]
+             "font": {"size": 9}} for k, (at, text) in enumerate(axis.ticks)
+            if k % every == 0 or any(one.start < at < one.stop for one in mine)
         ]  # fmt: skip
     figure.update_layout(shapes=shapes, annotations=notes)
     for name, colour, symbol in (("the best tenth", CHOSEN, "diamond"), ("other trials", GREY, "circle")):

@@ -22,7 +22,8 @@ class Stretch:
 class History:
     """Every trial of a study, in the unit and direction of the objective; None where there is nothing to say.
 
-    states         'complete', 'pruned', 'failed', 'running' or 'waiting'; a pruned trial has its last reported value
+    states         'complete', 'pruned', 'failed', 'interrupted' (by the user), 'running' or 'waiting'; of a pruned
+                   trial, the last reported value counts
     best           the best value of a complete trial up to this one
     expected, sd   what the model predicted for the trial when it proposed it
     """
@@ -57,15 +58,15 @@ class History:
 class Course:
     """How much there was left to find, and what the search was after.
 
-    counts, bounds   after so many finished trials, how much better anything could still be (95 % bounds; with the
-                     hyperparameters that all trials together suggest)
+    after, bounds    after which trial, how much better anything could still be (95 % bounds; with the hyperparameters
+                     that all trials together suggest)
     trials           proposals whose receipts tell what they were after
     alpha            the weight of exploitation that a policy set for them, None where there was none
     exploring        the share of their appeal that came from what was not known, None where that cannot be told
     """
 
     stopping: StoppingVerdict
-    counts: tuple[int, ...]
+    after: tuple[int, ...]
     bounds: tuple[float, ...]
     trials: tuple[int, ...]
     alpha: tuple[float | None, ...]
@@ -76,7 +77,7 @@ class Course:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with one row per bound."""
-        return framed({"trials": list(self.counts), "bound": list(self.bounds)})
+        return framed({"after": list(self.after), "bound": list(self.bounds)})
 
     def plot(self) -> Any:
         """A Plotly figure: the bound over the trials, its tolerance, and what proposals were after."""

@@ -33,7 +33,10 @@ def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     text = page(gather(study, progress))
     # Written beside its place and moved there: a reader never sees half a page, an old one stays if writing fails.
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(target)) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -61,7 +61,7 @@ def key_figures(found: Findings) -> Iterator[tuple[str, Any]]:
     """The figures that answer the questions, by name, where there is an answer."""
     if any(value is not None for value in found.history.values):
         yield "history", found.history.plot()
-    if isinstance(found.course, Course) and found.course.counts:
+    if isinstance(found.course, Course) and found.course.after:
         yield "course", found.course.plot()
     if isinstance(found.importance, HsicImportance):
         yield "importance", found.importance.plot()

@@ -12,10 +12,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.dependence import effects_of
-from pellucid.explain.draws import sample_of
-from pellucid.explain.goals import best, failed
+from pellucid.explain.goals import failed
 from pellucid.explain.history import history, receipt_of
-from pellucid.explain.importance import hsic_importance
+from pellucid.explain.importance import hsic_importance, importance_of_the_best
 from pellucid.explain.model import recommend
 from pellucid.explain.proposal import explain_proposal
 from pellucid.explain.ranges import parameter_ranges
@@ -30,14 +29,12 @@ from pellucid.records import (
     ProposalExplanation,
     Receipt,
     Recommendation,
-    RecordError,
 )
 from pellucid.space import study_io
 
 Found = TypeVar("Found")
 Step = Callable[[str], None]
 _MOST_EFFECTS = 6
-_ENOUGH_DRAWS = 60
 # Explanations of proposals take longer with more trials and parameters: as many as take some seconds together.
 _MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 40, 4, 40_000
 
@@ -86,7 +83,7 @@ def gather(study: Study, progress: bool) -> Findings:
     with _bar(6 + len(numbers), progress) as step:
         recommendation = _attempt(lambda: recommend(study), step, "recommendation")
         course = _attempt(lambda: search_course(study), step, "can you stop")
-        importance = _attempt(lambda: _importance(study), step, "what matters")
+        importance = _attempt(lambda: importance_of_the_best(study), step, "what matters")
         ranges = _attempt(lambda: parameter_ranges(study), step, "ranges")
         failures = _attempt(lambda: hsic_importance(study, failed(), pairs=False), step, "failures")
         effects = _attempt(lambda: _effects(study, importance), step, "effects")
@@ -119,17 +116,8 @@ def _attempt(ask: Callable[[], Found], step: Step, what: str) -> Found | str:
     step(what)
     try:
         return ask()
-    except (ValueError, RecordError) as error:
+    except ValueError as error:
         return str(error)
-
-
-def _importance(study: Study) -> HsicImportance:
-    """Of the trials that were drawn at random where there are enough, of a model of all trials otherwise."""
-    trials, sign = study_io.trials(study), study_io.sign(study)
-    sample, _, sure = sample_of(trials, best(), sign)
-    if sure and len(sample.in_goal) >= _ENOUGH_DRAWS:
-        return hsic_importance(study)
-    return hsic_importance(study, source="surrogate")
 
 
 def _effects(study: Study, importance: HsicImportance | str) -> tuple[PartialDependence, ...]:

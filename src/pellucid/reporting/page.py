@@ -100,7 +100,7 @@ def _trials(found: Findings, shelf: Shelf) -> Iterator[Markup]:
 
 
 def _stop(found: Findings, shelf: Shelf) -> Iterator[Markup]:
-    if isinstance(found.course, Course) and found.course.counts:
+    if isinstance(found.course, Course) and found.course.after:
         yield shelf.put("course", found.course.plot())
     else:
         yield _unknown(str(found.course))

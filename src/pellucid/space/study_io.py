@@ -170,10 +170,18 @@ def same_distributions(
 
 
 def failed(found: Sequence[FrozenTrial]) -> list[FrozenTrial]:
-    """Trials that ended without a value the surrogate could use."""
+    """Trials that ended without a value the surrogate could use; an interruption says nothing about a trial."""
     return [
-        t for t in found if t.state == TrialState.FAIL or (t.state == TrialState.PRUNED and not t.intermediate_values)
+        t
+        for t in found
+        if (t.state == TrialState.FAIL and not interrupted(t))
+        or (t.state == TrialState.PRUNED and not t.intermediate_values)
     ]
+
+
+def interrupted(trial: FrozenTrial) -> bool:
+    """Whether it was the user who ended the trial."""
+    return INTERRUPTED_ATTRIBUTE in trial.user_attrs
 
 
 def write_receipt(study: Study, trial: FrozenTrial, receipt: Receipt, at_least: int = 0) -> int:
@@ -217,7 +225,7 @@ def fail_running(study: Study, number: int, *, interrupted: bool) -> bool:
 
 def ended(found: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """Trials that count towards a budget: all that have ended, except those that the user interrupted."""
-    return [t for t in found if t.state.is_finished() and INTERRUPTED_ATTRIBUTE not in t.user_attrs]
+    return [t for t in found if t.state.is_finished() and not interrupted(t)]
 
 
 def read_receipt(trial: FrozenTrial) -> Receipt | None:
