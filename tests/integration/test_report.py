@@ -127,6 +127,21 @@ def test_light_and_dark_change_the_figures_too(page: Path, tmp_path: Path) -> No
 
 
 @NEEDS_BROWSER
+def test_on_paper_figures_are_light_and_fit(page: Path, tmp_path: Path) -> None:
+    with Browser(tmp_path, dark=True) as browser:
+        browser.open(page)
+        widest = "Math.max(...Array.from(document.querySelectorAll('svg.main-svg'), e => e.clientWidth))"
+        assert browser.run(widest) > 700
+        # What is not drawn when the event has been handled is not on the paper.
+        assert browser.run(f"window.dispatchEvent(new Event('beforeprint')), {widest}") <= 660
+        assert browser.run("document.documentElement.dataset.theme") == "light"
+        browser.run("window.dispatchEvent(new Event('afterprint'))")
+        browser.wait(f"{widest} > 700")
+        assert browser.run("document.documentElement.dataset.theme") == "dark"
+        assert browser.messages == []
+
+
+@NEEDS_BROWSER
 def test_hostile_names_are_text(tmp_path: Path) -> None:
     def strange(trial: Trial) -> float:
         trial.set_user_attr(SCRIPT, SCRIPT)

@@ -10,7 +10,7 @@ from typing import Any
 from pellucid import plots
 from pellucid.records import Course, HsicImportance, ParameterRanges
 from pellucid.reporting.gather import Findings
-from pellucid.reporting.markup import Markup, joined, prose, tag
+from pellucid.reporting.markup import Markup, prose, tag
 
 _TOP = 34
 _MOST_EFFECTS = 3
@@ -49,7 +49,8 @@ class Shelf:
         heading = (
             [tag("h3", prose(finding)), *(tag("p", prose(one), class_="doubt") for one in doubts)] if titled else []
         )
-        return joined(*heading, tag("div", place, class_="figure wide" if wide else "figure"))
+        shown = tag("div", place, class_="figure wide" if wide else "figure")
+        return tag("div", *heading, shown, class_="finding")
 
     def keep(self, name: str, figure: Any) -> str:
         """Store a figure that the page shows on demand."""

@@ -11,6 +11,7 @@
     "#6b5bd2": "#a99cf5", "#8c5a2b": "#cf9f70", "#37738f": "#78b4d0", "#c2622d": "#f0a077", "#4a7d3a": "#8fc07f",
     "#9a3d5c": "#dd8ba6", "#5f6b7a": "#a3aebb", "#2c5fb3": "#7fa8ee", "#a03030": "#f08c98", "#e9ecef": "#262d37",
   };
+  const PAPER = 660;
   const dark = () => root.dataset.theme === "dark";
   function inks(value) {
     if (typeof value === "string") { return PARTNERS[value] || value; }
@@ -22,7 +23,7 @@
     }
     return value;
   }
-  function draw(place, figure) {
+  function draw(place, figure, width) {
     const ink = dark() ? "#e6eaf0" : "#1c2430", line = dark() ? "#5b6673" : "#444444";
     const shown = dark() ? inks(figure) : figure;
     const layout = Object.assign({}, shown.layout, {
@@ -30,6 +31,7 @@
       plot_bgcolor: (shown.layout.plot_bgcolor || "rgba(0,0,0,0)"),
       font: Object.assign({}, shown.layout.font, { color: ink }),
     });
+    if (width) { layout.width = width; layout.autosize = false; }
     for (const key of Object.keys(layout)) {
       if (/^[xy]axis\d*$/.test(key)) {
         layout[key] = Object.assign({}, layout[key], { linecolor: line, tickcolor: line, tickfont: Object.assign({}, layout[key].tickfont, { color: ink }) });
@@ -60,7 +62,7 @@
     pieces.forEach(function (piece, i) { text(paragraph, i % 2 ? "code" : "span", piece); });
     return paragraph;
   }
-  function show() {
+  function show(width) {
     if (!picker) { return; }
     const one = data.picked.trials[picker.selectedIndex], place = document.getElementById("trial-figure");
     const words = document.getElementById("trial-words"), table = document.getElementById("trial-params");
@@ -77,14 +79,14 @@
       table.appendChild(row);
     });
     place.hidden = one.figure === null;
-    if (one.figure !== null) { draw(place, data.figures[one.figure]); } else { Plotly.purge(place); delete place.dataset.drawn; }
+    if (one.figure !== null) { draw(place, data.figures[one.figure], width); } else { Plotly.purge(place); delete place.dataset.drawn; }
   }
   function pick(index) {
     picker.selectedIndex = Math.max(0, Math.min(picker.options.length - 1, index));
     show();
   }
   if (picker) {
-    picker.addEventListener("change", show);
+    picker.addEventListener("change", function () { show(); });
     document.getElementById("before").addEventListener("click", function () { pick(picker.selectedIndex - 1); });
     document.getElementById("after").addEventListener("click", function () { pick(picker.selectedIndex + 1); });
   }
@@ -98,14 +100,20 @@
   window.addEventListener("hashchange", follow);
 
   // ------------------------------------------------------------------ light, dark, print
-  function redraw() { return drawAll().then(show); }
+  function redraw() { return drawAll().then(function () { show(); }); }
   root.dataset.theme = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.getElementById("theme").addEventListener("click", function () {
     root.dataset.theme = dark() ? "light" : "dark";
     redraw();
   });
   let before = null;
-  window.addEventListener("beforeprint", function () { before = root.dataset.theme; root.dataset.theme = "light"; redraw(); });
+  window.addEventListener("beforeprint", function () {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    // All at once, without waiting for anything: what is not drawn when this returns is not on the paper.
+    document.querySelectorAll("[data-figure]").forEach(function (place) { draw(place, data.figures[place.dataset.figure], PAPER); });
+    show(PAPER);
+  });
   window.addEventListener("afterprint", function () { root.dataset.theme = before || "light"; redraw(); });
 
   redraw().then(function () { follow(); document.body.dataset.ready = "yes"; });
