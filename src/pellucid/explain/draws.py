@@ -69,7 +69,7 @@ def trials_that_count(
     elif source != "surrogate" and chosen:
         notes.append(f"An optimiser has chosen {len(chosen)} of the {len(found)} trials: {_CAVEAT}")
     if len(found) < FEWEST:
-        raise ValueError(f"Importance needs at least {FEWEST} trials that count; this study has {len(found)}.")
+        raise ValueError(f"Comparing trials needs at least {FEWEST} trials that count; this study has {len(found)}.")
     return found, notes, bool(chosen) and source != "surrogate"
 
 
@@ -117,7 +117,7 @@ def encoded_trials(found: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTria
     kept = [trial for trial, fit in zip(found, fits, strict=True) if fit]
     if len(kept) < FEWEST:
         raise ValueError(
-            f"Importance needs at least {FEWEST} trials inside the present ranges; this study has {len(kept)} of "
+            f"Comparing trials needs at least {FEWEST} trials inside the present ranges; this study has {len(kept)} of "
             f"{len(found)} there."
         )
     return space, kept, X[fits]

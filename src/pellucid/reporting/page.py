@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from base64 import b64encode
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -15,6 +14,7 @@ from typing import Any
 from pellucid import plots
 from pellucid.explain.words import value_text
 from pellucid.records import Course, HsicImportance, ParameterRanges
+from pellucid.records.views import plain
 from pellucid.reporting.answers import answers
 from pellucid.reporting.figures import Shelf
 from pellucid.reporting.gather import Findings
@@ -55,7 +55,7 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
     hashes = " ".join(f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
     # In a script element only this sequence of characters means anything to the parser.
-    stored = json.dumps(_plain(data), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    stored = json.dumps(plain(data), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     head = joined(
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
@@ -69,15 +69,6 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
         *(tag("script", Markup(one)) for one in scripts),
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{joined(*parts)}</body></html>\n'
-
-
-def _plain(value: Any) -> Any:
-    """JSON that every browser reads: numbers that are none become null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 # ---------------------------------------------------------------------- sections
