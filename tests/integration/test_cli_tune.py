@@ -18,6 +18,7 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import TrialState
+from sqlalchemy.exc import SQLAlchemyError
 from typer.testing import CliRunner, Result
 
 from pellucid.cli import app
@@ -155,7 +156,7 @@ def wait_for(happened: Callable[[], Any], process: subprocess.Popen[str] | None 
         try:
             if found := happened():
                 return found
-        except Exception:
+        except (KeyError, OSError, SQLAlchemyError):
             pass
         if process is not None and process.poll() is not None:
             pytest.fail(f"It has ended early: {process.communicate()}")
@@ -416,7 +417,7 @@ BROKEN = {
         (["notes.txt:objective"], 2, "`notes.txt` does not end in .py"),
         (["a-b.c:objective"], 2, "neither a script nor the name of a module"),
         (["no.such.module:objective"], 2, "there is no module `no`"),
-        (["script.py:bowll"], 2, "has no `bowll`; did you mean `bowl`?"),
+        (["script.py:bowll"], 2, "has no `bowll`; the nearest is `bowl`."),
         (["script.py:zzz"], 2, "has no `zzz`; it has `bowl`"),
         (["script.py:number"], 2, "`number` in `script.py` is of type int"),
         (["script.py:Thing"], 2, "`Thing` in `script.py` is a class"),

@@ -76,7 +76,8 @@ def search_grid(searches: Sequence[Found], classes: bool) -> Grid:
             size = max(one.parameters for one in mine)
             rows.append(
                 (
-                    method, str(len(mine)), score, f"{size:,}", f"{int(np.median([one.parameters for one in mine])):,}",
+                    method, str(len(mine)), score, f"{np.median(shown):.4g}", f"{size:,}",
+                    f"{int(np.median([one.parameters for one in mine])):,}",
                     f"{max(one.flops for one in mine):,}", f"{size / fast:.1f}×" if fast else "–",
                 )
             )  # fmt: skip
@@ -85,6 +86,7 @@ def search_grid(searches: Sequence[Found], classes: bool) -> Grid:
         "method",
         "runs",
         score,
+        "its median",
         "parameters (max)",
         "(median)",
         "FLOPs (max)",

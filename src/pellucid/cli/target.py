@@ -81,7 +81,7 @@ def _instead(function: str, names: list[str]) -> str:
         return " and no other function"
     close = get_close_matches(function, names, n=1)
     listed = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
-    return f"; did you mean `{close[0]}`?" if close else f"; it has {listed}"
+    return f"; the nearest is `{close[0]}`" if close else f"; it has {listed}"
 
 
 def _imported(target: Target) -> ModuleType:
