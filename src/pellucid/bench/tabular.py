@@ -1,0 +1,117 @@
+"""Tables of past tuning runs, in the shape of HPO-B: tasks that share a space, some to learn from, some to be tuned.
+
+A run starts with the configurations of a seed and then takes one pending configuration of the table at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pellucid.bench.base import BenchError, Unavailable
+from pellucid.bench.yahpo import SCENARIOS, Surrogate, data_folder, load_surrogate
+from pellucid.numerics import Array
+from pellucid.space.activity import declared_conditions
+from pellucid.space.encoding import Space
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """X (n, d) encoded configurations of one data set and what they reached, y (n,): larger is better."""
+
+    name: str
+    X: Array
+    y: Array
+
+    def regret(self, chosen: Indices) -> Array:
+        """(max - best so far) / (max - min) after each of the chosen configurations, (len(chosen),)."""
+        best = np.maximum.accumulate(self.y[chosen])
+        return np.asarray((self.y.max() - best) / (self.y.max() - self.y.min()))
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Tasks of one space: to learn from, to choose settings by, and to be tuned from each of the seeds' indices.
+
+    `seeds` has, for a task of `validation` or `test`, one row of initial indices per repetition.
+    """
+
+    name: str
+    space: Space
+    train: tuple[Task, ...]
+    validation: tuple[Task, ...]
+    test: tuple[Task, ...]
+    seeds: Mapping[str, Indices]
+    steps: int
+
+
+def read_splits(data: str | None) -> dict[str, Any]:
+    root = data_folder(data)
+    file = None if root is None else root / "meta" / "splits.json"
+    if file is None or not file.is_file():
+        raise Unavailable(
+            f"The transfer benchmark is skipped: it needs meta/splits.json under {root or 'a data folder'}; "
+            "pass --data DIR or set PELLUCID_DATA=DIR."
+        )
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+@lru_cache(maxsize=2)
+def tabular(name: str, data: str | None) -> Collection:
+    """One of the collections that splits.json describes, evaluated on the fly."""
+    splits = read_splits(data)
+    if name not in splits or name not in SCENARIOS:
+        raise BenchError(
+            f"There is no collection `{name}`; take one of {', '.join(n for n in SCENARIOS if n in splits)}."
+        )
+    ours, surrogate = splits[name], load_surrogate(SCENARIOS[name], data)
+    space = space_of(surrogate)
+    listed = sorted((t for t in surrogate.codes[surrogate.scenario.task] if t != "#na#"), key=int)
+    used = {task: listed.index(task) for part in ("train", "validation", "test") for task in ours[part]}
+    made = {
+        task: _table(surrogate, space, task, ours["target"], int(splits["N"]), [int(splits["seed"]), index])
+        for task, index in used.items()
+    }
+    seeds = {task: np.array(rows, dtype=np.int64) for task, rows in ours["init"].items()}
+    for task in ours["validation"]:
+        # Settings are chosen on tasks that are never reported, from starts of their own.
+        rng = np.random.default_rng([int(splits["seed"]), used[task], 1])
+        seeds[task] = np.stack([rng.choice(int(splits["N"]), splits["n_init"], replace=False) for _ in range(5)])
+    parts = {part: tuple(made[task] for task in ours[part]) for part in ("train", "validation", "test")}
+    return Collection(name, space, parts["train"], parts["validation"], parts["test"], seeds, int(splits["steps"]))
+
+
+def space_of(surrogate: Surrogate) -> Space:
+    flat = Space.of(surrogate.space)
+    declared = {child: (parent, sorted(values)) for child, (parent, values) in surrogate.active_when.items()}
+    return Space(flat.dimensions, declared_conditions(flat, declared))
+
+
+def _table(surrogate: Surrogate, space: Space, task: str, target: str, size: int, seed: Sequence[int]) -> Task:
+    scenario = surrogate.scenario
+    X = space.canonical(np.random.default_rng(list(seed)).random((size, len(space))))
+    columns: dict[str, Any] = {scenario.task: [task] * size}
+    columns |= {name: [value] * size for name, value in scenario.fidelity}
+    columns |= {d.name: d.decode(X[:, j]) for j, d in enumerate(space.dimensions)}
+    active = {name: space.active(X)[:, j] for j, name in enumerate(space.names)}
+    everywhere = np.ones(size, dtype=bool)
+    codes = np.zeros((size, len(scenario.choices)), dtype=np.int32)
+    numbers = np.zeros((size, len(scenario.numbers)), dtype=np.float32)
+    for name, column in columns.items():
+        on = active.get(name, everywhere)
+        if name in scenario.choices:
+            coded = np.array([surrogate.codes[name][str(value)] for value in column])
+            codes[:, scenario.choices.index(name)] = np.where(on, coded, 0)
+        else:
+            numbers[:, scenario.numbers.index(name)] = np.where(on, np.array(column, dtype=float), 0.0)
+    outputs = surrogate.run(codes, numbers)
+    return Task(task, X, outputs[:, scenario.outputs.index(target)])

@@ -1,0 +1,1 @@
+"""Surrogates that learn from earlier studies. Needs torch: `pip install 'pellucid[ranking]'`."""
