@@ -107,6 +107,18 @@ class Dimension:
             u = _fraction(np.log(safe) if d.log else safe, low, high)
         return np.clip(u, 0.0, 1.0), inside
 
+    def place(self, values: Array) -> Array:
+        """Encoded numbers, also of those outside the range: below 0 or above 1."""
+        d = self.distribution
+        assert isinstance(d, (FloatDistribution, IntDistribution))
+        low, high = self._range
+        if d.log and self.cells:
+            inner = np.maximum(values, 1.0)
+            at = 0.5 * (np.log(inner - 0.5) + np.log(inner + 0.5))
+        else:
+            at = np.log(np.maximum(values, 1e-300)) if d.log else values
+        return _fraction(at, low, high)
+
     def snap(self, u: Array) -> Array:
         """The nearest representable encoded value: mid-points for discrete parameters, u itself for continuous ones."""
         if not self.cells:

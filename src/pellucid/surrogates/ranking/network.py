@@ -68,18 +68,13 @@ def layers_of(weights: Weights, part: str) -> list[tuple[Tensor, Tensor]]:
     return [(weights[f"{part}.{k}.weight"], weights[f"{part}.{k}.bias"]) for k in range(count)]
 
 
-def context_of(weights: Weights, support: Tensor, counted: Tensor | None = None) -> Tensor:
-    """What the Deep Set makes of the observations, (G, 1 or M, L, C). `counted` (G, L, s): which of them there are."""
+def context_of(weights: Weights, support: Tensor) -> Tensor:
+    """What the Deep Set makes of the observations, also of none, (G, 1 or M, L, C)."""
     G, L, s, _ = support.shape
-    h = support.reshape(G, 1, L * s, -1)
+    h = support.reshape(G, 1, L * s, support.shape[-1])
     for W, b in layers_of(weights, "each"):
         h = torch.relu(h @ W + b)
-    h = h.reshape(G, h.shape[1], L, s, -1)
-    if counted is None:
-        h = h.mean(-2)
-    else:
-        mask = counted[:, None, :, :, None].to(h.dtype)
-        h = (h * mask).sum(-2) / mask.sum(-2).clamp(min=1.0)
+    h = h.reshape(G, h.shape[1], L, s, h.shape[-1]).sum(-2) / max(s, 1)
     parts = layers_of(weights, "all")
     for W, b in parts[:-1]:
         h = torch.relu(h @ W + b)
@@ -100,7 +95,7 @@ def outputs(weights: Weights, x: Tensor, context: Tensor | None) -> Tensor:
     return h.reshape(G, h.shape[1], L, n, -1)
 
 
-def scores(weights: Weights, x: Tensor, support: Tensor | None = None, counted: Tensor | None = None) -> Tensor:
+def scores(weights: Weights, x: Tensor, support: Tensor | None = None) -> Tensor:
     """(G, M, L, n)"""
-    context = None if support is None else context_of(weights, support, counted)
+    context = None if support is None else context_of(weights, support)
     return outputs(weights, x, context)[..., 0]

@@ -1,0 +1,85 @@
+"""The deep ranking surrogate on tables: what `RankingSampler` does, for many runs side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from pellucid.acquisition import LCB, Acquisition, Situation
+from pellucid.bench.tabular import Collection, Indices, Task
+from pellucid.bench.transfer import GaussianProcessEI, Runs
+from pellucid.numerics import Array, stream
+from pellucid.surrogates.ranking.ensemble import RankingEnsemble, rank_posterior
+
+Turns = Literal["alternating", "tuned", "transferred"]
+Reference = Literal["incumbent", "last"]
+
+
+def meta_trained(model: RankingEnsemble, collection: Collection, seed: int) -> RankingEnsemble:
+    return model.meta_trained(_as_losses(collection.train), _as_losses(collection.validation), seed=seed)
+
+
+def _as_losses(tasks: tuple[Task, ...]) -> list[tuple[str, Array, Array]]:
+    return [(task.name, task.X, -task.y) for task in tasks]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Ranks of an ensemble, and an acquisition on them.
+
+    turns       whose ranks: of the model as it was meta-trained, as it is fine-tuned, or of both in turn
+    reference   what EI compares with: the best configuration, or (as in the source's code) the last one
+    handover    observations from which pellucid's Gaussian process proposes instead; None: never
+    """
+
+    model: RankingEnsemble
+    turns: Turns = "alternating"
+    acquisition: Acquisition = field(default_factory=lambda: LCB(0.0))
+    reference: Reference = "incumbent"
+    epochs: int | None = None
+    handover: int | None = None
+    seed: int = 0
+
+    def __call__(self, runs: Runs, chosen: Indices, y: Array) -> Array:
+        n = chosen.shape[1]
+        if self.handover is not None and n >= self.handover:
+            return GaussianProcessEI()(runs, chosen, y)
+        mean, sd = rank_posterior(self._scores(runs, chosen, y))
+        out = np.empty_like(mean)
+        for g in range(len(chosen)):
+            reference = chosen[g, -1] if self.reference == "last" else chosen[g, int(np.argmax(y[g]))]
+            situation = Situation(float(mean[g, reference]), n, len(runs.space))
+            out[g] = self.acquisition.score(mean[g], np.maximum(sd[g], 1e-6), situation)
+        return out
+
+    def _scores(self, runs: Runs, chosen: Indices, y: Array) -> Array:
+        """(G, M, N)"""
+        import torch
+
+        from pellucid.surrogates.ranking.ensemble import one_torch_thread
+        from pellucid.surrogates.ranking.network import initial, scores
+        from pellucid.surrogates.ranking.training import device, fine_tune, shifted, support_of
+
+        model, recipe, n, where = self.model, self.model.recipe, chosen.shape[1], device()
+        tables = torch.as_tensor(runs.features, dtype=torch.float32, device=where)
+        owner, items = torch.as_tensor(runs.owner, device=where), torch.as_tensor(chosen, device=where)
+        x = tables[owner[:, None], items]
+        values = torch.as_tensor(np.stack([shifted(row) for row in y]), dtype=torch.float32, device=where)
+        rngs = [stream(self.seed, "ranking", seed, g, n) for g, seed in enumerate(runs.seeds)]
+        if model.weights is not None:
+            weights = {k: v.to(where).expand(len(chosen), *v.shape[1:]) for k, v in model.weights.items()}
+            tuned = self.turns == "tuned" or (self.turns == "alternating" and n % 2 == 0)
+            epochs = recipe.tuning_epochs(n) if self.epochs is None else self.epochs
+            epochs, rate = epochs if tuned else 0, recipe.tuning_rate
+        else:
+            generators = [torch.Generator().manual_seed(int(rng.integers(2**62))) for rng in rngs]
+            weights = {k: v.to(where) for k, v in initial(model.architecture, generators).items()}
+            epochs, rate = recipe.scratch_epochs if self.epochs is None else self.epochs, recipe.scratch_rate
+        with one_torch_thread():
+            weights = fine_tune(weights, recipe, x, values, epochs, rate, rngs)
+            support = support_of(x, values)[:, None] if model.architecture.context else None
+            with torch.no_grad():
+                found = scores(weights, tables[owner][:, None], support)[:, :, 0]
+        return np.asarray(found.double().cpu().numpy())

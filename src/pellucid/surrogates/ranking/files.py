@@ -1,0 +1,175 @@
+"""Meta-trained models as files: weights in safetensors, everything else as JSON in its header. Nothing is executed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from dataclasses import asdict
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import torch
+from optuna.distributions import distribution_to_json, json_to_distribution
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+
+from pellucid.space.encoding import Condition, Dimension, Space
+from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
+from pellucid.surrogates.ranking.training import Moment, Recipe
+
+FORMAT = 1
+_KEY = "pellucid:ranker"
+_LARGEST = 64 * 2**20
+
+
+class ModelFileError(ValueError):
+    """A file that is no ranking model, or not one that this version can read."""
+
+
+def save(model: RankingEnsemble, path: str | os.PathLike[str]) -> None:
+    """Write a meta-trained model; a file that is there is replaced only when the new one is complete."""
+    data = to_bytes(model)
+    folder = Path(path).resolve().parent
+    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{Path(path).name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> RankingEnsemble:
+    """Read what `save` wrote; ModelFileError says in a sentence why a file cannot be used."""
+    if os.path.getsize(path) > _LARGEST:
+        raise ModelFileError(f"{path} is no ranking model of pellucid: it has more than {_LARGEST // 2**20} MB.")
+    return from_bytes(Path(path).read_bytes(), str(path))
+
+
+def digest(data: bytes) -> str:
+    """A name for a model that follows from its content."""
+    return blake2b(data, digest_size=8).hexdigest()
+
+
+def to_bytes(model: RankingEnsemble) -> bytes:
+    if model.weights is None:
+        raise ValueError("This ensemble has not been meta-trained, so there is nothing to save.")
+    header = {
+        "format": FORMAT,
+        "space": [
+            {"name": one.name, "distribution": distribution_to_json(one.distribution), "ordinal": one.ordinal}
+            for one in model.space.dimensions
+        ],
+        "conditions": {child: condition.to_list() for child, condition in model.space.conditions.items()},
+        "members": model.members,
+        "layers": model.layers,
+        "width": model.width,
+        "context": model.architecture.context,
+        "recipe": asdict(model.recipe),
+        "card": None if model.card is None else asdict(model.card),
+    }
+    tensors = {name: value.detach().cpu().contiguous() for name, value in model.weights.items()}
+    return bytes(save_tensors(tensors, {_KEY: json.dumps(header, separators=(",", ":"))}))
+
+
+def from_bytes(data: bytes, source: str = "This") -> RankingEnsemble:
+    header = _header(data, source)
+    try:
+        tensors = load_tensors(data)
+    except (SafetensorError, ValueError, RuntimeError) as error:
+        raise ModelFileError(f"{source} is damaged or cut off: its weights cannot be read ({error}).") from error
+    if int(header["format"]) > FORMAT:
+        raise ModelFileError(
+            f"{source} has format {header['format']}, but this pellucid reads up to {FORMAT}: upgrade it for this file."
+        )
+    try:
+        model = RankingEnsemble(
+            space=_space(header),
+            members=_count(header["members"]),
+            layers=_count(header["layers"]),
+            width=_count(header["width"]),
+            context=bool(header["context"]),
+            recipe=Recipe(**header["recipe"]),
+            weights=tensors,
+            card=None if header["card"] is None else _card(header["card"]),
+        )
+        wanted = _shapes(model)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise ModelFileError(f"{source} is damaged: its header does not describe a model ({error}).") from error
+    if {name: tuple(value.shape) for name, value in tensors.items()} != wanted:
+        raise ModelFileError(f"{source} is damaged: its weights do not have the shapes that its header describes.")
+    if not all(value.dtype == torch.float32 and bool(torch.isfinite(value).all()) for value in tensors.values()):
+        raise ModelFileError(f"{source} is damaged: its weights are not all finite numbers of single precision.")
+    return model
+
+
+def _header(data: bytes, source: str) -> dict[str, Any]:
+    """A safetensors file begins with the length of its JSON header, whose `__metadata__` is free text by name."""
+    size = int.from_bytes(data[:8], "little")
+    try:
+        if not 0 < size <= len(data) - 8:
+            raise ValueError("it does not begin as a safetensors file does")
+        header = json.loads(data[8 : 8 + size])["__metadata__"][_KEY]
+        found = json.loads(header)
+        if not isinstance(found, dict) or not isinstance(found.get("format"), int):
+            raise ValueError("its header is of another kind")
+    except (ValueError, KeyError, TypeError, RecursionError, UnicodeDecodeError) as error:
+        why = "it has no header of one" if isinstance(error, KeyError) else error
+        raise ModelFileError(
+            f"{source} is no ranking model of pellucid ({why}); `pellucid meta-train` writes such files."
+        ) from error
+    return found
+
+
+def _space(header: dict[str, Any]) -> Space:
+    dimensions = tuple(
+        Dimension(str(one["name"]), json_to_distribution(one["distribution"]), bool(one["ordinal"]))
+        for one in header["space"]
+    )
+    conditions = {str(child): Condition.from_list(rule) for child, rule in header["conditions"].items()}
+    names = {one.name for one in dimensions}
+    if len(names) != len(dimensions) or not names:
+        raise ValueError("its parameters have no names of their own")
+    if not all(child in names and rule.parent in names for child, rule in conditions.items()):
+        raise ValueError("its conditions name parameters that it does not have")
+    return Space(dimensions, conditions)
+
+
+def _card(data: dict[str, Any]) -> Card:
+    return Card(
+        tasks=tuple(map(str, data["tasks"])),
+        checks=tuple(
+            Check(
+                str(one["task"]),
+                int(one["configurations"]),
+                tuple(map(float, one["regret"])),
+                tuple(map(float, one["random"])),
+            )
+            for one in data["checks"]
+        ),
+        steps=int(data["steps"]),
+        course=tuple(Moment(int(m["step"]), float(m["training"]), float(m["validation"])) for m in data["course"]),
+    )
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or not 1 <= value <= 4096:
+        raise ValueError(f"{value!r} is no size of a network")
+    return value
+
+
+def _shapes(model: RankingEnsemble) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for name, (members, rows, columns) in model.architecture.shapes().items():
+        found[f"{name}.weight"] = (1, members, rows, columns)
+        if name != "scorer.context":
+            found[f"{name}.bias"] = (1, members, 1, columns)
+    if math.prod((model.members, model.width, model.width)) > _LARGEST:
+        raise ValueError("its network is larger than any that pellucid trains")
+    return found

@@ -1,0 +1,111 @@
+"""A meta-trained model in the service of a study: whether their parameters are the same, and in whose encoding.
+
+The study may have other ranges, steps, scales or orders of choices; values in the user's units connect the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+
+from pellucid.numerics import Array
+from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
+
+# How far beyond the ranges it was trained on a model is asked, in widths of these ranges.
+_BEYOND = 1.0
+
+
+def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[str]:
+    """Why a model does not serve a study with these parameters, one phrase each; empty where it does.
+
+    A conditional parameter that no trial has had yet is no difference.
+    """
+    found = []
+    for name, distribution in given.items():
+        if name not in trained.index:
+            if not distribution.single():
+                found.append(f"the study has `{name}`, which the model does not know")
+            continue
+        theirs = trained.dimensions[trained.index[name]].distribution
+        if isinstance(theirs, CategoricalDistribution) != isinstance(distribution, CategoricalDistribution):
+            kinds = (
+                ("choices", "numbers") if isinstance(distribution, CategoricalDistribution) else ("numbers", "choices")
+            )
+            found.append(f"`{name}` has {kinds[0]} in the study and {kinds[1]} in the model")
+        elif isinstance(theirs, CategoricalDistribution) and isinstance(distribution, CategoricalDistribution):
+            new = [repr(one) for one in distribution.choices if not _is_among(one, theirs)]
+            if new:
+                found.append(f"`{name}` has the choice{'s' if len(new) > 1 else ''} {', '.join(new)} only in the study")
+    missing = [name for name in trained.names if name not in given and name not in trained.conditions]
+    if given:
+        found += [f"the model has `{name}`, which the study does not have" for name in missing]
+    return found
+
+
+def _is_among(choice: object, distribution: CategoricalDistribution) -> bool:
+    return bool(Dimension("", distribution).encode([choice])[1][0])
+
+
+@dataclass(frozen=True)
+class Translation:
+    """From the encoding of a study's space to that of the model's; both have the same parameters in the same order."""
+
+    space: Space
+    trained: Space
+
+    @staticmethod
+    def of(trained: Space, given: Mapping[str, BaseDistribution]) -> Translation:
+        """Ranges of the study where it has them, conditions of the model throughout."""
+        dimensions = tuple(
+            Dimension(one.name, given[one.name], one.ordinal and _keeps_order(given[one.name]))
+            if one.name in given
+            else one
+            for one in trained.dimensions
+        )
+        space = Space(dimensions, {})
+        return Translation(Space(dimensions, _conditions(trained, space)), trained)
+
+    def __call__(self, X: Array) -> Array:
+        """(n, d) -> (n, d); numbers outside the ranges the model was trained on lie outside [0, 1]."""
+        if self.space.dimensions == self.trained.dimensions:
+            return X
+        out = np.empty_like(X)
+        for j, (ours, theirs) in enumerate(zip(self.space.dimensions, self.trained.dimensions, strict=True)):
+            out[:, j] = X[:, j] if ours.distribution == theirs.distribution else _moved(ours, theirs, X[:, j])
+        out[~self.space.active(X)] = INACTIVE
+        return np.clip(out, -_BEYOND, 1.0 + _BEYOND)
+
+
+def _moved(ours: Dimension, theirs: Dimension, u: Array) -> Array:
+    values = ours.decode(u)
+    if isinstance(theirs.distribution, CategoricalDistribution):
+        return theirs.encode(values)[0]
+    return theirs.place(np.array(values, dtype=float))
+
+
+def _keeps_order(distribution: BaseDistribution) -> bool:
+    return not isinstance(distribution, CategoricalDistribution) or is_ordered(distribution)
+
+
+def _conditions(trained: Space, space: Space) -> dict[str, Condition]:
+    """The model's conditions in the encoding of the study's space."""
+    found = {}
+    for child, rule in trained.conditions.items():
+        theirs = trained.dimensions[trained.index[rule.parent]]
+        ours = space.dimensions[space.index[rule.parent]]
+        if theirs.distribution == ours.distribution:
+            found[child] = rule
+        elif rule.codes is not None:
+            values = theirs.decode(theirs.midpoint(np.array(rule.codes)))
+            u, inside = ours.encode(values)
+            found[child] = Condition(rule.parent, tuple(sorted({int(code) for code in ours.code(u[inside])})))
+        else:
+            ends = ours.place(np.array(theirs.decode(np.array([rule.low, rule.high])), dtype=float))
+            # An end of the model's range is no end of the condition.
+            low = 0.0 if rule.low <= 0.0 else float(np.clip(ends[0], 0.0, 1.0))
+            high = 1.0 if rule.high >= 1.0 else float(np.clip(ends[1], 0.0, 1.0))
+            found[child] = Condition(rule.parent, None, low, high)
+    return found
