@@ -113,12 +113,11 @@ def _tasks(found: Any, space: str, file: Path) -> tuple[Task, ...]:
     if not isinstance(found, dict) or not found or not all(isinstance(entry, dict) for entry in found.values()):
         raise _wrong(where, 'a search space has to map data sets to {"X": ..., "y": ...}, but does not')
     tasks = tuple(_task(name, entry, f"{where}, data set {name}") for name, entry in found.items())
-    widths = {task.X.shape[1]: task.name for task in tasks}
-    if len(widths) > 1:
-        (d, one), (other_d, other) = list(widths.items())[:2]
-        raise _wrong(
-            where, f"all data sets have to share the columns of X, but {one} has {d} and {other} has {other_d}"
-        )
+    d = tasks[0].X.shape[1]
+    other = next((task for task in tasks if task.X.shape[1] != d), None)
+    if other is not None:
+        both = f"{tasks[0].name} has {d} and {other.name} has {other.X.shape[1]}"
+        raise _wrong(where, f"all data sets have to share the columns of X, but {both}")
     return tasks
 
 
