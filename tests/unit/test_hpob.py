@@ -247,7 +247,7 @@ def test_tables_say_what_loops_say() -> None:
     ranks = transfer_report.average_ranks(regrets)
     for row in first.rows:
         values = regrets.by_method[row[0]]
-        assert row[1:] == tuple(f"{sum(values[r, m - 1] for r in range(20)) / 20:.4f}" for m in regrets.marks)
+        assert row[1:] == tuple(f"{sum(values[r, m - 1] for r in range(20)) / 20:.3g}" for m in regrets.marks)
     for row in second.rows:
         mine = ranks[row[0]]
         assert row[1:3] == (f"{sum(mine[:20]) / 20:.2f}", f"{sum(mine) / 60:.2f}")
@@ -255,7 +255,7 @@ def test_tables_say_what_loops_say() -> None:
     for row in third.rows:
         runs = [r for r in range(20) if regrets.spaces[r] == row[0]]
         assert row[1] == "2"
-        assert row[2:] == tuple(f"{np.mean([v[r, -1] for r in runs]):.4f}" for v in regrets.by_method.values())
+        assert row[2:] == tuple(f"{np.mean([v[r, -1] for r in runs]):.3g}" for v in regrets.by_method.values())
     assert [row[0] for row in last.rows] == [str(mark) for mark in regrets.marks]
 
 
@@ -266,7 +266,21 @@ def test_blocks_are_tasks_with_their_seeds_averaged() -> None:
     assert transfer_report.average_ranks(regrets)["a"][0] > 1.5
     found = transfer_report.difference(regrets, 1)
     assert (found.tasks, found.ranks, found.best, found.worse) == (12, {"a": 1.0, "b": 2.0}, "a", ("b",))
-    assert str(found).startswith("After 1 step, a has the best mean rank and differs from b (Friedman p = 0.0005")
+    assert str(found).startswith(
+        "After 1 step, a has the best mean rank and differs from b (Friedman p < 0.001, 12 tasks)"
+    )
+
+
+def test_sentences_name_who_differs() -> None:
+    ranks = {"a": 1.0, "b": 2.5, "c": 2.5}
+    found = transfer_report.Difference(5, 9, 0.01, 1.5, ranks)
+    assert (
+        str(found) == "After 5 steps, a has the best mean rank and differs from all others (Friedman p = 0.01, 9 tasks)"
+    )
+    some = transfer_report.Difference(5, 9, 0.01, 1.5, {**ranks, "c": 1.1, "d": 4.0})
+    assert "differs from b and d (" in str(some)
+    none = transfer_report.Difference(5, 9, 0.04, 2.0, ranks)
+    assert "but differs from no other method alone (" in str(none)
 
 
 def test_nothing_is_compared_with_one_method_or_one_task() -> None:
@@ -297,6 +311,7 @@ def test_a_regret_of_zero_ends_its_line_on_the_logarithmic_axis() -> None:
     assert figure.data[0].y[0] == 0.5
     assert np.isnan(figure.data[0].y[1])
     assert "a has the lowest mean regret at the end (0)" in figure.layout.title.text
+    assert figure.layout.yaxis.title.text == "mean regret over 1 runs (a line ends where it is 0)"
 
 
 # ---------------------------------------------------------------------- the command

@@ -103,9 +103,11 @@ class Difference:
 
     def __str__(self) -> str:
         when = f"After {_steps(self.step)}"
-        how = f"(Friedman p = {self.p:.2g}, {self.tasks} tasks)"
+        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.2g}"
+        how = f"(Friedman {p}, {self.tasks} tasks)"
         if self.worse:
-            return f"{when}, {self.best} has the best mean rank and differs from {_listed(self.worse)} {how}"
+            whom = "all others" if 1 < len(self.worse) == len(self.ranks) - 1 else _listed(self.worse)
+            return f"{when}, {self.best} has the best mean rank and differs from {whom} {how}"
         if self.p < LEVEL:
             return f"{when}, {self.best} has the best mean rank, but differs from no other method alone {how}"
         return f"{when}, the methods cannot be told apart {how}"
@@ -135,7 +137,7 @@ def differences(regrets: Regrets, steps: Sequence[int]) -> list[Difference]:
 
 def regret_grid(regrets: Regrets) -> Grid:
     means = mean_regret(regrets)
-    rows = [(name, *(f"{means[name][mark - 1]:.4f}" for mark in regrets.marks)) for name in means]
+    rows = [(name, *(f"{means[name][mark - 1]:.3g}" for mark in regrets.marks)) for name in means]
     title = f"Mean regret after … steps, {len(regrets.tasks)} runs of {len(set(regrets.tasks))} tasks"
     return Grid(title, ("method", *map(str, regrets.marks)), tuple(rows))
 
@@ -163,7 +165,7 @@ def space_grid(regrets: Regrets) -> Grid:
         (
             space,
             str(len(set(tasks[of_run == space]))),
-            *(f"{regret[of_run == space, -1].mean():.4f}" for regret in regrets.by_method.values()),
+            *(f"{regret[of_run == space, -1].mean():.3g}" for regret in regrets.by_method.values()),
         )
         for space in dict.fromkeys(regrets.spaces)
     ]
@@ -217,15 +219,18 @@ def _rank_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str]) -
 def _regret_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str]) -> Any:
     means = mean_regret(regrets)
     best = min(means, key=lambda method: means[method][-1])
+    positive = np.concatenate([curve[curve > 0.0] for curve in means.values()])
+    ends = any((curve == 0.0).any() for curve in means.values())
     figure = plots.curves(
-        # A logarithm has no place for 0: a line ends where every run has found the best of its table.
+        # A logarithmic axis has no place for 0, which is where every run has found the best of its table.
         {method: np.where(curve > 0.0, curve, np.nan).tolist() for method, curve in means.items()},
         title=f"{name}: {best} has the lowest mean regret at the end ({means[best][-1]:.2g})",
         x_title="steps after the initial design",
-        y_title=f"mean regret over {len(regrets.tasks)} runs",
+        y_title=f"mean regret over {len(regrets.tasks)} runs" + (" (a line ends where it is 0)" if ends else ""),
         bold=bold,
     )
-    figure.update_yaxes(type="log", exponentformat="power")
+    wide = positive.size > 0 and positive.max() > 20.0 * positive.min()
+    figure.update_yaxes(type="log", exponentformat="power", dtick=1 if wide else None)
     return figure
 
 
