@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare
 
-from pellucid.bench.significance import against_best, aligned_ranks, friedman_aligned, hommel
+from pellucid.bench.significance import against_best, aligned_ranks, friedman, friedman_aligned, hommel
 
 
 def closed_testing(p: list[float]) -> list[float]:
@@ -69,3 +69,16 @@ def test_two_given_methods_differ_by_chance_as_often_as_the_level_says() -> None
         differences.append(means[0] - means[1])
     expected = np.sqrt(k / (k - 1) * ((n * k) ** 2 - 1) / (6 * n))
     assert np.std(differences) == pytest.approx(expected, rel=0.06)
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_the_plain_test_is_that_of_scipy_with_its_correction_for_ties(k: int) -> None:
+    values = np.random.default_rng(k).integers(0, 4, (12, k)).astype(float)
+    theirs = friedmanchisquare(*values.T)
+    assert friedman(values) == pytest.approx((theirs.statistic, theirs.pvalue))
+
+
+def test_the_plain_test_of_two_methods_is_the_sign_test_without_ties_and_sees_nothing_in_equal_ones() -> None:
+    values = np.array([[1.0, 2.0]] * 9 + [[2.0, 1.0]])
+    assert friedman(values)[0] == pytest.approx((9 - 1) ** 2 / 10)
+    assert friedman(np.ones((4, 3))) == (0.0, 1.0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pellucid.bench.base import BenchError, Unavailable
+from pellucid.bench.hpob_command import hpob
 from pellucid.bench.terminal import (
     FAILED,
     STOPPED,
@@ -261,6 +262,9 @@ def report_cost(
             write(table, text)
         if not quiet:
             typer.echo(text)
+
+
+app.command()(hpob)
 
 
 def _show_regret(file: Path, table: Path | None, reference: str, as_json: bool, quiet: bool) -> None:

@@ -1,4 +1,5 @@
-"""Are methods different? Friedman's test on aligned ranks, and Hommel's correction for comparing all with the best.
+"""Are methods different? Friedman's test on plain and on aligned ranks, Nemenyi's critical difference for the former,
+and Hommel's correction for comparing all with the best.
 
 Notation: values (n, k), n blocks (problem and seed), k methods, smaller is better. Aligned: each block's mean is
 subtracted, then all n k values are ranked together, so that differences between blocks do not count.
@@ -19,6 +20,17 @@ def aligned_ranks(values: Array) -> Array:
     """(n, k): ranks 1 .. n k of what is left after subtracting block means; equal values share a rank."""
     aligned = values - values.mean(axis=1, keepdims=True)
     return np.asarray(rankdata(aligned).reshape(values.shape), dtype=float)
+
+
+def friedman(values: Array) -> tuple[float, float]:
+    """The plain test, on ranks within blocks, which Nemenyi's comparison belongs to; corrected for ties."""
+    n, k = values.shape
+    ranks = rankdata(values, axis=1)
+    top = n * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
+    spread = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
+    if spread == 0.0:  # All are equal in every block.
+        return 0.0, 1.0
+    return top / spread, float(chi2.sf(top / spread, k - 1))
 
 
 def friedman_aligned(values: Array) -> tuple[float, float]:

@@ -34,7 +34,9 @@ class Task:
     def regret(self, chosen: Indices) -> Array:
         """(max - best so far) / (max - min) after each of the chosen configurations, (len(chosen),)."""
         best = np.maximum.accumulate(self.y[chosen])
-        return np.asarray((self.y.max() - best) / (self.y.max() - self.y.min()))
+        spread = self.y.max() - self.y.min()
+        # Where all are equal every one of them is the best.
+        return np.asarray((self.y.max() - best) / spread if spread > 0.0 else np.zeros(len(best)))
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,10 @@ def search(
         here = np.arange(len(owner))[:, None]
         for _ in range(min(steps, size - chosen.shape[1])):
             utility = np.array(method(runs, chosen, Y[owner[:, None], chosen]), dtype=float)
+            if np.isnan(utility).any():
+                raise ValueError("A method has to give every configuration a number, but it gave NaN.")
+            # The least that a method can say of a pending configuration is more than what is said of a chosen one.
+            utility = np.maximum(utility, np.finfo(float).min)
             utility[here, chosen] = -np.inf
             chosen = np.hstack([chosen, utility.argmax(axis=1)[:, None]])
             if progress is not None:

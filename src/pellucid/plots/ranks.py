@@ -15,7 +15,7 @@ def critical_difference(ranks: Mapping[str, float], difference: float, finding: 
     order = sorted(ranks, key=lambda name: ranks[name])
     figure = go.Figure()
     for i, name in enumerate(order):
-        depth = -1.0 - i
+        depth = float(i - len(order))  # The best is lowest: no line of another method crosses a label.
         figure.add_scatter(x=[ranks[name], ranks[name]], y=[0.0, depth], mode="lines", showlegend=False,
                            hoverinfo="skip", line={"color": GREY, "width": 1})  # fmt: skip
         figure.add_scatter(x=[ranks[name]], y=[depth], mode="markers+text", showlegend=False, hoverinfo="x",
