@@ -60,7 +60,7 @@ $(VENV)/.stamp-bench: $(VENV)/.stamp-torch $(PINS)
 # The tests run the peers too. This covers dev and bench, so their stamps are set as well.
 $(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
 	@echo "Installing pellucid, the development tools and the benchmark peers"
-	@$(PIP_INSTALL) -e '.[dev,bench]'
+	@$(PIP_INSTALL) -e '.[dev,bench,ranking]'
 	@touch $(VENV)/.stamp-demo $(VENV)/.stamp-dev $(VENV)/.stamp-bench $@
 
 # ------------------------------------------------------------------------------------- demo and tests

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from pellucid.reporting import report
     from pellucid.samplers.bayesian import BayesianSampler
+    from pellucid.samplers.ranking import RankingSampler
     from pellucid.samplers.stopping import StopWhen
     from pellucid.samplers.two_step import TwoStepSampler
     from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
@@ -58,6 +59,7 @@ __all__ = [
     "PartialDependence",
     "ProposalExplanation",
     "RangeAdvice",
+    "RankingSampler",
     "Rebuilt",
     "Receipt",
     "Recommendation",
@@ -109,6 +111,7 @@ _HOMES = {
     "ProposalExplanation RangeAdvice Receipt Recommendation StoppingVerdict TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
+    "pellucid.samplers.ranking": "RankingSampler",
     "pellucid.samplers.stopping": "StopWhen",
     "pellucid.samplers.two_step": "TwoStepSampler",
     "pellucid.space.study_io": "NOISE_ATTRIBUTE receipts",

@@ -35,7 +35,7 @@ _ENUMERABLE = 50_000
 
 def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generator) -> Pool:
     """Candidates everywhere and around the incumbents (if any), with the model's approximate opinion of each."""
-    X = _candidates(space, incumbents, rng)
+    X = candidates(space, incumbents, rng)
     return Pool(X, *model.screen_with_correlations(X))
 
 
@@ -54,7 +54,7 @@ def propose(
     `pool`: candidates that have been screened already; otherwise they are drawn here.
     """
     known = Known(space, seen, separation)
-    X = _candidates(space, incumbents, rng) if pool is None else pool.X
+    X = candidates(space, incumbents, rng) if pool is None else pool.X
     if known.countable:
         fresh = ~known.exactly(X)
         if not fresh.any():
@@ -108,16 +108,19 @@ class Known:
         return bool(len(self.seen)) and bool((np.abs(self.seen - x).max(axis=1) <= self.separation).any())
 
 
-def _candidates(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:
-    X = space.canonical(_pool(space, incumbents, rng))
+def candidates(
+    space: Space, incumbents: Array, rng: np.random.Generator, counts: tuple[int, int] | None = None
+) -> Array:
+    """Canonical configurations everywhere and around the incumbents; `counts`: how many of both."""
+    X = space.canonical(_pool(space, incumbents, rng, counts))
     return np.unique(X, axis=0) if np.isfinite(space.size()) else X
 
 
-def _pool(space: Space, incumbents: Array, rng: np.random.Generator) -> Array:
+def _pool(space: Space, incumbents: Array, rng: np.random.Generator, counts: tuple[int, int] | None) -> Array:
     """A randomly shifted low-discrepancy sequence and perturbations of the incumbents on scales from 0.1 % to 30 %."""
     d = len(space)
     # In a countable space many perturbations round to the same configuration and sweeps cover the neighbourhood.
-    n_global, n_local = N_COUNTABLE if np.isfinite(space.size()) else (N_GLOBAL, N_LOCAL)
+    n_global, n_local = counts or (N_COUNTABLE if np.isfinite(space.size()) else (N_GLOBAL, N_LOCAL))
     everywhere = low_discrepancy(0, n_global, rng.random(d))
     if len(incumbents) == 0:
         return everywhere

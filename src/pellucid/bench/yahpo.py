@@ -107,13 +107,15 @@ def scenario_folder(scenario: Scenario, data: str | None) -> Path:
 
 @dataclass(frozen=True)
 class Surrogate:
-    """The loaded network, its codes and its space; ``active_when`` maps a child to its parent's values."""
+    """The loaded network, its codes and its space; ``active_when`` maps a child to its parent's values; ``order`` is
+    that of ``config_space.json``, where a child can come before its parent."""
 
     scenario: Scenario
     session: Any
     codes: Mapping[str, Mapping[str, int]]
     space: Mapping[str, BaseDistribution]
     active_when: Mapping[str, tuple[str, frozenset[str]]]
+    order: tuple[str, ...]
 
     def run(self, codes: NDArray[np.int32], numbers: NDArray[np.float32]) -> NDArray[np.float64]:
         """Outputs ``(n, n_outputs)`` from the two input matrices, in the scenario's column order."""
@@ -165,6 +167,7 @@ def load_surrogate(scenario: Scenario, data: str | None) -> Surrogate:
         codes=json.loads((folder / "encoding.json").read_text()),
         space={name: free[name] for name in order},
         active_when=active_when,
+        order=tuple(free),
     )
 
 

@@ -89,7 +89,7 @@ def _drawn_at_random(trial: FrozenTrial) -> bool | None:
         receipt = study_io.read_receipt(trial)
     except RecordError:
         return None
-    return None if receipt is None else receipt.kind != "model"
+    return None if receipt is None else receipt.kind not in ("model", "ranking")
 
 
 def in_a_step(trial: FrozenTrial) -> bool:

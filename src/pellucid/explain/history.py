@@ -18,7 +18,7 @@ _STATES = {
     TrialState.RUNNING: "running",
     TrialState.WAITING: "waiting",
 }
-_KINDS = {"startup": "start-up", "model": "model", "fallback": "random"}
+_KINDS = {"startup": "start-up", "model": "model", "ranking": "earlier studies", "fallback": "random"}
 _OTHERS = "another sampler"
 
 

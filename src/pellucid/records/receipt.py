@@ -81,6 +81,16 @@ def _is_policy(state: dict[str, Any]) -> bool:
     )
 
 
+def _is_ranking(state: dict[str, Any]) -> bool:
+    return (
+        all(isinstance(state[name], str) for name in ("model", "turn", "acquisition", "reference"))
+        and state["turn"] in ("transferred", "tuned", "alone")
+        and all(map(_is_count, (state["epochs"], state["candidates"], state["studies"])))
+        and _is_number(state["rank"])
+        and _is_number(state["sd"])
+    )
+
+
 def _is_pending(pending: Any, d: int) -> bool:
     return isinstance(pending, dict) and all(
         number.isdigit() and len(row) == d and all(map(_is_number, row)) for number, row in pending.items()
@@ -184,11 +194,35 @@ class PolicyState:
 
 
 @dataclass(frozen=True)
+class RankingState:
+    """How a ranking surrogate came to a proposal.
+
+    model           name of the meta-trained model, by which the study keeps it; empty where there was none
+    turn            whose ranks counted: of the model as it was ('transferred'), fine-tuned to this study ('tuned'), or
+                    of an ensemble that knows this study alone ('alone')
+    epochs          of training on this study
+    acquisition     'mean', 'ucb' or 'ei' of the rank;  reference  what EI compares with: 'incumbent' or 'last'
+    rank, sd        of the proposal among `candidates` configurations spread over the space, mean and sd over members
+    studies         earlier studies that the model learned from
+    """
+
+    model: str
+    turn: str
+    epochs: int
+    acquisition: str
+    reference: str
+    rank: float
+    sd: float
+    candidates: int
+    studies: int
+
+
+@dataclass(frozen=True)
 class Receipt:
     """Why a trial got its parameters, and enough to rebuild the model that chose them.
 
-    kind            'model' (an acquisition was maximised), 'startup' (sampled to cover the space), or 'fallback'
-                    (the model could not be used; `reason` says why)
+    kind            'model' (an acquisition was maximised), 'ranking' (a ranking surrogate chose it), 'startup' (sampled
+                    to cover the space), or 'fallback' (the model could not be used; `reason` says why)
     params          the configuration proposed, in the user's units (inactive parameters absent)
     space           the parameters the model was fitted on, in order, each with the trial whose distribution it has
                     (or, where no trial has it, Optuna's JSON of the distribution)
@@ -204,6 +238,7 @@ class Receipt:
     best_value      the best value observed before the proposal, in the user's units and direction
     policy          the policy that chose the acquisition, and the state it decided with
     phase           which part of a search in steps the trial belongs to, in words; empty elsewhere
+    ranking         how a ranking surrogate chose it, for receipts of that kind
     bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
                     anywhere), as losses in the user's unit; empty when nobody asked for them
     """
@@ -232,13 +267,18 @@ class Receipt:
     policy: PolicyState | None = None
     bounds: tuple[float, ...] = ()
     phase: str = ""
+    ranking: RankingState | None = None
     version: int = RECEIPT_VERSION
 
     def __post_init__(self) -> None:
-        if self.kind not in ("model", "startup", "fallback"):
-            raise RecordError(f"A receipt's kind is 'model', 'startup' or 'fallback', but got {self.kind!r}.")
+        if self.kind not in ("model", "ranking", "startup", "fallback"):
+            raise RecordError(
+                f"A receipt's kind is 'model', 'ranking', 'startup' or 'fallback', but got {self.kind!r}."
+            )
         if self.kind == "model" and (self.hyperparameters is None or self.acquisition is None):
             raise RecordError("A receipt of kind 'model' needs hyperparameters and an acquisition.")
+        if self.kind == "ranking" and self.ranking is None:
+            raise RecordError("A receipt of kind 'ranking' needs to say how it was ranked.")
         for name, fine in self._rules().items():
             if not fine:
                 raise RecordError(f"A receipt's `{name}` is not of its form: {getattr(self, name)!r:.200}.")
@@ -269,6 +309,7 @@ class Receipt:
             "learned_from": _is_count(got["learned_from"]),
             "curvature": all(map(_is_number, got["curvature"])),
             "policy": got["policy"] is None or _is_policy(vars(got["policy"])),
+            "ranking": got["ranking"] is None or _is_ranking(vars(got["ranking"])),
             "bounds": len(got["bounds"]) in (0, 3) and all(map(_is_number, got["bounds"])),
             **{name: got[name] is None or _is_number(got[name]) for name in numbers},
         }
@@ -287,6 +328,8 @@ class Receipt:
             data["acquisition"] = vars(self.acquisition)
         if self.policy is not None:
             data["policy"] = vars(self.policy)
+        if self.ranking is not None:
+            data["ranking"] = vars(self.ranking)
         always = ("trial", "kind", "seed", "params", "version")
         kept = {k: v for k, v in data.items() if k in always or v not in (None, "", {}, (), [])}
         return json.dumps(kept, separators=(",", ":"), allow_nan=True)
@@ -308,6 +351,8 @@ class Receipt:
                 data["hyperparameters"] = Hyperparameters.from_dict(data["hyperparameters"])
             if data.get("acquisition") is not None:
                 data["acquisition"] = AcquisitionState(**data["acquisition"])
+            if data.get("ranking") is not None:
+                data["ranking"] = RankingState(**data["ranking"])
             if data.get("policy") is not None:
                 points = tuple(tuple(row) for row in data["policy"].pop("points", ()))
                 data["policy"] = PolicyState(**data["policy"], points=points)
@@ -327,6 +372,8 @@ class Receipt:
             return f"Trial {self.trial} was sampled to cover the space, not proposed by the model."
         if self.kind == "fallback":
             return f"Trial {self.trial} was sampled at random because {self.reason}."
+        if self.ranking is not None:
+            return self._how_it_ranked(self.ranking)
         assert self.acquisition is not None
         text = f"Trial {self.trial} maximised {self.acquisition.name}"
         if self.acquisition.name == "InformationGain":
@@ -338,3 +385,12 @@ class Receipt:
         if self.mean is None or self.sd is None:
             return f"{text}."
         return f"{text}; the model expected {self.mean:.6g} ± {self.sd:.2g} there."
+
+    def _how_it_ranked(self, state: RankingState) -> str:
+        by = {
+            "transferred": f"what {state.studies} earlier studies taught",
+            "tuned": f"what {state.studies} earlier studies taught, tuned to this one",
+            "alone": "an ensemble trained on this study",
+        }[state.turn]
+        place = f"{state.rank:.3g} ± {state.sd:.2g} of {state.candidates}"
+        return f"Trial {self.trial} was ranked {place} configurations by {by}."

@@ -40,6 +40,7 @@ from pellucid.records import PolicyState, Receipt
 from pellucid.samplers import others
 from pellucid.samplers.decision import Choice, Lesson, Part
 from pellucid.samplers.learning import fit, pack
+from pellucid.samplers.publishing import publish
 from pellucid.space import study_io
 from pellucid.space.encoding import Dimension, Space, is_ordered
 from pellucid.surrogates import GaussianProcess
@@ -47,11 +48,9 @@ from pellucid.surrogates.from_study import Arrays, arrays
 
 _logger = logging.getLogger("pellucid")
 _N_INCUMBENTS = 5
-_MAX_RACES = 5
 _STAGNATION_WINDOW = 6
 _STAGNATION_GAIN = 0.01
 _STAGNATION_SEPARATION = 1e-2
-_GRID = 2.0**20
 
 
 class BayesianSampler(BaseSampler):
@@ -127,6 +126,10 @@ class BayesianSampler(BaseSampler):
         if self._independent_sampler is not None:
             self._independent_sampler.reseed_rng()
 
+    @property
+    def n_startup_trials(self) -> int:
+        return self._n_startup_trials
+
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Every parameter that finished trials had, conditional ones included."""
         study_io.require_single_objective(study, type(self).__name__)
@@ -138,7 +141,7 @@ class BayesianSampler(BaseSampler):
     ) -> dict[str, Any]:
         study_io.require_single_objective(study, type(self).__name__)
         with one_thread:
-            return self._sample(study, trial, search_space)
+            return publish(study, trial, lambda found: self.propose(study, trial, search_space, found))
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -161,33 +164,14 @@ class BayesianSampler(BaseSampler):
 
     # ------------------------------------------------------------------ how a proposal comes about
 
-    def _sample(self, study: Study, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-        """Propose and publish the receipt; again if another worker has published the same configuration meanwhile."""
-        parts = 0
-        for attempt in range(_MAX_RACES):
-            found = study_io.trials(study)
-            ended = {one.number for one in found if one.state.is_finished()}
-            params, receipt = self._propose(study, trial, search_space, found)
-            parts = study_io.write_receipt(study, trial, receipt, at_least=parts)
-            now = study_io.trials(study)
-            waiting = study_io.pending(now, trial.number)
-            # Once both have given way, the older trial stays: two that keep stepping aside would meet again.
-            rivals = {number: one for number, one in waiting.items() if attempt == 0 or number < trial.number}
-            # A quick trial may have come and gone meanwhile.
-            rivals.update(
-                {one.number: one.params for one in now if one.state.is_finished() and one.number not in ended}
-            )
-            if not receipt.params or not others.taken(receipt.params, rivals):
-                break
-        return params
-
-    def _propose(
+    def propose(
         self,
         study: Study,
         trial: FrozenTrial,
         search_space: Mapping[str, BaseDistribution],
         found: Sequence[FrozenTrial],
     ) -> tuple[dict[str, Any], Receipt]:
+        """Parameters and their receipt, which is not stored yet; given all trials of the study."""
         if not search_space:
             return {}, Receipt(trial.number, "startup", self._seed, {})
         seen = study_io.observations(found, study_io.sign(study))
@@ -286,7 +270,7 @@ class BayesianSampler(BaseSampler):
         choice = Choice(wary(acquisition), bound(acquisition), model, situation, state, bounds or ())
         x = best_of(choice.function) if x is None else x
 
-        x = _on_a_grid(space, x)[None]
+        x = others.on_a_grid(space, x)[None]
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
         on = space.active(x)
         params = space.decode(np.where(on, x, rng.random(x.shape)), only_active=False)[0]
@@ -406,13 +390,3 @@ def _separation(z: Array) -> float:
         return SEPARATION
     gain = float(z[:-_STAGNATION_WINDOW].min() - z.min())
     return _STAGNATION_SEPARATION if gain < _STAGNATION_GAIN else SEPARATION
-
-
-def _on_a_grid(space: Space, x: Array) -> Array:
-    """Continuous coordinates as multiples of 2^-20 of their range.
-
-    An objective in another unit, or another BLAS, changes the last bits of everything; without this, such bits grow
-    from proposal to proposal until two studies that should be the same have nothing in common.
-    """
-    continuous = np.array([dimension.cells == 0 for dimension in space.dimensions])
-    return np.where(continuous, np.round(x * _GRID) / _GRID, x)

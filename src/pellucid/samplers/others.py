@@ -15,6 +15,8 @@ from pellucid.numerics import Array
 from pellucid.space import study_io
 from pellucid.space.encoding import Space
 
+_GRID = 2.0**20
+
 
 def plain(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: study_io.plain(value) for name, value in params.items()}
@@ -58,3 +60,13 @@ def pending(space: Space, found: Sequence[FrozenTrial], number: int) -> dict[int
 def complete(space: Space, configuration: Mapping[str, Any]) -> bool:
     """Whether a configuration has every parameter that is always active."""
     return all(name in configuration for name in space.names if name not in space.conditions)
+
+
+def on_a_grid(space: Space, x: Array) -> Array:
+    """Continuous coordinates as multiples of 2^-20 of their range.
+
+    An objective in another unit, or another BLAS, changes the last bits of everything; without this, such bits grow
+    from proposal to proposal until two studies that should be the same have nothing in common.
+    """
+    continuous = np.array([dimension.cells == 0 for dimension in space.dimensions])
+    return np.where(continuous, np.round(x * _GRID) / _GRID, x)

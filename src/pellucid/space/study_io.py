@@ -6,6 +6,7 @@ chunks that every relational storage accepts.
 
 from __future__ import annotations
 
+import base64
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from pellucid.numerics import Array
 from pellucid.records import Receipt, RecordError
 
 RECEIPT_KEY = "pellucid:receipt"
+MODEL_KEY = "pellucid:ranker"
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
 INTERRUPTED_ATTRIBUTE = "pellucid:interrupted"
 CHUNK = 2045
@@ -207,6 +209,36 @@ def set_user_attribute(study: Study, name: str, value: str) -> None:
         study.set_user_attr(name, value[:CHUNK])
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
         _logger.warning("`%s` could not be stored (%s).", name, error)
+
+
+def keep_model(study: Study, name: str, data: bytes) -> None:
+    """Store a model with the study, in as many parts as its storage needs, so that what it chose can be explained from
+    the storage alone. Nothing happens when it is there; a storage that refuses costs the explanation, not the study."""
+    text = base64.b85encode(data).decode("ascii")
+    parts = [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)]
+    storage, key = study._storage, f"{MODEL_KEY}:{name}"
+    try:
+        # The number of parts comes last: a model that was cut off counts as absent.
+        if storage.get_study_system_attrs(study._study_id).get(key) == len(parts):
+            return
+        for i, part in enumerate(parts):
+            storage.set_study_system_attr(study._study_id, f"{key}:{i}", part)
+        storage.set_study_system_attr(study._study_id, key, len(parts))
+    except Exception as error:  # Any storage backend, any of its errors: the study must go on.
+        _logger.warning("The ranking model could not be stored with the study (%s); the study goes on.", error)
+
+
+def kept_model(study: Study, name: str) -> bytes:
+    """What `keep_model` stored; RecordError when it is not there or damaged."""
+    attributes, key = study._storage.get_study_system_attrs(study._study_id), f"{MODEL_KEY}:{name}"
+    count = attributes.get(key)
+    parts = [attributes.get(f"{key}:{i}") for i in range(count)] if isinstance(count, int) else [None]
+    if not all(isinstance(part, str) for part in parts):
+        raise RecordError(f"The study does not have the ranking model `{name}` that its receipts name.")
+    try:
+        return base64.b85decode("".join(map(str, parts)))
+    except ValueError as error:
+        raise RecordError(f"The ranking model `{name}` of the study is damaged ({error}).") from error
 
 
 def fail_running(study: Study, number: int, *, interrupted: bool) -> bool:

@@ -1,5 +1,29 @@
-"""Surrogates: arrays of encoded configurations and losses in, posteriors out."""
+"""Surrogates: arrays of encoded configurations and losses in, posteriors out.
+
+Those that need torch are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from pellucid.surrogates.gp import GaussianProcess
 
-__all__ = ["GaussianProcess"]
+if TYPE_CHECKING:
+    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+
+__all__ = ["GaussianProcess", "RankingEnsemble"]
+
+_NEED_TORCH = {"RankingEnsemble": "ensemble"}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _NEED_TORCH:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            return getattr(import_module(f"{__name__}.ranking.{_NEED_TORCH[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name not in ("torch", "safetensors"):
+                raise
+            raise ImportError(f"{name} needs torch: `pip install 'pellucid[ranking]'`.") from error

@@ -159,6 +159,30 @@ def checked(model: RankingEnsemble, name: str, X: Array, losses: Array) -> Check
     return Check(name, len(losses), tuple(found), tuple(expected))
 
 
+@dataclass(frozen=True)
+class RankScale:
+    """Ranks among a fixed set of configurations, whatever else is asked: what receipts and explanations speak of.
+
+    reference (M, N)   scores of the set, ascending per member
+    """
+
+    fitted: FittedRanking
+    reference: Array
+
+    @staticmethod
+    def of(fitted: FittedRanking, X: Array) -> RankScale:
+        return RankScale(fitted, np.sort(fitted.scores(X), axis=1))
+
+    def __call__(self, X: Array) -> tuple[Array, Array]:
+        """Mean and sd over members of 1 + how many of the set are better, (n,); an equal one counts half."""
+        found = self.fitted.scores(X)
+        ranks = np.empty_like(found)
+        for member, (scale, mine) in enumerate(zip(self.reference, found, strict=True)):
+            not_better = np.searchsorted(scale, mine, side="left"), np.searchsorted(scale, mine, side="right")
+            ranks[member] = 1.0 + len(scale) - 0.5 * (not_better[0] + not_better[1])
+        return ranks.mean(axis=0), ranks.std(axis=0)
+
+
 def rank_posterior(found: Array) -> tuple[Array, Array]:
     """(..., M, n) scores -> mean and sd over members of the rank, (..., n); equal scores share their average rank."""
     ranks = average_ranks(found)
