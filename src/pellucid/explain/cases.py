@@ -96,7 +96,7 @@ def _receipted(found: Mapping[int, FrozenTrial], trial: FrozenTrial, receipt: Re
     game = Game(rebuilt.acquisition, rebuilt.surrogate, rebuilt.space, x, players)
     fitted_on = expand_integers(receipt.fitted_on)
     best, acquisition = receipt.acquisition.best, from_state(receipt.acquisition)
-    notes = (*_fate(trial), *([receipt.phase] if receipt.phase else []))
+    notes = (*fate(trial), *([receipt.phase] if receipt.phase else []))
     # By their text: NaN is a choice like any other.
     other = [
         name
@@ -151,7 +151,7 @@ def _hypothetical(found: Mapping[int, FrozenTrial], trial: FrozenTrial, loss_sig
         raise ValueError(f"No finished trial before trial {number} had any of its parameters, so there is no model.")
     best = float(gp.latent_at_observed().min())
     function = AcquisitionFunction(_DEFAULT, gp, Situation(best, gp.n_observed, len(data.space)))
-    notes = _fate(trial)
+    notes = fate(trial)
     if new:
         listed = ", ".join(f"`{name}`" for name in new)
         notes = (*notes, f"No finished trial had had {listed} before, so the model knew nothing about it.")
@@ -188,7 +188,7 @@ def _so_far(trial: FrozenTrial) -> str:
     return " yet" if trial.state in (TrialState.RUNNING, TrialState.WAITING) else ""
 
 
-def _fate(trial: FrozenTrial) -> tuple[str, ...]:
+def fate(trial: FrozenTrial) -> tuple[str, ...]:
     """What became of the proposal, where that is not a value."""
     if trial.state == TrialState.FAIL:
         return ("The trial failed afterwards.",)

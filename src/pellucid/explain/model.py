@@ -66,6 +66,10 @@ def require_model(receipt: Receipt, trial: int, what: str) -> None:
     """Refuse receipts without a model, and those of trials that have another number now."""
     if receipt.kind != "model":
         raise ValueError(f"There is no {what}. {receipt} {WHERE_TO_LOOK}")
+    require_own(receipt, trial)
+
+
+def require_own(receipt: Receipt, trial: int) -> None:
     if receipt.trial != trial:
         raise ValueError(
             f"The receipt of trial {trial} was written for trial {receipt.trial}: the trials were copied to other "

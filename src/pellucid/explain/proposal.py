@@ -19,14 +19,17 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.acquisition import EI, LCB, PI, WEI, Composed, InformationGain
 from pellucid.explain import shapley
 from pellucid.explain.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
-from pellucid.explain.cases import Case, case_of, trials_of
+from pellucid.explain.cases import Case, case_of, fate, trials_of
 from pellucid.explain.games import MOST_ENUMERATED, Game, estimated
+from pellucid.explain.model import require_own
 from pellucid.explain.progress import tracked
+from pellucid.explain.ranked import explain_ranked, space_and_data
 from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.explain.why import path_verdict, unsettled, verdict_of
 from pellucid.numerics import Array, is_whole_number, one_thread
 from pellucid.records import Attribution, Contribution, DesirabilityPaths, ProposalExplanation, RecordError
 from pellucid.space import study_io
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 LEVEL = 0.95
@@ -59,7 +62,7 @@ def explain_proposal(
     _check(background, baseline, level)
     with one_thread:
         found = trials_of(study)
-        return _explained(case_of(found, trial, study_io.sign(study)), found, background, baseline, level)
+        return _explanation(study, found, trial, background, baseline, level)
 
 
 def desirability_paths(
@@ -83,12 +86,11 @@ def desirability_paths(
     _check(background, baseline, level)
     found = trials_of(study)
     numbers = _wanted(found) if trials is None else _numbers(trials)
-    loss_sign = study_io.sign(study)
 
     def attempted(number: int) -> ProposalExplanation | str:
         """The explanation, or why there is none."""
         try:
-            return _explained(case_of(found, number, loss_sign), found, background, baseline, level)
+            return _explanation(study, found, number, background, baseline, level)
         except (ValueError, RecordError) as error:
             return str(error)
 
@@ -160,10 +162,35 @@ def _was_proposed(trial: FrozenTrial) -> bool:
         receipt = study_io.read_receipt(trial)
     except RecordError:
         return True
-    return receipt is not None and receipt.kind == "model"
+    return receipt is not None and receipt.kind in ("model", "ranking")
 
 
 # ---------------------------------------------------------------------- explaining it
+
+
+def _explanation(
+    study: Study,
+    found: Mapping[int, FrozenTrial],
+    number: int,
+    background: Background,
+    baseline: int | str | Mapping[str, Any] | None,
+    level: float,
+) -> ProposalExplanation:
+    """By the ranking that proposed the trial, or else by a Gaussian process."""
+    receipt = study_io.read_receipt(found[number]) if is_whole_number(number) and number in found else None
+    loss_sign = study_io.sign(study)
+    if receipt is None or receipt.kind != "ranking":
+        return _explained(case_of(found, number, loss_sign), found, background, baseline, level)
+    require_own(receipt, number)
+    space, data = space_and_data(receipt, found, loss_sign)
+    x = space.canonical(space.encode([receipt.params])[0])[0]
+    players = [space.names[j] for j in np.flatnonzero(space.active(x[None])[0])]
+    numbers, losses = data.observations.numbers, data.losses
+    incumbent = numbers[int(np.argmin(losses))] if len(losses) else number
+    compared_with = None if baseline is None else _baseline(space, players, number, incumbent, found, baseline)
+    notes = fate(found[number])
+    words = _COMPARED[background]
+    return explain_ranked(study, receipt, found, background, words, compared_with, level, notes)
 
 
 def _explained(
@@ -179,7 +206,8 @@ def _explained(
         shares, exact = _against(game, parts, level)
         average, compared = _average_latent(game, parts), _COMPARED[background]
     else:
-        z, compared = _baseline(case, found, baseline)
+        players = [game.space.names[j] for j in game.players]
+        z, compared = _baseline(game.space, players, case.trial, case.incumbent, found, baseline)
         shares = shapley.shapley_values(game.outputs, game.x, z[None], "baseline", players=game.players, level=level)
         exact = game.names if shares.method == "baseline" else ()
         average = float(game.gp.latent(z[None])[0][0])
@@ -279,9 +307,15 @@ def _average_latent(game: Game, parts: Sequence[Part]) -> float:
     return float(np.mean([game.gp.latent_mean(X).mean() for X in rows]))
 
 
-def _baseline(case: Case, found: Mapping[int, FrozenTrial], wanted: int | str | Mapping[str, Any]) -> tuple[Array, str]:
+def _baseline(
+    space: Space,
+    players: Sequence[str],
+    trial: int,
+    incumbent: int,
+    found: Mapping[int, FrozenTrial],
+    wanted: int | str | Mapping[str, Any],
+) -> tuple[Array, str]:
     """The encoded baseline (d,), and what it is in words."""
-    space = case.game.space
     if isinstance(wanted, Mapping):
         configuration, words = dict(wanted), "the given baseline"
         somewhere = {name for trial in found.values() for name in trial.distributions}
@@ -292,17 +326,17 @@ def _baseline(case: Case, found: Mapping[int, FrozenTrial], wanted: int | str | 
                 f"{', '.join(f'`{name}`' for name in sorted(somewhere))}."
             )
     else:
-        number = case.incumbent if isinstance(wanted, str) else int(wanted)
+        number = incumbent if isinstance(wanted, str) else int(wanted)
         if number not in found:
             raise ValueError(f"`baseline` is trial {number}, but the study's trials are 0 to {max(found)}.")
         configuration, words = found[number].params, f"trial {number}"
     known = {name: value for name, value in configuration.items() if name in space.index}
     X, fits = space.encode([known])
     if not fits[0]:
-        raise ValueError(f"`baseline` lies outside the ranges that the model of trial {case.trial} knows: {known!r}.")
+        raise ValueError(f"`baseline` lies outside the ranges that the model of trial {trial} knows: {known!r}.")
     z = space.canonical(X)[0]
     active = space.active(z[None])[0]
-    missing = [space.names[j] for j in case.game.players if active[j] and space.names[j] not in known]
+    missing = [name for name in players if active[space.index[name]] and name not in known]
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
         raise ValueError(

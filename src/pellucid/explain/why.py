@@ -84,6 +84,7 @@ def _reason(c: Contribution, direction: str, learns: str) -> str:
     reasons = {
         "mean": predicted,
         "exploit": predicted,
+        "rank": "ranked high by the model",
         "explore": "room for improvement",
         "probability": "likely improvement",
         "improvement": "likely improvement",

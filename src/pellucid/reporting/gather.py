@@ -142,7 +142,9 @@ def _worth_a_look(trials: Sequence[FrozenTrial], told: History) -> list[int]:
         return []
     width = max(len(trial.params) for trial in trials)
     most = max(_FEWEST_EXPLAINED, min(_MOST_EXPLAINED, _WORK // max(len(ended) * width, 1)))
-    proposed = [t.number for t in trials if (r := receipt_of(t)) is not None and r.kind == "model"] or ended
+    proposed = [
+        t.number for t in trials if (r := receipt_of(t)) is not None and r.kind in ("model", "ranking")
+    ] or ended
     first = _best(told)
     even = [proposed[round(i * (len(proposed) - 1) / max(most - 1, 1))] for i in range(most)]
     return list(dict.fromkeys([*first, proposed[-1], *even]))[:most]

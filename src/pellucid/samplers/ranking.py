@@ -264,7 +264,7 @@ class RankingSampler(BaseSampler):
         # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
         params = space.decode(np.where(on, x, rng.random(x.shape)), only_active=False)[0]
         active = {name: params[name] for name, wanted in zip(space.names, on[0], strict=True) if wanted}
-        rank, sd = ranked.scale(reference_shift(self._seed, trial.number, space))(space.encode([active])[0])
+        rank, sd = ranked.scale(self._seed, trial.number)(space.encode([active])[0])
         state = RankingState(
             model="" if self._ranker is None else self._ranker.name,
             turn=turn,
@@ -333,11 +333,6 @@ def _near(X: Array, tried: Array, apart: float) -> npt.NDArray[np.bool_]:
     if len(tried) == 0:
         return np.zeros(len(X), dtype=bool)
     return np.asarray((np.abs(X[:, None, :] - tried[None]).max(axis=2) <= apart).any(axis=1))
-
-
-def reference_shift(seed: int, number: int, space: Space) -> Array:
-    """Where the configurations lie that a proposal's rank is told among."""
-    return stream(seed, "rank scale", number).random(len(space))
 
 
 def _rankers() -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from optuna.distributions import BaseDistribution
 from scipy.stats import kendalltau
 
-from pellucid.numerics import Array, low_discrepancy
+from pellucid.numerics import Array, low_discrepancy, stream
 from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking.ensemble import FittedRanking, RankingEnsemble, RankScale
 from pellucid.surrogates.ranking.files import digest, from_bytes, load, save, to_bytes
@@ -112,10 +112,11 @@ class Ranked:
         """Mean and sd of the rank within the batch."""
         return self.fitted.predict(self.translation(X))
 
-    def scale(self, seed_shift: Array) -> Callable[[Array], tuple[Array, Array]]:
-        """Mean and sd of the rank among `N_REFERENCE` configurations that cover the space."""
+    def scale(self, seed: int, trial: int) -> Callable[[Array], tuple[Array, Array]]:
+        """Mean and sd of the rank among `N_REFERENCE` configurations that cover the space, others for every trial."""
         space = self.translation.space
-        everywhere = space.canonical(low_discrepancy(0, N_REFERENCE, seed_shift))
+        shift = stream(seed, "rank scale", trial).random(len(space))
+        everywhere = space.canonical(low_discrepancy(0, N_REFERENCE, shift))
         scale = RankScale.of(self.fitted, self.translation(everywhere))
         return lambda X: scale(self.translation(X))
 
