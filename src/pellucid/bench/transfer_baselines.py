@@ -78,9 +78,7 @@ class FewShotEI:
     model: DeepKernelGP
 
     @staticmethod
-    def learned(
-        space: Space, train: Sequence[Task], validation: Sequence[Task] = (), seed: int = 0
-    ) -> FewShotEI:
+    def learned(space: Space, train: Sequence[Task], validation: Sequence[Task] = (), seed: int = 0) -> FewShotEI:
         from pellucid.surrogates.ranking.deep_kernel import DeepKernelGP
 
         return FewShotEI(DeepKernelGP.meta_train(space, as_losses(train), as_losses(validation), seed=seed))

@@ -39,9 +39,7 @@ class EnsembleSettings:
         return Architecture(n_features, self.members, self.width, self.layers, context=False, outputs=2)
 
 
-def train_ensembles(
-    x: Tensor, y: Tensor, settings: EnsembleSettings, chance: Sequence[torch.Generator]
-) -> Weights:
+def train_ensembles(x: Tensor, y: Tensor, settings: EnsembleSettings, chance: Sequence[torch.Generator]) -> Weights:
     """Weights of G ensembles, each trained on its own x (n, F) and y (n,) as if it were alone."""
     start = initial(settings.architecture(x.shape[-1]), chance)
     weights = {name: value.to(x).requires_grad_() for name, value in start.items()}
