@@ -1,4 +1,4 @@
-"""The surrogates a ranking surrogate is measured against: deep ensemble, deep-kernel process, ranking-weighted ensemble."""
+"""What a ranking surrogate is measured against: deep ensemble, deep-kernel process, ranking-weighted ensemble."""
 
 from __future__ import annotations
 
@@ -39,10 +39,9 @@ def _one_thread():
 
 
 def family(shift: float, n: int, *labels: int | str) -> tuple[Array, Array]:
-    """Bowls and waves of one family, each in a unit of its own."""
-    rng = stream(0, "family", *labels)
-    X = rng.random((n, 2))
-    return X, (1.0 + 10.0 * shift) * (np.sin(6.0 * (X[:, 0] + X[:, 1])) + 0.3 * np.cos(9.0 * X[:, 0] + 2.0 * shift))
+    """Waves along one diagonal, bent a little differently and each in a unit of its own."""
+    X = stream(0, "family", *labels).random((n, 2))
+    return X, (1.0 + 10.0 * shift) * (np.sin(6.0 * (X[:, 0] + X[:, 1])) + 0.3 * shift * np.cos(3.0 * X[:, 0]))
 
 
 def problems(G: int, n: int, N: int) -> tuple[Array, Array, Array]:
@@ -186,18 +185,16 @@ def test_processes_side_by_side_learn_what_they_learn_alone():
 
 def test_meta_training_helps_on_its_family():
     tasks = [family(shift, 60, "task", i) for i, shift in enumerate(np.linspace(0.0, 1.0, 6))]
-    meta = MetaSettings(steps=400, smallest=10, largest=30)
-    few_shot = DeepKernelGP.meta_train(SPACE, tasks, meta=meta)
-    scratch = DeepKernelGP(SPACE)
+    meta = MetaSettings(steps=300, learning_rate=3e-3, largest=30)
     errors = {}
-    for name, model in {"few shot": few_shot, "scratch": scratch}.items():
+    for model in (DeepKernelGP.meta_train(SPACE, tasks, meta=meta), DeepKernelGP(SPACE)):
         found = []
-        for i in range(6):
-            X, y = family(0.1 + 0.15 * i, 210, "new", i)
-            mean, _ = model.fit(X[:10], y[:10]).predict(X[10:])
-            found.append(np.sqrt(np.mean((mean - y[10:]) ** 2)) / y.std())
-        errors[name] = float(np.mean(found))
-    assert errors["few shot"] < 0.6 * errors["scratch"]
+        for i in range(10):
+            X, y = family(0.1 + 0.08 * i, 200, "new", i)
+            mean, _ = model.fit(X[:8], y[:8]).predict(X[8:])
+            found.append(np.sqrt(np.mean((mean - y[8:]) ** 2)) / y.std())
+        errors["scratch" if model.start is None else "few shot"] = float(np.mean(found))
+    assert errors["few shot"] < 0.5 * errors["scratch"]
 
 
 def test_meta_training_stops_where_validation_tasks_stop_improving():
@@ -252,7 +249,7 @@ def test_a_task_that_agrees_is_trusted_and_one_that_contradicts_is_not():
 def test_an_ensemble_of_no_tasks_is_the_own_process():
     X, y = family(0.3, 12, "alone")
     model = RGPE(SPACE, []).fit(X, y)
-    z, centre, unit = standardise(y)
+    _, centre, unit = standardise(y)
     np.testing.assert_allclose(model.weights, [1.0])
     np.testing.assert_allclose(model.predict(X)[0], centre + unit * model._own.predict(X)[0])
 
@@ -304,17 +301,17 @@ def test_predicting_before_fitting_is_said(maker):
         MAKERS[maker](SPACE, TASKS).predict(np.zeros((1, 2)))
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        DeepEnsembleEI(epochs=30),
-        DeepKernelEI(epochs=20),
-        FewShotEI(MAKERS["few shot"](SPACE, TASKS)),
-        RankWeightedEI(MAKERS["rank weighted"](SPACE, TASKS)),
-    ],
-    ids=lambda method: type(method).__name__,
-)
-def test_methods_look_for_larger_values(method):
+METHODS = {
+    "deep ensemble": lambda model: DeepEnsembleEI(epochs=30),
+    "deep kernel": lambda model: DeepKernelEI(epochs=20),
+    "few shot": FewShotEI,
+    "rank weighted": RankWeightedEI,
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_methods_look_for_larger_values(maker):
+    method = METHODS[maker](MAKERS[maker](SPACE, TASKS))
     X, loss = family(0.3, 40, "table")
     runs = Runs(SPACE, np.stack([X, X]), np.array([0, 1, 1]), (0, 0, 1))
     chosen = np.array([np.arange(10), np.arange(10), np.arange(5, 15)])
@@ -322,3 +319,6 @@ def test_methods_look_for_larger_values(method):
     assert utility.shape == (3, 40)
     assert np.isfinite(utility).all()
     np.testing.assert_array_equal(utility, method(runs, chosen, -loss[chosen]))
+    if maker != "deep ensemble":  # which has not learned enough in 30 epochs to be asked for more
+        fresh = np.setdiff1d(np.arange(40), chosen[0])
+        assert loss[fresh[utility[0, fresh].argmax()]] < np.median(loss)

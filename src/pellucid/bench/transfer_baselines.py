@@ -60,8 +60,8 @@ class DeepEnsembleEI:
 class DeepKernelEI:
     """A deep-kernel Gaussian process from scratch at every step (DGP), all runs side by side."""
 
-    epochs: int = 100
-    learning_rate: float = 0.03
+    epochs: int = 50
+    learning_rate: float = 0.01
     seed: int = 0
 
     def __call__(self, runs: Runs, chosen: Indices, y: Array) -> Array:

@@ -63,12 +63,11 @@ def negative_log_likelihood(mean: Tensor, variance: Tensor, y: Tensor) -> Tensor
 
 
 def mixture(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance of the mixture, (G, N). Written as within + between, which cannot cancel below zero. (The source
-    divides mu^2 by M as well.)"""
+    """Mean and variance of the mixture, (G, N). Within plus between: the same, and it cannot cancel below zero. (The
+    source divides mu^2 by M as well.)"""
     return mean.mean(1), variance.mean(1) + mean.var(1, correction=0)
 
 
-@torch.no_grad()
 def predict_ensembles(weights: Weights, x: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and sd of G ensembles at their candidates x (G, N, F), both (G, N)."""
     mean, variance = mixture(*members(weights, x))

@@ -23,7 +23,7 @@ from pellucid.space.encoding import Space
 from pellucid.surrogates.gp import GaussianProcess
 from pellucid.surrogates.ranking.scaling import standardise
 
-_REMEMBERED = 128
+_REMEMBERED = 64
 
 
 def ranking_loss(draws: Array, y: Array) -> Array:
