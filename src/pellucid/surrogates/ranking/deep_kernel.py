@@ -36,8 +36,8 @@ _SQRT5 = math.sqrt(5.0)
 class KernelSettings:
     """`layers` linear maps of `width`; `epochs` of Adam with a cosine-annealed `learning_rate` at every fit.
 
-    Epochs and rates did best of a few (0 to 100, 3e-4 to 0.03) on the validation tasks of lcbench. The source has 500 at
-    0.03; from 0.01 on, a handful of observations is enough to make a meta-trained process forget what it knew.
+    Epochs and rates did best of a few (0 to 100, 3e-4 to 0.03) on the validation tasks of lcbench. The source has 500
+    at 0.03; from 0.01 on, a handful of observations makes a meta-trained process forget what it knew.
     """
 
     layers: int = 4
