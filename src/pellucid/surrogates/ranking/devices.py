@@ -1,0 +1,28 @@
+"""Where networks are trained, and how arrays get there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.numerics import Array
+
+
+def device() -> torch.device:
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def tensor(values: Array, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.as_tensor(np.ascontiguousarray(values), dtype=dtype, device=device())
+
+
+def array(values: Tensor) -> Array:
+    return np.asarray(values.detach().cpu().numpy(), dtype=float)
+
+
+def generators(seeds: Sequence[int]) -> list[torch.Generator]:
+    """One per seed, on the CPU: the numbers are the same wherever the network is trained."""
+    return [torch.Generator().manual_seed(seed) for seed in seeds]
