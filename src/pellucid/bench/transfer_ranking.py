@@ -59,7 +59,7 @@ class Ranking:
         import torch
 
         from pellucid.surrogates.ranking.ensemble import one_torch_thread
-        from pellucid.surrogates.ranking.network import initial, scores
+        from pellucid.surrogates.ranking.network import has_context, initial, scores
         from pellucid.surrogates.ranking.training import device, fine_tune, shifted, support_of
 
         model, recipe, n, where = self.model, self.model.recipe, chosen.shape[1], device()
@@ -79,7 +79,7 @@ class Ranking:
             epochs, rate = recipe.scratch_epochs if self.epochs is None else self.epochs, recipe.scratch_rate
         with one_torch_thread():
             weights = fine_tune(weights, recipe, x, values, epochs, rate, rngs)
-            support = support_of(x, values)[:, None] if model.architecture.context else None
+            support = support_of(x, values)[:, None] if has_context(weights) else None
             with torch.no_grad():
                 found = scores(weights, tables[owner][:, None], support)[:, :, 0]
         return np.asarray(found.double().cpu().numpy())

@@ -12,6 +12,7 @@ import typer
 from pellucid.bench.commands import app as bench
 from pellucid.bench.reproduce import app as reproduce
 from pellucid.cli.explain import explain
+from pellucid.cli.meta_train import meta_train
 from pellucid.cli.publish import publish
 from pellucid.cli.report import report
 from pellucid.cli.tune import tune
@@ -26,6 +27,7 @@ app.command()(tune)
 app.command()(explain)
 app.command()(report)
 app.command()(publish)
+app.command()(meta_train)
 app.add_typer(bench, name="bench")
 app.add_typer(reproduce, name="reproduce")
 

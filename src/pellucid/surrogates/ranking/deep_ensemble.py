@@ -36,7 +36,7 @@ class EnsembleSettings:
     learning_rate: float = 0.02
 
     def architecture(self, n_features: int) -> Architecture:
-        return Architecture(n_features, self.members, self.width, self.layers, context=False, outputs=2)
+        return Architecture(n_features, self.members, self.width, self.layers, context="none", outputs=2)
 
 
 def train_ensembles(x: Tensor, y: Tensor, settings: EnsembleSettings, chance: Sequence[torch.Generator]) -> Weights:

@@ -46,7 +46,7 @@ class KernelSettings:
     learning_rate: float = 0.01
 
     def architecture(self, n_features: int) -> Architecture:
-        return Architecture(n_features, 1, self.width, self.layers - 1, context=False, outputs=self.width)
+        return Architecture(n_features, 1, self.width, self.layers - 1, context="none", outputs=self.width)
 
 
 SCRATCH = KernelSettings()

@@ -17,7 +17,7 @@ from torch import Tensor
 from pellucid.numerics import Array, stream
 from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking.features import features, n_features
-from pellucid.surrogates.ranking.network import Architecture, Weights, initial, scores
+from pellucid.surrogates.ranking.network import Architecture, Context, Weights, has_context, initial, scores
 from pellucid.surrogates.ranking.training import (
     Moment,
     PastTask,
@@ -72,15 +72,15 @@ class RankingEnsemble:
     members: int = 10
     layers: int = 2
     width: int = 32
-    context: bool | None = None
+    context: Context | None = None
     recipe: Recipe = field(default_factory=Recipe)
     weights: Weights | None = field(default=None, repr=False, compare=False)
     card: Card | None = None
 
     @property
     def architecture(self) -> Architecture:
-        # Deep Sets help with transfer and hurt without it, in the source and here.
-        context = self.weights is not None if self.context is None else self.context
+        # A context helps with transfer and hurts without it, in the source and here.
+        context = self.context or ("none" if self.weights is None else "near")
         return Architecture(n_features(self.space), self.members, self.width, self.layers, context)
 
     def meta_trained(
@@ -97,7 +97,7 @@ class RankingEnsemble:
         """
         if not tasks:
             raise ValueError("Meta-training needs at least one task, but got none.")
-        transferring = replace(self, context=True if self.context is None else self.context)
+        transferring = replace(self, context=self.context or "near")
         past, held_out = ([self._past(*task) for task in part] for part in (tasks, validation))
         rng = stream(seed, "meta-training")
         with one_torch_thread():
@@ -140,7 +140,7 @@ class FittedRanking:
     def scores(self, X: Array) -> Array:
         """(M, n)"""
         query = torch.as_tensor(features(self.space, X), dtype=torch.float32, device=self.x.device)
-        support = support_of(self.x, self.y)[None, None] if "each.0.weight" in self.weights else None
+        support = support_of(self.x, self.y)[None, None] if has_context(self.weights) else None
         with torch.no_grad(), one_torch_thread():
             found = scores(self.weights, query[None, None], support)[0, :, 0]
         return np.asarray(found.double().cpu().numpy())

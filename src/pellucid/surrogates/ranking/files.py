@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from optuna.distributions import distribution_to_json, json_to_distribution
@@ -19,6 +19,7 @@ from safetensors.torch import save as save_tensors
 
 from pellucid.space.encoding import Condition, Dimension, Space
 from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
+from pellucid.surrogates.ranking.network import Context
 from pellucid.surrogates.ranking.training import Moment, Recipe
 
 FORMAT = 1
@@ -94,7 +95,7 @@ def from_bytes(data: bytes, source: str = "This") -> RankingEnsemble:
             members=_count(header["members"]),
             layers=_count(header["layers"]),
             width=_count(header["width"]),
-            context=bool(header["context"]),
+            context=_context(header["context"]),
             recipe=Recipe(**header["recipe"]),
             weights=tensors,
             card=None if header["card"] is None else _card(header["card"]),
@@ -156,6 +157,13 @@ def _card(data: dict[str, Any]) -> Card:
         steps=int(data["steps"]),
         course=tuple(Moment(int(m["step"]), float(m["training"]), float(m["validation"])) for m in data["course"]),
     )
+
+
+def _context(value: Any) -> Context:
+    if value not in get_args(Context):
+        raise ValueError(f"{value!r} is no kind of context")
+    found: Context = value
+    return found
 
 
 def _count(value: Any) -> int:

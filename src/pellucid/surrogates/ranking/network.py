@@ -1,12 +1,15 @@
-"""Ensembles of scorers as one batched network, with a Deep Set that reads what has been observed.
+"""Ensembles of scorers as one batched network, with a context that reads what has been observed.
 
 Notation
     G                 independent ensembles that are trained side by side (one for one study)
     M                 members of an ensemble
     L, n, s           lists, configurations per list, observations ("support") per list
-    F                 features of a configuration
+    F, C              features of a configuration, numbers that the context has
     x (G, L, n, F)    configurations to be scored;  support (G, L, s, F + 1) observed ones with what they reached
-    weights           name -> tensor; (G, M, in, out) in the scorers, (G, 1, in, out) in a Deep Set that members share
+    weights           name -> tensor; (G, M, in, out) in the scorers, (G, 1, in, out) in a context that members share
+
+Two contexts. "mean" is a Deep Set: what each observation says, averaged, is the same for all configurations. "near"
+averages by nearness in a learned embedding, so that a configuration hears most of the observations like it.
 """
 
 from __future__ import annotations
@@ -14,47 +17,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 Weights = dict[str, Tensor]
+Context = Literal["near", "mean", "none"]
+_FARTHEST = 20.0
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """Sizes of the network. `outputs`: 1 for a score, 2 for a mean and a variance; `context`: has a Deep Set."""
+    """Sizes of the network. `outputs`: 1 for a score, 2 for a mean and a variance."""
 
     features: int
     members: int = 10
     width: int = 32
     layers: int = 2
-    context: bool = True
+    context: Context = "near"
     context_width: int = 32
     context_size: int = 16
-    shared: bool = True
     outputs: int = 1
 
     def shapes(self) -> dict[str, tuple[int, int, int]]:
         """name -> (members, in, out) of every linear map, in the order they are applied."""
+        w, size = self.context_width, self.context_size
         found: dict[str, tuple[int, int, int]] = {}
-        if self.context:
-            w, owners = self.context_width, 1 if self.shared else self.members
-            found |= {"each.0": (owners, self.features + 1, w), "each.1": (owners, w, w), "each.2": (owners, w, w)}
-            found |= {"all.0": (owners, w, w), "all.1": (owners, w, w), "all.2": (owners, w, self.context_size)}
-            found |= {"scorer.context": (self.members, self.context_size, self.width)}
-        sizes = [self.features, *[self.width] * self.layers, self.outputs]
-        for k, (rows, columns) in enumerate(pairwise(sizes)):
+        if self.context == "mean":
+            found |= {"each.0": (1, self.features + 1, w), "each.1": (1, w, w), "each.2": (1, w, w)}
+            found |= {"all.0": (1, w, w), "all.1": (1, w, w), "all.2": (1, w, size)}
+        elif self.context == "near":
+            found |= {"place.0": (1, self.features, w), "place.1": (1, w, size)}
+            found |= {"each.0": (1, self.features + 1, w), "each.1": (1, w, size)}
+        if self.context != "none":
+            found["scorer.context"] = (self.members, self.heard, self.width)
+        for k, (rows, columns) in enumerate(pairwise([self.features, *[self.width] * self.layers, self.outputs])):
             found[f"scorer.{k}"] = (self.members, rows, columns)
         return found
+
+    @property
+    def heard(self) -> int:
+        """What a scorer is told by the context: "near" adds the average value nearby, and how near it is."""
+        return {"near": self.context_size + 2, "mean": self.context_size, "none": 0}[self.context]
 
 
 def initial(architecture: Architecture, generators: Sequence[torch.Generator]) -> Weights:
     """Uniform in ±1 / sqrt(inputs), member by member; one generator per ensemble."""
     weights: Weights = {}
     for name, (members, rows, columns) in architecture.shapes().items():
-        extra = architecture.context_size if name == "scorer.0" and architecture.context else 0
-        bound = (rows + extra) ** -0.5
+        # The first layer sums over features and context alike.
+        inputs = architecture.features + architecture.heard if name in ("scorer.0", "scorer.context") else rows
+        bound = inputs**-0.5
         draws = [torch.rand((members, rows + 1, columns), generator=g) for g in generators]
         both = bound * (2.0 * torch.stack(draws) - 1.0)
         weights[f"{name}.weight"] = both[:, :, :rows].contiguous()
@@ -68,27 +82,54 @@ def layers_of(weights: Weights, part: str) -> list[tuple[Tensor, Tensor]]:
     return [(weights[f"{part}.{k}.weight"], weights[f"{part}.{k}.bias"]) for k in range(count)]
 
 
-def context_of(weights: Weights, support: Tensor) -> Tensor:
-    """What the Deep Set makes of the observations, also of none, (G, 1 or M, L, C)."""
-    G, L, s, _ = support.shape
-    h = support.reshape(G, 1, L * s, support.shape[-1])
-    for W, b in layers_of(weights, "each"):
-        h = torch.relu(h @ W + b)
-    h = h.reshape(G, h.shape[1], L, s, h.shape[-1]).sum(-2) / max(s, 1)
-    parts = layers_of(weights, "all")
-    for W, b in parts[:-1]:
-        h = torch.relu(h @ W + b)
-    W, b = parts[-1]
-    return h @ W + b
+def _through(weights: Weights, part: str, h: Tensor) -> Tensor:
+    """Layers with a reaction between them, not after the last."""
+    for k, (W, b) in enumerate(layers_of(weights, part)):
+        h = (torch.relu(h) if k else h) @ W + b
+    return h
+
+
+def has_context(weights: Weights) -> bool:
+    return "scorer.context.weight" in weights
+
+
+def deep_set(weights: Weights, support: Tensor) -> Tensor:
+    """What the observations say on average, also none of them, (G, 1, L, 1, C)."""
+    G, L, s, F = support.shape
+    each = torch.relu(_through(weights, "each", support.reshape(G, 1, L * s, F)))
+    together = each.reshape(G, 1, L, s, each.shape[-1]).sum(-2) / max(s, 1)
+    return _through(weights, "all", together)[:, :, :, None]
+
+
+def nearby(weights: Weights, x: Tensor, support: Tensor) -> Tensor:
+    """What the observations near each configuration say, how good they are and how near, (G, 1, L, n, C + 2)."""
+    G, L, n, F = x.shape
+    s = support.shape[2]
+    each = _through(weights, "each", support.reshape(G, 1, L * s, F + 1)).reshape(G, L, s, -1 if s else _size(weights))
+    if s == 0:
+        nothing = x.new_zeros((G, L, n, each.shape[-1] + 1))
+        return torch.cat([nothing, nothing[..., :1] - _FARTHEST / 5.0], -1)[:, None]
+    here, there = (_through(weights, "place", part.reshape(G, 1, -1, F)) for part in (x, support[..., :F]))
+    here, there = here.reshape(G, L, n, -1), there.reshape(G, L, s, -1)
+    square = (here * here).sum(-1, keepdim=True) + (there * there).sum(-1)[:, :, None] - 2.0 * here @ there.mT
+    nearness = -square.clamp(min=0.0)
+    share = nearness.softmax(-1)
+    distance = nearness.logsumexp(-1, keepdim=True).clamp(min=-_FARTHEST) / 5.0
+    return torch.cat([share @ each, share @ support[..., F:], distance], -1)[:, None]
+
+
+def _size(weights: Weights) -> int:
+    return int(weights["each.1.weight"].shape[-1])
 
 
 def outputs(weights: Weights, x: Tensor, context: Tensor | None) -> Tensor:
-    """(G, M, L, n, outputs)"""
+    """(G, M, L, n, outputs); context (G, 1, L, 1 or n, C)."""
     G, L, n, F = x.shape
     (W, b), *rest = layers_of(weights, "scorer")
     h = (x.reshape(G, 1, L * n, F) @ W).reshape(G, -1, L, n, W.shape[-1]) + b[:, :, None]
     if context is not None:
-        h = h + (context @ weights["scorer.context.weight"])[:, :, :, None]
+        heard = context.reshape(G, 1, -1, context.shape[-1]) @ weights["scorer.context.weight"]
+        h = h + heard.reshape(G, h.shape[1], L, -1, h.shape[-1])
     h = h.reshape(G, h.shape[1], L * n, -1)
     for W, b in rest:
         h = torch.relu(h) @ W + b
@@ -96,6 +137,9 @@ def outputs(weights: Weights, x: Tensor, context: Tensor | None) -> Tensor:
 
 
 def scores(weights: Weights, x: Tensor, support: Tensor | None = None) -> Tensor:
-    """(G, M, L, n)"""
-    context = None if support is None else context_of(weights, support)
+    """(G, M, L, n); `support` where the network has a context."""
+    context = None
+    if has_context(weights):
+        assert support is not None
+        context = nearby(weights, x, support) if "place.0.weight" in weights else deep_set(weights, support)
     return outputs(weights, x, context)[..., 0]

@@ -19,11 +19,11 @@ from torch import Tensor
 from pellucid.numerics import Array
 from pellucid.surrogates.ranking import losses
 from pellucid.surrogates.ranking.losses import Weighting
-from pellucid.surrogates.ranking.network import Architecture, Weights, initial, scores
+from pellucid.surrogates.ranking.network import Architecture, Weights, has_context, initial, scores
 
 Loss = Literal["list_net", "list_mle", "rank_net", "subset_regression"]
 # Shortest list that is worth ranking, and by which factor the lengths of classes differ.
-_SHORTEST, _CLASS_RATIO = 4, 1.25
+_SHORTEST, _CLASS_RATIO = 6, 1.25
 _VALIDATE_EVERY, _VALIDATION_LISTS = 250, 64
 
 
@@ -34,14 +34,15 @@ class Recipe:
     loss             ListNet on standardised targets is what measured best (benchmarks/ranking)
     weighting        of positions, for "list_mle"
     sharpness        "list_net" aims at the softmax of this many standard deviations: the few best get most of the mass
-    list_size        configurations per list, a third of which may be support;  lists  per step
+    list_size        configurations per list;  support  of them at most (and half);  lists  per step
     patience         validations without improvement after which meta-training ends
     """
 
     loss: Loss = "list_net"
     weighting: Weighting | None = "inverse_log"
     sharpness: float = 3.0
-    list_size: int = 150
+    list_size: int = 250
+    support: int = 50
     lists: int = 16
     steps: int = 3000
     learning_rate: float = 1e-3
@@ -57,8 +58,8 @@ class Recipe:
                 f"`loss` is 'list_net', 'list_mle', 'rank_net' or 'subset_regression', but got {self.loss!r}."
             )
         losses.position_weights(1, self.weighting, torch.empty(0))
-        if self.list_size < 3 * _SHORTEST // 2 or min(self.lists, self.steps) < 1:
-            raise ValueError(f"Lists need at least {3 * _SHORTEST // 2} configurations and one step, but got {self}.")
+        if self.list_size < _SHORTEST or min(self.support, self.lists, self.steps) < 1:
+            raise ValueError(f"Lists need at least {_SHORTEST} configurations, of them 1 support, but got {self}.")
 
     def tuning_epochs(self, n: int) -> int:
         """Few observations must not overrule what many tasks taught: none up to eight, then one more for each."""
@@ -149,7 +150,7 @@ class Lists:
         keys = torch.rand((lists, X.shape[1]), generator=self._generator, device=self._device)
         items = keys.masked_fill(~real[task], -1.0).topk(k).indices
         x, y = X[task[:, None], items], Y[task[:, None], items]
-        most = k // 3
+        most = min(self._recipe.support, k // 2)
         # Early and late moments of a search alike: as many short supports as long ones, on a logarithmic scale.
         s = int(np.exp(self._rng.uniform(0.0, np.log(most + 2.0)))) - 1
         support = support_of(x[:, :s], y[:, :s])[None] if self._context else None
@@ -188,8 +189,9 @@ def meta_train(
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Weights, list[Moment]]:
     """Weights (G = 1) that rank lists of the tasks, those of the best validation where there are validation tasks."""
-    lists = Lists(tasks, recipe, architecture.context, rng)
-    held_out = Lists(validation, recipe, architecture.context, rng) if validation else None
+    context = architecture.context != "none"
+    lists = Lists(tasks, recipe, context, rng)
+    held_out = Lists(validation, recipe, context, rng) if validation else None
     checks = [] if held_out is None else [held_out.draw(_VALIDATION_LISTS // 8) for _ in range(8)]
     weights = _leaves(initial(architecture, [_generator(rng)]))
     optimizer = torch.optim.AdamW(weights.values(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
@@ -253,7 +255,7 @@ def fine_tune(
     """
     if epochs < 1:
         return weights
-    context = "each.0.weight" in weights
+    context = has_context(weights)
     tuned = _leaves(_copied(weights))
     optimizer = torch.optim.Adam(tuned.values(), lr=rate)
     tie_breaks = torch.Generator(device=x.device).manual_seed(int(rngs[0].integers(2**62)))

@@ -1,0 +1,123 @@
+"""``pellucid meta-train``: learn from studies of a storage, for the next study of the same parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pellucid.bench.base import Unavailable
+from pellucid.bench.terminal import sentences
+from pellucid.cli.options import DEFAULT_STORAGE, Storage
+from pellucid.cli.places import Mistake, Place, has_studies, place_of, shown
+from pellucid.cli.studies import names_in, open_storage, storage_sentences
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+
+    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.surrogates.ranking.past import Past
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no words, only errors.")]
+_MOST_NAMED = 5
+
+
+def meta_train(
+    storage: Storage = DEFAULT_STORAGE,
+    studies: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A study to learn from, or a pattern such as 'xgb-*'; may be given again."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("model.ranker"),
+    seed: Annotated[int, typer.Option(help="Same seed, same studies, same model.")] = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from earlier studies: a model for `pellucid.RankingSampler(model=FILE)`."""
+    with sentences():
+        _check(out)
+        place = place_of(storage)
+        with storage_sentences(place):
+            past = _past(_found(place, studies or ["*"]))
+        model = _learned(past, seed, quiet)
+        _write(model, out)
+        if not quiet:
+            typer.echo(_told(past, model))
+            typer.echo(f"The model is in {shown(str(out))}: use it with RankingSampler(model={str(out)!r}).")
+
+
+def _check(out: Path) -> None:
+    """Whether the model can be learned and written, before time is spent on it."""
+    if out.is_dir():
+        raise Mistake(f"A model is a file; `{shown(str(out))}` is a folder: name a file in it.")
+    if not out.absolute().parent.is_dir():
+        raise Mistake(f"The folder of a model has to exist; there is no `{shown(str(out.parent))}`: make it.")
+    missing = [name for name in ("torch", "safetensors") if find_spec(name) is None]
+    if missing:
+        raise Unavailable(
+            f"Learning from studies needs {' and '.join(missing)}, not installed: `pip install 'pellucid[ranking]'`."
+        )
+
+
+def _found(place: Place, patterns: Sequence[str]) -> list[Study]:
+    import optuna
+
+    if not place.exists or not has_studies(place):
+        raise Mistake(f"`{place.shown}` has no study of Optuna; name another storage with --storage.")
+    opened = open_storage(place)
+    names = sorted(names_in(opened))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            listed = ", ".join(f"`{shown(name)}`" for name in names[:_MOST_NAMED])
+            raise Mistake(f"No study of `{place.shown}` is called `{shown(pattern)}`; it has {listed}.")
+    chosen = [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    return [optuna.load_study(study_name=name, storage=opened) for name in chosen]
+
+
+def _past(studies: Sequence[Study]) -> Past:
+    from pellucid.surrogates.ranking.past import past_of
+
+    try:
+        return past_of(studies)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
+
+
+def _learned(past: Past, seed: int, quiet: bool) -> RankingEnsemble:
+    from pellucid.samplers.progress import bar
+    from pellucid.surrogates.ranking.past import learn
+    from pellucid.surrogates.ranking.training import Recipe
+
+    with bar(f"learning from {len(past.tasks)} studies", Recipe().steps, not quiet) as moved:
+        return learn(past, seed=seed, progress=moved)
+
+
+def _write(model: RankingEnsemble, out: Path) -> None:
+    from pellucid.surrogates.ranking.files import save
+
+    save(model, out)
+
+
+def _told(past: Past, model: RankingEnsemble) -> str:
+    """What was learned from, what was left out, and what the model did on studies that it had not seen."""
+    card = model.card
+    assert card is not None
+    trials = sum(len(losses) for _, _, losses in past.tasks)
+    lines = [f"Learned from {len(past.tasks)} studies with {trials} trials."]
+    lines += [f"`{shown(name)}` is left out: {why}." for name, why in past.left_out.items()]
+    if card.helps is None:
+        lines.append("Nobody knows yet whether that helps: with five studies or more, some are held out to find out.")
+        return "\n".join(lines)
+    names = ", ".join(f"`{shown(check.task)}`" for check in card.checks[:_MOST_NAMED])
+    first, random = (
+        sum(getattr(check, which)[1] for check in card.checks) / len(card.checks) for which in ("regret", "random")
+    )
+    verdict = "It helps" if card.helps else "It does not help, and RankingSampler will not use it"
+    lines.append(
+        f"{verdict}: on {names}, held out, its first five trials come within {first:.1%} of the best (of the way from "
+        f"the worst); five at random within {random:.1%}."
+    )
+    return "\n".join(lines)
