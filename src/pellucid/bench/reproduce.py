@@ -9,6 +9,7 @@ import typer
 
 from pellucid.bench.reproduce_bobax import bobax
 from pellucid.bench.reproduce_hsic import hsic
+from pellucid.bench.reproduce_ranking import ranking
 from pellucid.bench.reproduce_sawei import sawei
 from pellucid.bench.reproduce_shapley import shapley
 
@@ -17,3 +18,4 @@ app.command()(sawei)
 app.command()(bobax)
 app.command()(shapley)
 app.command()(hsic)
+app.command()(ranking)

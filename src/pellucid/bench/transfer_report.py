@@ -183,9 +183,13 @@ def difference_grid(found: Sequence[Difference]) -> Grid:
 
 
 def report_grids(regrets: Regrets) -> list[Grid]:
-    grids = [regret_grid(regrets), rank_grid(regrets), space_grid(regrets)]
+    return [*experiment_grids(regrets), space_grid(regrets)]
+
+
+def experiment_grids(regrets: Regrets) -> list[Grid]:
+    """Without search spaces, for experiments on one."""
     found = differences(regrets, regrets.marks)
-    return [*grids, difference_grid(found)] if found else grids
+    return [regret_grid(regrets), rank_grid(regrets), *([difference_grid(found)] if found else [])]
 
 
 # ---------------------------------------------------------------------- figures

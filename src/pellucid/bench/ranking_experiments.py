@@ -1,0 +1,179 @@
+"""The experiments of the ranking surrogate: what each part of it is worth, and what it is worth beside others.
+
+A run is a method with a seed on all test tasks of a collection. The seed names the start of every task and, where
+something is meta-trained, the model: what is averaged over seeds is the luck of both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from pellucid.acquisition import EI, LCB
+from pellucid.bench.tabular import Collection, tabular
+from pellucid.bench.transfer import GaussianProcessEI, Method, RandomOrder, search
+from pellucid.bench.transfer_report import Regrets, regret_after
+
+COLLECTIONS = ("lcbench", "rbv2_xgboost")
+OURS = "ranking"
+Make = Callable[[Collection, int], Method]
+
+
+def _ranking(collection: Collection, seed: int, recipe: Mapping[str, object], **settings: Any) -> Method:
+    """`recipe`: of the model, "context" and "transfer" among it; `settings`: of the method."""
+    from pellucid.bench.transfer_ranking import Ranking, meta_trained
+    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.surrogates.ranking.training import Recipe
+
+    chosen = dict(recipe)
+    context, transfer = chosen.pop("context", None), chosen.pop("transfer", True)
+    model = RankingEnsemble(collection.space, context=context, recipe=Recipe(**chosen))  # type: ignore[arg-type]
+    model = meta_trained(model, collection, seed) if transfer else model
+    return Ranking(model, seed=seed, **settings)
+
+
+def _ours(recipe: Mapping[str, object] | None = None, **settings: Any) -> Make:
+    return partial(_ranking, recipe=recipe or {}, **settings)
+
+
+def _deep_ensemble(_: Collection, seed: int) -> Method:
+    from pellucid.bench.transfer_baselines import DeepEnsembleEI
+
+    return DeepEnsembleEI(seed=seed)
+
+
+def _deep_kernel(_: Collection, seed: int) -> Method:
+    from pellucid.bench.transfer_baselines import DeepKernelEI
+
+    return DeepKernelEI(seed=seed)
+
+
+def _few_shot(collection: Collection, seed: int) -> Method:
+    from pellucid.bench.transfer_baselines import FewShotEI
+
+    return FewShotEI.learned(collection.space, collection.train, collection.validation, seed)
+
+
+def _rank_weighted(collection: Collection, seed: int) -> Method:
+    from pellucid.bench.transfer_baselines import RankWeightedEI
+
+    return RankWeightedEI.learned(collection.space, collection.train, seed)
+
+
+def _alone(**recipe: object) -> Make:
+    return _ours({"transfer": False, **recipe})
+
+
+# Every method by the name that tables show; what is listed in several experiments is run once.
+METHODS: Mapping[str, Make] = {
+    "random": lambda _, seed: RandomOrder(seed),
+    "GP": lambda *_: GaussianProcessEI(),
+    "deep ensemble": _deep_ensemble,
+    "DGP": _deep_kernel,
+    "FSBO": _few_shot,
+    "RGPE": _rank_weighted,
+    OURS: _ours(),
+    "ListMLE 1/log": _ours({"loss": "list_mle", "weighting": "inverse_log"}),
+    "ListMLE 1/j": _ours({"loss": "list_mle", "weighting": "inverse"}),
+    "ListMLE linear": _ours({"loss": "list_mle", "weighting": "linear"}),
+    "ListMLE": _ours({"loss": "list_mle", "weighting": None}),
+    "RankNet": _ours({"loss": "rank_net"}),
+    "subset regression": _ours({"loss": "subset_regression"}),
+    "ListNet, alone": _alone(),
+    "ListMLE 1/log, alone": _alone(loss="list_mle", weighting="inverse_log"),
+    "ListMLE, alone": _alone(loss="list_mle", weighting=None),
+    "RankNet, alone": _alone(loss="rank_net"),
+    "subset regression, alone": _alone(loss="subset_regression"),
+    "Deep Set": _ours({"context": "mean"}),
+    "no context": _ours({"context": "none"}),
+    "Deep Set, alone": _alone(context="mean"),
+    "near, alone": _alone(context="near"),
+    "transferred": _ours(turns="transferred"),
+    "tuned": _ours(turns="tuned"),
+    "UCB": _ours(acquisition=LCB(1.0)),
+    "EI, incumbent": _ours(acquisition=EI()),
+    "EI, last": _ours(acquisition=EI(), reference="last"),
+    "hand-over at 30": _ours(handover=30),
+}
+EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
+    "comparison": ("random", "GP", "deep ensemble", "DGP", "FSBO", "RGPE", OURS),
+    "losses": (OURS, "ListMLE 1/log", "ListMLE", "RankNet", "subset regression"),
+    "losses-alone": (
+        *("ListNet, alone", "ListMLE 1/log, alone", "ListMLE, alone", "RankNet, alone", "subset regression, alone"),
+        "deep ensemble",
+    ),
+    "weightings": ("ListMLE 1/log", "ListMLE 1/j", "ListMLE linear", "ListMLE"),
+    "contexts": (OURS, "Deep Set", "no context", "near, alone", "Deep Set, alone", "ListNet, alone"),
+    "tuning": (OURS, "transferred", "tuned", "hand-over at 30"),
+    "acquisitions": (OURS, "UCB", "EI, incumbent", "EI, last"),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    collection: str
+    method: str
+    seed: int
+    data: str | None
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return (self.collection, self.method, self.seed)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Regret after each step, one row per test task; `checks`: regret of the first 1, 5, 10 in the order of a
+    meta-trained model on each validation task, before it has seen anything of it."""
+
+    collection: str
+    method: str
+    seed: int
+    regret: tuple[Sequence[float], ...]
+    training_s: float
+    search_s: float
+    checks: tuple[Sequence[float], ...] = field(default=())
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return (self.collection, self.method, self.seed)
+
+
+@lru_cache(maxsize=2)
+def _made(method: str, collection: str, seed: int, data: str | None) -> Method:
+    """Variants that differ only after meta-training could share a model; each makes its own, as a user would."""
+    return METHODS[method](tabular(collection, data), seed)
+
+
+def run_job(job: Job) -> Found:
+    collection = tabular(job.collection, job.data)
+    before = time.perf_counter()
+    method = _made(job.method, job.collection, job.seed, job.data)
+    trained = time.perf_counter()
+    starts = [collection.seeds[task.name][job.seed : job.seed + 1] for task in collection.test]
+    chosen = search(method, collection.space, collection.test, starts, collection.steps)
+    ended = time.perf_counter()
+    n_init = starts[0].shape[1]
+    rows = [
+        regret_after(task, rows, n_init, collection.steps)[0].tolist()
+        for task, rows in zip(collection.test, chosen, strict=True)
+    ]
+    card = getattr(getattr(method, "model", None), "card", None)
+    checks = () if card is None else tuple(check.regret for check in card.checks)
+    return Found(*job.key, tuple(rows), trained - before, ended - trained, checks)
+
+
+def regrets_of(collection: str, methods: Sequence[str], found: Sequence[Found], tasks: Sequence[str]) -> Regrets:
+    """Side by side; runs are ordered by seed, then task."""
+    by_key = {one.key: one for one in found}
+    seeds = sorted({one.seed for one in found if one.collection == collection})
+    by_method = {
+        name: np.concatenate([np.array(by_key[collection, name, seed].regret) for seed in seeds]) for name in methods
+    }
+    names = tuple(task for _ in seeds for task in tasks)
+    return Regrets(by_method, names, (collection,) * len(names))

@@ -1,0 +1,127 @@
+"""``pellucid reproduce ranking``: what learning from earlier studies is worth, beside the source's findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pellucid.bench.base import BenchError, require_modules
+from pellucid.bench.terminal import (
+    AsJson,
+    Figures,
+    Jobs,
+    Quiet,
+    command_line,
+    load_plots,
+    save_figure,
+    sentences,
+    show_grids,
+    write,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pellucid.bench.output import Grid
+    from pellucid.bench.ranking_experiments import Found
+
+_TITLES = {"lcbench": "Tuning networks (lcbench)", "rbv2_xgboost": "Tuning XGBoost (rbv2_xgboost)"}
+
+
+def ranking(
+    experiment: Annotated[
+        str, typer.Option(help="comparison, losses, losses-alone, weightings, contexts, tuning, acquisitions, or all.")
+    ] = "all",
+    collection: Annotated[str, typer.Option(help="lcbench, rbv2_xgboost, or all.")] = "all",
+    seeds: Annotated[int, typer.Option(min=1, max=5, help="Starts of every task, and models.")] = 5,
+    data: Annotated[str | None, typer.Option(help="Folder with yahpo/ and meta/; default $PELLUCID_DATA.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("ranking"),
+    jobs: Jobs = 2,
+    figures: Figures = True,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Losses, weightings, contexts, fine-tuning, acquisitions and the comparison with other surrogates, on tables of
+    tuned networks and of XGBoost. Uses a graphics card where there is one; without it all of it takes hours."""
+    with sentences():
+        require_modules(("torch", "onnxruntime"), "the ranking surrogate")
+        from pellucid.bench import ranking_experiments as experiments
+
+        chosen = _chosen(experiment, tuple(experiments.EXPERIMENTS), "--experiment")
+        grids: list[Grid] = []
+        for name in _chosen(collection, experiments.COLLECTIONS, "--collection"):
+            grids += _collection(name, chosen, seeds, data, out, jobs, figures, quiet)
+        show_grids(grids, as_json, quiet)
+
+
+def _chosen(wanted: str, known: Sequence[str], option: str) -> tuple[str, ...]:
+    if wanted not in (*known, "all"):
+        raise BenchError(f"{option} is one of {', '.join(known)} or all; got `{wanted}`.")
+    return tuple(known) if wanted == "all" else (wanted,)
+
+
+def _collection(
+    name: str,
+    chosen: Sequence[str],
+    seeds: int,
+    data: str | None,
+    out: Path,
+    jobs: int,
+    figures: bool,
+    quiet: bool,
+) -> list[Grid]:
+    from pellucid.bench import ranking_experiments as experiments
+    from pellucid.bench import transfer_report
+    from pellucid.bench.output import page_markdown
+    from pellucid.bench.resumable import read, run_with_bar
+    from pellucid.bench.tabular import tabular
+
+    tasks = [task.name for task in tabular(name, data).test]
+    methods = list(dict.fromkeys(method for one in chosen for method in experiments.EXPERIMENTS[one]))
+    planned = [experiments.Job(name, method, seed, data) for method in methods for seed in range(seeds)]
+    file = out / f"{name}.jsonl"
+    done = {one.key for one in read(file, experiments.Found)}
+    run_with_bar(name, experiments.run_job, planned, done, file, jobs, quiet)
+    wanted = {job.key for job in planned}
+    found = [one for one in read(file, experiments.Found) if one.key in wanted]
+    grids: list[Grid] = []
+    for one in chosen:
+        regrets = experiments.regrets_of(name, experiments.EXPERIMENTS[one], found, tasks)
+        shown = [_named(grid, f"{name}, {one}") for grid in transfer_report.experiment_grids(regrets)]
+        grids += shown
+        if one == "comparison":
+            grids.append(_cost_grid(found, experiments.EXPERIMENTS[one]))
+        if figures:
+            load_plots()
+            for what, figure in transfer_report.figures(regrets, name, bold=(experiments.OURS,)).items():
+                if one == "comparison" or what == "ranks":
+                    save_figure(figure, out / f"{name}-{one}-{what}")
+    packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
+    write(out / f"{name}.md", page_markdown(_TITLES[name], transfer_report.NOTE, grids, command_line(), packages))
+    return grids
+
+
+def _named(grid: Grid, prefix: str) -> Grid:
+    from dataclasses import replace
+
+    return replace(grid, title=f"{prefix}: {grid.title[0].lower()}{grid.title[1:]}")
+
+
+def _cost_grid(found: Sequence[Found], methods: Sequence[str]) -> Grid:
+    from pellucid.bench.output import Grid
+
+    rows = []
+    for method in methods:
+        mine = [one for one in found if one.method == method]
+        asks = sum(len(one.regret) * len(one.regret[0]) for one in mine)
+        rows.append(
+            (
+                method,
+                f"{sum(one.training_s for one in mine) / len(mine):.1f}",
+                f"{1e3 * sum(one.search_s for one in mine) / asks:.0f}",
+            )
+        )
+    heads = ("method", "meta-training, s", "an ask, ms (tasks side by side)")
+    return Grid("What they cost", heads, tuple(rows))
