@@ -22,7 +22,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
-        bench-regret-rbv2 bench-stopping bench-information bench-report reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic clean distclean
+        bench-regret-rbv2 bench-stopping bench-information bench-report reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -137,6 +137,9 @@ reproduce-shapley: $(VENV)/.stamp-test ## Shapley explanations of proposals, bes
 
 reproduce-hsic: $(VENV)/.stamp-test ## HSIC towards a goal: the source's examples, networks, and the two-step search
 	$(BIN)/pellucid reproduce hsic --out benchmarks/hsic --jobs $(JOBS)
+
+reproduce-ranking: $(VENV)/.stamp-test ## learning from earlier studies: losses, contexts, tuning, and other surrogates
+	$(BIN)/pellucid reproduce ranking --out benchmarks/ranking --jobs $(JOBS)
 
 # -------------------------------------------------------------------------------------------- cleaning
 

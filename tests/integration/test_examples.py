@@ -129,3 +129,13 @@ def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
     assert "Resuming sqlite:///demo.db after 10 trials." in second
     assert "Go on: 12 of the 20 finished trials" in second
     assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_a_study_that_starts_where_earlier_ones_ended(tmp_path: Path) -> None:
+    options = ("--earlier", "12", "--trials", "6", "--storage", f"sqlite:///{tmp_path / 'e.db'}")
+    printed = run("earlier_studies.py", *options, "--model", str(tmp_path / "network.ranker"))
+    assert "by what 5 earlier studies taught" in printed
+    assert number(r"with earlier studies: ([\d.]+)% wrong at first", printed) < number(
+        r"without: ([\d.]+)% wrong at first", printed
+    )
+    assert (tmp_path / "network.ranker").stat().st_size > 10_000

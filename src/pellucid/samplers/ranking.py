@@ -126,6 +126,8 @@ class RankingSampler(BaseSampler):
         from pellucid.surrogates.ranking.training import Recipe
 
         past = past_of([load_study(study_name=name, storage=storage) for name in names])
+        for name, why in past.left_out.items():
+            _logger.warning("`%s` is left out: %s.", name, why)
         with bar("learning from earlier studies", Recipe().steps, progress) as moved:
             model = learn(past, seed=0 if seed is None else seed, progress=moved)
         return RankingSampler(

@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any
 from pellucid.surrogates.gp import GaussianProcess
 
 if TYPE_CHECKING:
+    from pellucid.surrogates.ranking.deep_ensemble import DeepEnsemble
+    from pellucid.surrogates.ranking.deep_kernel import DeepKernelGP
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.surrogates.ranking.rgpe import RGPE
 
-__all__ = ["GaussianProcess", "RankingEnsemble"]
+__all__ = ["RGPE", "DeepEnsemble", "DeepKernelGP", "GaussianProcess", "RankingEnsemble"]
 
-_NEED_TORCH = {"RankingEnsemble": "ensemble"}
+_HOMES = {"RGPE": "rgpe", "DeepEnsemble": "deep_ensemble", "DeepKernelGP": "deep_kernel", "RankingEnsemble": "ensemble"}
 
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in _NEED_TORCH:
+        if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
-            return getattr(import_module(f"{__name__}.ranking.{_NEED_TORCH[name]}"), name)
+            return getattr(import_module(f"{__name__}.ranking.{_HOMES[name]}"), name)
         except ModuleNotFoundError as error:
             if error.name not in ("torch", "safetensors"):
                 raise
