@@ -86,13 +86,14 @@ def outputs(weights: Weights, x: Tensor, context: Tensor | None) -> Tensor:
     """(G, M, L, n, outputs)"""
     G, L, n, F = x.shape
     (W, b), *rest = layers_of(weights, "scorer")
-    h = (x.reshape(G, 1, L * n, F) @ W).reshape(G, -1, L, n, W.shape[-1]) + b[:, :, None]
+    M = W.shape[1]
+    h = (x.reshape(G, 1, L * n, F) @ W).reshape(G, M, L, n, W.shape[-1]) + b[:, :, None]
     if context is not None:
         h = h + (context @ weights["scorer.context.weight"])[:, :, :, None]
-    h = h.reshape(G, h.shape[1], L * n, -1)
+    h = h.reshape(G, M, L * n, h.shape[-1])
     for W, b in rest:
         h = torch.relu(h) @ W + b
-    return h.reshape(G, h.shape[1], L, n, -1)
+    return h.reshape(G, M, L, n, h.shape[-1])
 
 
 def scores(weights: Weights, x: Tensor, support: Tensor | None = None) -> Tensor:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pellucid.numerics import Array
 from pellucid.surrogates.ranking import losses
-from pellucid.surrogates.ranking.losses import Weighting
+from pellucid.surrogates.ranking.losses import TieBreaks, Weighting
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, scores
 
 Loss = Literal["list_net", "list_mle", "rank_net", "subset_regression"]
@@ -79,7 +79,7 @@ def standardised(y: Tensor) -> Tensor:
     return torch.where(spread > tiny, centred / spread.clamp(min=1e-30), torch.zeros_like(centred))
 
 
-def objective(recipe: Recipe, found: Tensor, y: Tensor, generator: torch.Generator | None = None) -> Tensor:
+def objective(recipe: Recipe, found: Tensor, y: Tensor, generator: TieBreaks = None) -> Tensor:
     """The loss of scores (..., n) against y (..., n), mean over all lists."""
     y = y.expand_as(found)
     if recipe.loss == "list_net":
@@ -166,6 +166,8 @@ def _length(n: int, most: int) -> int:
 
 def shifted(y: Array) -> Array:
     """Single precision keeps what differs only if what is common has been taken off."""
+    # A power of two costs no digit, and sums of the largest floats overflow without it.
+    y = np.ldexp(y, -int(np.frexp(np.abs(y).max())[1]))
     spread = float(y.max() - y.min())
     return np.asarray((y - y.mean()) / (spread if spread > 0.0 else 1.0))
 
@@ -256,7 +258,7 @@ def fine_tune(
     context = "each.0.weight" in weights
     tuned = _leaves(_copied(weights))
     optimizer = torch.optim.Adam(tuned.values(), lr=rate)
-    tie_breaks = torch.Generator(device=x.device).manual_seed(int(rngs[0].integers(2**62)))
+    tie_breaks = [torch.Generator(device=x.device).manual_seed(int(rng.integers(2**62))) for rng in rngs]
     query, target = x[:, None], y[:, None, None]
     for shown in _parts(x.shape[1], epochs, rngs) if context else [None] * epochs:
         support = None
