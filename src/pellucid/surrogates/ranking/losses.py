@@ -11,7 +11,7 @@ ties at random, anew at every call; the pairwise one expects a draw; the pointwi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from torch.nn.functional import softplus
 
 Weighting = Literal["inverse_log", "inverse", "linear"]
 # Of random order among ties: one for all lists, or one for each entry of the first axis.
-TieBreaks = torch.Generator | Sequence[torch.Generator] | None
+TieBreaks: TypeAlias = torch.Generator | Sequence[torch.Generator] | None
 
 
 def list_mle(

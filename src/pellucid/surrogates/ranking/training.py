@@ -8,8 +8,9 @@ Notation (and that of network.py)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
@@ -57,12 +58,23 @@ class Recipe:
                 f"`loss` is 'list_net', 'list_mle', 'rank_net' or 'subset_regression', but got {self.loss!r}."
             )
         losses.position_weights(1, self.weighting, torch.empty(0))
+        for name, value in asdict(self).items():
+            if name in ("loss", "weighting"):
+                continue
+            whole = name in ("list_size", "lists", "steps", "patience", "scratch_epochs")
+            if not is_number(value, whole=whole) or value < 0:
+                raise ValueError(f"`{name}` is a {'whole ' if whole else ''}number of at least 0, but got {value!r}.")
         if self.list_size < 3 * _SHORTEST // 2 or min(self.lists, self.steps) < 1:
             raise ValueError(f"Lists need at least {3 * _SHORTEST // 2} configurations and one step, but got {self}.")
 
     def tuning_epochs(self, n: int) -> int:
         """Few observations must not overrule what many tasks taught: none up to eight, then one more for each."""
         return max(0, n - 8)
+
+
+def is_number(value: object, *, whole: bool = False) -> bool:
+    """Finite, and no bool: what a file or a user says is a number may be anything."""
+    return isinstance(value, int if whole else (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def device() -> torch.device:
@@ -168,7 +180,8 @@ def shifted(y: Array) -> Array:
     """Single precision keeps what differs only if what is common has been taken off."""
     # A power of two costs no digit, and sums of the largest floats overflow without it.
     y = np.ldexp(y, -int(np.frexp(np.abs(y).max())[1]))
-    spread = float(y.max() - y.min())
+    y = y - y.min()
+    spread = float(y.max())
     return np.asarray((y - y.mean()) / (spread if spread > 0.0 else 1.0))
 
 
