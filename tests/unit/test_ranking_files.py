@@ -343,9 +343,9 @@ LIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     **{
         f"condition {value!r}": put("conditions", "drop", to=value)
         for value in (None, 3, "ab", [], ["lr"], [["lr"], [0]], ["booster", 3], ["booster", ["x"]], ["booster", [-1]],
-                      ["booster", [-99]], ["booster", [4]], ["booster", [10**30]], ["booster", [0.5]], ["lr", [0]],
-                      ["missing", [0]], ["lr", 0.0], ["lr", "a", "b"], ["lr", float("nan"), 1.0], ["lr", 0.0, 1.0, 2.0],
-                      ["drop", 0.0, 1.0], {"parent": "lr"}, {"lr": 0, "b": 1})
+                      ["booster", [-99]], ["booster", [4]], ["booster", []], ["booster", [10**30]], ["booster", [0.5]],
+                      ["lr", [0]], ["missing", [0]], ["lr", 0.0], ["lr", "a", "b"], ["lr", float("nan"), 1.0],
+                      ["lr", 0.0, 1.0, 2.0], ["drop", 0.0, 1.0], {"parent": "lr"}, {"lr": 0, "b": 1})
     },
     "a child that is missing": lambda header: header["conditions"].update(missing=["lr", 0.0, 0.5]),
     "a cycle of two": put("conditions", to=TWO_CYCLE),

@@ -164,7 +164,10 @@ def _distribution(text: Any) -> BaseDistribution:
 def _condition(rule: Any, by_name: dict[str, Dimension]) -> Condition:
     found = Condition.from_list(rule)
     cells = by_name[found.parent].cells
-    possible = math.isfinite(found.low + found.high) if found.codes is None else set(found.codes) <= set(range(cells))
+    if found.codes is None:
+        possible = math.isfinite(found.low) and math.isfinite(found.high)
+    else:
+        possible = bool(found.codes) and all(0 <= code < cells for code in found.codes)
     if found.to_list() != rule or not possible:
         raise ValueError(f"{rule!r} is no condition on `{found.parent}`")
     return found
