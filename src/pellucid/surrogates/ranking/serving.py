@@ -36,7 +36,7 @@ def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[s
             )
             found.append(f"`{name}` has {kinds[0]} in the study and {kinds[1]} in the model")
         elif isinstance(theirs, CategoricalDistribution) and isinstance(distribution, CategoricalDistribution):
-            new = [repr(one) for one in distribution.choices if not _is_among(one, theirs)]
+            new = [repr(one) for one in distribution.choices if not is_among(one, theirs)]
             if new:
                 found.append(f"`{name}` has the choice{'s' if len(new) > 1 else ''} {', '.join(new)} only in the study")
     missing = [name for name in trained.names if name not in given and name not in trained.conditions]
@@ -45,7 +45,8 @@ def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[s
     return found
 
 
-def _is_among(choice: object, distribution: CategoricalDistribution) -> bool:
+def is_among(choice: object, distribution: CategoricalDistribution) -> bool:
+    """Whether it is one of the choices; True is not 1, but 1 is 1.0."""
     return bool(Dimension("", distribution).encode([choice])[1][0])
 
 
