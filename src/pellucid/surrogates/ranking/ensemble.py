@@ -107,6 +107,8 @@ class RankingEnsemble:
         return replace(model, card=Card(tuple(task.name for task in past), checks, course[-1].step, tuple(course)))
 
     def _past(self, name: str, X: Array, losses: Array) -> PastTask:
+        if len(losses) < 2:
+            raise ValueError(f"Tasks need two configurations to have an order, but task `{name}` has {len(losses)}.")
         return PastTask(name, features(self.space, X), -np.asarray(losses, dtype=float))
 
     def fit(self, X: Array, losses: Array, *, epochs: int | None = None, seed: int = 0) -> FittedRanking:

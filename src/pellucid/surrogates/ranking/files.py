@@ -9,10 +9,16 @@ import tempfile
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import torch
-from optuna.distributions import distribution_to_json, json_to_distribution
+from optuna.distributions import (
+    BaseDistribution,
+    FloatDistribution,
+    IntDistribution,
+    distribution_to_json,
+    json_to_distribution,
+)
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
@@ -20,11 +26,14 @@ from safetensors.torch import save as save_tensors
 from pellucid.space.encoding import Condition, Dimension, Space
 from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
 from pellucid.surrogates.ranking.network import Context
-from pellucid.surrogates.ranking.training import Moment, Recipe
+from pellucid.surrogates.ranking.training import Moment, Recipe, is_number
 
 FORMAT = 1
 _KEY = "pellucid:ranker"
 _LARGEST = 64 * 2**20
+# What reading a header that lies can end in.
+_DAMAGE = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_T = TypeVar("_T")
 
 
 class ModelFileError(ValueError):
@@ -83,9 +92,9 @@ def from_bytes(data: bytes, source: str = "This") -> RankingEnsemble:
     header = _header(data, source)
     try:
         tensors = load_tensors(data)
-    except (SafetensorError, ValueError, RuntimeError) as error:
+    except (SafetensorError, RuntimeError, *_DAMAGE) as error:
         raise ModelFileError(f"{source} is damaged or cut off: its weights cannot be read ({error}).") from error
-    if int(header["format"]) > FORMAT:
+    if header["format"] > FORMAT:
         raise ModelFileError(
             f"{source} has format {header['format']}, but this pellucid reads up to {FORMAT}: upgrade it for this file."
         )
@@ -101,7 +110,7 @@ def from_bytes(data: bytes, source: str = "This") -> RankingEnsemble:
             card=None if header["card"] is None else _card(header["card"]),
         )
         wanted = _shapes(model)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+    except _DAMAGE as error:
         raise ModelFileError(f"{source} is damaged: its header does not describe a model ({error}).") from error
     if {name: tuple(value.shape) for name, value in tensors.items()} != wanted:
         raise ModelFileError(f"{source} is damaged: its weights do not have the shapes that its header describes.")
@@ -118,44 +127,67 @@ def _header(data: bytes, source: str) -> dict[str, Any]:
             raise ValueError("it does not begin as a safetensors file does")
         header = json.loads(data[8 : 8 + size])["__metadata__"][_KEY]
         found = json.loads(header)
-        if not isinstance(found, dict) or not isinstance(found.get("format"), int):
+        if _of(int, _of(dict, found)["format"]) < 1:
             raise ValueError("its header is of another kind")
-    except (ValueError, KeyError, TypeError, RecursionError, UnicodeDecodeError) as error:
+    except _DAMAGE as error:
         why = "it has no header of one" if isinstance(error, KeyError) else error
         raise ModelFileError(
             f"{source} is no ranking model of pellucid ({why}); `pellucid meta-train` writes such files."
         ) from error
-    return found
+    return dict(found)
 
 
 def _space(header: dict[str, Any]) -> Space:
     dimensions = tuple(
-        Dimension(str(one["name"]), json_to_distribution(one["distribution"]), bool(one["ordinal"]))
-        for one in header["space"]
+        Dimension(_of(str, one["name"]), _distribution(one["distribution"]), _of(bool, one["ordinal"]))
+        for one in _of(list, header["space"])
     )
-    conditions = {str(child): Condition.from_list(rule) for child, rule in header["conditions"].items()}
-    names = {one.name for one in dimensions}
-    if len(names) != len(dimensions) or not names:
+    by_name = {one.name: one for one in dimensions}
+    if len(by_name) != len(dimensions) or not by_name:
         raise ValueError("its parameters have no names of their own")
-    if not all(child in names and rule.parent in names for child, rule in conditions.items()):
-        raise ValueError("its conditions name parameters that it does not have")
+    conditions = {child: _condition(rule, by_name) for child, rule in _of(dict, header["conditions"]).items()}
+    for child in conditions:
+        name, generations = by_name[child].name, 0
+        while name in conditions:
+            name, generations = conditions[name].parent, generations + 1
+            if generations > len(conditions):
+                raise ValueError(f"`{child}` depends on itself")
     return Space(dimensions, conditions)
+
+
+def _distribution(text: Any) -> BaseDistribution:
+    found = json_to_distribution(_of(str, text))
+    if isinstance(found, (FloatDistribution, IntDistribution)) and not (is_number(found.low) and is_number(found.high)):
+        raise ValueError(f"{found} has no end")
+    return found
+
+
+def _condition(rule: Any, by_name: dict[str, Dimension]) -> Condition:
+    found = Condition.from_list(rule)
+    cells = by_name[found.parent].cells
+    if found.codes is None:
+        possible = math.isfinite(found.low) and math.isfinite(found.high)
+    else:
+        possible = bool(found.codes) and all(0 <= code < cells for code in found.codes)
+    if found.to_list() != rule or not possible:
+        raise ValueError(f"{rule!r} is no condition on `{found.parent}`")
+    return found
 
 
 def _card(data: dict[str, Any]) -> Card:
     return Card(
-        tasks=tuple(map(str, data["tasks"])),
+        tasks=tuple(_of(str, one) for one in _of(list, data["tasks"])),
         checks=tuple(
             Check(
-                str(one["task"]),
-                int(one["configurations"]),
-                tuple(map(float, one["regret"])),
-                tuple(map(float, one["random"])),
+                _of(str, one["task"]), _of(int, one["configurations"]), _finite(one["regret"]), _finite(one["random"])
             )
-            for one in data["checks"]
+            for one in _of(list, data["checks"])
         ),
-        steps=int(data["steps"]),
-        course=tuple(Moment(int(m["step"]), float(m["training"]), float(m["validation"])) for m in data["course"]),
+        steps=_of(int, data["steps"]),
+        course=tuple(
+            Moment(_of(int, one["step"]), _of(float, one["training"]), _of(float, one["validation"]))
+            for one in _of(list, data["course"])
+        ),
     )
 
 
@@ -166,10 +198,23 @@ def _context(value: Any) -> Context:
     return found
 
 
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or not 1 <= value <= 4096:
-        raise ValueError(f"{value!r} is no size of a network")
+def _finite(values: Any) -> tuple[float, ...]:
+    if not _of(list, values) or not all(map(is_number, values)):
+        raise ValueError(f"{values!r} are no numbers")
+    return tuple(map(float, values))
+
+
+def _of(kind: type[_T], value: Any) -> _T:
+    """The value itself: in JSON, true is no number and a number no name."""
+    if type(value) is not kind:
+        raise TypeError(f"{value!r:.60} where a {kind.__name__} belongs")
     return value
+
+
+def _count(value: Any) -> int:
+    if not 1 <= _of(int, value) <= 4096:
+        raise ValueError(f"{value!r} is no size of a network")
+    return int(value)
 
 
 def _shapes(model: RankingEnsemble) -> dict[str, tuple[int, ...]]:

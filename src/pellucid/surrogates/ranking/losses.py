@@ -10,13 +10,16 @@ ties at random, anew at every call; the pairwise one expects a draw; the pointwi
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
 Weighting = Literal["inverse_log", "inverse", "linear"]
+# Of random order among ties: one for all lists, or one for each entry of the first axis.
+TieBreaks: TypeAlias = torch.Generator | Sequence[torch.Generator] | None
 
 
 def list_mle(
@@ -24,7 +27,7 @@ def list_mle(
     targets: Tensor,
     weighting: Weighting | None = "inverse_log",
     *,
-    generator: torch.Generator | None = None,
+    generator: TieBreaks = None,
 ) -> Tensor:
     """ListMLE: minus the log-probability of the true order when items are drawn one by one, each with chances
     proportional to exp(score) among those that are left; position j counts c(j).
@@ -66,9 +69,13 @@ def ranks(values: Tensor) -> Tensor:
     return above + 0.5 * (level + 1)
 
 
-def descending(targets: Tensor, generator: torch.Generator | None = None) -> Tensor:
+def descending(targets: Tensor, generator: TieBreaks = None) -> Tensor:
     """Indices that sort each list, the best first, with ties in random order."""
-    shuffled = torch.rand(targets.shape, generator=generator, device=targets.device).argsort(-1)
+    if isinstance(generator, Sequence):
+        keys = torch.stack([torch.rand(targets.shape[1:], generator=one, device=targets.device) for one in generator])
+    else:
+        keys = torch.rand(targets.shape, generator=generator, device=targets.device)
+    shuffled = keys.argsort(-1)
     order = targets.gather(-1, shuffled).argsort(dim=-1, descending=True, stable=True)
     return shuffled.gather(-1, order)
 

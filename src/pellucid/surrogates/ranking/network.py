@@ -104,13 +104,13 @@ def deep_set(weights: Weights, support: Tensor) -> Tensor:
 def nearby(weights: Weights, x: Tensor, support: Tensor) -> Tensor:
     """What the observations near each configuration say, how good they are and how near, (G, 1, L, n, C + 2)."""
     G, L, n, F = x.shape
-    s = support.shape[2]
-    each = _through(weights, "each", support.reshape(G, 1, L * s, F + 1)).reshape(G, L, s, -1 if s else _size(weights))
+    s, size = support.shape[2], weights["each.1.weight"].shape[-1]
     if s == 0:
-        nothing = x.new_zeros((G, L, n, each.shape[-1] + 1))
+        nothing = x.new_zeros((G, L, n, size + 1))
         return torch.cat([nothing, nothing[..., :1] - _FARTHEST / 5.0], -1)[:, None]
-    here, there = (_through(weights, "place", part.reshape(G, 1, -1, F)) for part in (x, support[..., :F]))
-    here, there = here.reshape(G, L, n, -1), there.reshape(G, L, s, -1)
+    each = _through(weights, "each", support.reshape(G, 1, L * s, F + 1)).reshape(G, L, s, size)
+    here = _through(weights, "place", x.reshape(G, 1, L * n, F)).reshape(G, L, n, size)
+    there = _through(weights, "place", support[..., :F].reshape(G, 1, L * s, F)).reshape(G, L, s, size)
     square = (here * here).sum(-1, keepdim=True) + (there * there).sum(-1)[:, :, None] - 2.0 * here @ there.mT
     nearness = -square.clamp(min=0.0)
     share = nearness.softmax(-1)
@@ -118,22 +118,19 @@ def nearby(weights: Weights, x: Tensor, support: Tensor) -> Tensor:
     return torch.cat([share @ each, share @ support[..., F:], distance], -1)[:, None]
 
 
-def _size(weights: Weights) -> int:
-    return int(weights["each.1.weight"].shape[-1])
-
-
 def outputs(weights: Weights, x: Tensor, context: Tensor | None) -> Tensor:
     """(G, M, L, n, outputs); context (G, 1, L, 1 or n, C)."""
     G, L, n, F = x.shape
     (W, b), *rest = layers_of(weights, "scorer")
-    h = (x.reshape(G, 1, L * n, F) @ W).reshape(G, -1, L, n, W.shape[-1]) + b[:, :, None]
+    M = W.shape[1]
+    h = (x.reshape(G, 1, L * n, F) @ W).reshape(G, M, L, n, W.shape[-1]) + b[:, :, None]
     if context is not None:
         heard = context.reshape(G, 1, -1, context.shape[-1]) @ weights["scorer.context.weight"]
-        h = h + heard.reshape(G, h.shape[1], L, -1, h.shape[-1])
-    h = h.reshape(G, h.shape[1], L * n, -1)
+        h = h + heard.reshape(G, M, L, context.shape[3], h.shape[-1])
+    h = h.reshape(G, M, L * n, h.shape[-1])
     for W, b in rest:
         h = torch.relu(h) @ W + b
-    return h.reshape(G, h.shape[1], L, n, -1)
+    return h.reshape(G, M, L, n, h.shape[-1])
 
 
 def scores(weights: Weights, x: Tensor, support: Tensor | None = None) -> Tensor:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import Array, stream
 from pellucid.space import study_io
 from pellucid.space.activity import infer_conditions
-from pellucid.space.encoding import Space
+from pellucid.space.encoding import Space, is_ordered
 from pellucid.space.study_io import Observations
 from pellucid.surrogates.from_study import encoded
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+from pellucid.surrogates.ranking.serving import is_among
 
+Distributions = dict[str, list[BaseDistribution]]
 FEWEST_STUDIES, FEWEST_TRIALS = 3, 10
 # Of so many studies one in five is held out, to see whether the model helps.
 _ENOUGH_TO_HOLD_OUT = 5
@@ -34,9 +37,9 @@ class Past:
 def past_of(studies: Sequence[Study]) -> Past:
     """What can be learned from; ValueError where that is too little or does not fit together."""
     left_out: dict[str, str] = {}
-    kept: dict[str, tuple[dict[str, BaseDistribution], Observations]] = {}
+    kept: dict[str, tuple[Distributions, Observations]] = {}
     for study in studies:
-        name = study.study_name
+        name = _own_name(study.study_name, {*kept, *left_out})
         if len(study.directions) != 1:
             left_out[name] = f"it has {len(study.directions)} objectives"
             continue
@@ -47,8 +50,7 @@ def past_of(studies: Sequence[Study]) -> Past:
         elif len(np.unique(seen.losses)) < 2:
             left_out[name] = "all its trials have the same value"
         else:
-            known = study_io.distributions(found)
-            kept[name] = ({p: d for p, (d, _) in known.items()}, seen)
+            kept[name] = (_distributions(found), seen)
     if len(kept) < FEWEST_STUDIES:
         reasons = "".join(f" `{name}` is left out: {why}." for name, why in list(left_out.items())[:5])
         raise ValueError(
@@ -56,6 +58,8 @@ def past_of(studies: Sequence[Study]) -> Past:
             f"{'is' if len(kept) == 1 else 'are'} {len(kept)} to learn from.{reasons}"
         )
     flat = Space.of(_common({name: distributions for name, (distributions, _) in kept.items()}))
+    if not len(flat):
+        raise ValueError("These studies have no parameter that varies, so that there is nothing to learn from them.")
     everything = [
         configuration
         for _, seen in kept.values()
@@ -81,35 +85,49 @@ def learn(past: Past, *, seed: int = 0, progress: Callable[[int], None] | None =
     return RankingEnsemble(past.space).meta_trained(train, validation, seed=seed, progress=progress)
 
 
-def _common(by_study: Mapping[str, Mapping[str, BaseDistribution]]) -> dict[str, BaseDistribution]:
+def _own_name(name: str, taken: Collection[str]) -> str:
+    """Studies of different storages may have the same name, and all of them count."""
+    count, own = 1, name
+    while own in taken:
+        count += 1
+        own = f"{name} ({count})"
+    return own
+
+
+def _distributions(found: Sequence[FrozenTrial]) -> Distributions:
+    """Every distribution that a parameter had in finished trials: ranges may have changed on the way."""
+    out: Distributions = {}
+    for trial in found:
+        if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
+            for name, distribution in trial.distributions.items():
+                known = out.setdefault(name, [])
+                if distribution not in known:
+                    known.append(distribution)
+    return dict(sorted(out.items()))
+
+
+def _common(by_study: Mapping[str, Distributions]) -> dict[str, BaseDistribution]:
     """The narrowest distributions that hold those of all studies."""
     names = list(dict.fromkeys(name for distributions in by_study.values() for name in distributions))
     out: dict[str, BaseDistribution] = {}
     for name in names:
-        having = {study: d[name] for study, d in by_study.items() if name in d}
-        out[name] = _hull(name, having)
+        out[name] = _hull(name, [(study, one) for study, had in by_study.items() for one in had.get(name, ())])
     return {name: distribution for name, distribution in out.items() if not distribution.single()}
 
 
-def _hull(name: str, having: Mapping[str, BaseDistribution]) -> BaseDistribution:
-    first, *others = having.values()
-    if all(one == first for one in others):
-        return first
-    kinds = {
-        "choices" if isinstance(one, CategoricalDistribution) else "numbers": study for study, one in having.items()
-    }
+def _hull(name: str, having: Sequence[tuple[str, BaseDistribution]]) -> BaseDistribution:
+    """having: studies and the distributions of this parameter in them."""
+    kinds = {"choices" if isinstance(one, CategoricalDistribution) else "numbers": study for study, one in having}
     if len(kinds) > 1:
         raise ValueError(
             f"These studies do not share a space: `{name}` has choices in `{kinds['choices']}` and numbers in "
             f"`{kinds['numbers']}`."
         )
-    if isinstance(first, CategoricalDistribution):
-        choices: list[bool | int | float | str | None] = []
-        for one in having.values():
-            assert isinstance(one, CategoricalDistribution)
-            choices += [choice for choice in one.choices if not _is_in(choice, choices)]
-        return CategoricalDistribution(choices)
-    numeric = [one for one in having.values() if isinstance(one, (FloatDistribution, IntDistribution))]
+    if "choices" in kinds:
+        return _union([one for _, one in having if isinstance(one, CategoricalDistribution)])
+    numeric = [one for _, one in having if isinstance(one, (FloatDistribution, IntDistribution))]
+    if all(one == numeric[0] for one in numeric):
+        return numeric[0]
     low, high = min(one.low for one in numeric), max(one.high for one in numeric)
     log = any(one.log for one in numeric) and low > 0
     if all(isinstance(one, IntDistribution) for one in numeric):
@@ -117,13 +135,18 @@ def _hull(name: str, having: Mapping[str, BaseDistribution]) -> BaseDistribution
     return FloatDistribution(float(low), float(high), log=log)
 
 
-def _is_in(choice: object, choices: Sequence[object]) -> bool:
-    return any(type(one) is type(choice) and repr(one) == repr(choice) for one in choices)
+def _union(having: Sequence[CategoricalDistribution]) -> CategoricalDistribution:
+    """All choices; where all studies have them in order, so has their union."""
+    union = having[0]
+    for one in having[1:]:
+        union = CategoricalDistribution([*union.choices, *(c for c in one.choices if not is_among(c, union))])
+    if all(map(is_ordered, having)):
+        numbers = [c for c in union.choices if isinstance(c, (int, float))]
+        return CategoricalDistribution(sorted(numbers, reverse=numbers[0] > numbers[1]))
+    return union
 
 
-def _require_same_parameters(
-    space: Space, kept: Mapping[str, tuple[Mapping[str, BaseDistribution], Observations]]
-) -> None:
+def _require_same_parameters(space: Space, kept: Mapping[str, tuple[Distributions, Observations]]) -> None:
     for name in space.names:
         if name in space.conditions:
             continue

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.numerics import Array
 from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
@@ -36,7 +36,7 @@ def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[s
             )
             found.append(f"`{name}` has {kinds[0]} in the study and {kinds[1]} in the model")
         elif isinstance(theirs, CategoricalDistribution) and isinstance(distribution, CategoricalDistribution):
-            new = [repr(one) for one in distribution.choices if not _is_among(one, theirs)]
+            new = [repr(one) for one in distribution.choices if not is_among(one, theirs)]
             if new:
                 found.append(f"`{name}` has the choice{'s' if len(new) > 1 else ''} {', '.join(new)} only in the study")
     missing = [name for name in trained.names if name not in given and name not in trained.conditions]
@@ -45,7 +45,8 @@ def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[s
     return found
 
 
-def _is_among(choice: object, distribution: CategoricalDistribution) -> bool:
+def is_among(choice: object, distribution: CategoricalDistribution) -> bool:
+    """Whether it is one of the choices; True is not 1, but 1 is 1.0."""
     return bool(Dimension("", distribution).encode([choice])[1][0])
 
 
@@ -94,18 +95,36 @@ def _conditions(trained: Space, space: Space) -> dict[str, Condition]:
     """The model's conditions in the encoding of the study's space."""
     found = {}
     for child, rule in trained.conditions.items():
-        theirs = trained.dimensions[trained.index[rule.parent]]
-        ours = space.dimensions[space.index[rule.parent]]
-        if theirs.distribution == ours.distribution:
-            found[child] = rule
-        elif rule.codes is not None:
-            values = theirs.decode(theirs.midpoint(np.array(rule.codes)))
-            u, inside = ours.encode(values)
-            found[child] = Condition(rule.parent, tuple(sorted({int(code) for code in ours.code(u[inside])})))
-        else:
-            ends = ours.place(np.array(theirs.decode(np.array([rule.low, rule.high])), dtype=float))
-            # An end of the model's range is no end of the condition.
-            low = 0.0 if rule.low <= 0.0 else float(np.clip(ends[0], 0.0, 1.0))
-            high = 1.0 if rule.high >= 1.0 else float(np.clip(ends[1], 0.0, 1.0))
-            found[child] = Condition(rule.parent, None, low, high)
+        theirs, ours = (one.dimensions[one.index[rule.parent]] for one in (trained, space))
+        found[child] = rule if theirs.distribution == ours.distribution else _carried(rule, theirs, ours)
     return found
+
+
+def _carried(rule: Condition, theirs: Dimension, ours: Dimension) -> Condition:
+    at = theirs.midpoint(np.arange(theirs.cells))
+    if isinstance(theirs.distribution, CategoricalDistribution):
+        # Choices may come in another order, where an interval means nothing: one by one.
+        codes = np.flatnonzero((at >= rule.low) & (at <= rule.high)) if rule.codes is None else list(rule.codes)
+        u, inside = ours.encode(theirs.decode(at[codes]))
+        return Condition(rule.parent, tuple(sorted({int(code) for code in ours.code(u[inside])})))
+    low, high = rule.low, rule.high
+    if rule.codes is not None:
+        values = theirs.decode(at[list(rule.codes)])
+        if ours.cells:
+            u, inside = ours.encode(values)
+            there = inside & np.isclose(ours.decode(u), values, rtol=1e-9, atol=0.0)
+            return Condition(rule.parent, tuple(sorted({int(code) for code in ours.code(u[there])})))
+        lower, upper = theirs.cell(np.array([min(rule.codes), max(rule.codes)]))
+        low, high = float(lower[0]), float(upper[1])
+    ends = ours.place(_numbers_at(theirs, np.array([low, high])))
+    # An end of the model's range is no end of the condition.
+    return Condition(rule.parent, None, 0.0 if low <= 0.0 else float(ends[0]), 1.0 if high >= 1.0 else float(ends[1]))
+
+
+def _numbers_at(dimension: Dimension, u: Array) -> Array:
+    """In the user's unit, also between the values of a discrete parameter: thresholds lie there."""
+    d = dimension.distribution
+    assert isinstance(d, (FloatDistribution, IntDistribution))
+    half = 0.0 if d.step is None else 0.5 * d.step
+    top = d.high if d.step is None else d.low + (dimension.cells - 1) * d.step
+    return np.array(Dimension("", FloatDistribution(d.low - half, top + half, log=d.log)).decode(u))

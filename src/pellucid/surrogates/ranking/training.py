@@ -8,8 +8,9 @@ Notation (and that of network.py)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from torch import Tensor
 
 from pellucid.numerics import Array
 from pellucid.surrogates.ranking import losses
-from pellucid.surrogates.ranking.losses import Weighting
+from pellucid.surrogates.ranking.losses import TieBreaks, Weighting
 from pellucid.surrogates.ranking.network import Architecture, Weights, has_context, initial, scores
 
 Loss = Literal["list_net", "list_mle", "rank_net", "subset_regression"]
@@ -58,12 +59,23 @@ class Recipe:
                 f"`loss` is 'list_net', 'list_mle', 'rank_net' or 'subset_regression', but got {self.loss!r}."
             )
         losses.position_weights(1, self.weighting, torch.empty(0))
+        for name, value in asdict(self).items():
+            if name in ("loss", "weighting"):
+                continue
+            whole = name in ("list_size", "support", "lists", "steps", "patience", "scratch_epochs")
+            if not is_number(value, whole=whole) or value < 0:
+                raise ValueError(f"`{name}` is a {'whole ' if whole else ''}number of at least 0, but got {value!r}.")
         if self.list_size < _SHORTEST or min(self.support, self.lists, self.steps) < 1:
             raise ValueError(f"Lists need at least {_SHORTEST} configurations, of them 1 support, but got {self}.")
 
     def tuning_epochs(self, n: int) -> int:
         """Few observations must not overrule what many tasks taught: none up to eight, then one more for each."""
         return max(0, n - 8)
+
+
+def is_number(value: object, *, whole: bool = False) -> bool:
+    """Finite, and no bool: what a file or a user says is a number may be anything."""
+    return isinstance(value, int if whole else (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def device() -> torch.device:
@@ -80,7 +92,7 @@ def standardised(y: Tensor) -> Tensor:
     return torch.where(spread > tiny, centred / spread.clamp(min=1e-30), torch.zeros_like(centred))
 
 
-def objective(recipe: Recipe, found: Tensor, y: Tensor, generator: torch.Generator | None = None) -> Tensor:
+def objective(recipe: Recipe, found: Tensor, y: Tensor, generator: TieBreaks = None) -> Tensor:
     """The loss of scores (..., n) against y (..., n), mean over all lists."""
     y = y.expand_as(found)
     if recipe.loss == "list_net":
@@ -167,7 +179,10 @@ def _length(n: int, most: int) -> int:
 
 def shifted(y: Array) -> Array:
     """Single precision keeps what differs only if what is common has been taken off."""
-    spread = float(y.max() - y.min())
+    # A power of two costs no digit, and sums of the largest floats overflow without it.
+    y = np.ldexp(y, -int(np.frexp(np.abs(y).max())[1]))
+    y = y - y.min()
+    spread = float(y.max())
     return np.asarray((y - y.mean()) / (spread if spread > 0.0 else 1.0))
 
 
@@ -258,7 +273,7 @@ def fine_tune(
     context = has_context(weights)
     tuned = _leaves(_copied(weights))
     optimizer = torch.optim.Adam(tuned.values(), lr=rate)
-    tie_breaks = torch.Generator(device=x.device).manual_seed(int(rngs[0].integers(2**62)))
+    tie_breaks = [torch.Generator(device=x.device).manual_seed(int(rng.integers(2**62))) for rng in rngs]
     query, target = x[:, None], y[:, None, None]
     for shown in _parts(x.shape[1], epochs, rngs) if context else [None] * epochs:
         support = None
