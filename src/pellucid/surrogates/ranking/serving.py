@@ -9,19 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 
 from pellucid.numerics import Array
 from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
 
 # How far beyond the ranges it was trained on a model is asked, in widths of these ranges.
 _BEYOND = 1.0
+# Values of a parent that are asked one by one whether they switch a child on.
+_MOST_CODES = 1024
 
 
-def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[str]:
+def differences(trained: Space, given: Mapping[str, BaseDistribution], *, partial: bool = False) -> list[str]:
     """Why a model does not serve a study with these parameters, one phrase each; empty where it does.
 
-    A conditional parameter that no trial has had yet is no difference.
+    A conditional parameter that no trial has had yet is no difference; `partial`: nor is any other, because no trial
+    has asked for all that it will.
     """
     found = []
     for name, distribution in given.items():
@@ -40,7 +43,7 @@ def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[s
             if new:
                 found.append(f"`{name}` has the choice{'s' if len(new) > 1 else ''} {', '.join(new)} only in the study")
     missing = [name for name in trained.names if name not in given and name not in trained.conditions]
-    if given:
+    if not partial:
         found += [f"the model has `{name}`, which the study does not have" for name in missing]
     return found
 
@@ -60,7 +63,7 @@ class Translation:
     def of(trained: Space, given: Mapping[str, BaseDistribution]) -> Translation:
         """Ranges of the study where it has them, conditions of the model throughout."""
         dimensions = tuple(
-            Dimension(one.name, given[one.name], one.ordinal and _keeps_order(given[one.name]))
+            Dimension(one.name, _discrete_if_single(given[one.name]), one.ordinal and _keeps_order(given[one.name]))
             if one.name in given
             else one
             for one in trained.dimensions
@@ -90,6 +93,13 @@ def _keeps_order(distribution: BaseDistribution) -> bool:
     return not isinstance(distribution, CategoricalDistribution) or is_ordered(distribution)
 
 
+def _discrete_if_single(distribution: BaseDistribution) -> BaseDistribution:
+    """A range of one number as one cell: places within it would pass for different configurations."""
+    if isinstance(distribution, FloatDistribution) and distribution.single():
+        return FloatDistribution(distribution.low, distribution.high, step=1.0)
+    return distribution
+
+
 def _conditions(trained: Space, space: Space) -> dict[str, Condition]:
     """The model's conditions in the encoding of the study's space."""
     found = {}
@@ -102,6 +112,11 @@ def _conditions(trained: Space, space: Space) -> dict[str, Condition]:
             values = theirs.decode(theirs.midpoint(np.array(rule.codes)))
             u, inside = ours.encode(values)
             found[child] = Condition(rule.parent, tuple(sorted({int(code) for code in ours.code(u[inside])})))
+        elif 0 < ours.cells <= _MOST_CODES:
+            codes = np.arange(ours.cells)
+            u = _moved(ours, theirs, ours.midpoint(codes))
+            on = ((u >= rule.low) | (rule.low <= 0.0)) & ((u <= rule.high) | (rule.high >= 1.0))
+            found[child] = Condition(rule.parent, tuple(codes[on].tolist()))
         else:
             ends = ours.place(np.array(theirs.decode(np.array([rule.low, rule.high])), dtype=float))
             # An end of the model's range is no end of the condition.
