@@ -172,9 +172,9 @@ def test_another_process_goes_on_as_this_one_would(
 ) -> None:
     storage = f"sqlite:///{tmp_path / 'study.db'}"
     stored = optuna.create_study(study_name=STUDY, storage=storage, sampler=sampler())
-    stored.optimize(TASK, n_trials=7)
-    finish(start_worker(storage, "task", 6, "--model", str(model_file)))
-    assert params(stored) == params(run(sampler(), 13))
+    stored.optimize(TASK, n_trials=8)
+    finish(start_worker(storage, "task", 3, "--model", str(model_file)))
+    assert params(stored) == params(run(sampler(), 11))
 
 
 def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
@@ -413,21 +413,32 @@ def suggest(trial: Trial, name: str, distribution: Any) -> Any:
     return trial._suggest(name, distribution)
 
 
+@pytest.mark.parametrize(
+    ("lr", "depth", "momentum"),
+    [
+        ((1e-3, 1.0), (3, 9), (0.2, 1.0)),
+        ((1e-6, 10.0), (1, 15), (0.0, 1.0)),
+        ((1e-2, 100.0), (4, 20), (0.5, 1.5)),
+        ((1e-8, 100.0), (-20, 40), (-3.0, 4.0)),
+    ],
+    ids=["narrower", "wider", "shifted", "much wider"],
+)
 def test_favourites_stay_favourites_in_other_ranges_and_orders(
-    sampler: Callable[..., pellucid.RankingSampler],
+    sampler: Callable[..., pellucid.RankingSampler], lr: Any, depth: Any, momentum: Any
 ) -> None:
-    """What the model knows is about values, not about their places in a range or a list."""
+    """What the model knows is about values, not about their places in a range or a list, and ends with its ranges."""
 
     def objective(trial: Trial) -> float:
-        depth = trial.suggest_float("depth", 2.0, 12.0)
+        layers = trial.suggest_float("depth", *depth)
         opt = trial.suggest_categorical("opt", ["sgd", "rms", "adam"])
-        lr = trial.suggest_float("lr", 1e-3, 10.0, log=True)
-        return task_loss(0.3, lr, opt, depth, trial.suggest_float("momentum", 0.2, 1.0) if opt == "sgd" else None)
+        rate = trial.suggest_float("lr", *lr, log=True)
+        return task_loss(0.3, rate, opt, layers, trial.suggest_float("momentum", *momentum) if opt == "sgd" else None)
 
-    study = run(sampler(), 8, objective)
+    random = np.median([t.value for t in run(optuna.samplers.RandomSampler(seed=1), 100, objective).trials])
+    study = run(sampler(), 9, objective)
     assert only_rankings(study)
-    assert np.mean([t.value for t in study.trials]) < 0.8
-    assert {t.params["opt"] for t in study.trials[:3]} == {"sgd"}
+    assert np.median([t.value for t in study.trials]) < 0.5 * random
+    assert {t.params["opt"] for t in study.trials[:2]} == {"sgd"}
 
 
 def test_choices_that_the_study_does_not_have_are_not_proposed(
@@ -686,21 +697,21 @@ def test_four_threads_propose_distinct_configurations(
 ) -> None:
     for storage in (None, f"sqlite:///{tmp_path / 'study.db'}"):
         study = optuna.create_study(sampler=sampler(), storage=storage)
-        study.optimize(TASK, n_trials=20, n_jobs=4)
-        assert states(study) == [TrialState.COMPLETE] * 20
-        assert distinct(study.trials) == 20
+        study.optimize(TASK, n_trials=14, n_jobs=4)
+        assert states(study) == [TrialState.COMPLETE] * 14
+        assert distinct(study.trials) == 14
         assert only_rankings(study)
 
 
 def test_two_processes_share_a_study(model_file: Path, ranker: Any, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'study.db'}"
     optuna.create_study(study_name=STUDY, storage=storage)
-    workers = [start_worker(storage, "task", 8, "--model", str(model_file), "--sleep", "0.05") for _ in range(2)]
+    workers = [start_worker(storage, "task", 4, "--model", str(model_file), "--sleep", "0.05") for _ in range(2)]
     logs = finish(*workers)
     study = optuna.load_study(study_name=STUDY, storage=storage)
-    assert states(study) == [TrialState.COMPLETE] * 16
+    assert states(study) == [TrialState.COMPLETE] * 8
     assert len({t.user_attrs["worker"] for t in study.trials}) == 2
-    assert distinct(study.trials) == 16
+    assert distinct(study.trials) == 8
     assert only_rankings(study)
     assert study_io.kept_model(study, ranker.name) == ranker.data
     assert not any("could not be stored" in log for log in logs)
@@ -718,9 +729,9 @@ def test_acquisitions_and_references_propose_differently_and_validly(
         for reference in ("incumbent", "last"):
             study = optuna.create_study(sampler=sampler(acquisition=acquisition, reference=reference))
             study.add_trials(done.trials)
-            study.optimize(TASK, n_trials=6)
+            study.optimize(TASK, n_trials=4)
             assert set(kinds(study).values()) == {"ranking"}
-            assert distinct(study.trials) == 22
+            assert distinct(study.trials) == 20
             said = pellucid.receipts(study)[0].ranking
             assert said is not None
             assert (said.acquisition, said.reference) == (acquisition, reference)

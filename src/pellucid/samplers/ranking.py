@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -311,19 +311,20 @@ class RankingSampler(BaseSampler):
         tried = others.known(space, found, number)
         # In a space of one or two parameters there is not so much room.
         apart = min(apart, 0.5 * (_MOST_TAKEN / max(len(tried), 1)) ** (1.0 / len(space)))
-        far, known = (Known(space, tried, distance) for distance in (apart, SEPARATION))
+        known = Known(space, tried, SEPARATION)
         order = np.argsort(data.losses, kind="stable")
         reference = data.X[order[:1]] if self._reference == "incumbent" else data.X[-1:]
         X = candidates(space, data.X[order[:_N_INCUMBENTS]], rng, _FIRST_ROUND)
         for round_ in range(_ROUNDS):
             values = self._values(ranked, X, reference, space, len(data.losses))
-            fresh = X[np.argsort(-values, kind="stable")]
-            fresh = fresh[~_near(fresh, tried, apart)] if not known.countable else fresh
+            fresh = X[np.lexsort((ranked.beyond(X), -values))]
+            # As the study measures it and as the model does: neither a narrow range nor a wide one is used up at once.
+            near = known.exactly(fresh) if known.countable else _near(fresh, tried, ranked.placed, apart)
             if round_ < _ROUNDS - 1:
-                X = np.unique(np.vstack([X, candidates(space, fresh[:_N_TOP], rng, _NEXT_ROUNDS)]), axis=0)
-        for x in fresh:
-            if not far.near(x):
-                return np.asarray(x)
+                top = fresh if known.countable else fresh[~near]
+                X = np.unique(np.vstack([X, candidates(space, top[:_N_TOP], rng, _NEXT_ROUNDS)]), axis=0)
+        if not near.all():
+            return np.asarray(fresh[~near][0])
         left = unseen(space, known, rng)
         X = left if len(left) else X
         return np.asarray(X[int(np.argmax(self._values(ranked, X, reference, space, len(data.losses))))])
@@ -338,11 +339,12 @@ class RankingSampler(BaseSampler):
         return kind.score(mean, np.maximum(sd, 1e-6), Situation(best, n, len(space)))
 
 
-def _near(X: Array, tried: Array, apart: float) -> npt.NDArray[np.bool_]:
-    """Which rows have a tried configuration within `apart` in every coordinate."""
+def _near(X: Array, tried: Array, placed: Callable[[Array], Array], apart: float) -> npt.NDArray[np.bool_]:
+    """Which rows have a tried configuration within `apart` in every coordinate, and where they are `placed` too."""
     near = np.ones((len(X), len(tried)), dtype=bool)
-    for mine, theirs in zip(X.T, tried.T, strict=True):
-        near &= np.abs(mine[:, None] - theirs) <= apart
+    for mine, theirs in ((X, tried), (placed(X), placed(tried))):
+        for a, b in zip(mine.T, theirs.T, strict=True):
+            near &= np.abs(a[:, None] - b) <= apart
     return np.asarray(near.any(axis=1))
 
 

@@ -117,6 +117,14 @@ class Ranked:
         """Mean and sd of the rank within the batch."""
         return self.fitted.predict(self.translation(X))
 
+    def placed(self, X: Array) -> Array:
+        """In the encoding of the model."""
+        return self.translation.placed(X)
+
+    def beyond(self, X: Array) -> Array:
+        """How far from what the model was trained on, where it ranks everything alike."""
+        return self.translation.beyond(X)
+
     def scale(self, seed_shift: Array) -> Callable[[Array], tuple[Array, Array]]:
         """Mean and sd of the rank among `N_REFERENCE` configurations that cover the space."""
         space = self.translation.space

@@ -14,8 +14,6 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from pellucid.numerics import Array
 from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
 
-# How far beyond the ranges it was trained on a model is asked, in widths of these ranges.
-_BEYOND = 1.0
 # Values of a parent that are asked one by one whether they switch a child on.
 _MOST_CODES = 1024
 
@@ -72,14 +70,24 @@ class Translation:
         return Translation(Space(dimensions, _conditions(trained, space)), trained)
 
     def __call__(self, X: Array) -> Array:
-        """(n, d) -> (n, d); numbers outside the ranges the model was trained on lie outside [0, 1]."""
+        """(n, d) -> (n, d). Beyond the ranges that the model was trained on it knows nothing: what lies there counts as
+        what lies at their ends."""
+        return np.clip(self.placed(X), 0.0, 1.0)
+
+    def beyond(self, X: Array) -> Array:
+        """How far from the ranges that the model was trained on, in widths of them, summed over parameters, (n,)."""
+        placed = self.placed(X)
+        return np.asarray(np.abs(placed - np.clip(placed, 0.0, 1.0)).sum(axis=1))
+
+    def placed(self, X: Array) -> Array:
+        """In the model's encoding; numbers beyond the ranges it was trained on lie outside [0, 1]."""
         if self.space.dimensions == self.trained.dimensions:
             return X
         out = np.empty_like(X)
         for j, (ours, theirs) in enumerate(zip(self.space.dimensions, self.trained.dimensions, strict=True)):
             out[:, j] = X[:, j] if ours.distribution == theirs.distribution else _moved(ours, theirs, X[:, j])
         out[~self.space.active(X)] = INACTIVE
-        return np.clip(out, -_BEYOND, 1.0 + _BEYOND)
+        return out
 
 
 def _moved(ours: Dimension, theirs: Dimension, u: Array) -> Array:
