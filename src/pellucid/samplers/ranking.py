@@ -341,11 +341,12 @@ class RankingSampler(BaseSampler):
 
 def _near(X: Array, tried: Array, placed: Callable[[Array], Array], apart: float) -> npt.NDArray[np.bool_]:
     """Which rows have a tried configuration within `apart` in every coordinate, and where they are `placed` too."""
-    near = np.ones((len(X), len(tried)), dtype=bool)
-    for mine, theirs in ((X, tried), (placed(X), placed(tried))):
+    near = np.ones((len(tried), len(X)), dtype=bool)
+    moved = placed(X)
+    for mine, theirs in ((X, tried), (moved, placed(tried)))[: 1 if moved is X else 2]:
         for a, b in zip(mine.T, theirs.T, strict=True):
-            near &= np.abs(a[:, None] - b) <= apart
-    return np.asarray(near.any(axis=1))
+            near &= np.abs(a - b[:, None]) <= apart
+    return np.asarray(near.any(axis=0))
 
 
 def reference_shift(seed: int, number: int, space: Space) -> Array:
