@@ -6,8 +6,11 @@ import json
 import math
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from tests.helpers import ROOT, STUDY, finish, kinds, messages, start_worker, states, task, task_loss
+from tests.integration.worker import storage_at
 
 import pellucid
 from pellucid.records import Receipt, RecordError
@@ -76,7 +80,7 @@ def only_rankings(study: Study) -> bool:
 def test_from_the_first_trial_on_proposals_are_good_where_random_ones_are_not(
     sampler: Callable[..., pellucid.RankingSampler],
 ) -> None:
-    random = run(optuna.samplers.RandomSampler(seed=5), 100)
+    random = run(optuna.samplers.RandomSampler(seed=5), 60)
     middle, tenth = np.quantile([t.value for t in random.trials], [0.5, 0.1])
     for seed in range(3):
         study = run(sampler(seed=seed), 8)
@@ -173,15 +177,13 @@ def test_another_process_goes_on_as_this_one_would(
     storage = f"sqlite:///{tmp_path / 'study.db'}"
     stored = optuna.create_study(study_name=STUDY, storage=storage, sampler=sampler())
     stored.optimize(TASK, n_trials=8)
-    finish(start_worker(storage, "task", 3, "--model", str(model_file)))
-    assert params(stored) == params(run(sampler(), 11))
+    finish(start_worker(storage, "task", 2, "--model", str(model_file)))
+    assert params(stored) == params(run(sampler(), 10))
 
 
 def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
     earlier: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from functools import partial
-
     from pellucid.surrogates.ranking import past
     from pellucid.surrogates.ranking.training import Recipe
 
@@ -230,8 +232,6 @@ def test_the_users_random_numbers_and_threads_of_torch_stay_as_they_are(
         run(sampler(), 12, n_jobs=4)
         assert torch.get_num_threads() == 2
         seen: list[int] = []
-        import threading
-
         thread = threading.Thread(target=lambda: seen.append(torch.get_num_threads()))
         thread.start()
         thread.join()
@@ -247,20 +247,20 @@ def test_earlier_studies_that_mislead_are_noticed_and_the_receipt_says_it(
     sampler: Callable[..., pellucid.RankingSampler],
 ) -> None:
     noticed = 0
-    for seed in range(6):
-        study = run(sampler(seed=seed), 18, task(0.3, -1.0))
+    for seed in range(5):
+        study = run(sampler(seed=seed), 17, task(0.3, -1.0))
         words = [one for one in phases(study) if "earlier studies mislead here, because" in one]
         noticed += bool(words)
         assert all("came out worse (Kendall's tau -0." in one for one in words)
         assert all(one.kind != "ranking" for one in pellucid.receipts(study) if one.phase)
         assert not phases(study)[9]
-    assert noticed >= 5
+    assert noticed >= 4
 
 
 def test_earlier_studies_that_help_are_not_taken_for_misleading(
     sampler: Callable[..., pellucid.RankingSampler],
 ) -> None:
-    studies = [run(sampler(seed=seed), 13, task(0.1 * (seed % 10) - 0.5)) for seed in range(20)]
+    studies = [run(sampler(seed=seed), 12, task(0.1 * (seed % 10) - 0.5)) for seed in range(20)]
     assert sum(not only_rankings(one) for one in studies) <= 1
 
 
@@ -398,14 +398,14 @@ def test_ranges_that_changed_are_kept_and_the_ranking_still_proposes(
         loss += abs(suggest(trial, "momentum", momentum) - 0.8) if chosen == "sgd" else 0.5
         return float(loss)
 
-    study = run(sampler(), 12, objective)
+    study = run(sampler(), 10, objective)
     assert only_rankings(study)
     assert not any(phases(study))
     for trial in study.trials:
         for name, distribution in space.items():
             if name in trial.params:
                 assert distribution._contains(distribution.to_internal_repr(trial.params[name]))
-    assert distinct(study.trials) == 12
+    assert distinct(study.trials) == 10
     assert [one.params for one in pellucid.receipts(study)[1:]] == params(study)[1:]
 
 
@@ -434,7 +434,7 @@ def test_favourites_stay_favourites_in_other_ranges_and_orders(
         rate = trial.suggest_float("lr", *lr, log=True)
         return task_loss(0.3, rate, opt, layers, trial.suggest_float("momentum", *momentum) if opt == "sgd" else None)
 
-    random = np.median([t.value for t in run(optuna.samplers.RandomSampler(seed=1), 100, objective).trials])
+    random = np.median([t.value for t in run(optuna.samplers.RandomSampler(seed=1), 40, objective).trials])
     study = run(sampler(), 9, objective)
     assert only_rankings(study)
     assert np.median([t.value for t in study.trials]) < 0.5 * random
@@ -521,7 +521,7 @@ def random_model(objective: Callable[[Trial], float]) -> Any:
     from pellucid.surrogates.ranking.ranker import Ranker
     from pellucid.surrogates.ranking.training import Recipe
 
-    past = past_of([run(optuna.samplers.RandomSampler(seed=i), 30, objective) for i in range(3)])
+    past = past_of([run(optuna.samplers.RandomSampler(seed=i), 20, objective) for i in range(3)])
     ensemble = RankingEnsemble(past.space, members=2, width=8, recipe=Recipe(steps=5, lists=2))
     return Ranker.of(ensemble.meta_trained(past.tasks))
 
@@ -561,9 +561,9 @@ def objective_that(what: str) -> Callable[[Trial], float]:
 def test_studies_go_on_whatever_the_trials_do(
     sampler: Callable[..., pellucid.RankingSampler], what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    study = run(sampler(), 14, objective_that(what), catch=ArithmeticError)
-    assert len(study.trials) == 14
-    assert distinct(study.trials) == 14
+    study = run(sampler(), 12, objective_that(what), catch=ArithmeticError)
+    assert len(study.trials) == 12
+    assert distinct(study.trials) == 12
     if what != "all huge":
         assert only_rankings(study)
     assert not [one for one in messages(caplog) if "ranking failed" in one or "model failed" in one]
@@ -595,8 +595,13 @@ def grid(trial: Trial) -> float:
 
 
 def test_a_finite_space_is_exhausted_without_repeats_and_then_goes_on_with_the_best(
-    sampler: Callable[..., pellucid.RankingSampler],
+    sampler: Callable[..., pellucid.RankingSampler], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from pellucid.surrogates.ranking import ranker
+    from pellucid.surrogates.ranking.training import Recipe
+
+    short = partial(ranker.RankingEnsemble, recipe=Recipe(scratch_epochs=60))
+    monkeypatch.setattr(ranker, "RankingEnsemble", short)
     study = run(sampler(model=random_model(grid), hand_over=None), 9, grid)
     assert distinct(study.trials[:6]) == 6
     assert states(study) == [TrialState.COMPLETE] * 9
@@ -697,24 +702,31 @@ def test_four_threads_propose_distinct_configurations(
 ) -> None:
     for storage in (None, f"sqlite:///{tmp_path / 'study.db'}"):
         study = optuna.create_study(sampler=sampler(), storage=storage)
-        study.optimize(TASK, n_trials=14, n_jobs=4)
-        assert states(study) == [TrialState.COMPLETE] * 14
-        assert distinct(study.trials) == 14
+        study.optimize(TASK, n_trials=11, n_jobs=4)
+        assert states(study) == [TrialState.COMPLETE] * 11
+        assert distinct(study.trials) == 11
         assert only_rankings(study)
 
 
 def test_two_processes_share_a_study(model_file: Path, ranker: Any, tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'study.db'}"
-    optuna.create_study(study_name=STUDY, storage=storage)
-    workers = [start_worker(storage, "task", 4, "--model", str(model_file), "--sleep", "0.05") for _ in range(2)]
-    logs = finish(*workers)
-    study = optuna.load_study(study_name=STUDY, storage=storage)
+    """This process and another, which begin a study together."""
+    storage = storage_at(f"sqlite:///{tmp_path / 'study.db'}")
+    study = optuna.create_study(
+        study_name=STUDY, storage=storage, sampler=pellucid.RankingSampler(model=ranker, seed=0)
+    )
+    worker = start_worker(
+        f"sqlite:///{tmp_path / 'study.db'}", "task", 4, "--model", str(model_file), "--sleep", "0.05"
+    )
+    deadline = time.monotonic() + 120
+    while not study.trials and worker.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    study.optimize(TASK, n_trials=4)
+    [log] = finish(worker)
     assert states(study) == [TrialState.COMPLETE] * 8
-    assert len({t.user_attrs["worker"] for t in study.trials}) == 2
     assert distinct(study.trials) == 8
     assert only_rankings(study)
     assert study_io.kept_model(study, ranker.name) == ranker.data
-    assert not any("could not be stored" in log for log in logs)
+    assert "could not be stored" not in log
 
 
 # ------------------------------------------------------------------------------------------ acquisitions, no model
@@ -756,8 +768,8 @@ def test_without_a_model_the_study_alone_teaches_the_ranking(
     sampler: Callable[..., pellucid.RankingSampler], caplog: pytest.LogCaptureFixture
 ) -> None:
     fallback = pellucid.BayesianSampler(n_startup_trials=8, seed=0)
-    study = run(sampler(model=None, fallback=fallback), 14)
-    assert [kinds(study)[i] for i in range(1, 14)] == ["startup"] * 7 + ["ranking"] * 6
+    study = run(sampler(model=None, fallback=fallback), 12)
+    assert [kinds(study)[i] for i in range(1, 12)] == ["startup"] * 7 + ["ranking"] * 4
     assert "too few trials have a value yet" in phases(study)[3]
     last = pellucid.receipts(study)[-1]
     assert last.ranking is not None
@@ -765,7 +777,7 @@ def test_without_a_model_the_study_alone_teaches_the_ranking(
     assert last.ranking.epochs > 0
     assert "by an ensemble trained on this study" in str(last)
     assert np.median([t.value for t in study.trials[9:]]) < 0.5 * np.median([t.value for t in study.trials[:8]])
-    assert params(run(sampler(model=None, fallback=fallback), 10)) == params(study)[:10]
+    assert params(run(sampler(model=None, fallback=fallback), 9)) == params(study)[:9]
     assert messages(caplog) == []
 
 
@@ -815,11 +827,10 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("missing", ["torch", "safetensors"])
-def test_without_its_packages_it_says_what_to_install(missing: str) -> None:
-    code = f"""
+def test_without_its_packages_it_says_what_to_install() -> None:
+    code = """
 import sys
-sys.modules[{missing!r}] = None
+sys.modules["torch"] = None
 import pellucid
 for make in (pellucid.RankingSampler, lambda: pellucid.RankingSampler.from_studies("sqlite:///:memory:", [])):
     try:
