@@ -50,7 +50,33 @@ def wide(trial: Trial) -> float:
     return sum((trial.suggest_float(f"learning_rate_of_layer_{i}", 0, 1) - 0.07 * i) ** 2 for i in range(14))
 
 
-OBJECTIVES: dict[str, Callable[[Trial], float]] = {"bowl": bowl, "conditional": conditional, "wide": wide}
+def task(shift: float, sign: float = 1.0) -> Callable[[Trial], float]:
+    """One of a family of tasks that resemble each other: lr, opt, depth, and a momentum that only sgd has.
+
+    The best loss is about 0, the median of random configurations about 3; `sign` -1 turns everything round.
+    """
+
+    def objective(trial: Trial) -> float:
+        lr = trial.suggest_float("lr", 1e-5, 1.0, log=True)
+        opt = trial.suggest_categorical("opt", ["adam", "sgd", "rms"])
+        depth = trial.suggest_int("depth", 1, 9)
+        momentum = trial.suggest_float("momentum", 0.0, 1.0) if opt == "sgd" else None
+        return sign * task_loss(shift, lr, opt, depth, momentum)
+
+    return objective
+
+
+def task_loss(shift: float, lr: float, opt: str, depth: float, momentum: float | None) -> float:
+    loss = (np.log10(lr) + 1.5 + 0.3 * shift) ** 2 + {"adam": 0.6, "sgd": 0.0, "rms": 2.0}[opt]
+    return float(loss + 0.05 * (depth - 6 - shift) ** 2 + (0.0 if momentum is None else 2.0 * (momentum - 0.8) ** 2))
+
+
+OBJECTIVES: dict[str, Callable[[Trial], float]] = {
+    "bowl": bowl,
+    "conditional": conditional,
+    "wide": wide,
+    "task": task(0.3),
+}
 
 
 # ---------------------------------------------------------------------------------------------- studies

@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("n_trials", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--startup", type=int, default=5)
+    parser.add_argument("--model", help="file of a ranking model, for a ranking sampler")
     parser.add_argument("--sleep", type=float, default=0.0, help="seconds that every trial takes at least")
     parser.add_argument("--hang-at", type=int, default=-1, help="trial that never ends")
     parser.add_argument("--marker", type=Path, help="file that the hanging trial creates")
@@ -62,12 +63,15 @@ def main() -> None:
             time.sleep(3600)
         return value
 
+    sampler: optuna.samplers.BaseSampler = pellucid.BayesianSampler(seed=options.seed, n_startup_trials=options.startup)
+    if options.model is not None:
+        sampler = pellucid.RankingSampler(model=options.model, seed=options.seed)
     DiesWhileWriting.at = options.die_writing
     study = optuna.create_study(
         study_name=STUDY,
         storage=storage_at(options.storage, DiesWhileWriting if options.die_writing >= 0 else RDBStorage),
         load_if_exists=True,
-        sampler=pellucid.BayesianSampler(seed=options.seed, n_startup_trials=options.startup),
+        sampler=sampler,
     )
     study.optimize(objective, n_trials=options.n_trials)
 

@@ -21,6 +21,7 @@ from pellucid.records import (
     AcquisitionState,
     Hyperparameters,
     PolicyState,
+    RankingState,
     Receipt,
     Recommendation,
     RecordError,
@@ -72,6 +73,7 @@ FULL = Receipt(
     best_value=0.875,
     policy=PolicyState("Portfolio", {"alpha": 0.25, "gain 0": -1e-9}, ((0.5, 1 / 3), (0.0, 1.0))),
     bounds=(0.25, 1 / 3, -1e5),
+    ranking=RankingState("0123456789abcdef", "tuned", 3, "ei", "last", 1.5, 0.25, 1024, 7),
 )
 
 
@@ -364,7 +366,9 @@ def test_hyperparameters_without_a_meaning_are_refused(change: dict[str, Any], m
 def test_a_model_receipt_needs_a_model() -> None:
     with pytest.raises(RecordError, match="needs hyperparameters and an acquisition"):
         Receipt(0, "model", 0, {})
-    with pytest.raises(RecordError, match="'model', 'startup' or 'fallback', but got 'guess'"):
+    with pytest.raises(RecordError, match="needs to say how it was ranked"):
+        Receipt(0, "ranking", 0, {})
+    with pytest.raises(RecordError, match="'model', 'ranking', 'startup' or 'fallback', but got 'guess'"):
         Receipt(0, "guess", 0, {})
 
 

@@ -372,7 +372,7 @@ class Receipt:
             return f"Trial {self.trial} was sampled to cover the space, not proposed by the model."
         if self.kind == "fallback":
             return f"Trial {self.trial} was sampled at random because {self.reason}."
-        if self.ranking is not None:
+        if self.kind == "ranking" and self.ranking is not None:
             return self._how_it_ranked(self.ranking)
         assert self.acquisition is not None
         text = f"Trial {self.trial} maximised {self.acquisition.name}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -45,6 +45,8 @@ _ROUNDS = 3
 # In some coordinate, a proposal differs so much from all known ones. The ranking as it was learned has one best place,
 # whatever is found there: without a distance it would propose it again and again.
 _APART = {"transferred": 0.1, "tuned": 0.02, "alone": 0.02}
+# The share of the space that known configurations may keep from being proposed by that.
+_MOST_TAKEN = 0.25
 _HAND_OVER = 30
 _NEEDS = "RankingSampler needs torch and safetensors: `pip install 'pellucid[ranking]'`."
 
@@ -61,7 +63,7 @@ class RankingSampler(BaseSampler):
         fallback: takes over after `hand_over` trials, where the model does not serve the study, and where it misleads.
         hand_over: trials with a value after which the fallback proposes; None: never.
         seed: same seed, same trials, same proposals. None picks one at random.
-        warn_independent_sampling: log when the model does not serve the study.
+        warn_independent_sampling: log when the model does not serve the study, and as for `BayesianSampler`.
     """
 
     def __init__(
@@ -96,10 +98,11 @@ class RankingSampler(BaseSampler):
         self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self._acquisition: RankAcquisition = acquisition
         self._reference: RankReference = reference
-        self._fallback = BayesianSampler(seed=self._seed) if fallback is None else fallback
+        if fallback is None:
+            fallback = BayesianSampler(seed=self._seed, warn_independent_sampling=warn_independent_sampling)
+        self._fallback = fallback
         self._hand_over = hand_over
         self._warn = warn_independent_sampling
-        self._kept: set[str] = set()
         self._said: set[str] = set()
 
     @staticmethod
@@ -152,6 +155,7 @@ class RankingSampler(BaseSampler):
         self._fallback.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        study_io.require_single_objective(study, type(self).__name__)
         return self._fallback.infer_relative_search_space(study, trial)
 
     def sample_relative(
@@ -221,9 +225,9 @@ class RankingSampler(BaseSampler):
             contradiction = serving.contradiction(data.X, data.losses)
             if contradiction:
                 return f"earlier studies mislead here, because {contradiction}"
-            if study.study_name not in self._kept:
+            # A receipt that names the model was written after the model was.
+            if not study_io.names_model(found, self._ranker.name):
                 study_io.keep_model(study, self._ranker.name, self._ranker.data)
-                self._kept.add(study.study_name)
         return self._first(study, trial, found, data, serving, search_space)
 
     def _serving(
@@ -234,8 +238,10 @@ class RankingSampler(BaseSampler):
                 return "" if not search_space else "too few trials have a value yet"
             serving: Serving = _rankers().alone(arrays(search_space, seen).space)
             return serving
-        known = {name: distribution for name, (distribution, _) in study_io.distributions(found).items()}
-        differing = self._ranker.differences(known)
+        finished = study_io.distributions(found)
+        # Until a trial has finished, ranges are those of trials that failed or are running: what they asked for so far.
+        known = {name: one for name, (one, _) in (finished or study_io.distributions(found, tuple(TrialState))).items()}
+        differing = self._ranker.differences(known, partial=not finished)
         why = f"the model does not serve this study ({'; '.join(differing)})" if differing else self._ranker.doubt
         if not why:
             return self._ranker.serving(known)
@@ -305,23 +311,28 @@ class RankingSampler(BaseSampler):
         """The best new configuration of many everywhere, then of more and more around the best of these."""
         rng = stream(self._seed, "ranking candidates", number)
         tried = others.known(space, found, number)
-        far, known = (Known(space, tried, distance) for distance in (apart, SEPARATION))
+        # In a space of one or two parameters there is not so much room.
+        apart = min(apart, 0.5 * (_MOST_TAKEN / max(len(tried), 1)) ** (1.0 / len(space)))
+        known = Known(space, tried, SEPARATION)
         order = np.argsort(data.losses, kind="stable")
         reference = data.X[order[:1]] if self._reference == "incumbent" else data.X[-1:]
         X = candidates(space, data.X[order[:_N_INCUMBENTS]], rng, _FIRST_ROUND)
         for round_ in range(_ROUNDS):
             values = self._values(ranked, X, reference, space, len(data.losses))
-            fresh = X[np.argsort(-values, kind="stable")]
-            fresh = fresh[~_near(fresh, tried, apart)] if not known.countable else fresh
+            fresh = X[np.lexsort((ranked.beyond(X), -values))]
+            # As the study measures it and as the model does: neither a narrow range nor a wide one is used up at once.
+            near = known.exactly(fresh) if known.countable else _near(fresh, tried, ranked.placed, apart)
             if round_ < _ROUNDS - 1:
-                X = np.unique(np.vstack([X, candidates(space, fresh[:_N_TOP], rng, _NEXT_ROUNDS)]), axis=0)
-        for x in fresh:
-            if not far.near(x):
-                return np.asarray(x)
+                top = fresh if known.countable else fresh[~near]
+                X = np.unique(np.vstack([X, candidates(space, top[:_N_TOP], rng, _NEXT_ROUNDS)]), axis=0)
+        if not near.all():
+            return np.asarray(fresh[~near][0])
         left = unseen(space, known, rng)
-        return np.asarray(left[0] if len(left) else X[0])
+        X = left if len(left) else X
+        return np.asarray(X[int(np.argmax(self._values(ranked, X, reference, space, len(data.losses))))])
 
     def _values(self, ranked: Ranked, X: Array, reference: Array, space: Space, n: int) -> Array:
+        reference = reference if self._acquisition == "ei" else reference[:0]
         mean, sd = ranked.predict(np.vstack([reference, X]))
         best = float(mean[0]) if len(reference) else 1.0
         mean, sd = mean[len(reference) :], sd[len(reference) :]
@@ -330,11 +341,14 @@ class RankingSampler(BaseSampler):
         return kind.score(mean, np.maximum(sd, 1e-6), Situation(best, n, len(space)))
 
 
-def _near(X: Array, tried: Array, apart: float) -> npt.NDArray[np.bool_]:
-    """Which rows have a tried configuration within `apart` in every coordinate."""
-    if len(tried) == 0:
-        return np.zeros(len(X), dtype=bool)
-    return np.asarray((np.abs(X[:, None, :] - tried[None]).max(axis=2) <= apart).any(axis=1))
+def _near(X: Array, tried: Array, placed: Callable[[Array], Array], apart: float) -> npt.NDArray[np.bool_]:
+    """Which rows have a tried configuration within `apart` in every coordinate, and where they are `placed` too."""
+    near = np.ones((len(tried), len(X)), dtype=bool)
+    moved = placed(X)
+    for mine, theirs in ((X, tried), (moved, placed(tried)))[: 1 if moved is X else 2]:
+        for a, b in zip(mine.T, theirs.T, strict=True):
+            near &= np.abs(a - b[:, None]) <= apart
+    return np.asarray(near.any(axis=0))
 
 
 def _rankers() -> Any:

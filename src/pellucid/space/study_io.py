@@ -118,11 +118,13 @@ def _noise_variance(given: object) -> float:
     return math.nan
 
 
-def distributions(found: Sequence[FrozenTrial]) -> dict[str, tuple[BaseDistribution, int]]:
+def distributions(
+    found: Sequence[FrozenTrial], states: Sequence[TrialState] = (TrialState.COMPLETE, TrialState.PRUNED)
+) -> dict[str, tuple[BaseDistribution, int]]:
     """Every parameter that finished trials had, with its newest distribution and the trial that had it."""
     out: dict[str, tuple[BaseDistribution, int]] = {}
     for trial in reversed(found):
-        if trial.state not in (TrialState.COMPLETE, TrialState.PRUNED):
+        if trial.state not in states:
             continue
         if trial.distributions.keys() <= out.keys():
             continue
@@ -226,6 +228,18 @@ def keep_model(study: Study, name: str, data: bytes) -> None:
         storage.set_study_system_attr(study._study_id, key, len(parts))
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
         _logger.warning("The ranking model could not be stored with the study (%s); the study goes on.", error)
+
+
+def names_model(found: Sequence[FrozenTrial], name: str) -> bool:
+    """Whether a receipt says that this model was used."""
+    for trial in found:
+        try:
+            receipt = read_receipt(trial)
+        except RecordError:
+            continue
+        if receipt is not None and receipt.ranking is not None and receipt.ranking.model == name:
+            return True
+    return False
 
 
 def kept_model(study: Study, name: str) -> bytes:

@@ -7,6 +7,7 @@ Notation
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -228,11 +229,33 @@ def expected_best(worst_to_best: Array, k: int) -> float:
 
 
 class one_torch_thread:
-    """Networks this small are slower on several threads; the setting of the user's process comes back afterwards."""
+    """Networks this small are slower on several threads; the setting of the user's process comes back afterwards.
+
+    Every thread has a setting of its own, and a new one begins with the last that any thread made: with ours, if a
+    study runs in several. What such a thread goes back to is what the others had found.
+    """
+
+    _lock = threading.Lock()
+    _depth = threading.local()
+    _inside = 0
+    _found = 1
 
     def __enter__(self) -> None:
-        self._before: int = torch.get_num_threads()
-        torch.set_num_threads(1)
+        depth = getattr(self._depth, "value", 0)
+        self._depth.value = depth + 1
+        if depth:
+            return
+        with self._lock:
+            before = torch.get_num_threads()
+            self._before = one_torch_thread._found if one_torch_thread._inside and before == 1 else before
+            one_torch_thread._found = self._before
+            one_torch_thread._inside += 1
+            torch.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
-        torch.set_num_threads(self._before)
+        self._depth.value -= 1
+        if self._depth.value:
+            return
+        with self._lock:
+            one_torch_thread._inside -= 1
+            torch.set_num_threads(self._before)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from optuna.distributions import BaseDistribution
-from scipy.stats import kendalltau
 
 from pellucid.numerics import Array, low_discrepancy, stream
 from pellucid.space.encoding import Space
@@ -52,8 +52,8 @@ class Ranker:
     def studies(self) -> int:
         return 0 if self.model.card is None else len(self.model.card.tasks)
 
-    def differences(self, given: Mapping[str, BaseDistribution]) -> list[str]:
-        return differences(self.model.space, given)
+    def differences(self, given: Mapping[str, BaseDistribution], *, partial: bool = False) -> list[str]:
+        return differences(self.model.space, given, partial=partial)
 
     def serving(self, given: Mapping[str, BaseDistribution]) -> Serving:
         return Serving(self.model, Translation.of(self.model.space, given))
@@ -85,10 +85,15 @@ class Serving:
         """Whether what was observed runs against the transferred order (Kendall's tau, one-sided); empty where not.
 
         The order is that of the model before it saw the study. Its own proposals are all near the top of it, so that no
-        correlation is to be expected among them; a clearly negative one is.
+        correlation is to be expected among them; a clearly negative one is. A configuration counts once, however often
+        it was tried.
         """
-        if len(losses) < _FEWEST_TO_JUDGE:
+        from scipy.stats import kendalltau
+
+        X, which, times = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+        if len(X) < _FEWEST_TO_JUDGE:
             return ""
+        losses = np.bincount(which.ravel(), losses) / times
         rank, _ = self.fit(X[:0], losses[:0], 0, 0).predict(X)
         tau, p = kendalltau(rank, losses, alternative="less")
         if not p < _LEVEL:
@@ -111,6 +116,14 @@ class Ranked:
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and sd of the rank within the batch."""
         return self.fitted.predict(self.translation(X))
+
+    def placed(self, X: Array) -> Array:
+        """In the encoding of the model."""
+        return self.translation.placed(X)
+
+    def beyond(self, X: Array) -> Array:
+        """How far from what the model was trained on, where it ranks everything alike."""
+        return self.translation.beyond(X)
 
     def scale(self, seed: int, trial: int) -> Callable[[Array], tuple[Array, Array]]:
         """Mean and sd of the rank among `N_REFERENCE` configurations that cover the space, others for every trial."""

@@ -14,14 +14,15 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from pellucid.numerics import Array
 from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
 
-# How far beyond the ranges it was trained on a model is asked, in widths of these ranges.
-_BEYOND = 1.0
+# Values of a parent that are asked one by one whether they switch a child on.
+_MOST_CODES = 1024
 
 
-def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[str]:
+def differences(trained: Space, given: Mapping[str, BaseDistribution], *, partial: bool = False) -> list[str]:
     """Why a model does not serve a study with these parameters, one phrase each; empty where it does.
 
-    A conditional parameter that no trial has had yet is no difference.
+    A conditional parameter that no trial has had yet is no difference; `partial`: nor is any other, because no trial
+    has asked for all that it will.
     """
     found = []
     for name, distribution in given.items():
@@ -40,7 +41,7 @@ def differences(trained: Space, given: Mapping[str, BaseDistribution]) -> list[s
             if new:
                 found.append(f"`{name}` has the choice{'s' if len(new) > 1 else ''} {', '.join(new)} only in the study")
     missing = [name for name in trained.names if name not in given and name not in trained.conditions]
-    if given:
+    if not partial:
         found += [f"the model has `{name}`, which the study does not have" for name in missing]
     return found
 
@@ -61,7 +62,7 @@ class Translation:
     def of(trained: Space, given: Mapping[str, BaseDistribution]) -> Translation:
         """Ranges of the study where it has them, conditions of the model throughout."""
         dimensions = tuple(
-            Dimension(one.name, given[one.name], one.ordinal and _keeps_order(given[one.name]))
+            Dimension(one.name, _discrete_if_single(given[one.name]), one.ordinal and _keeps_order(given[one.name]))
             if one.name in given
             else one
             for one in trained.dimensions
@@ -70,14 +71,24 @@ class Translation:
         return Translation(Space(dimensions, _conditions(trained, space)), trained)
 
     def __call__(self, X: Array) -> Array:
-        """(n, d) -> (n, d); numbers outside the ranges the model was trained on lie outside [0, 1]."""
+        """(n, d) -> (n, d). Beyond the ranges that the model was trained on it knows nothing: what lies there counts as
+        what lies at their ends."""
+        return np.clip(self.placed(X), 0.0, 1.0)
+
+    def beyond(self, X: Array) -> Array:
+        """How far from the ranges that the model was trained on, in widths of them, summed over parameters, (n,)."""
+        placed = self.placed(X)
+        return np.asarray(np.abs(placed - np.clip(placed, 0.0, 1.0)).sum(axis=1))
+
+    def placed(self, X: Array) -> Array:
+        """In the model's encoding; numbers beyond the ranges it was trained on lie outside [0, 1]."""
         if self.space.dimensions == self.trained.dimensions:
             return X
         out = np.empty_like(X)
         for j, (ours, theirs) in enumerate(zip(self.space.dimensions, self.trained.dimensions, strict=True)):
             out[:, j] = X[:, j] if ours.distribution == theirs.distribution else _moved(ours, theirs, X[:, j])
         out[~self.space.active(X)] = INACTIVE
-        return np.clip(out, -_BEYOND, 1.0 + _BEYOND)
+        return out
 
 
 def _moved(ours: Dimension, theirs: Dimension, u: Array) -> Array:
@@ -89,6 +100,13 @@ def _moved(ours: Dimension, theirs: Dimension, u: Array) -> Array:
 
 def _keeps_order(distribution: BaseDistribution) -> bool:
     return not isinstance(distribution, CategoricalDistribution) or is_ordered(distribution)
+
+
+def _discrete_if_single(distribution: BaseDistribution) -> BaseDistribution:
+    """A range of one number as one cell: places within it would pass for different configurations."""
+    if isinstance(distribution, FloatDistribution) and distribution.single():
+        return FloatDistribution(distribution.low, distribution.high, step=1.0)
+    return distribution
 
 
 def _conditions(trained: Space, space: Space) -> dict[str, Condition]:
