@@ -64,7 +64,7 @@ class TestModelOfTheseParameters(Suite):
         from pellucid.surrogates.ranking.ranker import Ranker
 
         space = Space.of({"x": FloatDistribution(-1.0, 1.0), "y": IntDistribution(1, 50, log=True)})
-        empty = RankingEnsemble(space, members=3, width=8, context=True)
+        empty = RankingEnsemble(space, members=3, width=8, context="near")
         return Ranker.of(replace(empty, weights=initial(empty.architecture, [torch.Generator().manual_seed(0)])))
 
     @pytest.mark.parametrize("y", [FloatDistribution(1e-7, 1.0, log=True), IntDistribution(3, 9, step=2)])

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -39,6 +39,10 @@ class Architecture:
     context_width: int = 32
     context_size: int = 16
     outputs: int = 1
+
+    def __post_init__(self) -> None:
+        if self.context not in get_args(Context):
+            raise ValueError(f"`context` is 'near', 'mean' or 'none', but got {self.context!r}.")
 
     def shapes(self) -> dict[str, tuple[int, int, int]]:
         """name -> (members, in, out) of every linear map, in the order they are applied."""
