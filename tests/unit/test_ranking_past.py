@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
+from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking import past as past_module
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble
 from pellucid.surrogates.ranking.past import Past, learn, past_of
@@ -328,8 +330,11 @@ def test_one_in_five_is_held_out(count: int, held_out: int, monkeypatch: pytest.
 
 
 def test_a_model_of_earlier_studies(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = Recipe(steps=60, list_size=12, lists=4, learning_rate=1e-2)
-    monkeypatch.setattr(past_module, "RankingEnsemble", lambda space: RankingEnsemble(space, members=3, recipe=short))
+    def short(space: Space, recipe: Recipe) -> RankingEnsemble:
+        quick = replace(recipe, steps=60, list_size=12, lists=4, learning_rate=1e-2)
+        return RankingEnsemble(space, members=3, recipe=quick)
+
+    monkeypatch.setattr(past_module, "RankingEnsemble", short)
     steps: list[int] = []
     studies = [study_of(f"s{i}", bowl(scale=(-1.0) ** i), 20, ["minimize", "maximize"][i % 2], i) for i in range(5)]
     model = learn(past_of(studies), progress=steps.append)

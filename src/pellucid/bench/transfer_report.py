@@ -183,7 +183,8 @@ def difference_grid(found: Sequence[Difference]) -> Grid:
 
 
 def report_grids(regrets: Regrets) -> list[Grid]:
-    return [*experiment_grids(regrets), space_grid(regrets)]
+    tables = experiment_grids(regrets)
+    return [*tables[:2], space_grid(regrets), *tables[2:]]
 
 
 def experiment_grids(regrets: Regrets) -> list[Grid]:

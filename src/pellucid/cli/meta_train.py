@@ -88,10 +88,9 @@ def _past(studies: Sequence[Study]) -> Past:
 
 def _learned(past: Past, seed: int, quiet: bool) -> RankingEnsemble:
     from pellucid.samplers.progress import bar
-    from pellucid.surrogates.ranking.past import learn
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.surrogates.ranking.past import learn, steps_for
 
-    with bar(f"learning from {len(past.tasks)} studies", Recipe().steps, not quiet) as moved:
+    with bar(f"learning from {len(past.tasks)} studies", steps_for(past), not quiet) as moved:
         return learn(past, seed=seed, progress=moved)
 
 

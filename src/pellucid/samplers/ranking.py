@@ -124,14 +124,13 @@ class RankingSampler(BaseSampler):
         from pellucid.samplers.progress import bar
 
         _rankers()
-        from pellucid.surrogates.ranking.past import learn, past_of
+        from pellucid.surrogates.ranking.past import learn, past_of, steps_for
         from pellucid.surrogates.ranking.ranker import Ranker
-        from pellucid.surrogates.ranking.training import Recipe
 
         past = past_of([load_study(study_name=name, storage=storage) for name in names])
         for name, why in past.left_out.items():
             _logger.warning("`%s` is left out: %s.", name, why)
-        with bar("learning from earlier studies", Recipe().steps, progress) as moved:
+        with bar("learning from earlier studies", steps_for(past), progress) as moved:
             model = learn(past, seed=0 if seed is None else seed, progress=moved)
         return RankingSampler(
             model=Ranker.of(model),

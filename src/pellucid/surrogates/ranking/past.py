@@ -18,11 +18,13 @@ from pellucid.space.study_io import Observations
 from pellucid.surrogates.from_study import encoded
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble
 from pellucid.surrogates.ranking.serving import is_among
+from pellucid.surrogates.ranking.training import Recipe
 
 Distributions = dict[str, list[BaseDistribution]]
 FEWEST_STUDIES, FEWEST_TRIALS = 3, 10
 # Of so many studies one in five is held out, to see whether the model helps.
 _ENOUGH_TO_HOLD_OUT = 5
+_STEPS_PER_TRIAL, _FEWEST_STEPS = 5, 750
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,14 @@ def learn(past: Past, *, seed: int = 0, progress: Callable[[int], None] | None =
     held_out = set(order[: n // 5].tolist()) if n >= _ENOUGH_TO_HOLD_OUT else set()
     train = [task for i, task in enumerate(past.tasks) if i not in held_out]
     validation = [past.tasks[i] for i in sorted(held_out)]
-    return RankingEnsemble(past.space).meta_trained(train, validation, seed=seed, progress=progress)
+    ensemble = RankingEnsemble(past.space, recipe=Recipe(steps=steps_for(past)))
+    return ensemble.meta_trained(train, validation, seed=seed, progress=progress)
+
+
+def steps_for(past: Past) -> int:
+    """Of meta-training: a few trials are learned sooner than many."""
+    trials = sum(len(losses) for _, _, losses in past.tasks)
+    return int(np.clip(_STEPS_PER_TRIAL * trials, _FEWEST_STEPS, Recipe().steps))
 
 
 def _own_name(name: str, taken: Collection[str]) -> str:
