@@ -126,8 +126,8 @@ def test_the_turns_of_the_ranking_as_it_was_learned_and_as_it_was_tuned_are_told
 
 def test_after_so_many_trials_the_fallback_takes_over_and_says_so(study: Study) -> None:
     assert [kinds(study)[i] for i in range(18, 24)] == ["ranking"] * 2 + ["model"] * 4
-    assert set(phases(study)[20:]) == {"The fallback proposed it: after 20 trials it does better than a ranking."}
-    assert str(pellucid.receipts(study)[-1]).endswith("after 20 trials it does better than a ranking.")
+    assert set(phases(study)[20:]) == {"The fallback proposed it: the ranking hands over after 20 trials."}
+    assert str(pellucid.receipts(study)[-1]).endswith("the ranking hands over after 20 trials.")
 
 
 def test_never_handing_over_goes_on_ranking(sampler: Callable[..., pellucid.RankingSampler]) -> None:

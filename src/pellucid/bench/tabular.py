@@ -100,8 +100,8 @@ def space_of(surrogate: Surrogate) -> Space:
 
 
 def _table(surrogate: Surrogate, space: Space, task: str, target: str, size: int, seed: Sequence[int]) -> Task:
-    """Parameters are drawn one after the other in the order of `config_space.json`, integers by rounding: of several
-    ways to read splits.json, the one whose random search and static ranking come nearest to the published figures."""
+    """Parameters are drawn one after the other in the order of `config_space.json`, integers by rounding. splits.json
+    does not say how; other ways are other tables, and regret differs between them."""
     scenario, rng = surrogate.scenario, np.random.default_rng(list(seed))
     drawn = {name: _drawn(surrogate.space[name], size, rng) for name in surrogate.order}
     configurations = [{name: drawn[name][i] for name in surrogate.space} for i in range(size)]

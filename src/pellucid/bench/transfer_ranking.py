@@ -58,9 +58,10 @@ class Ranking:
         """(G, M, N)"""
         import torch
 
+        from pellucid.surrogates.ranking.devices import device
         from pellucid.surrogates.ranking.ensemble import one_torch_thread
         from pellucid.surrogates.ranking.network import has_context, initial, scores
-        from pellucid.surrogates.ranking.training import device, fine_tune, shifted, support_of
+        from pellucid.surrogates.ranking.training import fine_tune, shifted, support_of
 
         model, recipe, n, where = self.model, self.model.recipe, chosen.shape[1], device()
         tables = torch.as_tensor(runs.features, dtype=torch.float32, device=where)

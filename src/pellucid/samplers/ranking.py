@@ -215,7 +215,7 @@ class RankingSampler(BaseSampler):
         """Parameters and receipt, or why the fallback has to propose."""
         seen = study_io.observations(found, study_io.sign(study))
         if self._hand_over is not None and len(seen) >= self._hand_over:
-            return f"after {self._hand_over} trials it does better than a ranking"
+            return f"the ranking hands over after {self._hand_over} trials"
         serving = self._serving(search_space, seen, found)
         if isinstance(serving, str):
             return serving

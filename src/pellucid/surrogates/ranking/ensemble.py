@@ -17,13 +17,13 @@ from torch import Tensor
 
 from pellucid.numerics import Array, stream
 from pellucid.space.encoding import Space
+from pellucid.surrogates.ranking.devices import device
 from pellucid.surrogates.ranking.features import features, n_features
 from pellucid.surrogates.ranking.network import Architecture, Context, Weights, has_context, initial, scores
 from pellucid.surrogates.ranking.training import (
     Moment,
     PastTask,
     Recipe,
-    device,
     fine_tune,
     meta_train,
     shifted,

@@ -14,9 +14,6 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from pellucid.numerics import Array
 from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
 
-# Values of a parent that are asked one by one whether they switch a child on.
-_MOST_CODES = 1024
-
 
 def differences(trained: Space, given: Mapping[str, BaseDistribution], *, partial: bool = False) -> list[str]:
     """Why a model does not serve a study with these parameters, one phrase each; empty where it does.

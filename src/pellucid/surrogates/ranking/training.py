@@ -19,6 +19,7 @@ from torch import Tensor
 
 from pellucid.numerics import Array
 from pellucid.surrogates.ranking import losses
+from pellucid.surrogates.ranking.devices import device
 from pellucid.surrogates.ranking.losses import TieBreaks, Weighting
 from pellucid.surrogates.ranking.network import Architecture, Weights, has_context, initial, scores
 
@@ -32,7 +33,7 @@ _VALIDATE_EVERY, _VALIDATION_LISTS = 250, 64
 class Recipe:
     """What is learned and how. It travels with a model, so that fine-tuning goes on as meta-training began.
 
-    loss             ListNet on standardised targets is what measured best (benchmarks/ranking)
+    loss             "list_net" sees how far the best stand out, the others only their order
     weighting        of positions, for "list_mle"
     sharpness        "list_net" aims at the softmax of this many standard deviations: the few best get most of the mass
     list_size        configurations per list;  support  of them at most (and half);  lists  per step
@@ -76,10 +77,6 @@ class Recipe:
 def is_number(value: object, *, whole: bool = False) -> bool:
     """Finite, and no bool: what a file or a user says is a number may be anything."""
     return isinstance(value, int if whole else (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def device() -> torch.device:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def standardised(y: Tensor) -> Tensor:
