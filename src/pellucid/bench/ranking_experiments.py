@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,12 @@ def _few_shot(collection: Collection, seed: int) -> Method:
     return FewShotEI.learned(collection.space, collection.train, collection.validation, seed)
 
 
+def _static(collection: Collection, seed: int) -> Method:
+    from pellucid.bench.transfer_baselines import StaticForest
+
+    return StaticForest.learned(collection.space, collection.train, seed)
+
+
 def _rank_weighted(collection: Collection, seed: int) -> Method:
     from pellucid.bench.transfer_baselines import RankWeightedEI
 
@@ -77,6 +83,7 @@ METHODS: Mapping[str, Make] = {
     "DGP": _deep_kernel,
     "FSBO": _few_shot,
     "RGPE": _rank_weighted,
+    "static forest": _static,
     OURS: _ours(),
     "ListMLE 1/log": _ours({"loss": "list_mle", "weighting": "inverse_log"}),
     "ListMLE 1/j": _ours({"loss": "list_mle", "weighting": "inverse"}),
@@ -101,7 +108,8 @@ METHODS: Mapping[str, Make] = {
     "hand-over at 30": _ours(handover=30),
 }
 EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
-    "comparison": ("random", "GP", "deep ensemble", "DGP", "FSBO", "RGPE", OURS),
+    "comparison": ("random", "GP", "deep ensemble", "DGP", "FSBO", "RGPE", "static forest", OURS),
+    "other-draws": ("random", "GP", "FSBO", "RGPE", "static forest", OURS),
     "losses": (OURS, "ListMLE 1/log", "ListMLE", "RankNet", "subset regression"),
     "losses-alone": (
         *("ListNet, alone", "ListMLE 1/log, alone", "ListMLE, alone", "RankNet, alone", "subset regression, alone"),
@@ -114,16 +122,28 @@ EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+# Of which tables: all experiments but one are on the tables of splits.json.
+OTHER_DRAWS = (1, 2, 3, 4)
+
+
+def draws_of(experiment: str) -> tuple[int, ...]:
+    return OTHER_DRAWS if experiment == "other-draws" else (0,)
+
+
+Key = tuple[str, str, int, int]
+
+
 @dataclass(frozen=True)
 class Job:
     collection: str
     method: str
     seed: int
     data: str | None
+    draw: int = 0
 
     @property
-    def key(self) -> tuple[str, str, int]:
-        return (self.collection, self.method, self.seed)
+    def key(self) -> Key:
+        return (self.collection, self.method, self.seed, self.draw)
 
 
 @dataclass(frozen=True)
@@ -138,22 +158,18 @@ class Found:
     training_s: float
     search_s: float
     checks: tuple[Sequence[float], ...] = field(default=())
+    draw: int = 0
 
     @property
-    def key(self) -> tuple[str, str, int]:
-        return (self.collection, self.method, self.seed)
-
-
-@lru_cache(maxsize=2)
-def _made(method: str, collection: str, seed: int, data: str | None) -> Method:
-    """Variants that differ only after meta-training could share a model; each makes its own, as a user would."""
-    return METHODS[method](tabular(collection, data), seed)
+    def key(self) -> Key:
+        return (self.collection, self.method, self.seed, self.draw)
 
 
 def run_job(job: Job) -> Found:
-    collection = tabular(job.collection, job.data)
+    collection = tabular(job.collection, job.data, job.draw)
     before = time.perf_counter()
-    method = _made(job.method, job.collection, job.seed, job.data)
+    # Variants that differ only after meta-training could share a model; each makes its own, as a user would.
+    method = METHODS[job.method](collection, job.seed)
     trained = time.perf_counter()
     starts = [collection.seeds[task.name][job.seed : job.seed + 1] for task in collection.test]
     chosen = search(method, collection.space, collection.test, starts, collection.steps)
@@ -165,15 +181,18 @@ def run_job(job: Job) -> Found:
     ]
     card = getattr(getattr(method, "model", None), "card", None)
     checks = () if card is None else tuple(check.regret for check in card.checks)
-    return Found(*job.key, tuple(rows), trained - before, ended - trained, checks)
+    cost = (trained - before, ended - trained)
+    return Found(job.collection, job.method, job.seed, tuple(rows), *cost, checks, job.draw)
 
 
-def regrets_of(collection: str, methods: Sequence[str], found: Sequence[Found], tasks: Sequence[str]) -> Regrets:
-    """Side by side; runs are ordered by seed, then task."""
+def regrets_of(collection: str, experiment: str, found: Sequence[Found], tasks: Sequence[str]) -> Regrets:
+    """Side by side; runs are ordered by draw, seed and task. Tables of one task that were drawn anew are one task."""
     by_key = {one.key: one for one in found}
     seeds = sorted({one.seed for one in found if one.collection == collection})
+    which = [(seed, draw) for draw in draws_of(experiment) for seed in seeds]
     by_method = {
-        name: np.concatenate([np.array(by_key[collection, name, seed].regret) for seed in seeds]) for name in methods
+        name: np.concatenate([np.array(by_key[collection, name, seed, draw].regret) for seed, draw in which])
+        for name in EXPERIMENTS[experiment]
     }
-    names = tuple(task for _ in seeds for task in tasks)
+    names = tuple(task for _ in which for task in tasks)
     return Regrets(by_method, names, (collection,) * len(names))

@@ -32,7 +32,10 @@ _TITLES = {"lcbench": "Tuning networks (lcbench)", "rbv2_xgboost": "Tuning XGBoo
 
 def ranking(
     experiment: Annotated[
-        str, typer.Option(help="comparison, losses, losses-alone, weightings, contexts, tuning, acquisitions, or all.")
+        str,
+        typer.Option(
+            help="comparison, other-draws, losses, losses-alone, weightings, contexts, tuning, acquisitions, or all."
+        ),
     ] = "all",
     collection: Annotated[str, typer.Option(help="lcbench, rbv2_xgboost, or all.")] = "all",
     seeds: Annotated[int, typer.Option(min=1, max=5, help="Starts of every task, and models.")] = 5,
@@ -79,8 +82,15 @@ def _collection(
     from pellucid.bench.tabular import tabular
 
     tasks = [task.name for task in tabular(name, data).test]
-    methods = list(dict.fromkeys(method for one in chosen for method in experiments.EXPERIMENTS[one]))
-    planned = [experiments.Job(name, method, seed, data) for method in methods for seed in range(seeds)]
+    planned = list(
+        dict.fromkeys(
+            experiments.Job(name, method, seed, data, draw)
+            for one in chosen
+            for draw in experiments.draws_of(one)
+            for method in experiments.EXPERIMENTS[one]
+            for seed in range(seeds)
+        )
+    )
     file = out / f"{name}.jsonl"
     done = {one.key for one in read(file, experiments.Found)}
     run_with_bar(name, experiments.run_job, planned, done, file, jobs, quiet)
@@ -88,15 +98,15 @@ def _collection(
     found = [one for one in read(file, experiments.Found) if one.key in wanted]
     grids: list[Grid] = []
     for one in chosen:
-        regrets = experiments.regrets_of(name, experiments.EXPERIMENTS[one], found, tasks)
+        regrets = experiments.regrets_of(name, one, found, tasks)
         shown = [_named(grid, f"{name}, {one}") for grid in transfer_report.experiment_grids(regrets)]
         grids += shown
         if one == "comparison":
-            grids.append(_cost_grid(found, experiments.EXPERIMENTS[one]))
+            grids += [transfer_report.task_grid(regrets), _cost_grid(found, experiments.EXPERIMENTS[one])]
         if figures:
             load_plots()
             for what, figure in transfer_report.figures(regrets, name, bold=(experiments.OURS,)).items():
-                if one == "comparison" or what == "ranks":
+                if one in ("comparison", "other-draws") or what == "ranks":
                     save_figure(figure, out / f"{name}-{one}-{what}")
     packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
     write(out / f"{name}.md", page_markdown(_TITLES[name], transfer_report.NOTE, grids, command_line(), packages))
@@ -114,7 +124,7 @@ def _cost_grid(found: Sequence[Found], methods: Sequence[str]) -> Grid:
 
     rows = []
     for method in methods:
-        mine = [one for one in found if one.method == method]
+        mine = [one for one in found if one.method == method and one.draw == 0]
         asks = sum(len(one.regret) * len(one.regret[0]) for one in mine)
         rows.append(
             (

@@ -69,8 +69,9 @@ def read_splits(data: str | None) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=2)
-def tabular(name: str, data: str | None) -> Collection:
-    """One of the collections that splits.json describes, evaluated on the fly."""
+def tabular(name: str, data: str | None, draw: int = 0) -> Collection:
+    """One of the collections that splits.json describes, evaluated on the fly. Draw 0 has the configurations of the
+    file's seed; others have configurations of their own for the same tasks, parts and starts."""
     splits = read_splits(data)
     if name not in splits or name not in SCENARIOS:
         raise BenchError(
@@ -80,8 +81,9 @@ def tabular(name: str, data: str | None) -> Collection:
     space = space_of(surrogate)
     listed = sorted((t for t in surrogate.codes[surrogate.scenario.task] if t != "#na#"), key=int)
     used = {task: listed.index(task) for part in ("train", "validation", "test") for task in ours[part]}
+    other = [1000 + draw] if draw else []
     made = {
-        task: _table(surrogate, space, task, ours["target"], int(splits["N"]), [int(splits["seed"]), index])
+        task: _table(surrogate, space, task, ours["target"], int(splits["N"]), [int(splits["seed"]), index, *other])
         for task, index in used.items()
     }
     seeds = {task: np.array(rows, dtype=np.int64) for task, rows in ours["init"].items()}

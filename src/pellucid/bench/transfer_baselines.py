@@ -6,8 +6,8 @@ Notation: see `transfer`. Surrogates speak of losses, so y changes its sign on t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -92,6 +92,32 @@ def _deep_kernel(model: DeepKernelGP, runs: Runs, chosen: Indices, y: Array, see
     table, seeds = runs.features[runs.owner], seeds_of(runs, chosen.shape[1], seed, "deep kernel")
     seen = np.take_along_axis(table, chosen[:, :, None], axis=1)
     return improvement(*model.trained_and_asked(seen, -y, table, seeds), -y)
+
+
+@dataclass(frozen=True)
+class StaticForest:
+    """One order for every run of a table: of a forest (scikit-learn's) that has the earlier tasks' standardised
+    values and nothing else: what transfer is worth before it listens."""
+
+    forest: Any
+    # It says the same at every step: the last runs and what it said of their tables.
+    _known: list[tuple[Runs, Array]] = field(default_factory=list, repr=False)
+
+    @staticmethod
+    def learned(space: Space, train: Sequence[Task], seed: int = 0) -> StaticForest:
+        from sklearn.ensemble import ExtraTreesRegressor
+
+        from pellucid.surrogates.ranking.features import features
+        from pellucid.surrogates.ranking.scaling import standardise
+
+        X = np.concatenate([features(space, task.X) for task in train])
+        y = np.concatenate([standardise(task.y)[0] for task in train])
+        return StaticForest(ExtraTreesRegressor(100, min_samples_leaf=5, random_state=seed).fit(X, y))
+
+    def __call__(self, runs: Runs, chosen: Indices, y: Array) -> Array:
+        if not any(known is runs for known, _ in self._known):
+            self._known[:] = [(runs, np.stack([self.forest.predict(table) for table in runs.features]))]
+        return self._known[0][1][runs.owner]
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,23 @@ def space_grid(regrets: Regrets) -> Grid:
     return Grid(f"Mean regret after {_steps(regrets.steps)}, by search space", heads, tuple(rows))
 
 
+def task_grid(regrets: Regrets, step: int = 10) -> Grid:
+    """Mean regret by task, after a few steps and at the end."""
+    of_run = np.array(regrets.tasks)
+    rows = [
+        (
+            task,
+            *(
+                f"{regret[of_run == task, step - 1].mean():.3f} / {regret[of_run == task, -1].mean():.3f}"
+                for regret in regrets.by_method.values()
+            ),
+        )
+        for task in dict.fromkeys(regrets.tasks)
+    ]
+    title = f"Mean regret by task, after {_steps(step)} / {_steps(regrets.steps)}"
+    return Grid(title, ("task", *regrets.by_method), tuple(rows))
+
+
 def difference_grid(found: Sequence[Difference]) -> Grid:
     rows = [
         (str(one.step), f"{one.p:.2g}", f"{one.critical:.2f}", one.best, ", ".join(one.worse) or "–") for one in found
