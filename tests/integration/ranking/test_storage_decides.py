@@ -63,10 +63,9 @@ def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
     earlier: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pellucid.surrogates.ranking import past
-    from pellucid.surrogates.ranking.training import Recipe
 
-    small = partial(past.RankingEnsemble, members=2, width=8, recipe=Recipe(steps=40, lists=4))
-    monkeypatch.setattr(past, "RankingEnsemble", small)
+    monkeypatch.setattr(past, "RankingEnsemble", partial(past.RankingEnsemble, members=2, width=8))
+    monkeypatch.setattr(past, "steps_for", lambda _: 40)
     names = [f"earlier {i}" for i in range(5)]
     made = pellucid.RankingSampler.from_studies(earlier._storage, names, seed=3, progress=False)
     made.save(tmp_path / "a.ranker")
