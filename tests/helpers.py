@@ -16,7 +16,7 @@ import numpy as np
 import optuna
 import pytest
 from optuna.study import Study
-from optuna.trial import Trial, TrialState
+from optuna.trial import FrozenTrial, Trial, TrialState
 
 import pellucid
 
@@ -71,11 +71,12 @@ def task_loss(shift: float, lr: float, opt: str, depth: float, momentum: float |
     return float(loss + 0.05 * (depth - 6 - shift) ** 2 + (0.0 if momentum is None else 2.0 * (momentum - 0.8) ** 2))
 
 
+TASK = task(0.3)
 OBJECTIVES: dict[str, Callable[[Trial], float]] = {
     "bowl": bowl,
     "conditional": conditional,
     "wide": wide,
-    "task": task(0.3),
+    "task": TASK,
 }
 
 
@@ -131,6 +132,48 @@ def assert_rebuilt_exactly(study: Study, n_model: int) -> None:
             / max(1.0, abs(receipt.acquisition.score)),
         }  # fmt: skip
     assert {trial: d for trial, d in differences.items() if not max(d.values()) <= 1e-9} == {}
+
+
+# --------------------------------------------------------------------------------------- ranked studies
+
+MakeRankingSampler = Callable[..., pellucid.RankingSampler]
+
+
+def run(
+    sampler: Any, n: int, objective: Callable[[Trial], float] = TASK, direction: str = "minimize", **options: Any
+) -> Study:
+    """A study of n trials of a sampler; `options` are those of `Study.optimize`."""
+    made = optuna.create_study(sampler=sampler, direction=direction)
+    made.optimize(objective, n_trials=n, **options)
+    return made
+
+
+def params(study: Study) -> list[dict[str, Any]]:
+    return [trial.params for trial in study.trials]
+
+
+def distinct(trials: Sequence[FrozenTrial]) -> int:
+    return len({tuple(sorted(trial.params.items())) for trial in trials})
+
+
+def phases(study: Study) -> list[str]:
+    return [receipt.phase for receipt in pellucid.receipts(study)]
+
+
+def only_rankings(study: Study) -> bool:
+    return set(kinds(study).values()) == {"ranking"} and len(kinds(study)) == len(study.trials)
+
+
+def random_model(objective: Callable[[Trial], float]) -> Any:
+    """A model of this objective's parameters that has learned next to nothing."""
+    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.surrogates.ranking.past import past_of
+    from pellucid.surrogates.ranking.ranker import Ranker
+    from pellucid.surrogates.ranking.training import Recipe
+
+    past = past_of([run(optuna.samplers.RandomSampler(seed=i), 20, objective) for i in range(3)])
+    ensemble = RankingEnsemble(past.space, members=2, width=8, recipe=Recipe(steps=5, lists=2))
+    return Ranker.of(ensemble.meta_trained(past.tasks))
 
 
 # --------------------------------------------------------------------------------------------- processes

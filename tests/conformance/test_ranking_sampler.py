@@ -19,6 +19,7 @@ from optuna.testing.pytest_samplers import (
 )
 
 from pellucid import BayesianSampler, RankingSampler, receipts
+from pellucid.samplers import ranking
 from pellucid.space.encoding import Space
 
 pytest.importorskip("torch")
@@ -35,6 +36,12 @@ class Suite(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTest
     def sampler(self, model: Any) -> Callable[[], BaseSampler]:
         fallback = BayesianSampler(n_startup_trials=1, seed=0)
         return lambda: RankingSampler(model=model, fallback=fallback, seed=0)
+
+    @pytest.fixture(autouse=True)
+    def few_candidates(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The suites ask whether proposals are valid, not whether they are good."""
+        monkeypatch.setattr(ranking, "_FIRST_ROUND", (256, 64))
+        monkeypatch.setattr(ranking, "_NEXT_ROUNDS", (0, 64))
 
     @pytest.fixture(autouse=True)
     def nothing_failed(self, caplog: pytest.LogCaptureFixture) -> Iterator[None]:

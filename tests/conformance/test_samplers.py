@@ -53,6 +53,10 @@ ACQUISITIONS: dict[str, Acquisition | Policy | InformationGain | Interleave] = {
     "InterleaveMultiply": Interleave(mode="multiply"),
 }
 
+# Settings of acquisitions that are there with other ones. The tests with receipts below have them all; their suites are
+# run by `make test-slow`.
+OTHER_SETTINGS = ("LCBSchedule", "WEI08", "SAWEIPaper", "InformationPath", "InterleaveUntil", "InterleaveMultiply")
+
 
 def make_sampler(acquisition: Acquisition | Policy | InformationGain | Interleave) -> BayesianSampler:
     """One finished trial is enough for the model to take over: the suites' studies are short."""
@@ -91,7 +95,8 @@ class TestTwoStep(Suite):
 
 
 for _name, _acquisition in ACQUISITIONS.items():
-    globals()[f"Test{_name}"] = type(f"Test{_name}", (Suite,), {"acquisition": _acquisition})
+    _members = {"acquisition": _acquisition, "pytestmark": [pytest.mark.slow] if _name in OTHER_SETTINGS else []}
+    globals()[f"Test{_name}"] = type(f"Test{_name}", (Suite,), _members)
 
 
 # -------------------------------------------------- the same kinds of studies, receipts in hand

@@ -22,10 +22,10 @@ def call(*arguments: str) -> Result:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three schedules, one seed, twelve proposals: everything else is as in the real protocol."""
+    """Three schedules, one seed, six proposals: everything else is as in the real protocol."""
     few = {name: methods.SCHEDULES[name] for name in ("ei", "sawei-paper", "sawei")}
     monkeypatch.setattr(methods, "SCHEDULES", few)
-    protocol = reproduce.Protocol("hpobench", 8, 12, (0,))
+    protocol = reproduce.Protocol("hpobench", 8, 6, (0,))
     monkeypatch.setitem(reproduce.PROTOCOLS, ("hpobench", "quick"), protocol)
     monkeypatch.setattr(reproduce, "UNITS", protocol)
 
@@ -49,7 +49,7 @@ def test_tables_figures_and_a_continuation(tmp_path: Path) -> None:
     kind = "png" if plots.browser() is not None else "html"
     for name in ("ranks", "final", "alpha"):
         assert (tmp_path / f"hpobench-{name}.{kind}").stat().st_size > 5000
-    assert all(len(run.trace["alpha"]) == 12 for run in read_runs(tmp_path / "units.jsonl"))
+    assert all(len(run.trace["alpha"]) == 6 for run in read_runs(tmp_path / "units.jsonl"))
 
     before = (tmp_path / "hpobench.jsonl").read_bytes()
     again = call(*arguments, "--no-figures")

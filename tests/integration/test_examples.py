@@ -112,6 +112,7 @@ def share_between_workers(url: str) -> None:
     assert [trial.state for trial in again] == [TrialState.COMPLETE]
 
 
+@pytest.mark.slow  # The example below on another storage; processes that share PostgreSQL are in test_parallel.py.
 def test_workers_share_a_study_in_postgresql(postgres: str) -> None:
     share_between_workers(postgres)
 
@@ -132,7 +133,7 @@ def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
 
 
 def test_a_study_that_starts_where_earlier_ones_ended(tmp_path: Path) -> None:
-    options = ("--earlier", "12", "--trials", "6", "--storage", f"sqlite:///{tmp_path / 'e.db'}")
+    options = ("--earlier", "12", "--trials", "2", "--storage", f"sqlite:///{tmp_path / 'e.db'}")
     printed = run("earlier_studies.py", *options, "--model", str(tmp_path / "network.ranker"))
     assert "by what 5 earlier studies taught" in printed
     assert number(r"with earlier studies: ([\d.]+)% wrong at first", printed) < number(

@@ -1,0 +1,30 @@
+"""The ranking sampler with the model that all its tests share, that model's file, and a study with all it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from optuna.study import Study
+from tests.helpers import MakeRankingSampler, run
+
+import pellucid
+
+
+@pytest.fixture
+def sampler(ranker: Any) -> MakeRankingSampler:
+    return lambda **options: pellucid.RankingSampler(**{"model": ranker, "seed": 0, **options})
+
+
+@pytest.fixture(scope="session")
+def model_file(ranker: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "earlier.ranker"
+    pellucid.RankingSampler(model=ranker).save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def study(ranker: Any) -> Study:
+    """All it does, one after the other: transferred, by turns, handed over."""
+    return run(pellucid.RankingSampler(model=ranker, hand_over=20, seed=0), 24)
