@@ -322,7 +322,7 @@ def fine_tune(
     optimizer, arena = Adam(tuned, rate), Arena()
     tie_breaks = [torch.Generator(device=x.device).manual_seed(int(rng.integers(2**62))) for rng in rngs]
     query, target = x[:, None], y[:, None, None]
-    for shown in _parts(x.shape[1], epochs, rngs) if context else [None] * epochs:
+    for shown in parts(x.shape[1], epochs, rngs) if context else [None] * epochs:
         support = None
         if shown is not None:
             items = torch.as_tensor(shown, device=x.device)
@@ -335,7 +335,7 @@ def fine_tune(
     return _copied(tuned)
 
 
-def _parts(
+def parts(
     n: int, epochs: int, rngs: Sequence[np.random.Generator]
 ) -> Iterator[np.ndarray[tuple[int, int], np.dtype[np.int64]]]:
     """For every epoch, (G, s) indices of a random part of n observations."""
