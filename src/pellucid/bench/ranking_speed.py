@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.bench.base import BenchError, Problem, stable_seed
 from pellucid.bench.output import BUSY, Grid
-from pellucid.bench.tabular import Collection, Task, tabular
+from pellucid.bench.tabular import Collection, tabular
 from pellucid.numerics import Array, one_thread
 
 if TYPE_CHECKING:
@@ -254,12 +254,13 @@ def problem_of(collection: Collection, data: str | None) -> Problem:
 
 
 def quickly_trained(collection: Collection) -> Ranker:
+    from pellucid.bench.transfer_ranking import as_losses
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
     from pellucid.surrogates.ranking.ranker import Ranker
     from pellucid.surrogates.ranking.training import Recipe
 
     model = RankingEnsemble(collection.space, recipe=Recipe(steps=_FEW_STEPS))
-    return Ranker.of(model.meta_trained(_as_losses(collection.train)))
+    return Ranker.of(model.meta_trained(as_losses(collection.train)))
 
 
 def asks(collection: Collection, problem: Problem, ranker: Ranker, trials: int, repeats: int) -> Asks:
@@ -310,11 +311,12 @@ def _timed_ask(study: Study, problem: Problem, ranker: Ranker) -> tuple[float, i
 
 def full_training(plan: Plan, recipe: Recipe, progress: Callable[[int], None]) -> Training:
     """The recipe to its end, on the first collection; validation tasks may end it earlier, as they do for a user."""
+    from pellucid.bench.transfer_ranking import as_losses
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
 
     collection = tabular(plan.collections[0], plan.data)
     model = RankingEnsemble(collection.space, recipe=recipe)
-    train, validation = _as_losses(collection.train), _as_losses(collection.validation)
+    train, validation = as_losses(collection.train), as_losses(collection.validation)
     before = time.perf_counter()
     with one_thread:
         card = model.meta_trained(train, validation, progress=progress).card
@@ -322,10 +324,6 @@ def full_training(plan: Plan, recipe: Recipe, progress: Callable[[int], None]) -
     assert card is not None
     size = sum(len(task.y) for task in collection.train)
     return Training(collection.name, len(collection.train), size, card.steps, seconds)
-
-
-def _as_losses(tasks: Sequence[Task]) -> list[tuple[str, Array, Array]]:
-    return [(task.name, task.X, -task.y) for task in tasks]
 
 
 # ---------------------------------------------------------------------- all of it
