@@ -29,7 +29,7 @@ _PACKAGES = ("pellucid", "optuna", "numpy", "scipy", "torch")
 
 def ranking(
     data: Annotated[str | None, typer.Option(help="Folder with yahpo/ and meta/; default $PELLUCID_DATA.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of meta-training in the race of ten members.")] = 50,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of meta-training in the race of ten members.")] = 100,
     turns: Annotated[int, typer.Option(min=1, help="How often every contestant of a race is timed.")] = 5,
     observations: Annotated[str, typer.Option(help="Of fine-tuning in the race, with commas.")] = "20,50",
     trials: Annotated[str, typer.Option(help="Finished trials of a study that asks, with commas.")] = "10,20,30,50",
