@@ -22,7 +22,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
-        bench-regret-rbv2 bench-stopping bench-information bench-report reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+        bench-regret-rbv2 bench-stopping bench-information bench-report bench-ranking reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,6 +124,9 @@ bench-stopping: $(VENV)/.stamp-bench ## what stopping early saves and costs
 
 bench-report: $(VENV)/.stamp-bench ## seconds and megabytes of a report
 	$(BIN)/pellucid bench report --table benchmarks/report/cost.md
+
+bench-ranking: $(VENV)/.stamp-test ## seconds of the ranking surrogate: ten members, an ask, meta-training
+	$(BIN)/pellucid bench ranking --out benchmarks/ranking/speed.md
 
 bench-information: $(VENV)/.stamp-bench ## milliseconds per information step, beside EI
 	$(BIN)/pellucid bench latency --n 50,100,200 --dim 8 --methods ei,information,bobax --no-full-run \

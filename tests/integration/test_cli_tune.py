@@ -21,6 +21,7 @@ from optuna.trial import TrialState
 from sqlalchemy.exc import SQLAlchemyError
 from typer.testing import CliRunner, Result
 
+import pellucid
 from pellucid.cli import app
 
 URL = "sqlite:///tuning.db"
@@ -215,6 +216,25 @@ def test_two_jobs_make_exactly_what_was_asked_for_and_the_command_continues(fold
 def test_workers_with_one_seed_do_not_repeat_each_other(folder: Path) -> None:
     assert tune("bowl", 6, "--jobs", "2", "--seed", "1", "--sampler", "random", "--quiet").exit_code == 0
     assert len({trial.params["x"] for trial in study().trials}) == 6
+
+
+def test_a_model_of_earlier_studies_proposes_also_where_the_objective_changes_the_folder(folder: Path) -> None:
+    pytest.importorskip("torch")
+    import numpy as np
+    from optuna.distributions import FloatDistribution
+
+    from pellucid.space.encoding import Space
+    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.surrogates.ranking.files import save
+    from pellucid.surrogates.ranking.training import Recipe
+
+    space = Space.of({"x": FloatDistribution(-1, 1)})
+    tables = [np.random.default_rng(k).random((12, 1)) for k in range(3)]
+    tasks = [(str(k), X, ((X - 0.5) ** 2).sum(axis=1)) for k, X in enumerate(tables)]
+    save(RankingEnsemble(space, members=2, recipe=Recipe(steps=2)).meta_trained(tasks), folder / "earlier.ranker")
+    result = tune("wanderer", 2, "--model", "earlier.ranker", "--seed", "0", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert [one.kind for one in pellucid.receipts(study())] == ["ranking", "ranking"]
 
 
 def test_a_journal_takes_studies_too(folder: Path) -> None:
@@ -428,6 +448,10 @@ BROKEN = {
         (["script.py:bowl", "--trials", "0"], 2, "--trials"),
         (["script.py:bowl", "--sampler", "best"], 2, "two-step"),
         (["script.py:bowl", "--sampler", "two-step"], 2, "needs --trials of at least 30"),
+        (["script.py:bowl", "--model", "none.ranker"], 2, "there is no none.ranker: make it, or name another file."),
+        (["script.py:bowl", "--model", "."], 2, "but . is a folder: name a file in it."),
+        (["script.py:bowl", "--model", "notes.txt"], 2, "notes.txt is no ranking model of pellucid"),
+        (["script.py:bowl", "--model", "x", "--sampler", "tpe"], 2, "--sampler bayesian or sawei later; got `tpe`"),
         (["script.py:bowl", "--direction", "up"], 2, "minimize"),
         (["script.py:bowl", "--study", ""], 2, "A study's name has 1 to 512 characters"),
         (["script.py:bowl", "--study", "x" * 600], 2, "got one with 600"),

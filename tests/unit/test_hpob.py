@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -389,10 +390,61 @@ def test_a_method_may_learn_from_every_split_but_the_answers(folder: Path, monke
     assert [task.name for task in (*collection.train, *collection.validation)] == ["3", "31", "37", "44"]
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks that hardly learn."""
+    pytest.importorskip("torch")
+    from pellucid.bench import transfer_baselines
+    from pellucid.surrogates.ranking import deep_kernel, past
+
+    meta = partial(deep_kernel.DeepKernelGP.meta_train, meta=deep_kernel.MetaSettings(steps=3))
+    monkeypatch.setattr(deep_kernel.DeepKernelGP, "meta_train", staticmethod(meta))
+    monkeypatch.setattr(transfer_baselines, "DeepEnsembleEI", partial(transfer_baselines.DeepEnsembleEI, epochs=3))
+    monkeypatch.setattr(past, "_FEWEST_STEPS", 3)
+    monkeypatch.setattr(past, "_STEPS_PER_TRIAL", 0)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("method", hpob_runs.METHODS)
+def test_every_method_searches_from_the_published_starts(method: str, folder: Path) -> None:
+    if method in hpob_runs.WITHOUT_TRANSFER:
+        (folder / "meta-train-dataset.json").unlink()
+    jobs = hpob_runs.plan(str(folder), ["5527"], [method], 2)
+    found = [hpob_runs.run_job(job) for job in jobs]
+    for one in found:
+        regret = np.array(one.regret)
+        assert regret.shape == (5, 2)
+        assert ((regret >= 0.0) & (regret <= 1.0)).all()
+    assert hpob_runs.regrets_of(jobs, found).steps == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_tasks_without_an_order_are_not_learned_from(tmp_path: Path) -> None:
+    files = content()
+    tables = files["meta-train-dataset.json"]["5527"]
+    tables["3"] = {"X": [[0.1, 0.2]], "y": [1.0]}
+    (job, *_) = hpob_runs.plan(str(write(files, tmp_path / "some")), ["5527"], ["ranking"], 1)
+    assert hpob_runs.run_job(job).regret
+    tables["31"]["y"] = [0.5] * len(tables["31"]["X"])
+    (job, *_) = hpob_runs.plan(str(write(files, tmp_path / "none")), ["5527"], ["ranking"], 1)
+    with pytest.raises(BenchError, match=r"5527: learning needs a task .* leave `ranking` out of --methods"):
+        hpob_runs.run_job(job)
+
+
+def test_results_depend_on_other_tasks_only_where_those_are_learned_from(folder: Path) -> None:
+    pytest.importorskip("torch")
+    before = hpob_runs.plan(str(folder), ["5527"], ["gp", "ranking"], 2)
+    files = content()
+    files["meta-train-dataset.json"]["5527"]["3"]["y"][0] = [0.123]
+    after = hpob_runs.plan(str(write(files, folder)), ["5527"], ["gp", "ranking"], 2)
+    assert [a.key == b.key for a, b in zip(before, after, strict=True)] == [True, True, False, False]
+    assert [job.key for job in hpob_runs.plan(str(folder), ["5527"], ["gp"], 2)] == [job.key for job in after[:2]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--methods", "magic"], "The methods are random, gp; got `magic`"),
+        (["--methods", "magic"], "The methods are random, gp, deep-ensemble, dgp, fsbo, rgpe, ranking; got `magic`"),
         (["--methods", "random,"], "--methods takes names with commas"),
         (["--spaces", "1"], "has no search space `1`; it has 4796, 5527"),
     ],

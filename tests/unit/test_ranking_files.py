@@ -225,6 +225,25 @@ def test_empty_foreign_and_random_files_are_refused(tmp_path: Path) -> None:
         load(path)
 
 
+def test_what_is_no_file_is_said_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = "^A model is a file that `pellucid meta-train` or `RankingSampler.save` wrote, but "
+    with pytest.raises(ModelFileError, match=f"{rule}there is no .*/none: make it, or name another file.$"):
+        load(tmp_path / "none")
+    with pytest.raises(ModelFileError, match=f"{rule}{re.escape(str(tmp_path))} is a folder: name a file in it.$"):
+        load(tmp_path)
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    with pytest.raises(ModelFileError, match=f"{rule}.*/file/model cannot be read .Not a directory.: change that"):
+        load(file / "model")
+
+    def refused(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(ModelFileError, match=f"{rule}.*/file cannot be read .Permission denied.: change that"):
+        load(file)
+
+
 def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "huge"
     with path.open("wb") as file:

@@ -14,6 +14,7 @@ import typer
 
 from pellucid.bench.base import BenchError, Unavailable
 from pellucid.bench.hpob_command import hpob
+from pellucid.bench.ranking_command import ranking
 from pellucid.bench.terminal import (
     FAILED,
     STOPPED,
@@ -265,6 +266,7 @@ def report_cost(
 
 
 app.command()(hpob)
+app.command()(ranking)
 
 
 def _show_regret(file: Path, table: Path | None, reference: str, as_json: bool, quiet: bool) -> None:

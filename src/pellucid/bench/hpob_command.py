@@ -27,7 +27,9 @@ def hpob(
         str | None, typer.Option(help="Folder with HPO-B's JSON files; default: hpob-data in $PELLUCID_DATA.")
     ] = None,
     spaces: Annotated[str | None, typer.Option(help="Search spaces by id, with commas; default: all.")] = None,
-    methods: Annotated[str, typer.Option(help="Names with commas.")] = "random,gp",
+    methods: Annotated[
+        str, typer.Option(help="Of random, gp, deep-ensemble, dgp, fsbo, rgpe, ranking; with commas.")
+    ] = ("random,gp"),
     steps: Annotated[int, typer.Option(min=1, help="Configurations each run looks up after its start.")] = 100,
     out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("hpob"),
     jobs: Jobs = 2,

@@ -7,25 +7,77 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from pellucid.bench.base import BenchError
+from pellucid.bench.base import BenchError, require_modules
 from pellucid.bench.hpob import SPLITS, Split, read_hpob
 from pellucid.bench.tabular import Collection, Task
 from pellucid.bench.transfer import GaussianProcessEI, Method, RandomOrder, search
 from pellucid.bench.transfer_report import Regrets, regret_after
 
+
+def _deep_ensemble(_: Collection) -> Method:
+    from pellucid.bench.transfer_baselines import DeepEnsembleEI
+
+    return DeepEnsembleEI()
+
+
+def _deep_kernel(_: Collection) -> Method:
+    from pellucid.bench.transfer_baselines import DeepKernelEI
+
+    return DeepKernelEI()
+
+
+def _few_shot(collection: Collection) -> Method:
+    from pellucid.bench.transfer_baselines import FewShotEI
+
+    return FewShotEI.learned(collection.space, collection.train, collection.validation)
+
+
+def _rank_weighted(collection: Collection) -> Method:
+    from pellucid.bench.transfer_baselines import RankWeightedEI
+
+    return RankWeightedEI.learned(collection.space, collection.train)
+
+
+def _ranking(collection: Collection) -> Method:
+    """Of as many steps as earlier studies of that size would get. A task whose values are all equal has no order."""
+    from pellucid.bench.transfer_ranking import Ranking, as_losses
+    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.surrogates.ranking.past import Past, steps_for
+    from pellucid.surrogates.ranking.training import Recipe
+
+    train, held_out = (
+        as_losses(tuple(task for task in tasks if np.ptp(task.y) > 0.0))
+        for tasks in (collection.train, collection.validation)
+    )
+    if not train:
+        raise BenchError(
+            f"Search space {collection.name}: learning needs a task whose configurations differ in what they reached, "
+            "but none of the training split does; leave `ranking` out of --methods."
+        )
+    recipe = Recipe(steps=steps_for(Past(collection.space, tuple(train), {})))
+    return Ranking(RankingEnsemble(collection.space, recipe=recipe).meta_trained(train, held_out))
+
+
 # A method is made once per search space, from everything but the answers of the test tasks.
 METHODS: Mapping[str, Callable[[Collection], Method]] = {
     "random": lambda _: RandomOrder(),
     "gp": lambda _: GaussianProcessEI(),
+    "deep-ensemble": _deep_ensemble,
+    "dgp": _deep_kernel,
+    "fsbo": _few_shot,
+    "rgpe": _rank_weighted,
+    "ranking": _ranking,
 }
 # These need no other tasks, so that the large files of those stay closed.
-WITHOUT_TRANSFER = frozenset({"random", "gp"})
+WITHOUT_TRANSFER = frozenset({"random", "gp", "deep-ensemble", "dgp"})
+_WITHOUT_TORCH = frozenset({"random", "gp"})
 
 
 @dataclass(frozen=True)
@@ -63,6 +115,9 @@ def check_methods(names: Sequence[str]) -> None:
     unknown = [name for name in names if name not in METHODS]
     if unknown:
         raise BenchError(f"The methods are {', '.join(METHODS)}; got `{unknown[0]}`.")
+    networks = [name for name in names if name not in _WITHOUT_TORCH]
+    if networks:
+        require_modules(("torch",), f"HPO-B with {', '.join(networks)}")
 
 
 def splits_for(methods: Sequence[str]) -> tuple[Split, ...]:
@@ -71,17 +126,29 @@ def splits_for(methods: Sequence[str]) -> tuple[Split, ...]:
 
 def plan(folder: str, spaces: Sequence[str] | None, methods: Sequence[str], steps: int) -> list[Job]:
     """Every job, in an order in which collections and methods are made once; what is wrong with the data is said."""
-    return [
-        Job(digest(task, collection), collection.name, task.name, method, steps, folder)
-        for collection in read_hpob(folder, spaces, splits_for(methods))
-        for method in methods
-        for task in collection.test
-    ]
+    jobs = []
+    for collection in read_hpob(folder, spaces, splits_for(methods)):
+        others = _digest(part for task in (*collection.train, *collection.validation) for part in (task.X, task.y))
+        for method in methods:
+            learned = b"" if method in WITHOUT_TRANSFER else others
+            jobs += [
+                Job(digest(task, collection, learned), collection.name, task.name, method, steps, folder)
+                for task in collection.test
+            ]
+    return jobs
 
 
-def digest(task: Task, collection: Collection) -> str:
-    parts = (task.X, task.y, collection.seeds[task.name])
-    return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()[:12]
+def digest(task: Task, collection: Collection, learned: bytes = b"") -> str:
+    """Of everything that a result depends on; `learned`: what stands for the tables of other tasks."""
+    return _digest((task.X, task.y, collection.seeds[task.name]), learned).hex()[:12]
+
+
+def _digest(parts: Iterable[np.ndarray[Any, Any]], learned: bytes = b"") -> bytes:
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(np.ascontiguousarray(part).tobytes())
+    found.update(learned)
+    return found.digest()
 
 
 @lru_cache(maxsize=1)

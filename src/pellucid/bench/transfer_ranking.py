@@ -18,10 +18,10 @@ Reference = Literal["incumbent", "last"]
 
 
 def meta_trained(model: RankingEnsemble, collection: Collection, seed: int) -> RankingEnsemble:
-    return model.meta_trained(_as_losses(collection.train), _as_losses(collection.validation), seed=seed)
+    return model.meta_trained(as_losses(collection.train), as_losses(collection.validation), seed=seed)
 
 
-def _as_losses(tasks: tuple[Task, ...]) -> list[tuple[str, Array, Array]]:
+def as_losses(tasks: tuple[Task, ...]) -> list[tuple[str, Array, Array]]:
     return [(task.name, task.X, -task.y) for task in tasks]
 
 

@@ -27,7 +27,8 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker has to do; `share` tells apart the random numbers of workers and of resumed runs."""
+    """What a worker has to do; `share` tells apart the random numbers of workers and of resumed runs. `model`: the file
+    of a ranking model that proposes first."""
 
     target: str
     storage: str
@@ -36,6 +37,7 @@ class Job:
     n_trials: int
     seed: int | None
     share: tuple[int, ...]
+    model: str | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

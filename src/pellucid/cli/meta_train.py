@@ -46,7 +46,10 @@ def meta_train(
         _write(model, out)
         if not quiet:
             typer.echo(_told(past, model))
-            typer.echo(f"The model is in {shown(str(out))}: use it with RankingSampler(model={str(out)!r}).")
+            typer.echo(
+                f"The model is in {shown(str(out))}: use it with RankingSampler(model={str(out)!r}), or with "
+                "`pellucid tune --model`."
+            )
 
 
 def _check(out: Path) -> None:

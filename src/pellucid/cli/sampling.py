@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from enum import Enum
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pellucid.bench.base import Unavailable
@@ -27,6 +28,10 @@ class SamplerName(str, Enum):
     OPTUNA_GP = "optuna-gp"
 
 
+# What a ranking model hands over to.
+_FALLBACKS = (SamplerName.BAYESIAN.value, SamplerName.SAWEI.value)
+
+
 def check_sampler(name: SamplerName, n_trials: int) -> None:
     """Refuse what cannot run before anything is made."""
     if name is SamplerName.OPTUNA_GP and find_spec("torch") is None:
@@ -38,14 +43,38 @@ def check_sampler(name: SamplerName, n_trials: int) -> None:
         )
 
 
-def make_sampler(name: SamplerName, seed: int | None, n_trials: int, share: Sequence[int]) -> BaseSampler:
+def check_model(model: Path, name: SamplerName) -> None:
+    """Refuse a model that cannot propose, before anything is made."""
+    if name.value not in _FALLBACKS:
+        raise Mistake(
+            f"With --model, trials come from the model at first and from --sampler {' or '.join(_FALLBACKS)} later; "
+            f"got `{name.value}`: leave one of the two out."
+        )
+    missing = [package for package in ("torch", "safetensors") if find_spec(package) is None]
+    if missing:
+        raise Unavailable(f"--model needs {' and '.join(missing)}, not installed: `pip install 'pellucid[ranking]'`.")
+    from pellucid.surrogates.ranking.files import ModelFileError, load
+
+    try:
+        load(model)
+    except ModelFileError as error:
+        raise Mistake(str(error)) from None
+
+
+def make_sampler(
+    name: SamplerName, seed: int | None, n_trials: int, share: Sequence[int], model: str | None = None
+) -> BaseSampler:
     """`share`: of this worker in this run. Optuna's samplers count their random numbers by process, so workers with
-    one seed would repeat each other; ours count them by trial."""
+    one seed would repeat each other; ours count them by trial. `model`: a file, whose ranking proposes first."""
     import optuna
 
-    from pellucid import BayesianSampler, TwoStepSampler
+    from pellucid import BayesianSampler, RankingSampler, TwoStepSampler
     from pellucid.acquisition import SAWEI
 
+    if model is not None:
+        fallback = make_sampler(name, seed, n_trials, share)
+        assert isinstance(fallback, BayesianSampler)
+        return RankingSampler(model=model, fallback=fallback, seed=seed)
     match name:
         case SamplerName.BAYESIAN:
             return BayesianSampler(seed=seed)

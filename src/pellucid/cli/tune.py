@@ -11,7 +11,7 @@ from pellucid.bench.terminal import say, sentences
 from pellucid.cli.options import DEFAULT_STORAGE, Storage, complete_study
 from pellucid.cli.places import Mistake, Place, place_of, shown
 from pellucid.cli.report import check_report
-from pellucid.cli.sampling import SamplerName, check_sampler
+from pellucid.cli.sampling import SamplerName, check_model, check_sampler
 from pellucid.cli.studies import Direction
 from pellucid.cli.target import parse_target
 
@@ -28,6 +28,10 @@ def tune(
         typer.Option(autocompletion=complete_study, show_default=False, help="Its name; default: the script's."),
     ] = None,
     sampler: Annotated[SamplerName, typer.Option(help="What proposes trials.")] = SamplerName.BAYESIAN,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Of `pellucid meta-train`: proposes the first trials."),
+    ] = None,
     direction: Annotated[
         Direction | None, typer.Option(show_default=False, help="Of a new study; default: minimize.")
     ] = None,
@@ -47,6 +51,8 @@ def tune(
     with sentences():
         goal = parse_target(target)
         check_sampler(sampler, trials)
+        if model is not None:
+            check_model(model, sampler)
         if report is not None:
             check_report(report)
         place = place_of(storage)
@@ -71,12 +77,17 @@ def tune(
             conclude(found, place, trials, None, output)
             return
         work = [
-            Job(target, place.address, name, sampler.value, trials, seed, share=(index, counted))
+            Job(target, place.address, name, sampler.value, trials, seed, (index, counted), _absolute(model))
             for index in range(min(jobs, trials - counted))
         ]
         request = Request(place, name, way, trials, timeout)
         ending = Run(request, work, found, choose_display(quiet))()
         conclude(ending.study, place, trials, ending, output)
+
+
+def _absolute(path: Path | None) -> str | None:
+    """The objective of a worker may change its folder before the model is read."""
+    return None if path is None else str(path.absolute())
 
 
 def _check_direction(study: Study, wanted: Direction | None, name: str) -> None:

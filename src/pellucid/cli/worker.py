@@ -135,7 +135,7 @@ class Worker:
 
     def _study(self) -> Study:
         job = self._job
-        sampler = make_sampler(SamplerName(job.sampler), job.seed, job.n_trials, job.share)
+        sampler = make_sampler(SamplerName(job.sampler), job.seed, job.n_trials, job.share, job.model)
         return load(open_storage(place_of(job.storage)), job.study, announcing(sampler, self._began))
 
     def _began(self, trial: FrozenTrial) -> None:

@@ -26,7 +26,8 @@ pytest.importorskip("torch")
         ({"fallback": optuna.samplers.RandomSampler()}, TypeError, "`fallback` must be a pellucid.BayesianSampler"),
         ({"fallback": "gp"}, TypeError, "`fallback` must be a pellucid.BayesianSampler.*but got 'gp'"),
         ({"model": 3}, TypeError, "`model` is the path of a file that `pellucid meta-train` wrote.*but got 3"),
-        ({"model": "no such file"}, FileNotFoundError, "no such file"),
+        ({"model": "no such file"}, ValueError, "meta-train` .* wrote, but there is no no such file: make it, or name"),
+        ({"model": "."}, ValueError, "meta-train` .* wrote, but . is a folder: name a file in it"),
     ],
 )
 def test_wrong_arguments(options: dict[str, Any], error: type[Exception], words: str) -> None:

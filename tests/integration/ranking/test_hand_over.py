@@ -51,7 +51,7 @@ def test_the_fallback_that_was_given_is_the_one_that_proposes(sampler: MakeRanki
 def test_earlier_studies_that_mislead_are_noticed_and_the_receipt_says_it(sampler: MakeRankingSampler) -> None:
     noticed = 0
     for seed in range(5):
-        study = run(sampler(seed=seed), 17, task(0.3, -1.0))
+        study = run(sampler(seed=seed), 22, task(0.3, -1.0))
         words = [one for one in phases(study) if "earlier studies mislead here, because" in one]
         noticed += bool(words)
         assert all("came out worse (Kendall's tau -0." in one for one in words)

@@ -57,9 +57,22 @@ def save(model: RankingEnsemble, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> RankingEnsemble:
     """Read what `save` wrote; ModelFileError says in a sentence why a file cannot be used."""
-    if os.path.getsize(path) > _LARGEST:
-        raise ModelFileError(f"{path} is no ranking model of pellucid: it has more than {_LARGEST // 2**20} MB.")
-    return from_bytes(Path(path).read_bytes(), str(path))
+    rule = "A model is a file that `pellucid meta-train` or `RankingSampler.save` wrote"
+    try:
+        size = os.path.getsize(path)
+        if os.path.isdir(path):
+            raise ModelFileError(f"{rule}, but {path} is a folder: name a file in it.")
+        if size > _LARGEST:
+            raise ModelFileError(f"{path} is no ranking model of pellucid: it has more than {_LARGEST // 2**20} MB.")
+        data = Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise ModelFileError(f"{rule}, but there is no {path}: make it, or name another file.") from error
+    except OSError as error:
+        why = error.strerror or error
+        raise ModelFileError(
+            f"{rule}, but {path} cannot be read ({why}): change that, or name another file."
+        ) from error
+    return from_bytes(data, str(path))
 
 
 def digest(data: bytes) -> str:

@@ -22,6 +22,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from pellucid.surrogates.ranking.layers import Arena, nearest, through
+
 Weights = dict[str, Tensor]
 Context = Literal["near", "mean", "none"]
 _FARTHEST = 20.0
@@ -86,61 +88,54 @@ def layers_of(weights: Weights, part: str) -> list[tuple[Tensor, Tensor]]:
     return [(weights[f"{part}.{k}.weight"], weights[f"{part}.{k}.bias"]) for k in range(count)]
 
 
-def _through(weights: Weights, part: str, h: Tensor) -> Tensor:
-    """Layers with a reaction between them, not after the last."""
-    for k, (W, b) in enumerate(layers_of(weights, part)):
-        h = (torch.relu(h) if k else h) @ W + b
-    return h
+def _through(weights: Weights, part: str, h: Tensor, arena: Arena | None) -> Tensor:
+    """(G, N, in) -> (G, N, out)"""
+    return through(h, None, layers_of(weights, part), arena)[:, 0]
 
 
 def has_context(weights: Weights) -> bool:
     return "scorer.context.weight" in weights
 
 
-def deep_set(weights: Weights, support: Tensor) -> Tensor:
-    """What the observations say on average, also none of them, (G, 1, L, 1, C)."""
+def deep_set(weights: Weights, support: Tensor, arena: Arena | None = None) -> Tensor:
+    """What the observations say on average, also none of them, (G, L, 1, C)."""
     G, L, s, F = support.shape
-    each = torch.relu(_through(weights, "each", support.reshape(G, 1, L * s, F)))
-    together = each.reshape(G, 1, L, s, each.shape[-1]).sum(-2) / max(s, 1)
-    return _through(weights, "all", together)[:, :, :, None]
+    each = torch.relu(_through(weights, "each", support.reshape(G, L * s, F), arena))
+    together = each.reshape(G, L, s, each.shape[-1]).sum(-2) / max(s, 1)
+    return _through(weights, "all", together, arena)[:, :, None]
 
 
-def nearby(weights: Weights, x: Tensor, support: Tensor) -> Tensor:
-    """What the observations near each configuration say, how good they are and how near, (G, 1, L, n, C + 2)."""
+def nearby(weights: Weights, x: Tensor, support: Tensor, arena: Arena | None = None) -> Tensor:
+    """What the observations near each configuration say, how good they are and how near, (G, L, n, C + 2)."""
     G, L, n, F = x.shape
     s, size = support.shape[2], weights["each.1.weight"].shape[-1]
     if s == 0:
         nothing = x.new_zeros((G, L, n, size + 1))
-        return torch.cat([nothing, nothing[..., :1] - _FARTHEST / 5.0], -1)[:, None]
-    each = _through(weights, "each", support.reshape(G, 1, L * s, F + 1)).reshape(G, L, s, size)
-    here = _through(weights, "place", x.reshape(G, 1, L * n, F)).reshape(G, L, n, size)
-    there = _through(weights, "place", support[..., :F].reshape(G, 1, L * s, F)).reshape(G, L, s, size)
-    square = (here * here).sum(-1, keepdim=True) + (there * there).sum(-1)[:, :, None] - 2.0 * here @ there.mT
-    nearness = -square.clamp(min=0.0)
-    share = nearness.softmax(-1)
-    distance = nearness.logsumexp(-1, keepdim=True).clamp(min=-_FARTHEST) / 5.0
-    return torch.cat([share @ each, share @ support[..., F:], distance], -1)[:, None]
+        return torch.cat([nothing, nothing[..., :1] - _FARTHEST / 5.0], -1)
+    each = _through(weights, "each", support.reshape(G, L * s, F + 1), arena).reshape(G * L, s, size)
+    both = torch.cat([x, support[..., :F]], 2).reshape(G, L * (n + s), F)
+    here, there = _through(weights, "place", both, arena).reshape(G * L, n + s, size).split([n, s], 1)
+    said, near = nearest(here, there, torch.cat([each, support[..., F:].reshape(G * L, s, 1)], -1))
+    return torch.cat([said, near.clamp(min=-_FARTHEST) / 5.0], -1).reshape(G, L, n, size + 2)
 
 
-def outputs(weights: Weights, x: Tensor, context: Tensor | None) -> Tensor:
-    """(G, M, L, n, outputs); context (G, 1, L, 1 or n, C)."""
+def outputs(weights: Weights, x: Tensor, context: Tensor | None, arena: Arena | None = None) -> Tensor:
+    """(G, M, L, n, outputs); context (G, L, 1 or n, C)."""
     G, L, n, F = x.shape
     (W, b), *rest = layers_of(weights, "scorer")
-    M = W.shape[1]
-    h = (x.reshape(G, 1, L * n, F) @ W).reshape(G, M, L, n, W.shape[-1]) + b[:, :, None]
+    heard = None
     if context is not None:
-        heard = context.reshape(G, 1, -1, context.shape[-1]) @ weights["scorer.context.weight"]
-        h = h + heard.reshape(G, M, L, context.shape[3], h.shape[-1])
-    h = h.reshape(G, M, L * n, h.shape[-1])
-    for W, b in rest:
-        h = torch.relu(h) @ W + b
-    return h.reshape(G, M, L, n, h.shape[-1])
+        heard = context.expand(-1, -1, n, -1).reshape(G, L * n, context.shape[-1])
+        W = torch.cat([W, weights["scorer.context.weight"]], 2)
+    found = through(x.reshape(G, L * n, F), heard, [(W, b), *rest], arena)
+    return found.reshape(G, W.shape[1], L, n, found.shape[-1])
 
 
-def scores(weights: Weights, x: Tensor, support: Tensor | None = None) -> Tensor:
+def scores(weights: Weights, x: Tensor, support: Tensor | None = None, arena: Arena | None = None) -> Tensor:
     """(G, M, L, n); `support` where the network has a context."""
     context = None
     if has_context(weights):
         assert support is not None
-        context = nearby(weights, x, support) if "place.0.weight" in weights else deep_set(weights, support)
-    return outputs(weights, x, context)[..., 0]
+        near = "place.0.weight" in weights
+        context = nearby(weights, x, support, arena) if near else deep_set(weights, support, arena)
+    return outputs(weights, x, context, arena)[..., 0]

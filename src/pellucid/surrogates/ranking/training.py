@@ -20,6 +20,7 @@ from torch import Tensor
 from pellucid.numerics import Array
 from pellucid.surrogates.ranking import losses
 from pellucid.surrogates.ranking.devices import device
+from pellucid.surrogates.ranking.layers import Arena
 from pellucid.surrogates.ranking.losses import TieBreaks, Weighting
 from pellucid.surrogates.ranking.network import Architecture, Weights, has_context, initial, scores
 
@@ -91,9 +92,9 @@ def standardised(y: Tensor) -> Tensor:
 
 def objective(recipe: Recipe, found: Tensor, y: Tensor, generator: TieBreaks = None) -> Tensor:
     """The loss of scores (..., n) against y (..., n), mean over all lists."""
-    y = y.expand_as(found)
-    if recipe.loss == "list_net":
+    if recipe.loss == "list_net":  # The same target for all members.
         return losses.list_net(found, recipe.sharpness * standardised(y))
+    y = y.expand_as(found)
     if recipe.loss == "list_mle":
         return losses.list_mle(found, y, recipe.weighting, generator=generator)
     if recipe.loss == "rank_net":
@@ -208,10 +209,12 @@ def meta_train(
     weights = _leaves(initial(architecture, [_generator(rng)]))
     optimizer = Adam(weights, recipe.learning_rate, recipe.weight_decay)
     tie_breaks = torch.Generator(device=device()).manual_seed(int(rng.integers(2**62)))
+    arena = Arena()
     best, kept, course, waited, running = np.inf, _copied(weights), list[Moment](), 0, 0.0
     for step in range(1, recipe.steps + 1):
         batch = lists.draw(recipe.lists)
-        loss = objective(recipe, scores(weights, batch.query, batch.support), batch.y[:, None], tie_breaks)
+        arena.free()
+        loss = objective(recipe, scores(weights, batch.query, batch.support, arena), batch.y[:, None], tie_breaks)
         (loss * architecture.members).backward()
         optimizer.step()
         running += float(loss.detach())
@@ -238,31 +241,54 @@ def meta_train(
 
 class Adam:
     """Adam with decoupled weight decay. Torch's own imports its compiler when it is first used: seconds, for a proposal
-    that takes a tenth of one."""
+    that takes a tenth of one.
+
+    Weights lie one after the other in one piece of memory (see `_leaves`), and so do their moments: neighbours that
+    have a gradient move together.
+    """
 
     def __init__(self, weights: Weights, rate: float, decay: float = 0.0) -> None:
         self._rate, self._kept, self._step = rate, 1.0 - rate * decay, 0
-        self._moments = [(w, torch.zeros_like(w), torch.zeros_like(w)) for w in weights.values()]
+        self._weights = list(weights.values())
+        self._ends = np.cumsum([w.numel() for w in self._weights]).tolist()
+        self._all = self._weights[0].detach().as_strided((self._ends[-1],), (1,))
+        self._first, self._second = torch.zeros_like(self._all), torch.zeros_like(self._all)
 
     def step(self) -> None:
         """Moves the weights down their gradients, which are used up."""
         with torch.no_grad():
-            self._moved()
+            self._step += 1
+            begin, slopes = 0, list[Tensor]()
+            for w, end in zip(self._weights, self._ends, strict=True):
+                if w.grad is None:  # A context that had nothing to read.
+                    self._move(begin, slopes)
+                    begin, slopes = end, []
+                else:
+                    slopes.append(w.grad.reshape(-1))
+                    w.grad = None
+            self._move(begin, slopes)
 
-    def _moved(self) -> None:
-        self._step += 1
+    def _move(self, begin: int, slopes: Sequence[Tensor]) -> None:
+        if not slopes:
+            return
+        slope = torch.cat(list(slopes))
+        w, first, second = (one[begin : begin + len(slope)] for one in (self._all, self._first, self._second))
         rate, unbias = self._rate / (1.0 - 0.9**self._step), (1.0 - 0.999**self._step) ** 0.5
-        for w, first, second in self._moments:
-            if w.grad is None:  # A context that had nothing to read.
-                continue
-            first.lerp_(w.grad, 0.1)
-            second.mul_(0.999).addcmul_(w.grad, w.grad, value=0.001)
-            w.mul_(self._kept).addcdiv_(first, second.sqrt().div_(unbias).add_(1e-8), value=-rate)
-            w.grad = None
+        first.lerp_(slope, 0.1)
+        second.mul_(0.999).addcmul_(slope, slope, value=0.001)
+        w.mul_(self._kept).addcdiv_(first, second.sqrt().div_(unbias).add_(1e-8), value=-rate)
 
 
 def _leaves(weights: Weights) -> Weights:
-    return {name: value.to(device()).requires_grad_() for name, value in weights.items()}
+    """Copies that learn, one after the other in one piece of memory. Always in the same order: where a number lies
+    decides how sums are rounded, and a model from a file learns what it learned before it was written."""
+    ordered = dict(sorted(weights.items()))
+    together = torch.cat([value.detach().reshape(-1) for value in ordered.values()]).to(device())
+    parts = together.split([value.numel() for value in ordered.values()])
+    return {
+        name: part.view(value.shape).detach().requires_grad_()
+        for part, (name, value) in zip(parts, ordered.items(), strict=True)
+    }
 
 
 def _copied(weights: Weights) -> Weights:
@@ -292,23 +318,24 @@ def fine_tune(
     if epochs < 1:
         return weights
     context = has_context(weights)
-    tuned = _leaves(_copied(weights))
-    optimizer = Adam(tuned, rate)
+    tuned = _leaves(weights)
+    optimizer, arena = Adam(tuned, rate), Arena()
     tie_breaks = [torch.Generator(device=x.device).manual_seed(int(rng.integers(2**62))) for rng in rngs]
     query, target = x[:, None], y[:, None, None]
-    for shown in _parts(x.shape[1], epochs, rngs) if context else [None] * epochs:
+    for shown in parts(x.shape[1], epochs, rngs) if context else [None] * epochs:
         support = None
         if shown is not None:
             items = torch.as_tensor(shown, device=x.device)
             support = support_of(x.gather(1, items[:, :, None].expand(-1, -1, x.shape[2])), y.gather(1, items))[:, None]
-        loss = objective(recipe, scores(tuned, query, support), target, tie_breaks)
+        arena.free()
+        loss = objective(recipe, scores(tuned, query, support, arena), target, tie_breaks)
         # Studies and members are independent: the sum of their losses, not the mean.
         (loss * len(x) * tuned["scorer.0.weight"].shape[1]).backward()
         optimizer.step()
     return _copied(tuned)
 
 
-def _parts(
+def parts(
     n: int, epochs: int, rngs: Sequence[np.random.Generator]
 ) -> Iterator[np.ndarray[tuple[int, int], np.dtype[np.int64]]]:
     """For every epoch, (G, s) indices of a random part of n observations."""
