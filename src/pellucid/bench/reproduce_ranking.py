@@ -16,6 +16,7 @@ from pellucid.bench.terminal import (
     command_line,
     load_plots,
     save_figure,
+    say,
     sentences,
     show_grids,
     write,
@@ -103,6 +104,9 @@ def _collection(
         grids += shown
         if one == "comparison":
             grids += [transfer_report.task_grid(regrets), _cost_grid(found, experiments.EXPERIMENTS[one])]
+            grids.append(_models_grid(found))
+        if one == "acquisitions":
+            grids.append(_named(_reference_grid(name, data, quiet), f"{name}, {one}"))
         if figures:
             load_plots()
             for what, figure in transfer_report.figures(regrets, name, bold=(experiments.OURS,)).items():
@@ -117,6 +121,38 @@ def _named(grid: Grid, prefix: str) -> Grid:
     from dataclasses import replace
 
     return replace(grid, title=f"{prefix}: {grid.title[0].lower()}{grid.title[1:]}")
+
+
+def _reference_grid(name: str, data: str | None, quiet: bool) -> Grid:
+    from pellucid.bench.ranking_experiments import METHODS, OURS
+    from pellucid.bench.tabular import tabular
+    from pellucid.bench.transfer_ranking import Ranking
+    from pellucid.bench.transfer_reference import reference_grid
+
+    if not quiet:
+        say("What EI compares with: a model is trained and asked about its references.")
+    collection = tabular(name, data)
+    method = METHODS[OURS](collection, 0)
+    assert isinstance(method, Ranking)
+    return reference_grid(method, collection)
+
+
+def _models_grid(found: Sequence[Found]) -> Grid:
+    """Validation figures of the models that were trained, all seeds; variants that differ later have the same model."""
+    from pellucid.bench.output import Grid
+
+    rows, shown = [], set()
+    for method in dict.fromkeys(one.method for one in found if one.checks and one.draw == 0):
+        mine = [one for one in found if one.method == method and one.checks and one.draw == 0]
+        means = [
+            sum(check[k] for one in mine for check in one.checks) / sum(len(one.checks) for one in mine)
+            for k in range(3)
+        ]
+        if tuple(means) not in shown:
+            shown.add(tuple(means))
+            rows.append((method, str(len(mine)), *(f"{mean:.3f}" for mean in means)))
+    heads = ("model", "trained", "first", "best of 5", "best of 10")
+    return Grid("Regret on validation tasks of a model that has seen nothing of them", heads, tuple(rows))
 
 
 def _cost_grid(found: Sequence[Found], methods: Sequence[str]) -> Grid:

@@ -43,18 +43,20 @@ class Ranking:
     seed: int = 0
 
     def __call__(self, runs: Runs, chosen: Indices, y: Array) -> Array:
-        n = chosen.shape[1]
-        if self.handover is not None and n >= self.handover:
+        if self.handover is not None and chosen.shape[1] >= self.handover:
             return GaussianProcessEI()(runs, chosen, y)
-        mean, sd = rank_posterior(self._scores(runs, chosen, y))
-        out = np.empty_like(mean)
+        return self.utility(runs, chosen, y, *rank_posterior(self.scores(runs, chosen, y)))
+
+    def utility(self, runs: Runs, chosen: Indices, y: Array, mean: Array, sd: Array) -> Array:
+        """Of ranks with that mean and sd, all (G, N)."""
+        out, n = np.empty_like(mean), chosen.shape[1]
         for g in range(len(chosen)):
             reference = chosen[g, -1] if self.reference == "last" else chosen[g, int(np.argmax(y[g]))]
             situation = Situation(float(mean[g, reference]), n, len(runs.space))
             out[g] = self.acquisition.score(mean[g], np.maximum(sd[g], 1e-6), situation)
         return out
 
-    def _scores(self, runs: Runs, chosen: Indices, y: Array) -> Array:
+    def scores(self, runs: Runs, chosen: Indices, y: Array) -> Array:
         """(G, M, N)"""
         import torch
 
