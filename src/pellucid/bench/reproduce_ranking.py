@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from pellucid.bench.output import Grid
     from pellucid.bench.ranking_experiments import Found
 
+_OURS = (
+    "`ranking` is pellucid's: ListNet, a context of nearness, transferred and fine-tuned scorers in turn, the best "
+    "mean rank next. Every other name says in what a method differs from it; `alone` is without earlier tasks (and "
+    "without a context, if none is named)."
+)
 _TITLES = {"lcbench": "Tuning networks (lcbench)", "rbv2_xgboost": "Tuning XGBoost (rbv2_xgboost)"}
 
 
@@ -113,7 +118,8 @@ def _collection(
                 if one in ("comparison", "other-draws") or what == "ranks":
                     save_figure(figure, out / f"{name}-{one}-{what}")
     packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
-    write(out / f"{name}.md", page_markdown(_TITLES[name], transfer_report.NOTE, grids, command_line(), packages))
+    note = f"{transfer_report.NOTE} {_OURS}"
+    write(out / f"{name}.md", page_markdown(_TITLES[name], note, grids, command_line(), packages))
     return grids
 
 
