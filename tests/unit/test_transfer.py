@@ -201,3 +201,38 @@ def test_random_search_has_the_published_regret() -> None:
     found = search(RandomOrder(), one.space, one.test, [one.seeds[task.name] for task in one.test], one.steps)
     regret = np.array([task.regret(row)[5:] for task, rows in zip(one.test, found, strict=True) for row in rows])
     assert regret[:, [9, 49]].mean(axis=0) == pytest.approx([0.177, 0.109], abs=0.04)
+
+
+@needs_data
+@pytest.mark.slow
+def test_the_tasks_that_are_left_out_are_those_that_are_saturated_in_these_tables() -> None:
+    """splits.json does not say how configurations are drawn. Drawn in this way, the tasks that it leaves out are those
+    where at least 1 % of the configurations come within 0.001 of the range of the best."""
+    pytest.importorskip("onnxruntime")
+    splits = tabular.read_splits(None)
+    surrogate = yahpo.load_surrogate(yahpo.RBV2_XGBOOST, None)
+    space, saturated = tabular.space_of(surrogate), []
+    tasks = sorted((task for task in surrogate.codes["task_id"] if task != "#na#"), key=int)
+    for index, name in enumerate(tasks):
+        drawn = tabular._by_columns(surrogate, splits["N"], [splits["seed"], index])
+        task = tabular._table(surrogate, space, name, "acc", drawn)
+        within = (task.y.max() - task.y) / (task.y.max() - task.y.min()) <= 0.001
+        if within.mean() >= 0.01:
+            saturated.append(name)
+    assert saturated == splits["rbv2_xgboost"]["dropped_saturated"]
+
+
+@needs_data
+def test_configurations_by_rows_are_drawn_one_after_the_other() -> None:
+    pytest.importorskip("onnxruntime")
+    one, splits = tabular.tabular("lcbench", None, tabular.BY_ROWS), tabular.read_splits(None)
+    surrogate = yahpo.load_surrogate(yahpo.LCBENCH, None)
+    assert "epoch" in surrogate.listed
+    task = next(task for task in one.test if task.name == "3945")  # the first by number
+    rng = np.random.default_rng([splits["seed"], 0])
+    for row in task.X[:5]:
+        uniform = dict(zip(surrogate.listed, rng.random(len(surrogate.listed)), strict=True))
+        continuous = [name for name in one.space.names if name in ("learning_rate", "max_dropout", "weight_decay")]
+        for name in continuous:
+            assert row[one.space.index[name]] == pytest.approx(uniform[name], abs=1e-9)
+        assert row[one.space.index["max_units"]] == pytest.approx(uniform["max_units"], abs=0.01)

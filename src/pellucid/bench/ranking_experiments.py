@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.acquisition import EI, LCB
-from pellucid.bench.tabular import Collection, tabular
+from pellucid.bench.tabular import BY_ROWS, Collection, tabular
 from pellucid.bench.transfer import GaussianProcessEI, Method, RandomOrder, search
 from pellucid.bench.transfer_report import Regrets, regret_after
 
@@ -110,6 +110,7 @@ METHODS: Mapping[str, Make] = {
 EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
     "comparison": ("random", "GP", "deep ensemble", "DGP", "FSBO", "RGPE", "static forest", OURS),
     "other-draws": ("random", "GP", "FSBO", "RGPE", "static forest", OURS),
+    "by-rows": ("random", "GP", "deep ensemble", "DGP", "FSBO", "RGPE", "static forest", OURS),
     "losses": (OURS, "ListMLE 1/log", "ListMLE", "RankNet", "subset regression"),
     "losses-alone": (
         *("ListNet, alone", "ListMLE 1/log, alone", "ListMLE, alone", "RankNet, alone", "subset regression, alone"),
@@ -122,12 +123,18 @@ EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-# Of which tables: all experiments but one are on the tables of splits.json.
+# On which tables: all experiments but these are on draw 0.
 OTHER_DRAWS = (1, 2, 3, 4)
+_DRAWS = {"other-draws": OTHER_DRAWS, "by-rows": (BY_ROWS,)}
+
+
+def experiments_of(collection: str) -> tuple[str, ...]:
+    """All, but the other reading only where it is in doubt which one is meant (see `tabular`)."""
+    return tuple(name for name in EXPERIMENTS if name != "by-rows" or collection == "lcbench")
 
 
 def draws_of(experiment: str) -> tuple[int, ...]:
-    return OTHER_DRAWS if experiment == "other-draws" else (0,)
+    return _DRAWS.get(experiment, (0,))
 
 
 Key = tuple[str, str, int, int]

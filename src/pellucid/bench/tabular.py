@@ -22,6 +22,7 @@ from pellucid.space.activity import declared_conditions
 from pellucid.space.encoding import Space
 
 Indices = npt.NDArray[np.int64]
+BY_ROWS = -1
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,11 @@ def read_splits(data: str | None) -> dict[str, Any]:
 
 @lru_cache(maxsize=2)
 def tabular(name: str, data: str | None, draw: int = 0) -> Collection:
-    """One of the collections that splits.json describes, evaluated on the fly. Draw 0 has the configurations of the
-    file's seed; others have configurations of their own for the same tasks, parts and starts."""
+    """One of the collections that splits.json describes, evaluated on the fly.
+
+    Draw 0 has the configurations of the file's seed, and so has `BY_ROWS`, in another reading; the others have
+    configurations of their own for the same tasks, parts and starts.
+    """
     splits = read_splits(data)
     if name not in splits or name not in SCENARIOS:
         raise BenchError(
@@ -81,9 +85,10 @@ def tabular(name: str, data: str | None, draw: int = 0) -> Collection:
     space = space_of(surrogate)
     listed = sorted((t for t in surrogate.codes[surrogate.scenario.task] if t != "#na#"), key=int)
     used = {task: listed.index(task) for part in ("train", "validation", "test") for task in ours[part]}
-    other = [1000 + draw] if draw else []
+    other = [1000 + draw] if draw > 0 else []
+    drawn, size = (_by_rows if draw == BY_ROWS else _by_columns), int(splits["N"])
     made = {
-        task: _table(surrogate, space, task, ours["target"], int(splits["N"]), [int(splits["seed"]), index, *other])
+        task: _table(surrogate, space, task, ours["target"], drawn(surrogate, size, [splits["seed"], index, *other]))
         for task, index in used.items()
     }
     seeds = {task: np.array(rows, dtype=np.int64) for task, rows in ours["init"].items()}
@@ -101,11 +106,8 @@ def space_of(surrogate: Surrogate) -> Space:
     return Space(flat.dimensions, declared_conditions(flat, declared))
 
 
-def _table(surrogate: Surrogate, space: Space, task: str, target: str, size: int, seed: Sequence[int]) -> Task:
-    """Parameters are drawn one after the other in the order of `config_space.json`, integers by rounding. splits.json
-    does not say how; other ways are other tables, and regret differs between them."""
-    scenario, rng = surrogate.scenario, np.random.default_rng(list(seed))
-    drawn = {name: _drawn(surrogate.space[name], size, rng) for name in surrogate.order}
+def _table(surrogate: Surrogate, space: Space, task: str, target: str, drawn: Mapping[str, list[Any]]) -> Task:
+    scenario, size = surrogate.scenario, len(next(iter(drawn.values())))
     configurations = [{name: drawn[name][i] for name in surrogate.space} for i in range(size)]
     X = space.canonical(space.encode(configurations)[0])
     active = {name: space.active(X)[:, j] for j, name in enumerate(space.names)}
@@ -126,15 +128,43 @@ def _table(surrogate: Surrogate, space: Space, task: str, target: str, size: int
     return Task(task, X, outputs[:, scenario.outputs.index(target)])
 
 
-def _drawn(distribution: BaseDistribution, size: int, rng: np.random.Generator) -> list[Any]:
+# splits.json gives the seed of a table and not how configurations are drawn from it; each way is another table. In
+# both of these, parameters are in the order of config_space.json and integers are rounded.
+
+
+def _by_columns(surrogate: Surrogate, size: int, seed: Sequence[int]) -> dict[str, list[Any]]:
+    """One parameter after the other, without those of the fidelity. Then the tasks that splits.json leaves out as
+    saturated are exactly those where 1 % of the configurations come within 0.001 of the range of the best."""
+    rng, out = np.random.default_rng(list(seed)), {}
+    for name in surrogate.order:
+        distribution = surrogate.space[name]
+        if isinstance(distribution, CategoricalDistribution):
+            out[name] = [distribution.choices[k] for k in rng.integers(len(distribution.choices), size=size)]
+        else:
+            out[name] = _placed(distribution, rng.random(size))
+    return out
+
+
+def _by_rows(surrogate: Surrogate, size: int, seed: Sequence[int]) -> dict[str, list[Any]]:
+    """One configuration after the other, with those of the fidelity, which are then put aside."""
+    uniform = np.random.default_rng(list(seed)).random((size, len(surrogate.listed)))
+    return {
+        name: _placed(surrogate.space[name], column)
+        for name, column in zip(surrogate.listed, uniform.T, strict=True)
+        if name in surrogate.space
+    }
+
+
+def _placed(distribution: BaseDistribution, uniform: Array) -> list[Any]:
     if isinstance(distribution, CategoricalDistribution):
-        return [distribution.choices[k] for k in rng.integers(len(distribution.choices), size=size)]
+        count = len(distribution.choices)
+        return [distribution.choices[min(int(count * u), count - 1)] for u in uniform]
     assert isinstance(distribution, (FloatDistribution, IntDistribution))
     low, high = distribution.low, distribution.high
     if distribution.log:
-        values = np.exp(rng.uniform(np.log(low), np.log(high), size))
+        values = np.exp(np.log(low) + (np.log(high) - np.log(low)) * uniform)
     else:
-        values = rng.uniform(low, high, size)
+        values = low + (high - low) * uniform
     if isinstance(distribution, IntDistribution):
         return [int(value) for value in np.rint(values)]
     return [float(value) for value in np.clip(values, low, high)]

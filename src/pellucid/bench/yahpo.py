@@ -108,7 +108,7 @@ def scenario_folder(scenario: Scenario, data: str | None) -> Path:
 @dataclass(frozen=True)
 class Surrogate:
     """The loaded network, its codes and its space; ``active_when`` maps a child to its parent's values; ``order`` is
-    that of ``config_space.json``, where a child can come before its parent."""
+    that of ``config_space.json``, where a child can come before its parent; ``listed`` has the fidelity's too."""
 
     scenario: Scenario
     session: Any
@@ -116,6 +116,7 @@ class Surrogate:
     space: Mapping[str, BaseDistribution]
     active_when: Mapping[str, tuple[str, frozenset[str]]]
     order: tuple[str, ...]
+    listed: tuple[str, ...]
 
     def run(self, codes: NDArray[np.int32], numbers: NDArray[np.float32]) -> NDArray[np.float64]:
         """Outputs ``(n, n_outputs)`` from the two input matrices, in the scenario's column order."""
@@ -168,6 +169,7 @@ def load_surrogate(scenario: Scenario, data: str | None) -> Surrogate:
         space={name: free[name] for name in order},
         active_when=active_when,
         order=tuple(free),
+        listed=tuple(entry["name"] for entry in config["hyperparameters"] if entry["name"] != scenario.task),
     )
 
 
