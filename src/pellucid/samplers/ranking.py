@@ -224,9 +224,11 @@ class RankingSampler(BaseSampler):
             contradiction = serving.contradiction(data.X, data.losses)
             if contradiction:
                 return f"earlier studies mislead here, because {contradiction}"
-            # A receipt that names the model was written after the model was.
-            if not study_io.names_model(found, self._ranker.name):
-                study_io.keep_model(study, self._ranker.name, self._ranker.data)
+            # Receipts that name the model do not tell: trials may come from another study.
+            self._warn_once(
+                "The ranking model could not be stored with the study (%s); the study goes on.",
+                study_io.keep_model(study, self._ranker.name, self._ranker.data),
+            )
         return self._first(study, trial, found, data, serving, search_space)
 
     def _serving(
@@ -244,10 +246,14 @@ class RankingSampler(BaseSampler):
         why = f"the model does not serve this study ({'; '.join(differing)})" if differing else self._ranker.doubt
         if not why:
             return self._ranker.serving(known)
-        if self._warn and why not in self._said:
-            self._said.add(why)
-            _logger.warning("The fallback proposes all trials, because %s.", why)
+        if self._warn:
+            self._warn_once("The fallback proposes all trials, because %s.", why)
         return why
+
+    def _warn_once(self, words: str, why: str) -> None:
+        if why and why not in self._said:
+            self._said.add(why)
+            _logger.warning(words, why)
 
     def _first(
         self,
