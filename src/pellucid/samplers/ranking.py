@@ -243,12 +243,20 @@ class RankingSampler(BaseSampler):
         # Until a trial has finished, ranges are those of trials that failed or are running: what they asked for so far.
         known = {name: one for name, (one, _) in (finished or study_io.distributions(found, tuple(TrialState))).items()}
         differing = self._ranker.differences(known, partial=not finished)
+        differing += [f"`{name}` is not left to the sampler" for name in self._fixed(known, search_space)]
         why = f"the model does not serve this study ({'; '.join(differing)})" if differing else self._ranker.doubt
         if not why:
             return self._ranker.serving(known)
         if self._warn:
             self._warn_once("The fallback proposes all trials, because %s.", why)
         return why
+
+    def _fixed(self, known: Mapping[str, BaseDistribution], search_space: Mapping[str, BaseDistribution]) -> list[str]:
+        """Parameters of the model that a sampler around this one keeps to itself, once there is a space to search."""
+        assert self._ranker is not None
+        space = self._ranker.model.space
+        ours = [name for name in space.names if name in known and name not in space.conditions]
+        return [name for name in ours if search_space and name not in search_space and not known[name].single()]
 
     def _warn_once(self, words: str, why: str) -> None:
         if why and why not in self._said:
