@@ -127,7 +127,10 @@ class RankingSampler(BaseSampler):
         from pellucid.surrogates.ranking.past import learn, past_of, steps_for
         from pellucid.surrogates.ranking.ranker import Ranker
 
-        past = past_of([load_study(study_name=name, storage=storage) for name in names])
+        if isinstance(names, str):
+            raise ValueError(f"`names` lists studies of the storage, but got {names!r}.")
+        # One that is named twice is still one.
+        past = past_of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
         for name, why in past.left_out.items():
             _logger.warning("`%s` is left out: %s.", name, why)
         with bar("learning from earlier studies", steps_for(past), progress) as moved:
