@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +216,29 @@ def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[
                 leftover.unlink()
         yield folder, is_new
         done.touch()
+
+
+TORCH_MODES = ("no_grad", "inference_mode", "default dtype", "default device", "autocast")
+
+
+@contextmanager
+def torch_mode(name: str) -> Iterator[None]:
+    """What a user's process may have made of torch before it asks."""
+    import torch
+
+    contexts: dict[str, Any] = {
+        "no_grad": torch.no_grad,
+        "inference_mode": torch.inference_mode,
+        "default dtype": nullcontext,
+        # A device that nothing can be read from: whatever is made there by accident fails.
+        "default device": lambda: torch.device("meta"),
+        "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    }
+    before = torch.get_default_dtype()
+    try:
+        if name == "default dtype":
+            torch.set_default_dtype(torch.float64)
+        with contexts[name]():
+            yield
+    finally:
+        torch.set_default_dtype(before)

@@ -13,6 +13,8 @@ from pellucid.surrogates.ranking.scaling import standardise
 
 torch = pytest.importorskip("torch")
 
+from tests.helpers import TORCH_MODES, torch_mode  # noqa: E402
+
 from pellucid.bench.transfer import Runs  # noqa: E402
 from pellucid.bench.transfer_baselines import (  # noqa: E402
     DeepEnsembleEI,
@@ -294,6 +296,16 @@ def test_the_same_seed_gives_the_same_predictions_also_of_choices(maker):
     y = X[:, 0] + (MIXED.dimensions[1].code(X[:, 1]) == 1)
     first, second = (MAKERS[maker](MIXED, [(X, y)]).fit(X[:6], y[:6]).predict(X) for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("mode", TORCH_MODES)
+def test_modes_and_defaults_of_the_user_change_nothing(maker, mode):
+    X, y = TASKS[0]
+    expected = MAKERS[maker](SPACE, TASKS).fit(X, y).predict(X)
+    with torch_mode(mode):
+        found = MAKERS[maker](SPACE, TASKS).fit(X, y).predict(X)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("maker", MAKERS)

@@ -10,6 +10,7 @@ import pytest
 import torch
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from scipy.stats import chisquare, kendalltau, rankdata
+from tests.helpers import TORCH_MODES, torch_mode
 
 from pellucid.numerics import Array
 from pellucid.space.encoding import Condition, Space
@@ -24,6 +25,7 @@ from pellucid.surrogates.ranking.ensemble import (
     rank_posterior,
 )
 from pellucid.surrogates.ranking.features import features, n_features
+from pellucid.surrogates.ranking.files import from_bytes, to_bytes
 from pellucid.surrogates.ranking.network import Architecture
 from pellucid.surrogates.ranking.training import Lists, PastTask, Recipe, meta_train, shifted, standardised
 
@@ -475,3 +477,26 @@ def test_the_process_of_the_user_is_as_it_was(trained: RankingEnsemble) -> None:
         assert repr(np.random.get_state()) == numpy_state  # noqa: NPY002
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("mode", TORCH_MODES)
+def test_modes_and_defaults_of_the_user_change_nothing(mode: str, trained: RankingEnsemble) -> None:
+    _, X, losses = bowl(9, 20)
+    tasks = [bowl(0, 20), bowl(1, 20)]
+    recipe = Recipe(loss="list_mle", steps=5, list_size=10, scratch_epochs=5)
+    quick = RankingEnsemble(SPACE, members=2, recipe=recipe)
+
+    def learned() -> list[Array]:
+        data = to_bytes(quick.meta_trained(tasks, tasks[:1]))
+        models = [from_bytes(data), trained, quick]
+        fits = [model.fit(X[:n], losses[:n]).scores(X) for model in models for n in (0, 5, 12)]
+        return [np.frombuffer(data, dtype=np.uint8), *fits]
+
+    expected = learned()
+    with torch_mode(mode):
+        found = learned()
+    assert all(np.array_equal(mine, theirs) for mine, theirs in zip(found, expected, strict=True))
+    loaded = from_bytes(expected[0].tobytes())
+    with torch_mode(mode):
+        again = from_bytes(expected[0].tobytes())
+    assert np.array_equal(again.fit(X, losses).scores(X), loaded.fit(X, losses).scores(X))

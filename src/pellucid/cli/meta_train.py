@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,6 +59,11 @@ def _check(out: Path) -> None:
         raise Mistake(f"A model is a file; `{shown(str(out))}` is a folder: name a file in it.")
     if not out.absolute().parent.is_dir():
         raise Mistake(f"The folder of a model has to exist; there is no `{shown(str(out.parent))}`: make it.")
+    try:
+        with NamedTemporaryFile(dir=out.resolve().parent, prefix=f".{out.name}."):
+            pass
+    except OSError as error:
+        raise Mistake(f"`{shown(str(out))}` cannot be written ({error.strerror}): name another file.") from None
     missing = [name for name in ("torch", "safetensors") if find_spec(name) is None]
     if missing:
         raise Unavailable(
@@ -73,11 +79,16 @@ def _found(place: Place, patterns: Sequence[str]) -> list[Study]:
     opened = open_storage(place)
     names = sorted(names_in(opened))
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
+        if not any(_is_meant(name, pattern) for name in names):
             listed = ", ".join(f"`{shown(name)}`" for name in names[:_MOST_NAMED])
             raise Mistake(f"No study of `{place.shown}` is called `{shown(pattern)}`; it has {listed}.")
-    chosen = [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    chosen = [name for name in names if any(_is_meant(name, pattern) for pattern in patterns)]
     return [optuna.load_study(study_name=name, storage=opened) for name in chosen]
+
+
+def _is_meant(name: str, pattern: str) -> bool:
+    """A name may have brackets, which would mean something else in a pattern."""
+    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _past(studies: Sequence[Study]) -> Past:

@@ -96,16 +96,7 @@ def _receipted(found: Mapping[int, FrozenTrial], trial: FrozenTrial, receipt: Re
     game = Game(rebuilt.acquisition, rebuilt.surrogate, rebuilt.space, x, players)
     fitted_on = expand_integers(receipt.fitted_on)
     best, acquisition = receipt.acquisition.best, from_state(receipt.acquisition)
-    notes = (*fate(trial), *([receipt.phase] if receipt.phase else []))
-    # By their text: NaN is a choice like any other.
-    other = [
-        name
-        for name, value in receipt.params.items()
-        if name in trial.params and repr(study_io.plain(trial.params[name])) != repr(value)
-    ]
-    if other:
-        listed = ", ".join(f"`{name}` = {trial.params[name]!r}" for name in other)
-        notes = (*notes, f"The trial ran with other values than were proposed ({listed}): it was enqueued or changed.")
+    notes = (*fate(trial), *([receipt.phase] if receipt.phase else []), *changes(trial, receipt))
     return Case(
         trial=trial.number,
         game=game,
@@ -195,3 +186,17 @@ def fate(trial: FrozenTrial) -> tuple[str, ...]:
     if trial.state == TrialState.RUNNING:
         return ("The trial is still running.",)
     return ()
+
+
+def changes(trial: FrozenTrial, receipt: Receipt) -> tuple[str, ...]:
+    """Whether the trial is what was proposed."""
+    # By their text: NaN is a choice like any other.
+    other = [
+        name
+        for name, value in receipt.params.items()
+        if name in trial.params and repr(study_io.plain(trial.params[name])) != repr(value)
+    ]
+    if not other:
+        return ()
+    listed = ", ".join(f"`{name}` = {trial.params[name]!r}" for name in other)
+    return (f"The trial ran with other values than were proposed ({listed}): it was enqueued or changed.",)

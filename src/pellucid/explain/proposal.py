@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.acquisition import EI, LCB, PI, WEI, Composed, InformationGain
 from pellucid.explain import shapley
 from pellucid.explain.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
-from pellucid.explain.cases import Case, case_of, fate, trials_of
+from pellucid.explain.cases import Case, case_of, changes, fate, trials_of
 from pellucid.explain.games import MOST_ENUMERATED, Game, estimated
 from pellucid.explain.model import require_own
 from pellucid.explain.progress import tracked
@@ -188,7 +188,7 @@ def _explanation(
     numbers, losses = data.observations.numbers, data.losses
     incumbent = numbers[int(np.argmin(losses))] if len(losses) else number
     compared_with = None if baseline is None else _baseline(space, players, number, incumbent, found, baseline)
-    notes = fate(found[number])
+    notes = (*fate(found[number]), *changes(found[number], receipt))
     words = _COMPARED[background]
     return explain_ranked(study, receipt, found, background, words, compared_with, level, notes)
 

@@ -127,7 +127,10 @@ class RankingSampler(BaseSampler):
         from pellucid.surrogates.ranking.past import learn, past_of, steps_for
         from pellucid.surrogates.ranking.ranker import Ranker
 
-        past = past_of([load_study(study_name=name, storage=storage) for name in names])
+        if isinstance(names, str):
+            raise ValueError(f"`names` lists studies of the storage, but got {names!r}.")
+        # One that is named twice is still one.
+        past = past_of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
         for name, why in past.left_out.items():
             _logger.warning("`%s` is left out: %s.", name, why)
         with bar("learning from earlier studies", steps_for(past), progress) as moved:
@@ -224,9 +227,11 @@ class RankingSampler(BaseSampler):
             contradiction = serving.contradiction(data.X, data.losses)
             if contradiction:
                 return f"earlier studies mislead here, because {contradiction}"
-            # A receipt that names the model was written after the model was.
-            if not study_io.names_model(found, self._ranker.name):
-                study_io.keep_model(study, self._ranker.name, self._ranker.data)
+            # Receipts that name the model do not tell: trials may come from another study.
+            self._warn_once(
+                "The ranking model could not be stored with the study (%s); the study goes on.",
+                study_io.keep_model(study, self._ranker.name, self._ranker.data),
+            )
         return self._first(study, trial, found, data, serving, search_space)
 
     def _serving(
@@ -241,13 +246,25 @@ class RankingSampler(BaseSampler):
         # Until a trial has finished, ranges are those of trials that failed or are running: what they asked for so far.
         known = {name: one for name, (one, _) in (finished or study_io.distributions(found, tuple(TrialState))).items()}
         differing = self._ranker.differences(known, partial=not finished)
+        differing += [f"`{name}` is not left to the sampler" for name in self._fixed(known, search_space)]
         why = f"the model does not serve this study ({'; '.join(differing)})" if differing else self._ranker.doubt
         if not why:
             return self._ranker.serving(known)
-        if self._warn and why not in self._said:
-            self._said.add(why)
-            _logger.warning("The fallback proposes all trials, because %s.", why)
+        if self._warn:
+            self._warn_once("The fallback proposes all trials, because %s.", why)
         return why
+
+    def _fixed(self, known: Mapping[str, BaseDistribution], search_space: Mapping[str, BaseDistribution]) -> list[str]:
+        """Parameters of the model that a sampler around this one keeps to itself, once there is a space to search."""
+        assert self._ranker is not None
+        space = self._ranker.model.space
+        ours = [name for name in space.names if name in known and name not in space.conditions]
+        return [name for name in ours if search_space and name not in search_space and not known[name].single()]
+
+    def _warn_once(self, words: str, why: str) -> None:
+        if why and why not in self._said:
+            self._said.add(why)
+            _logger.warning(words, why)
 
     def _first(
         self,

@@ -213,33 +213,23 @@ def set_user_attribute(study: Study, name: str, value: str) -> None:
         _logger.warning("`%s` could not be stored (%s).", name, error)
 
 
-def keep_model(study: Study, name: str, data: bytes) -> None:
+def keep_model(study: Study, name: str, data: bytes) -> str:
     """Store a model with the study, in as many parts as its storage needs, so that what it chose can be explained from
-    the storage alone. Nothing happens when it is there; a storage that refuses costs the explanation, not the study."""
+    the storage alone. Nothing happens when it is there. A storage that refuses costs the explanation, not the study:
+    says why it did."""
     text = base64.b85encode(data).decode("ascii")
     parts = [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)]
     storage, key = study._storage, f"{MODEL_KEY}:{name}"
     try:
         # The number of parts comes last: a model that was cut off counts as absent.
         if storage.get_study_system_attrs(study._study_id).get(key) == len(parts):
-            return
+            return ""
         for i, part in enumerate(parts):
             storage.set_study_system_attr(study._study_id, f"{key}:{i}", part)
         storage.set_study_system_attr(study._study_id, key, len(parts))
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
-        _logger.warning("The ranking model could not be stored with the study (%s); the study goes on.", error)
-
-
-def names_model(found: Sequence[FrozenTrial], name: str) -> bool:
-    """Whether a receipt says that this model was used."""
-    for trial in found:
-        try:
-            receipt = read_receipt(trial)
-        except RecordError:
-            continue
-        if receipt is not None and receipt.ranking is not None and receipt.ranking.model == name:
-            return True
-    return False
+        return str(error) or type(error).__name__
+    return ""
 
 
 def kept_model(study: Study, name: str) -> bytes:

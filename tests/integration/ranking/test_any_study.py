@@ -126,6 +126,20 @@ def test_enqueued_trials_are_taken_and_learned_from(sampler: MakeRankingSampler)
     assert study.trials[1].params["lr"] == 0.25
     assert pellucid.receipts(study)[-1].fitted_on == "0-2"
     assert distinct(study.trials) == 4
+    changed = "The trial ran with other values than were proposed (`lr` = 0.25): it was enqueued or changed."
+    assert changed in pellucid.explain_proposal(study, 1).notes
+    assert not any("other values" in note for note in pellucid.explain_proposal(study, 3).notes)
+
+
+def test_parameters_that_somebody_else_fixes_are_left_to_them(sampler: MakeRankingSampler) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.PartialFixedSampler({"lr": 0.3}, sampler()))
+    study.optimize(TASK, n_trials=12)
+    assert {trial.params["lr"] for trial in study.trials} == {0.3}
+    # A ranking that took `lr` for its own would propose the same choice and depth again, with another `lr` that nobody
+    # asks for.
+    for receipt in pellucid.receipts(study)[1:]:
+        assert "lr" not in receipt.params
+        assert "`lr` is not left to the sampler" in receipt.phase
 
 
 def test_ask_and_tell_with_a_space_that_is_given(sampler: MakeRankingSampler) -> None:

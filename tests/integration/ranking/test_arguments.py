@@ -57,6 +57,15 @@ def test_too_few_or_unlike_studies_are_said(earlier: Study) -> None:
         pellucid.RankingSampler.from_studies(earlier._storage, ["no such study"], progress=False)
 
 
+def test_names_of_studies_are_a_list_and_count_once(earlier: Study) -> None:
+    learn = pellucid.RankingSampler.from_studies
+    name = earlier.study_name
+    with pytest.raises(ValueError, match="at least 3 of them, but there is 1 to learn from"):
+        learn(earlier._storage, [name] * 5)
+    with pytest.raises(ValueError, match=f"`names` lists studies of the storage, but got {name!r}"):
+        learn(earlier._storage, name)
+
+
 def python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False)
 

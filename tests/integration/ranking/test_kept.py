@@ -58,6 +58,35 @@ def test_a_sampler_keeps_its_model_with_every_study_also_of_the_same_name(
         assert study_io.kept_model(study, ranker.name) == ranker.data
 
 
+def test_a_study_that_was_given_the_trials_of_another_one_keeps_the_model_itself(
+    ranker: Any, study: Study, sampler: MakeRankingSampler
+) -> None:
+    other = optuna.create_study(sampler=sampler())
+    other.add_trials(study.trials[:4])
+    other.optimize(TASK, n_trials=1)
+    assert params(other) == params(study)[:5]
+    assert study_io.kept_model(other, ranker.name) == ranker.data
+    assert pellucid.explain_proposal(other, 4).contributions == pellucid.explain_proposal(study, 4).contributions
+
+
+class RefusesOnce(optuna.storages.InMemoryStorage):
+    refused = False
+
+    def set_study_system_attr(self, study_id: int, key: str, value: Any) -> None:
+        if not self.refused:
+            self.refused = True
+            raise OSError("database is locked")
+        super().set_study_system_attr(study_id, key, value)
+
+
+def test_a_storage_that_did_not_take_the_model_at_first_is_asked_again(
+    ranker: Any, sampler: MakeRankingSampler
+) -> None:
+    study = optuna.create_study(storage=RefusesOnce(), sampler=sampler())
+    study.optimize(TASK, n_trials=2)
+    assert study_io.kept_model(study, ranker.name) == ranker.data
+
+
 class Refuses(optuna.storages.InMemoryStorage):
     def set_study_system_attr(self, study_id: int, key: str, value: Any) -> None:
         raise OSError("the disk is full")

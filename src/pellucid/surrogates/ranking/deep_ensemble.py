@@ -19,7 +19,7 @@ from torch.nn.functional import softplus
 
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking.devices import array, generators, tensor
+from pellucid.surrogates.ranking.devices import array, generators, own_mode, tensor
 from pellucid.surrogates.ranking.features import features
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, outputs
 from pellucid.surrogates.ranking.scaling import seed_of, standardise
@@ -74,6 +74,7 @@ def predict_ensembles(weights: Weights, x: Tensor) -> tuple[Tensor, Tensor]:
     return mean, variance.sqrt()
 
 
+@own_mode()
 def trained_and_asked(
     x: Array, y: Array, candidates: Array, settings: EnsembleSettings, seeds: Sequence[int]
 ) -> tuple[Array, Array]:
@@ -103,6 +104,7 @@ class DeepEnsemble:
         self._weights: Weights | None = None
         self._scale = (0.0, 1.0)
 
+    @own_mode()
     def fit(self, X: Array, y: Array) -> DeepEnsemble:
         z, centre, unit = standardise(y)
         x = features(self.space, X)
@@ -111,6 +113,7 @@ class DeepEnsemble:
         self._scale = (float(centre[0]), float(unit[0]))
         return self
 
+    @own_mode()
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and sd (of an observation) in the unit of the losses."""
         if self._weights is None:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking.devices import array, device, generators, tensor
+from pellucid.surrogates.ranking.devices import array, device, generators, own_mode, tensor
 from pellucid.surrogates.ranking.features import features
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, outputs
 from pellucid.surrogates.ranking.scaling import seed_of, standardise, unit_range
@@ -75,7 +75,7 @@ META = MetaSettings()
 
 def initial_kernels(n_features: int, settings: KernelSettings, chance: Sequence[torch.Generator]) -> Weights:
     weights = {name: value.double() for name, value in initial(settings.architecture(n_features), chance).items()}
-    zero = torch.zeros((len(chance), 1), dtype=torch.float64)
+    zero = torch.zeros((len(chance), 1), dtype=torch.float64, device="cpu")
     weights |= {"lengthscale": zero, "outputscale": zero.clone(), "noise": zero - 7.0, "mean": zero.clone()}
     return {name: value.to(device()) for name, value in weights.items()}
 
@@ -277,6 +277,7 @@ class DeepKernelGP:
         self._fitted: tuple[Weights, Tensor, Tensor, float, float] | None = None
 
     @staticmethod
+    @own_mode()
     def meta_train(
         space: Space,
         tasks: Sequence[tuple[Array, Array]],
@@ -299,6 +300,7 @@ class DeepKernelGP:
             return with_lengthscales_of(initial_kernels(x.shape[-1], self.settings, chance), x)
         return {name: value.expand(len(x), *value.shape[1:]) for name, value in self.start.items()}
 
+    @own_mode()
     def trained_and_asked(self, x: Array, y: Array, candidates: Array, seeds: Sequence[int]) -> tuple[Array, Array]:
         """Mean and sd (G, N) in the unit of the losses y (G, n) of G studies side by side; x, candidates: features."""
         z, centre, unit = self._scaled(y)
@@ -311,6 +313,7 @@ class DeepKernelGP:
         """A process from scratch expects standardised losses, a meta-trained one what it has seen in training."""
         return standardise(y) if self.start is None else unit_range(y)
 
+    @own_mode()
     def fit(self, X: Array, y: Array) -> DeepKernelGP:
         z, centre, unit = self._scaled(y)
         x, targets = tensor(features(self.space, X)[None], torch.float64), tensor(z[None], torch.float64)
@@ -318,6 +321,7 @@ class DeepKernelGP:
         self._fitted = weights, x, targets, float(centre[0]), float(unit[0])
         return self
 
+    @own_mode()
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and sd (of the function, without noise) in the unit of the losses."""
         if self._fitted is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -13,6 +14,13 @@ from pellucid.numerics import Array
 
 def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@contextmanager
+def own_mode() -> Iterator[None]:
+    """Slopes and full precision, whatever mode of torch the user's process is in."""
+    with torch.inference_mode(False), torch.enable_grad(), torch.autocast(device().type, enabled=False):
+        yield
 
 
 def tensor(values: Array, dtype: torch.dtype = torch.float32) -> Tensor:

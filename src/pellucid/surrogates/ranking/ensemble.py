@@ -17,7 +17,7 @@ from torch import Tensor
 
 from pellucid.numerics import Array, stream
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking.devices import device
+from pellucid.surrogates.ranking.devices import device, own_mode
 from pellucid.surrogates.ranking.features import features, n_features
 from pellucid.surrogates.ranking.network import Architecture, Context, Weights, has_context, initial, scores
 from pellucid.surrogates.ranking.training import (
@@ -84,6 +84,7 @@ class RankingEnsemble:
         context = self.context or ("none" if self.weights is None else "near")
         return Architecture(n_features(self.space), self.members, self.width, self.layers, context)
 
+    @own_mode()
     def meta_trained(
         self,
         tasks: Sequence[tuple[str, Array, Array]],
@@ -112,6 +113,7 @@ class RankingEnsemble:
             raise ValueError(f"Tasks need two configurations to have an order, but task `{name}` has {len(losses)}.")
         return PastTask(name, features(self.space, X), -np.asarray(losses, dtype=float))
 
+    @own_mode()
     def fit(self, X: Array, losses: Array, *, epochs: int | None = None, seed: int = 0) -> FittedRanking:
         """The model given observations: meta-trained weights are fine-tuned for some `epochs` (by default more for more
         observations); without them, a new ensemble is trained."""
@@ -140,6 +142,7 @@ class FittedRanking:
     x: Tensor = field(repr=False)
     y: Tensor = field(repr=False)
 
+    @own_mode()
     def scores(self, X: Array) -> Array:
         """(M, n)"""
         query = torch.as_tensor(features(self.space, X), dtype=torch.float32, device=self.x.device)

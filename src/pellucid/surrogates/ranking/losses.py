@@ -72,12 +72,17 @@ def ranks(values: Tensor) -> Tensor:
 def descending(targets: Tensor, generator: TieBreaks = None) -> Tensor:
     """Indices that sort each list, the best first, with ties in random order."""
     if isinstance(generator, Sequence):
-        keys = torch.stack([torch.rand(targets.shape[1:], generator=one, device=targets.device) for one in generator])
+        keys = torch.stack([_keys(targets.shape[1:], targets.device, one) for one in generator])
     else:
-        keys = torch.rand(targets.shape, generator=generator, device=targets.device)
+        keys = _keys(targets.shape, targets.device, generator)
     shuffled = keys.argsort(-1)
     order = targets.gather(-1, shuffled).argsort(dim=-1, descending=True, stable=True)
     return shuffled.gather(-1, order)
+
+
+def _keys(shape: torch.Size, where: torch.device, generator: torch.Generator | None) -> Tensor:
+    """Single precision: with the user's default, ties would be broken differently."""
+    return torch.rand(shape, generator=generator, dtype=torch.float32, device=where)
 
 
 def position_weights(k: int, weighting: Weighting | None, like: Tensor) -> Tensor:

@@ -75,7 +75,8 @@ def initial(architecture: Architecture, generators: Sequence[torch.Generator]) -
         # The first layer sums over features and context alike.
         inputs = architecture.features + architecture.heard if name in ("scorer.0", "scorer.context") else rows
         bound = inputs**-0.5
-        draws = [torch.rand((members, rows + 1, columns), generator=g) for g in generators]
+        size = (members, rows + 1, columns)
+        draws = [torch.rand(size, generator=g, dtype=torch.float32, device=g.device) for g in generators]
         both = bound * (2.0 * torch.stack(draws) - 1.0)
         weights[f"{name}.weight"] = both[:, :, :rows].contiguous()
         if name != "scorer.context":

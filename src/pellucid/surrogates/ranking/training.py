@@ -157,7 +157,7 @@ class Lists:
     def draw(self, lists: int) -> Batch:
         k, (X, Y, real) = self._classes[int(self._rng.choice(len(self._classes), p=self._shares))]
         task = torch.as_tensor(self._rng.integers(len(X), size=lists), device=self._device)
-        keys = torch.rand((lists, X.shape[1]), generator=self._generator, device=self._device)
+        keys = torch.rand((lists, X.shape[1]), generator=self._generator, dtype=X.dtype, device=self._device)
         items = keys.masked_fill(~real[task], -1.0).topk(k).indices
         x, y = X[task[:, None], items], Y[task[:, None], items]
         most = min(self._recipe.support, k // 2)
