@@ -156,9 +156,10 @@ def _models_grid(found: Sequence[Found]) -> Grid:
             sum(check[k] for one in mine for check in one.checks) / sum(len(one.checks) for one in mine)
             for k in range(3)
         ]
-        if tuple(means) not in shown:
-            shown.add(tuple(means))
-            rows.append((method, str(len(mine)), *(f"{mean:.3f}" for mean in means)))
+        figures = tuple(f"{mean:.3f}" for mean in means)
+        if figures not in shown:
+            shown.add(figures)
+            rows.append((method, str(len(mine)), *figures))
     heads = ("model", "trained", "first", "best of 5", "best of 10")
     return Grid("Regret on validation tasks of a model that has seen nothing of them", heads, tuple(rows))
 
