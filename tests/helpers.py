@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
@@ -72,6 +73,12 @@ def task_loss(shift: float, lr: float, opt: str, depth: float, momentum: float |
 
 
 TASK = task(0.3)
+# Of its parameters that every trial has.
+TASK_SPACE: dict[str, BaseDistribution] = {
+    "lr": FloatDistribution(1e-5, 1.0, log=True),
+    "opt": CategoricalDistribution(["adam", "sgd", "rms"]),
+    "depth": IntDistribution(1, 9),
+}
 OBJECTIVES: dict[str, Callable[[Trial], float]] = {
     "bowl": bowl,
     "conditional": conditional,

@@ -157,4 +157,4 @@ def test_an_unknown_experiment_is_refused() -> None:
 
     found = CliRunner().invoke(app, ["reproduce", "ranking", "--experiment", "colours"])
     assert found.exit_code != 0
-    assert "--experiment is one of comparison, other-draws, by-rows, losses" in found.output.replace("\n", " ")
+    assert "--experiment is one of comparison, other-draws, losses" in found.output.replace("\n", " ")

@@ -171,8 +171,12 @@ def test_collections_have_the_published_sizes_and_starts(name: str, parts: tuple
         assert task.X.shape == (2000, len(one.space))
         assert 0.0 <= task.X.min() <= task.X.max() <= 1.0
         assert np.isfinite(task.y).all()
+    listed = yahpo.load_surrogate(yahpo.SCENARIOS[name], None).tasks
     for task in one.test:
         np.testing.assert_array_equal(one.seeds[task.name], splits[name]["init"][task.name])
+        # How the file's starts were drawn says that tasks are counted in the list of all of them.
+        streams = [np.random.default_rng([splits["seed"], 1, listed.index(task.name), seed]) for seed in range(5)]
+        np.testing.assert_array_equal([rng.choice(2000, 5, replace=False) for rng in streams], one.seeds[task.name])
     for task in one.validation:
         assert one.seeds[task.name].shape == (5, 5)
 
@@ -212,27 +216,10 @@ def test_the_tasks_that_are_left_out_are_those_that_are_saturated_in_these_table
     splits = tabular.read_splits(None)
     surrogate = yahpo.load_surrogate(yahpo.RBV2_XGBOOST, None)
     space, saturated = tabular.space_of(surrogate), []
-    tasks = sorted((task for task in surrogate.codes["task_id"] if task != "#na#"), key=int)
-    for index, name in enumerate(tasks):
-        drawn = tabular._by_columns(surrogate, splits["N"], [splits["seed"], index])
-        task = tabular._table(surrogate, space, name, "acc", drawn)
+    for index, name in enumerate(surrogate.tasks):
+        drawn = tabular.drawn(surrogate, splits["N"], [splits["seed"], index])
+        task = tabular.table(surrogate, space, name, "acc", drawn)
         within = (task.y.max() - task.y) / (task.y.max() - task.y.min()) <= 0.001
         if within.mean() >= 0.01:
             saturated.append(name)
     assert saturated == splits["rbv2_xgboost"]["dropped_saturated"]
-
-
-@needs_data
-def test_configurations_by_rows_are_drawn_one_after_the_other() -> None:
-    pytest.importorskip("onnxruntime")
-    one, splits = tabular.tabular("lcbench", None, tabular.BY_ROWS), tabular.read_splits(None)
-    surrogate = yahpo.load_surrogate(yahpo.LCBENCH, None)
-    assert "epoch" in surrogate.listed
-    task = next(task for task in one.test if task.name == "3945")  # the first by number
-    rng = np.random.default_rng([splits["seed"], 0])
-    for row in task.X[:5]:
-        uniform = dict(zip(surrogate.listed, rng.random(len(surrogate.listed)), strict=True))
-        continuous = [name for name in one.space.names if name in ("learning_rate", "max_dropout", "weight_decay")]
-        for name in continuous:
-            assert row[one.space.index[name]] == pytest.approx(uniform[name], abs=1e-9)
-        assert row[one.space.index["max_units"]] == pytest.approx(uniform["max_units"], abs=0.01)

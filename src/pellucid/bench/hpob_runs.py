@@ -16,33 +16,10 @@ import numpy as np
 
 from pellucid.bench.base import BenchError, require_modules
 from pellucid.bench.hpob import SPLITS, Split, read_hpob
+from pellucid.bench.ranking_experiments import deep_ensemble, deep_kernel, few_shot, rank_weighted
 from pellucid.bench.tabular import Collection, Task
 from pellucid.bench.transfer import GaussianProcessEI, Method, RandomOrder, search
 from pellucid.bench.transfer_report import Regrets, regret_after
-
-
-def _deep_ensemble(_: Collection) -> Method:
-    from pellucid.bench.transfer_baselines import DeepEnsembleEI
-
-    return DeepEnsembleEI()
-
-
-def _deep_kernel(_: Collection) -> Method:
-    from pellucid.bench.transfer_baselines import DeepKernelEI
-
-    return DeepKernelEI()
-
-
-def _few_shot(collection: Collection) -> Method:
-    from pellucid.bench.transfer_baselines import FewShotEI
-
-    return FewShotEI.learned(collection.space, collection.train, collection.validation)
-
-
-def _rank_weighted(collection: Collection) -> Method:
-    from pellucid.bench.transfer_baselines import RankWeightedEI
-
-    return RankWeightedEI.learned(collection.space, collection.train)
 
 
 def _ranking(collection: Collection) -> Method:
@@ -69,10 +46,10 @@ def _ranking(collection: Collection) -> Method:
 METHODS: Mapping[str, Callable[[Collection], Method]] = {
     "random": lambda _: RandomOrder(),
     "gp": lambda _: GaussianProcessEI(),
-    "deep-ensemble": _deep_ensemble,
-    "dgp": _deep_kernel,
-    "fsbo": _few_shot,
-    "rgpe": _rank_weighted,
+    "deep-ensemble": deep_ensemble,
+    "dgp": deep_kernel,
+    "fsbo": few_shot,
+    "rgpe": rank_weighted,
     "ranking": _ranking,
 }
 # These need no other tasks, so that the large files of those stay closed.

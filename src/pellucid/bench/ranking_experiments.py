@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.acquisition import EI, LCB
-from pellucid.bench.tabular import BY_ROWS, Collection, tabular
+from pellucid.bench.tabular import Collection, tabular
 from pellucid.bench.transfer import GaussianProcessEI, Method, RandomOrder, search
 from pellucid.bench.transfer_report import Regrets, regret_after
 
@@ -41,19 +41,19 @@ def _ours(recipe: Mapping[str, object] | None = None, **settings: Any) -> Make:
     return partial(_ranking, recipe=recipe or {}, **settings)
 
 
-def _deep_ensemble(_: Collection, seed: int) -> Method:
+def deep_ensemble(_: Collection, seed: int = 0) -> Method:
     from pellucid.bench.transfer_baselines import DeepEnsembleEI
 
     return DeepEnsembleEI(seed=seed)
 
 
-def _deep_kernel(_: Collection, seed: int) -> Method:
+def deep_kernel(_: Collection, seed: int = 0) -> Method:
     from pellucid.bench.transfer_baselines import DeepKernelEI
 
     return DeepKernelEI(seed=seed)
 
 
-def _few_shot(collection: Collection, seed: int) -> Method:
+def few_shot(collection: Collection, seed: int = 0) -> Method:
     from pellucid.bench.transfer_baselines import FewShotEI
 
     return FewShotEI.learned(collection.space, collection.train, collection.validation, seed)
@@ -65,7 +65,7 @@ def _static(collection: Collection, seed: int) -> Method:
     return StaticForest.learned(collection.space, collection.train, seed)
 
 
-def _rank_weighted(collection: Collection, seed: int) -> Method:
+def rank_weighted(collection: Collection, seed: int = 0) -> Method:
     from pellucid.bench.transfer_baselines import RankWeightedEI
 
     return RankWeightedEI.learned(collection.space, collection.train, seed)
@@ -79,10 +79,10 @@ def _alone(**recipe: object) -> Make:
 METHODS: Mapping[str, Make] = {
     "random": lambda _, seed: RandomOrder(seed),
     "GP": lambda *_: GaussianProcessEI(),
-    "deep ensemble": _deep_ensemble,
-    "DGP": _deep_kernel,
-    "FSBO": _few_shot,
-    "RGPE": _rank_weighted,
+    "deep ensemble": deep_ensemble,
+    "DGP": deep_kernel,
+    "FSBO": few_shot,
+    "RGPE": rank_weighted,
     "static forest": _static,
     OURS: _ours(),
     "ListMLE 1/log": _ours({"loss": "list_mle", "weighting": "inverse_log"}),
@@ -110,7 +110,6 @@ METHODS: Mapping[str, Make] = {
 EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
     "comparison": ("random", "GP", "deep ensemble", "DGP", "FSBO", "RGPE", "static forest", OURS),
     "other-draws": ("random", "GP", "FSBO", "RGPE", "static forest", OURS),
-    "by-rows": ("random", "GP", "deep ensemble", "DGP", "FSBO", "RGPE", "static forest", OURS),
     "losses": (OURS, "ListMLE 1/log", "ListMLE", "RankNet", "subset regression"),
     "losses-alone": (
         *("ListNet, alone", "ListMLE 1/log, alone", "ListMLE, alone", "RankNet, alone", "subset regression, alone"),
@@ -123,18 +122,12 @@ EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-# On which tables: all experiments but these are on draw 0.
+# On which tables: all experiments but one are on draw 0.
 OTHER_DRAWS = (1, 2, 3, 4)
-_DRAWS = {"other-draws": OTHER_DRAWS, "by-rows": (BY_ROWS,)}
-
-
-def experiments_of(collection: str) -> tuple[str, ...]:
-    """All, but the other reading only where it is in doubt which one is meant (see `tabular`)."""
-    return tuple(name for name in EXPERIMENTS if name != "by-rows" or collection == "lcbench")
 
 
 def draws_of(experiment: str) -> tuple[int, ...]:
-    return _DRAWS.get(experiment, (0,))
+    return OTHER_DRAWS if experiment == "other-draws" else (0,)
 
 
 Key = tuple[str, str, int, int]

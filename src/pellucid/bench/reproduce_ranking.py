@@ -40,8 +40,7 @@ def ranking(
     experiment: Annotated[
         str,
         typer.Option(
-            help="comparison, other-draws, by-rows, losses, losses-alone, weightings, contexts, tuning, acquisitions, "
-            "or all."
+            help="comparison, other-draws, losses, losses-alone, weightings, contexts, tuning, acquisitions, or all."
         ),
     ] = "all",
     collection: Annotated[str, typer.Option(help="lcbench, rbv2_xgboost, or all.")] = "all",
@@ -62,8 +61,7 @@ def ranking(
         chosen = _chosen(experiment, tuple(experiments.EXPERIMENTS), "--experiment")
         grids: list[Grid] = []
         for name in _chosen(collection, experiments.COLLECTIONS, "--collection"):
-            wanted = [one for one in chosen if one in experiments.experiments_of(name)]
-            grids += _collection(name, wanted, seeds, data, out, jobs, figures, quiet)
+            grids += _collection(name, chosen, seeds, data, out, jobs, figures, quiet)
         show_grids(grids, as_json, quiet)
 
 
@@ -117,7 +115,7 @@ def _collection(
         if figures:
             load_plots()
             for what, figure in transfer_report.figures(regrets, name, bold=(experiments.OURS,)).items():
-                if one in ("comparison", "other-draws", "by-rows") or what == "ranks":
+                if one in ("comparison", "other-draws") or what == "ranks":
                     save_figure(figure, out / f"{name}-{one}-{what}")
     packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
     note = f"{transfer_report.NOTE} {_OURS}"

@@ -22,7 +22,6 @@ from pellucid.space.activity import declared_conditions
 from pellucid.space.encoding import Space
 
 Indices = npt.NDArray[np.int64]
-BY_ROWS = -1
 
 
 @dataclass(frozen=True)
@@ -71,11 +70,8 @@ def read_splits(data: str | None) -> dict[str, Any]:
 
 @lru_cache(maxsize=2)
 def tabular(name: str, data: str | None, draw: int = 0) -> Collection:
-    """One of the collections that splits.json describes, evaluated on the fly.
-
-    Draw 0 has the configurations of the file's seed, and so has `BY_ROWS`, in another reading; the others have
-    configurations of their own for the same tasks, parts and starts.
-    """
+    """One of the collections that splits.json describes, evaluated on the fly. Draw 0 has the configurations of the
+    file's seed; others have configurations of their own for the same tasks, parts and starts."""
     splits = read_splits(data)
     if name not in splits or name not in SCENARIOS:
         raise BenchError(
@@ -83,12 +79,10 @@ def tabular(name: str, data: str | None, draw: int = 0) -> Collection:
         )
     ours, surrogate = splits[name], load_surrogate(SCENARIOS[name], data)
     space = space_of(surrogate)
-    listed = sorted((t for t in surrogate.codes[surrogate.scenario.task] if t != "#na#"), key=int)
-    used = {task: listed.index(task) for part in ("train", "validation", "test") for task in ours[part]}
-    other = [1000 + draw] if draw > 0 else []
-    drawn, size = (_by_rows if draw == BY_ROWS else _by_columns), int(splits["N"])
+    used = {task: surrogate.tasks.index(task) for part in ("train", "validation", "test") for task in ours[part]}
+    other, size = ([1000 + draw] if draw else []), int(splits["N"])
     made = {
-        task: _table(surrogate, space, task, ours["target"], drawn(surrogate, size, [splits["seed"], index, *other]))
+        task: table(surrogate, space, task, ours["target"], drawn(surrogate, size, [splits["seed"], index, *other]))
         for task, index in used.items()
     }
     seeds = {task: np.array(rows, dtype=np.int64) for task, rows in ours["init"].items()}
@@ -106,7 +100,7 @@ def space_of(surrogate: Surrogate) -> Space:
     return Space(flat.dimensions, declared_conditions(flat, declared))
 
 
-def _table(surrogate: Surrogate, space: Space, task: str, target: str, drawn: Mapping[str, list[Any]]) -> Task:
+def table(surrogate: Surrogate, space: Space, task: str, target: str, drawn: Mapping[str, list[Any]]) -> Task:
     scenario, size = surrogate.scenario, len(next(iter(drawn.values())))
     configurations = [{name: drawn[name][i] for name in surrogate.space} for i in range(size)]
     X = space.canonical(space.encode(configurations)[0])
@@ -128,13 +122,9 @@ def _table(surrogate: Surrogate, space: Space, task: str, target: str, drawn: Ma
     return Task(task, X, outputs[:, scenario.outputs.index(target)])
 
 
-# splits.json gives the seed of a table and not how configurations are drawn from it; each way is another table. In
-# both of these, parameters are in the order of config_space.json and integers are rounded.
-
-
-def _by_columns(surrogate: Surrogate, size: int, seed: Sequence[int]) -> dict[str, list[Any]]:
-    """One parameter after the other, without those of the fidelity. Then the tasks that splits.json leaves out as
-    saturated are exactly those where 1 % of the configurations come within 0.001 of the range of the best."""
+def drawn(surrogate: Surrogate, size: int, seed: Sequence[int]) -> dict[str, list[Any]]:
+    """One parameter after the other in the order of config_space.json, without those of the fidelity; integers are
+    rounded. splits.json does not say how, but so drawn, its list of saturated tasks follows from the tables."""
     rng, out = np.random.default_rng(list(seed)), {}
     for name in surrogate.order:
         distribution = surrogate.space[name]
@@ -145,20 +135,7 @@ def _by_columns(surrogate: Surrogate, size: int, seed: Sequence[int]) -> dict[st
     return out
 
 
-def _by_rows(surrogate: Surrogate, size: int, seed: Sequence[int]) -> dict[str, list[Any]]:
-    """One configuration after the other, with those of the fidelity, which are then put aside."""
-    uniform = np.random.default_rng(list(seed)).random((size, len(surrogate.listed)))
-    return {
-        name: _placed(surrogate.space[name], column)
-        for name, column in zip(surrogate.listed, uniform.T, strict=True)
-        if name in surrogate.space
-    }
-
-
 def _placed(distribution: BaseDistribution, uniform: Array) -> list[Any]:
-    if isinstance(distribution, CategoricalDistribution):
-        count = len(distribution.choices)
-        return [distribution.choices[min(int(count * u), count - 1)] for u in uniform]
     assert isinstance(distribution, (FloatDistribution, IntDistribution))
     low, high = distribution.low, distribution.high
     if distribution.log:

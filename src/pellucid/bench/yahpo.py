@@ -108,7 +108,8 @@ def scenario_folder(scenario: Scenario, data: str | None) -> Path:
 @dataclass(frozen=True)
 class Surrogate:
     """The loaded network, its codes and its space; ``active_when`` maps a child to its parent's values; ``order`` is
-    that of ``config_space.json``, where a child can come before its parent; ``listed`` has the fidelity's too."""
+    that of ``config_space.json``, where a child can come before its parent; ``tasks`` are those of that file, sorted by
+    number, while ``codes`` can have more."""
 
     scenario: Scenario
     session: Any
@@ -116,7 +117,7 @@ class Surrogate:
     space: Mapping[str, BaseDistribution]
     active_when: Mapping[str, tuple[str, frozenset[str]]]
     order: tuple[str, ...]
-    listed: tuple[str, ...]
+    tasks: tuple[str, ...]
 
     def run(self, codes: NDArray[np.int32], numbers: NDArray[np.float32]) -> NDArray[np.float64]:
         """Outputs ``(n, n_outputs)`` from the two input matrices, in the scenario's column order."""
@@ -141,6 +142,11 @@ def _distribution(entry: Mapping[str, Any]) -> BaseDistribution:
         return CategoricalDistribution(entry["choices"])
     kind = {"uniform_float": FloatDistribution, "uniform_int": IntDistribution}[entry["type"]]
     return kind(entry["lower"], entry["upper"], log=entry["log"])
+
+
+def _named(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    entry: Mapping[str, Any] = next(entry for entry in config["hyperparameters"] if entry["name"] == name)
+    return entry
 
 
 def _values(rule: Mapping[str, Any]) -> frozenset[str]:
@@ -169,7 +175,7 @@ def load_surrogate(scenario: Scenario, data: str | None) -> Surrogate:
         space={name: free[name] for name in order},
         active_when=active_when,
         order=tuple(free),
-        listed=tuple(entry["name"] for entry in config["hyperparameters"] if entry["name"] != scenario.task),
+        tasks=tuple(sorted(_named(config, scenario.task)["choices"], key=int)),
     )
 
 

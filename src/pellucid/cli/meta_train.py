@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.bench.base import Unavailable
 from pellucid.bench.terminal import sentences
 from pellucid.cli.options import DEFAULT_STORAGE, Storage
 from pellucid.cli.places import Mistake, Place, has_studies, place_of, shown
+from pellucid.cli.sampling import require_ranking
 from pellucid.cli.studies import names_in, open_storage, storage_sentences
 
 if TYPE_CHECKING:
@@ -64,11 +63,7 @@ def _check(out: Path) -> None:
             pass
     except OSError as error:
         raise Mistake(f"`{shown(str(out))}` cannot be written ({error.strerror}): name another file.") from None
-    missing = [name for name in ("torch", "safetensors") if find_spec(name) is None]
-    if missing:
-        raise Unavailable(
-            f"Learning from studies needs {' and '.join(missing)}, not installed: `pip install 'pellucid[ranking]'`."
-        )
+    require_ranking("Learning from studies")
 
 
 def _found(place: Place, patterns: Sequence[str]) -> list[Study]:

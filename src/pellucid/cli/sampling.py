@@ -43,6 +43,12 @@ def check_sampler(name: SamplerName, n_trials: int) -> None:
         )
 
 
+def require_ranking(what: str) -> None:
+    missing = [package for package in ("torch", "safetensors") if find_spec(package) is None]
+    if missing:
+        raise Unavailable(f"{what} needs {' and '.join(missing)}, not installed: `pip install 'pellucid[ranking]'`.")
+
+
 def check_model(model: Path, name: SamplerName) -> None:
     """Refuse a model that cannot propose, before anything is made."""
     if name.value not in _FALLBACKS:
@@ -50,9 +56,7 @@ def check_model(model: Path, name: SamplerName) -> None:
             f"With --model, trials come from the model at first and from --sampler {' or '.join(_FALLBACKS)} later; "
             f"got `{name.value}`: leave one of the two out."
         )
-    missing = [package for package in ("torch", "safetensors") if find_spec(package) is None]
-    if missing:
-        raise Unavailable(f"--model needs {' and '.join(missing)}, not installed: `pip install 'pellucid[ranking]'`.")
+    require_ranking("--model")
     from pellucid.surrogates.ranking.files import ModelFileError, load
 
     try:

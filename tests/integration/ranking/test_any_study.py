@@ -9,9 +9,20 @@ from functools import partial
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import FloatDistribution
 from optuna.trial import Trial, TrialState
-from tests.helpers import TASK, MakeRankingSampler, distinct, kinds, messages, only_rankings, random_model, run, states
+from tests.helpers import (
+    TASK,
+    TASK_SPACE,
+    MakeRankingSampler,
+    distinct,
+    kinds,
+    messages,
+    only_rankings,
+    random_model,
+    run,
+    states,
+)
 
 import pellucid
 
@@ -144,12 +155,7 @@ def test_parameters_that_somebody_else_fixes_are_left_to_them(sampler: MakeRanki
 
 def test_ask_and_tell_with_a_space_that_is_given(sampler: MakeRankingSampler) -> None:
     study = optuna.create_study(sampler=sampler())
-    space = {
-        "lr": FloatDistribution(1e-5, 1.0, log=True),
-        "opt": CategoricalDistribution(["adam", "sgd", "rms"]),
-        "depth": IntDistribution(1, 9),
-        "momentum": FloatDistribution(0.0, 1.0),
-    }
+    space = {**TASK_SPACE, "momentum": FloatDistribution(0.0, 1.0)}
     asked = [study.ask(space) for _ in range(5)]
     assert distinct([study.trials[t.number] for t in asked]) == 5
     for trial in asked:

@@ -7,10 +7,20 @@ import json
 import numpy as np
 import optuna
 import pytest
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.study import Study
 from optuna.trial import create_trial
-from tests.helpers import TASK, MakeRankingSampler, distinct, kinds, messages, only_rankings, params, phases, run
+from tests.helpers import (
+    TASK,
+    TASK_SPACE,
+    MakeRankingSampler,
+    distinct,
+    kinds,
+    messages,
+    only_rankings,
+    params,
+    phases,
+    run,
+)
 
 import pellucid
 
@@ -69,12 +79,7 @@ def test_conditional_parameters_are_proposed_with_what_switches_them(study: Stud
 
 def test_a_child_that_no_trial_has_had_gets_the_value_of_the_model(sampler: MakeRankingSampler) -> None:
     study = optuna.create_study(sampler=sampler())
-    space = {
-        "lr": FloatDistribution(1e-5, 1.0, log=True),
-        "opt": CategoricalDistribution(["adam", "sgd", "rms"]),
-        "depth": IntDistribution(1, 9),
-    }
-    study.add_trial(create_trial(params={"lr": 0.01, "opt": "adam", "depth": 5}, distributions=space, value=1.0))
+    study.add_trial(create_trial(params={"lr": 0.01, "opt": "adam", "depth": 5}, distributions=TASK_SPACE, value=1.0))
     study.optimize(TASK, n_trials=1)
     [receipt] = pellucid.receipts(study)
     assert receipt.params["opt"] == "sgd"
