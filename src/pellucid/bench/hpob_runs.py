@@ -20,6 +20,7 @@ from pellucid.bench.ranking_experiments import deep_ensemble, deep_kernel, few_s
 from pellucid.bench.tabular import Collection, Task
 from pellucid.bench.transfer import GaussianProcessEI, Method, RandomOrder, search
 from pellucid.bench.transfer_report import Regrets, regret_after
+from pellucid.samplers.ranking import HAND_OVER
 
 
 def _ranking(collection: Collection) -> Method:
@@ -39,7 +40,8 @@ def _ranking(collection: Collection) -> Method:
             "but none of the training split does; leave `ranking` out of --methods."
         )
     recipe = Recipe(steps=steps_for(Past(collection.space, tuple(train), {})))
-    return Ranking(RankingEnsemble(collection.space, recipe=recipe).meta_trained(train, held_out))
+    model = RankingEnsemble(collection.space, recipe=recipe).meta_trained(train, held_out)
+    return Ranking(model, hand_over=HAND_OVER)
 
 
 # A method is made once per search space, from everything but the answers of the test tasks.

@@ -18,9 +18,11 @@ from pellucid.acquisition import EI, LCB
 from pellucid.bench.tabular import Collection, tabular
 from pellucid.bench.transfer import GaussianProcessEI, Method, RandomOrder, search
 from pellucid.bench.transfer_report import Regrets, regret_after
+from pellucid.samplers.ranking import HAND_OVER
 
 COLLECTIONS = ("lcbench", "rbv2_xgboost")
 OURS = "ranking"
+NEVER_HANDS_OVER = "ranking only"
 Make = Callable[[Collection, int], Method]
 
 
@@ -84,7 +86,8 @@ METHODS: Mapping[str, Make] = {
     "FSBO": few_shot,
     "RGPE": rank_weighted,
     "static forest": _static,
-    OURS: _ours(),
+    OURS: _ours(hand_over=HAND_OVER),
+    NEVER_HANDS_OVER: _ours(),
     "ListMLE 1/log": _ours({"loss": "list_mle", "weighting": "inverse_log"}),
     "ListMLE 1/j": _ours({"loss": "list_mle", "weighting": "inverse"}),
     "ListMLE linear": _ours({"loss": "list_mle", "weighting": "linear"}),
@@ -105,20 +108,19 @@ METHODS: Mapping[str, Make] = {
     "UCB": _ours(acquisition=LCB(1.0)),
     "EI, incumbent": _ours(acquisition=EI()),
     "EI, last": _ours(acquisition=EI(), reference="last"),
-    "hand-over at 30": _ours(handover=30),
 }
 EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
     "comparison": ("random", "GP", "deep ensemble", "DGP", "FSBO", "RGPE", "static forest", OURS),
     "other-draws": ("random", "GP", "FSBO", "RGPE", "static forest", OURS),
-    "losses": (OURS, "ListMLE 1/log", "ListMLE", "RankNet", "subset regression"),
+    "losses": (NEVER_HANDS_OVER, "ListMLE 1/log", "ListMLE", "RankNet", "subset regression"),
     "losses-alone": (
         *("ListNet, alone", "ListMLE 1/log, alone", "ListMLE, alone", "RankNet, alone", "subset regression, alone"),
         "deep ensemble",
     ),
     "weightings": ("ListMLE 1/log", "ListMLE 1/j", "ListMLE linear", "ListMLE"),
-    "contexts": (OURS, "Deep Set", "no context", "near, alone", "Deep Set, alone", "ListNet, alone"),
-    "tuning": (OURS, "transferred", "tuned", "hand-over at 30"),
-    "acquisitions": (OURS, "UCB", "EI, incumbent", "EI, last"),
+    "contexts": (NEVER_HANDS_OVER, "Deep Set", "no context", "near, alone", "Deep Set, alone", "ListNet, alone"),
+    "tuning": (OURS, NEVER_HANDS_OVER, "transferred", "tuned"),
+    "acquisitions": (NEVER_HANDS_OVER, "UCB", "EI, incumbent", "EI, last"),
 }
 
 

@@ -11,6 +11,7 @@ from pellucid.acquisition import LCB, Acquisition, Situation
 from pellucid.bench.tabular import Collection, Indices, Task
 from pellucid.bench.transfer import GaussianProcessEI, Runs
 from pellucid.numerics import Array, stream
+from pellucid.samplers.ranking import fallback_turn
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble, rank_posterior
 
 Turns = Literal["alternating", "tuned", "transferred"]
@@ -31,7 +32,7 @@ class Ranking:
 
     turns       whose ranks: of the model as it was meta-trained, as it is fine-tuned, or of both in turn
     reference   what EI compares with: the best configuration, or (as in the source's code) the last one
-    handover    observations from which pellucid's Gaussian process proposes instead; None: never
+    hand_over   as of `RankingSampler`, to pellucid's Gaussian process; None: never
     """
 
     model: RankingEnsemble
@@ -39,11 +40,11 @@ class Ranking:
     acquisition: Acquisition = field(default_factory=lambda: LCB(0.0))
     reference: Reference = "incumbent"
     epochs: int | None = None
-    handover: int | None = None
+    hand_over: int | None = None
     seed: int = 0
 
     def __call__(self, runs: Runs, chosen: Indices, y: Array) -> Array:
-        if self.handover is not None and chosen.shape[1] >= self.handover:
+        if fallback_turn(self.hand_over, chosen.shape[1], chosen.shape[1]):
             return GaussianProcessEI()(runs, chosen, y)
         return self.utility(runs, chosen, y, *rank_posterior(self.scores(runs, chosen, y)))
 

@@ -1,8 +1,9 @@
 """A sampler that starts where earlier studies ended: their ranking proposes, this study's trials correct it.
 
 Every other proposal follows the ranking as it was learned, the others the ranking tuned to this study: the first keeps
-looking where earlier studies were good, the second where this one is. Later, and wherever earlier studies turn out to
-mislead, the fallback takes over. Like all samplers here it is stateless: trials, seed and model make a proposal.
+looking where earlier studies were good, the second where this one is. Later the fallback takes turns too, and then all
+of them, as it does wherever earlier studies turn out to mislead. Like all samplers here it is stateless: trials, seed
+and model make a proposal.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _ROUNDS = 3
 _APART = {"transferred": 0.1, "tuned": 0.02, "alone": 0.02}
 # The share of the space that known configurations may keep from being proposed by that.
 _MOST_TAKEN = 0.25
-_HAND_OVER = 30
+HAND_OVER = 50
 _NEEDS = "RankingSampler needs torch and safetensors: `pip install 'pellucid[ranking]'`."
 
 
@@ -61,7 +62,8 @@ class RankingSampler(BaseSampler):
             beyond it, "ei" the largest expected improvement in rank on the `reference`.
         reference: for "ei": the "incumbent", or the "last" trial as in the code of the source.
         fallback: takes over after `hand_over` trials, where the model does not serve the study, and where it misleads.
-        hand_over: trials with a value after which the fallback proposes; None: never.
+        hand_over: trials with a value after which the fallback proposes; from half of them on it makes every third
+            proposal. None: never.
         seed: same seed, same trials, same proposals. None picks one at random.
         warn_independent_sampling: log when the model does not serve the study, and as for `BayesianSampler`.
     """
@@ -73,7 +75,7 @@ class RankingSampler(BaseSampler):
         acquisition: RankAcquisition = "mean",
         reference: RankReference = "incumbent",
         fallback: BayesianSampler | None = None,
-        hand_over: int | None = _HAND_OVER,
+        hand_over: int | None = HAND_OVER,
         seed: int | None = None,
         warn_independent_sampling: bool = True,
     ) -> None:
@@ -113,7 +115,7 @@ class RankingSampler(BaseSampler):
         acquisition: RankAcquisition = "mean",
         reference: RankReference = "incumbent",
         fallback: BayesianSampler | None = None,
-        hand_over: int | None = _HAND_OVER,
+        hand_over: int | None = HAND_OVER,
         seed: int | None = None,
         progress: bool = True,
     ) -> RankingSampler:
@@ -217,8 +219,10 @@ class RankingSampler(BaseSampler):
     ) -> tuple[dict[str, Any], Receipt] | str:
         """Parameters and receipt, or why the fallback has to propose."""
         seen = study_io.observations(found, study_io.sign(study))
-        if self._hand_over is not None and len(seen) >= self._hand_over:
-            return f"the ranking hands over after {self._hand_over} trials"
+        ready = len(seen) >= self._fallback.n_startup_trials
+        why = fallback_turn(self._hand_over, len(seen), trial.number, ready=ready)
+        if why:
+            return why
         serving = self._serving(search_space, seen, found)
         if isinstance(serving, str):
             return serving
@@ -355,6 +359,17 @@ class RankingSampler(BaseSampler):
         kinds: dict[str, Acquisition] = {"mean": LCB(0.0), "ucb": LCB(1.0), "ei": EI()}
         kind = kinds[self._acquisition]
         return kind.score(mean, np.maximum(sd, 1e-6), Situation(best, n, len(space)))
+
+
+def fallback_turn(hand_over: int | None, n: int, number: int, *, ready: bool = True) -> str:
+    """Why the fallback proposes trial `number` when n trials have a value; empty where the ranking does. A fallback
+    that is not `ready` would propose at random: it gets no turn before it has to."""
+    if hand_over is None or 2 * n < hand_over:
+        return ""
+    if n >= hand_over:
+        return f"the ranking hands over after {hand_over} trials"
+    # Three that err differently find more than two: the ranking as learned, as tuned to this study, and the fallback.
+    return f"every third proposal from {(hand_over + 1) // 2} trials on is the fallback's" * (ready and number % 3 == 2)
 
 
 def _near(X: Array, tried: Array, placed: Callable[[Array], Array], apart: float) -> npt.NDArray[np.bool_]:

@@ -18,8 +18,13 @@ pytest.importorskip("torch")
 
 
 def test_after_so_many_trials_the_fallback_takes_over_and_says_so(study: Study) -> None:
-    assert [kinds(study)[i] for i in range(18, 24)] == ["ranking"] * 2 + ["model"] * 4
+    turns = {11: "model", 14: "model", 17: "model", 20: "model", 21: "model", 22: "model", 23: "model"}
+    assert kinds(study) == {number: turns.get(number, "ranking") for number in range(24)}
     assert set(phases(study)[20:]) == {"The fallback proposed it: the ranking hands over after 20 trials."}
+    third = "The fallback proposed it: every third proposal from 10 trials on is the fallback's."
+    assert [phases(study)[i] for i in (11, 14, 17)] == [third] * 3
+    left = [one.ranking for one in pellucid.receipts(study)[10:20] if one.ranking]
+    assert {one.turn for one in left} == {"transferred", "tuned"}
     assert str(pellucid.receipts(study)[-1]).endswith("the ranking hands over after 20 trials.")
 
 
@@ -34,6 +39,7 @@ def test_never_handing_over_goes_on_ranking(sampler: MakeRankingSampler) -> None
 
 def test_only_trials_with_a_value_count_for_the_hand_over(sampler: MakeRankingSampler) -> None:
     study = run(sampler(hand_over=4), 12, lambda trial: math.nan if TASK(trial) and trial.number % 2 else TASK(trial))
+    # From two values on every third would be the fallback's, which needs more of them for a model.
     assert [kinds(study)[i] for i in range(12)] == ["ranking"] * 7 + ["startup"] * 5
 
 

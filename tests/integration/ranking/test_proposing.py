@@ -58,9 +58,9 @@ def test_no_seed_means_a_new_one(sampler: MakeRankingSampler) -> None:
 
 def test_the_turns_of_the_ranking_as_it_was_learned_and_as_it_was_tuned_are_told(study: Study) -> None:
     rankings = {one.trial: one.ranking for one in pellucid.receipts(study) if one.ranking is not None}
-    assert list(rankings) == list(range(20))
+    assert list(rankings) == [i for i in range(20) if i not in (11, 14, 17)]
     assert [rankings[i].turn for i in range(9)] == ["transferred"] * 9
-    assert [rankings[i].turn for i in range(9, 20)] == ["tuned", "transferred"] * 5 + ["tuned"]
+    assert all(one.turn == ("tuned" if i % 2 else "transferred") for i, one in rankings.items() if i >= 9)
     assert [rankings[i].epochs for i in (8, 9, 10, 19)] == [0, 1, 0, 11]
     assert {one.studies for one in rankings.values()} == {7}
     assert {one.model for one in rankings.values()} == {rankings[0].model}
@@ -71,7 +71,9 @@ def test_the_turns_of_the_ranking_as_it_was_learned_and_as_it_was_tuned_are_told
 
 
 def test_conditional_parameters_are_proposed_with_what_switches_them(study: Study) -> None:
-    for receipt in pellucid.receipts(study)[:20]:
+    rankings = [one for one in pellucid.receipts(study) if one.kind == "ranking"]
+    assert len(rankings) == 17
+    for receipt in rankings:
         assert ("momentum" in receipt.params) == (receipt.params["opt"] == "sgd")
         assert receipt.conditions == {"momentum": ["opt", [1]]}
         assert receipt.params == study.trials[receipt.trial].params
