@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pellucid.bench import tabular, transfer_report, yahpo
+from pellucid.bench.base import stable_seed
 from pellucid.bench.transfer import Runs, search
 
 pytest.importorskip("torch")
@@ -20,6 +21,7 @@ from pellucid.bench.ranking_experiments import EXPERIMENTS, METHODS, OTHER_DRAWS
 from pellucid.bench.transfer_baselines import StaticForest
 from pellucid.bench.transfer_ranking import Ranking, meta_trained
 from pellucid.bench.transfer_reference import Watched, reference_grid
+from pellucid.bench.transfer_samplers import SAMPLERS, against_best_known, tune
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble
 from pellucid.surrogates.ranking.training import Recipe
 
@@ -87,7 +89,32 @@ def test_a_job_runs_a_method_on_every_test_task(data: str, draw: int) -> None:
 
 
 def test_experiments_name_methods_that_exist_and_all_methods_are_used() -> None:
-    assert {method for methods in EXPERIMENTS.values() for method in methods} == set(METHODS)
+    assert {method for methods in EXPERIMENTS.values() for method in methods} == {*METHODS, *SAMPLERS}
+
+
+def test_a_sampler_proposes_in_the_space_and_its_regret_is_relative_to_the_table(data: str) -> None:
+    import optuna
+
+    one = tabular.tabular("lcbench", data)
+    found = tune("RandomSampler", one, 3, data, trials=4)
+    assert np.array(found.regret).shape == (len(TEST), 4)
+    for task, regret in zip(one.test, found.regret, strict=True):
+        problem = yahpo.yahpo(yahpo.LCBENCH, task.name, data)
+        sampler = optuna.samplers.RandomSampler(seed=stable_seed("transfer", "lcbench", task.name, 3))
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        study.optimize(lambda trial, problem=problem: problem.evaluate(problem.suggest(trial)), n_trials=4)
+        reached = [max(trial.value for trial in study.trials[: k + 1]) for k in range(4)]
+        np.testing.assert_allclose(regret, (task.y.max() - reached) / np.ptp(task.y))
+    job = run_job(Job("lcbench", "RandomSampler", 3, data))
+    np.testing.assert_array_equal(np.array(job.regret)[:, :4], found.regret)
+
+
+def test_regret_of_samplers_is_relative_to_the_best_that_is_known() -> None:
+    a, b = np.array([[0.5, -1.0], [0.3, 0.2]]), np.array([[0.0, -0.5], [0.6, 0.0]])
+    regrets = against_best_known(transfer_report.Regrets({"a": a, "b": b}, ("t", "u"), ("s",) * 2))
+    # Of t, a table from 0 to 1 and a run that reached 2; of u, nothing is better than the table's best.
+    np.testing.assert_allclose(regrets.by_method["a"], [[1.5 / 2, 0.0], [0.3, 0.2]])
+    np.testing.assert_allclose(regrets.by_method["b"], [[1.0 / 2, 0.5 / 2], [0.6, 0.0]])
 
 
 def test_runs_of_other_draws_are_side_by_side_and_of_one_task() -> None:

@@ -1,7 +1,8 @@
 """The experiments of the ranking surrogate: what each part of it is worth, and what it is worth beside others.
 
 A run is a method with a seed on all test tasks of a collection. The seed names the start of every task and, where
-something is meta-trained, the model: what is averaged over seeds is the luck of both.
+something is meta-trained, the model: what is averaged over seeds is the luck of both. All experiments but one are on
+tables; in that one samplers propose in the spaces of the tasks.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from pellucid.acquisition import EI, LCB
 from pellucid.bench.tabular import Collection, tabular
 from pellucid.bench.transfer import GaussianProcessEI, Method, RandomOrder, search
 from pellucid.bench.transfer_report import Regrets, regret_after
+from pellucid.bench.transfer_samplers import SAMPLERS, against_best_known, tune
 from pellucid.samplers.ranking import HAND_OVER
 
 COLLECTIONS = ("lcbench", "rbv2_xgboost")
 OURS = "ranking"
 NEVER_HANDS_OVER = "ranking only"
+IN_THE_SPACE = "samplers"
 Make = Callable[[Collection, int], Method]
 
 
@@ -121,6 +124,7 @@ EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
     "contexts": (NEVER_HANDS_OVER, "Deep Set", "no context", "near, alone", "Deep Set, alone", "ListNet, alone"),
     "tuning": (OURS, NEVER_HANDS_OVER, "transferred", "tuned"),
     "acquisitions": (NEVER_HANDS_OVER, "UCB", "EI, incumbent", "EI, last"),
+    IN_THE_SPACE: tuple(SAMPLERS),
 }
 
 
@@ -169,6 +173,9 @@ class Found:
 
 def run_job(job: Job) -> Found:
     collection = tabular(job.collection, job.data, job.draw)
+    if job.method in SAMPLERS:
+        tuned = tune(job.method, collection, job.seed, job.data)
+        return Found(*job.key[:3], tuned.regret, tuned.training_s, tuned.search_s, draw=job.draw)
     before = time.perf_counter()
     # Variants that differ only after meta-training could share a model; each makes its own, as a user would.
     method = METHODS[job.method](collection, job.seed)
@@ -197,4 +204,5 @@ def regrets_of(collection: str, experiment: str, found: Sequence[Found], tasks: 
         for name in EXPERIMENTS[experiment]
     }
     names = tuple(task for _ in which for task in tasks)
-    return Regrets(by_method, names, (collection,) * len(names))
+    regrets = Regrets(by_method, names, (collection,) * len(names))
+    return against_best_known(regrets) if experiment == IN_THE_SPACE else regrets

@@ -32,7 +32,8 @@ _OURS = (
     "`ranking` is pellucid's: ListNet, a context of nearness, transferred and fine-tuned scorers in turn, the best "
     "mean rank next; from 25 observations on every third proposal is made by a Gaussian process, from 50 on all are. "
     "`ranking only` never hands over. Every other name says in what a method differs from that one; `alone` is "
-    "without earlier tasks (and without a context, if none is named)."
+    "without earlier tasks (and without a context, if none is named). Samplers propose in the space itself, from the "
+    "first trial on; their regret is relative to the best that is known of a task, of its table and of all these runs."
 )
 _TITLES = {"lcbench": "Tuning networks (lcbench)", "rbv2_xgboost": "Tuning XGBoost (rbv2_xgboost)"}
 
@@ -41,7 +42,8 @@ def ranking(
     experiment: Annotated[
         str,
         typer.Option(
-            help="comparison, other-draws, losses, losses-alone, weightings, contexts, tuning, acquisitions, or all."
+            help="comparison, other-draws, losses, losses-alone, weightings, contexts, tuning, acquisitions, samplers, "
+            "or all."
         ),
     ] = "all",
     collection: Annotated[str, typer.Option(help="lcbench, rbv2_xgboost, or all.")] = "all",
@@ -117,7 +119,7 @@ def _collection(
             load_plots()
             ours = (experiments.OURS, experiments.NEVER_HANDS_OVER)
             for what, figure in transfer_report.figures(regrets, name, bold=ours).items():
-                if one in ("comparison", "other-draws") or what == "ranks":
+                if one in ("comparison", "other-draws", experiments.IN_THE_SPACE) or what == "ranks":
                     save_figure(figure, out / f"{name}-{one}-{what}")
     packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
     note = f"{transfer_report.NOTE} {_OURS}"
