@@ -33,7 +33,8 @@ _OURS = (
     "mean rank next; from 25 observations on every third proposal is made by a Gaussian process, from 50 on all are. "
     "`ranking only` never hands over. Every other name says in what a method differs from that one; `alone` is "
     "without earlier tasks (and without a context, if none is named). Samplers propose in the space itself, from the "
-    "first trial on; their regret is relative to the best that is known of a task, of its table and of all these runs."
+    "first trial on, and a step is a trial; their regret is relative to the best that is known of a task, of its table "
+    "and of all these runs."
 )
 _TITLES = {"lcbench": "Tuning networks (lcbench)", "rbv2_xgboost": "Tuning XGBoost (rbv2_xgboost)"}
 
@@ -117,7 +118,7 @@ def _collection(
             grids.append(_named(_reference_grid(name, data, quiet), f"{name}, {one}"))
         if figures:
             load_plots()
-            ours = (experiments.OURS, experiments.NEVER_HANDS_OVER)
+            ours = (experiments.OURS, experiments.NEVER_HANDS_OVER, "RankingSampler")
             for what, figure in transfer_report.figures(regrets, name, bold=ours).items():
                 if one in ("comparison", "other-draws", experiments.IN_THE_SPACE) or what == "ranks":
                     save_figure(figure, out / f"{name}-{one}-{what}")

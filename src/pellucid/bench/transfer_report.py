@@ -232,7 +232,7 @@ def _rank_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str]) -
         {method: curve.tolist() for method, curve in ranks.items()},
         title=f"{name}: {best} ranks best at the end ({ranks[best][-1]:.2f} of {len(ranks)}), and at {ahead} of "
         f"{_steps(regrets.steps)}",
-        x_title="steps after the initial design",
+        x_title="steps",
         y_title=f"average rank over {len(regrets.tasks)} runs (lower is better)",
         bold=bold,
     )
@@ -247,12 +247,12 @@ def _regret_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str])
         # A logarithmic axis has no place for 0, which is where every run has found the best of its table.
         {method: np.where(curve > 0.0, curve, np.nan).tolist() for method, curve in means.items()},
         title=f"{name}: {best} has the lowest mean regret at the end ({means[best][-1]:.2g})",
-        x_title="steps after the initial design",
+        x_title="steps",
         y_title=f"mean regret over {len(regrets.tasks)} runs" + (" (a line ends where it is 0)" if ends else ""),
         bold=bold,
     )
-    wide = positive.size > 0 and positive.max() > 20.0 * positive.min()
-    figure.update_yaxes(type="log", exponentformat="power", dtick=1 if wide else None)
+    wide = positive.size > 0 and positive.max() > 500.0 * positive.min()
+    figure.update_yaxes(type="log", exponentformat="power", dtick=1 if wide else "D2")
     return figure
 
 

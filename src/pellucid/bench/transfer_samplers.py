@@ -75,7 +75,7 @@ SAMPLERS: Mapping[str, Contestant] = {
     "TPESampler": Contestant(_tpe),
     "BayesianSampler": Contestant(_bayesian),
     "RankingSampler": Contestant(_ranking, learned=True),
-    "RankingSampler, never hands over": Contestant(_never_hands_over, learned=True),
+    "RankingSampler(hand_over=None)": Contestant(_never_hands_over, learned=True),
 }
 
 

@@ -368,8 +368,10 @@ def fallback_turn(hand_over: int | None, n: int, number: int, *, ready: bool = T
         return ""
     if n >= hand_over:
         return f"the ranking hands over after {hand_over} trials"
+    if not ready or number % 3 != 2:
+        return ""
     # Three that err differently find more than two: the ranking as learned, as tuned to this study, and the fallback.
-    return f"every third proposal from {(hand_over + 1) // 2} trials on is the fallback's" * (ready and number % 3 == 2)
+    return f"every third proposal from {(hand_over + 1) // 2} trials on is the fallback's"
 
 
 def _near(X: Array, tried: Array, placed: Callable[[Array], Array], apart: float) -> npt.NDArray[np.bool_]:
