@@ -96,9 +96,9 @@ def test_a_sampler_proposes_in_the_space_and_its_regret_is_relative_to_the_table
     import optuna
 
     one = tabular.tabular("lcbench", data)
-    found = tune("RandomSampler", one, 3, data, trials=4)
-    assert np.array(found.regret).shape == (len(TEST), 4)
-    for task, regret in zip(one.test, found.regret, strict=True):
+    found, _, _ = tune("RandomSampler", one, 3, data, trials=4)
+    assert np.array(found).shape == (len(TEST), 4)
+    for task, regret in zip(one.test, found, strict=True):
         problem = yahpo.yahpo(yahpo.LCBENCH, task.name, data)
         sampler = optuna.samplers.RandomSampler(seed=stable_seed("transfer", "lcbench", task.name, 3))
         study = optuna.create_study(direction="maximize", sampler=sampler)
@@ -106,7 +106,15 @@ def test_a_sampler_proposes_in_the_space_and_its_regret_is_relative_to_the_table
         reached = [max(trial.value for trial in study.trials[: k + 1]) for k in range(4)]
         np.testing.assert_allclose(regret, (task.y.max() - reached) / np.ptp(task.y))
     job = run_job(Job("lcbench", "RandomSampler", 3, data))
-    np.testing.assert_array_equal(np.array(job.regret)[:, :4], found.regret)
+    np.testing.assert_array_equal(np.array(job.regret)[:, :4], found)
+
+
+def test_a_sampler_that_learns_has_a_model_of_the_other_tasks(data: str) -> None:
+    one = tabular.tabular("lcbench", data)
+    found, _, _ = tune("RankingSampler", one, 0, data, trials=3)
+    assert np.array(found).shape == (len(TEST), 3)
+    assert tune("RankingSampler", one, 0, data, trials=3)[0] == found
+    assert tune("RankingSampler", one, 1, data, trials=3)[0] != found
 
 
 def test_regret_of_samplers_is_relative_to_the_best_that_is_known() -> None:

@@ -124,7 +124,7 @@ EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
     "contexts": (NEVER_HANDS_OVER, "Deep Set", "no context", "near, alone", "Deep Set, alone", "ListNet, alone"),
     "tuning": (OURS, NEVER_HANDS_OVER, "transferred", "tuned"),
     "acquisitions": (NEVER_HANDS_OVER, "UCB", "EI, incumbent", "EI, last"),
-    IN_THE_SPACE: tuple(SAMPLERS),
+    IN_THE_SPACE: SAMPLERS,
 }
 
 
@@ -174,8 +174,8 @@ class Found:
 def run_job(job: Job) -> Found:
     collection = tabular(job.collection, job.data, job.draw)
     if job.method in SAMPLERS:
-        tuned = tune(job.method, collection, job.seed, job.data)
-        return Found(*job.key[:3], tuned.regret, tuned.training_s, tuned.search_s, draw=job.draw)
+        regret, learning_s, tuning_s = tune(job.method, collection, job.seed, job.data)
+        return Found(job.collection, job.method, job.seed, regret, learning_s, tuning_s, draw=job.draw)
     before = time.perf_counter()
     # Variants that differ only after meta-training could share a model; each makes its own, as a user would.
     method = METHODS[job.method](collection, job.seed)

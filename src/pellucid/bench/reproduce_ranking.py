@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _OURS = (
     "`ranking` is pellucid's: ListNet, a context of nearness, transferred and fine-tuned scorers in turn, the best "
-    "mean rank next; from 25 observations on every third proposal is made by a Gaussian process, from 50 on all are. "
+    "mean rank next; from {half} observations on every third proposal is made by a Gaussian process, from {all} on all "
+    "are. "
     "`ranking only` never hands over. Every other name says in what a method differs from that one; `alone` is "
     "without earlier tasks (and without a context, if none is named). Samplers propose in the space itself, from the "
     "first trial on, and a step is a trial; their regret is relative to the best that is known of a task, of its table "
@@ -90,6 +91,7 @@ def _collection(
     from pellucid.bench.output import page_markdown
     from pellucid.bench.resumable import read, run_with_bar
     from pellucid.bench.tabular import tabular
+    from pellucid.samplers.ranking import HAND_OVER
 
     tasks = [task.name for task in tabular(name, data).test]
     planned = list(
@@ -123,7 +125,7 @@ def _collection(
                 if one in ("comparison", "other-draws", experiments.IN_THE_SPACE) or what == "ranks":
                     save_figure(figure, out / f"{name}-{one}-{what}")
     packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
-    note = f"{transfer_report.NOTE} {_OURS}"
+    note = f"{transfer_report.NOTE} {_OURS.format(half=HAND_OVER // 2, all=HAND_OVER)}"
     write(out / f"{name}.md", page_markdown(_TITLES[name], note, grids, command_line(), packages))
     return grids
 

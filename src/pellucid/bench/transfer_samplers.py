@@ -4,100 +4,62 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+import optuna
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 
 from pellucid.bench.base import stable_seed
 from pellucid.bench.tabular import Collection, Task
 from pellucid.bench.transfer_report import Regrets
 from pellucid.bench.yahpo import SCENARIOS, yahpo
+from pellucid.samplers.bayesian import BayesianSampler
+from pellucid.samplers.ranking import RankingSampler
 
 if TYPE_CHECKING:
-    from optuna.samplers import BaseSampler
-
     from pellucid.surrogates.ranking.ranker import Ranker
 
 TRIALS = 60
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """Regret after each trial, one row per test task, relative to that task's table: below zero where a trial is better
-    than all of the table."""
-
-    regret: tuple[list[float], ...]
-    training_s: float
-    search_s: float
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """`make(model, seed)`; the model is None for one that has `learned` nothing."""
-
-    make: Callable[[Any, int], BaseSampler]
-    learned: bool = False
-
-
-def _ranking(model: Ranker, seed: int) -> BaseSampler:
-    from pellucid.samplers.ranking import RankingSampler
-
-    return RankingSampler(model=model, seed=seed)
-
-
-def _never_hands_over(model: Ranker, seed: int) -> BaseSampler:
-    from pellucid.samplers.ranking import RankingSampler
-
-    return RankingSampler(model=model, hand_over=None, seed=seed)
-
-
-def _bayesian(_: None, seed: int) -> BaseSampler:
-    from pellucid.samplers.bayesian import BayesianSampler
-
-    return BayesianSampler(seed=seed)
-
-
-def _tpe(_: None, seed: int) -> BaseSampler:
-    from optuna.samplers import TPESampler
-
-    return TPESampler(seed=seed)
-
-
-def _random(_: None, seed: int) -> BaseSampler:
-    from optuna.samplers import RandomSampler
-
-    return RandomSampler(seed=seed)
-
-
-SAMPLERS: Mapping[str, Contestant] = {
-    "RandomSampler": Contestant(_random),
-    "TPESampler": Contestant(_tpe),
-    "BayesianSampler": Contestant(_bayesian),
-    "RankingSampler": Contestant(_ranking, learned=True),
-    "RankingSampler(hand_over=None)": Contestant(_never_hands_over, learned=True),
+# Given a seed, and those that learn from other tasks a model too.
+_OTHERS: Mapping[str, Callable[[int], BaseSampler]] = {
+    "RandomSampler": lambda seed: RandomSampler(seed=seed),
+    "TPESampler": lambda seed: TPESampler(seed=seed),
+    "BayesianSampler": lambda seed: BayesianSampler(seed=seed),
 }
+_LEARNED: Mapping[str, Callable[[int, Ranker], BaseSampler]] = {
+    "RankingSampler": lambda seed, model: RankingSampler(model=model, seed=seed),
+    "RankingSampler(hand_over=None)": lambda seed, model: RankingSampler(model=model, hand_over=None, seed=seed),
+}
+SAMPLERS = (*_OTHERS, *_LEARNED)
 
 
-def tune(name: str, collection: Collection, seed: int, data: str | None, trials: int = TRIALS) -> Tuned:
-    contestant, before, model = SAMPLERS[name], time.perf_counter(), None
-    if contestant.learned:
-        from pellucid.bench.transfer_ranking import meta_trained
-        from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-        from pellucid.surrogates.ranking.ranker import Ranker
-
-        model = Ranker.of(meta_trained(RankingEnsemble(collection.space), collection, seed))
+def tune(
+    name: str, collection: Collection, seed: int, data: str | None, trials: int = TRIALS
+) -> tuple[tuple[list[float], ...], float, float]:
+    """Regret after each trial, one row per test task, and the seconds of learning and of tuning. Regret is relative to
+    a task's table: below zero where a trial is better than all of the table."""
+    before = time.perf_counter()
+    model = _model(collection, seed) if name in _LEARNED else None
     trained = time.perf_counter()
     rows = []
     for task in collection.test:
-        sampler = contestant.make(model, stable_seed("transfer", collection.name, task.name, seed))
+        its_seed = stable_seed("transfer", collection.name, task.name, seed)
+        sampler = _OTHERS[name](its_seed) if model is None else _LEARNED[name](its_seed, model)
         rows.append(_regret(task, collection, sampler, data, trials))
-    return Tuned(tuple(rows), trained - before, time.perf_counter() - trained)
+    return tuple(rows), trained - before, time.perf_counter() - trained
+
+
+def _model(collection: Collection, seed: int) -> Ranker:
+    from pellucid.bench.transfer_ranking import meta_trained
+    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.surrogates.ranking.ranker import Ranker
+
+    return Ranker.of(meta_trained(RankingEnsemble(collection.space), collection, seed))
 
 
 def _regret(task: Task, collection: Collection, sampler: BaseSampler, data: str | None, trials: int) -> list[float]:
-    import optuna
-
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     problem = yahpo(SCENARIOS[collection.name], task.name, data)
     study = optuna.create_study(direction=problem.direction, sampler=sampler)
