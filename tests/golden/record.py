@@ -1,0 +1,220 @@
+"""Record every proposal, receipt and answer of the golden studies, or compare them with the recorded ones.
+
+    python -m tests.golden.record                  write golden.json.gz
+    python -m tests.golden.record --check          compare all studies with it
+    python -m tests.golden.record --check flat tpe compare two of them
+
+Proposals and receipts must be equal to the last bit, numbers in answers to 1e-12. Sentences are not recorded: they may
+be rewritten. The process fixes the instruction set that NumPy, OpenBLAS and torch use, so that the last bits do not
+depend on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).parent / "golden.json.gz"
+TOLERANCE = 1e-12
+PINNED = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "DNNL_MAX_CPU_ISA": "AVX2",
+    "MKL_CBWR": "AVX2",
+    "GOLDEN_PINNED": "1",
+}
+WORDS = ("cannot tell", "no effect", "standardised variance")
+Record = dict[str, Any]
+
+
+# ------------------------------------------------------------------------------------------- the questions
+# Renamed functions and fields are mapped here, and nowhere else.
+
+
+def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every question that pellucid answers about a study, with how to ask it."""
+    import optuna
+
+    import pellucid
+    from pellucid.explain.importance import importance_of_the_best
+
+    params = sorted({name for trial in study.trials for name in trial.params})
+    numeric = [name for name in params if name in ("x", "lr", "units", "C", "max_depth", "a", "momentum", "depth")]
+    n = len(study.trials)
+    yield "history", lambda: pellucid.history(study)
+    yield "recommendation", lambda: pellucid.recommend(study)
+    yield "stopping", lambda: pellucid.stopping_verdict(study, regret_below=0.05, min_trials=10)
+    yield "course", lambda: pellucid.search_course(study, min_trials=10)
+    yield "importance", lambda: pellucid.hsic_importance(study, n_permutations=199)
+    yield "importance of all", lambda: pellucid.hsic_importance(study, source="all", bandwidth="max", n_permutations=99)
+    yield "importance of a model", lambda: pellucid.hsic_importance(study, source="surrogate")
+    yield "importance of the best", lambda: importance_of_the_best(study)
+    yield "failures", lambda: pellucid.hsic_importance(study, pellucid.failed(), pairs=False, n_permutations=99)
+    yield "ranges", lambda: pellucid.parameter_ranges(study)
+    yield "advice", lambda: pellucid.range_advice(study)
+    for name in numeric[:1]:
+        yield f"interval of {name}", lambda name=name: pellucid.interval_reduction(study, name, n_permutations=99)
+    for name in params[:2]:
+        yield f"effect of {name}", lambda name=name: pellucid.partial_dependence(study, name)
+    yield "joint effect", lambda: pellucid.partial_dependence(study, params[:2])
+    yield "joint effect of the last", lambda: pellucid.partial_dependence(study, params[-2:])
+    yield "effect at a trial", lambda: pellucid.partial_dependence(study, params[0], level=0.8, trial=0)
+    for number in (n - 1, n - 2):
+        yield f"proposal {number}", lambda number=number: pellucid.explain_proposal(study, number)
+    yield "proposal, local", lambda: pellucid.explain_proposal(study, n - 1, "local")
+    yield "proposal, baseline", lambda: pellucid.explain_proposal(study, n - 1, baseline="incumbent")
+    yield "interactions", lambda: pellucid.proposal_interactions(study, n - 1)
+    yield "paths", lambda: pellucid.desirability_paths(study, range(n - 4, n), "hybrid", progress=False)
+    yield "comparison", lambda: pellucid.compare_importance(study, n - 1)
+    yield "rebuilt", lambda: rebuilt(study, n - 1)
+    if hasattr(study.sampler, "plan"):
+        yield "plan", lambda: study.sampler.plan(study)
+        yield "best trial of the steps", lambda: {"number": study.sampler.best_trial(study).number}
+    evaluator = pellucid.HsicImportanceEvaluator()
+    yield "evaluator", lambda: optuna.importance.get_param_importances(study, evaluator=evaluator)
+
+
+def answer(record: Any) -> Any:
+    """An answer as plain data, with the names of its fields as they were recorded."""
+    if isinstance(record, list):
+        return [answer(one) for one in record]
+    if isinstance(record, dict):
+        return {"/".join(key) if isinstance(key, tuple) else str(key): value for key, value in record.items()}
+    return record.to_dict()
+
+
+def receipt(found: Any) -> Record:
+    """A receipt as plain data, without its sentences."""
+    return {key: value for key, value in found.to_dict().items() if key not in ("phase", "reason")}
+
+
+# ---------------------------------------------------------------------------------------------- recording
+
+
+def rebuilt(study: Any, trial: int) -> Record:
+    import pellucid
+
+    found = pellucid.rebuild(study, trial)
+    last = study.trials[trial].params
+    mean, sd = found.predict([last])
+    return {"mean": mean.tolist(), "sd": sd.tolist(), "score": found.acquisition.score(found.encode([last])).tolist()}
+
+
+def plain(value: Any) -> Any:
+    """What JSON carries: numbers, names and lists of them; sentences become null."""
+    if isinstance(value, bool) or value is None or isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, str):
+        return value if value in WORDS or re.fullmatch(r"[\w.+/-]+", value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return [plain(one) for one in value]
+
+
+def recorded(study: Any) -> Record:
+    import pellucid
+
+    return {
+        "trials": [plain({"state": t.state.name, "params": t.params, "values": t.values}) for t in study.trials],
+        "receipts": {str(one.trial): plain(receipt(one)) for one in pellucid.receipts(study)},
+        "answers": {question: attempted(ask) for question, ask in questions(study)},
+    }
+
+
+def attempted(ask: Callable[[], Any]) -> Any:
+    """The answer, or that there is none."""
+    try:
+        return plain(answer(ask()))
+    except (ValueError, IndexError, RuntimeError) as error:
+        return {"error": type(error).__name__}
+
+
+def record(names: list[str]) -> Record:
+    import optuna
+    from tests.golden.studies import STUDIES
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return {name: recorded(STUDIES[name]()) for name in names or STUDIES}
+
+
+def write(studies: Record) -> None:
+    text = json.dumps(studies, separators=(",", ":"), sort_keys=True)
+    FILE.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def read() -> Record:
+    return dict(json.loads(gzip.decompress(FILE.read_bytes())))
+
+
+# --------------------------------------------------------------------------------------------- comparing
+
+
+def differences(golden: Any, now: Any, tolerance: float, where: str = "") -> Iterator[str]:
+    """Where the present differs from what was recorded; fields that are new do not count."""
+    if isinstance(golden, dict) and isinstance(now, dict):
+        for key, value in golden.items():
+            if key not in now:
+                yield f"{where}.{key}: missing"
+            else:
+                yield from differences(value, now[key], tolerance, f"{where}.{key}")
+    elif isinstance(golden, list) and isinstance(now, list):
+        if len(golden) != len(now):
+            yield f"{where}: {len(golden)} entries, now {len(now)}"
+        for i, (a, b) in enumerate(zip(golden, now, strict=False)):
+            yield from differences(a, b, tolerance, f"{where}[{i}]")
+    elif isinstance(golden, float) and isinstance(now, float) and tolerance:
+        if abs(golden - now) > tolerance * max(1.0, abs(golden)):
+            yield f"{where}: {golden!r}, now {now!r}"
+    elif golden is not None and (golden != now or type(golden) is not type(now)):
+        yield f"{where}: {golden!r}, now {now!r}"
+
+
+def compared(golden: Record, now: Record) -> list[str]:
+    """Differences of the studies in `now`: proposals and receipts exactly, answers to the tolerance."""
+    out: list[str] = []
+    for name, study in now.items():
+        for part in ("trials", "receipts", "answers"):
+            tolerance = TOLERANCE if part == "answers" else 0.0
+            out += differences(golden[name][part], study[part], tolerance, f"{name}: {part}")
+    return out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    now = json.loads(json.dumps(record(options.names)))
+    if not options.check:
+        write(now)
+    found = compared(read(), now)
+    for line in found[:50]:
+        print(line)
+    counted = {part: sum(len(study[part]) for study in now.values()) for part in ("trials", "receipts", "answers")}
+    listed = ", ".join(f"{count} {part}" for part, count in counted.items())
+    print(f"{len(now)} studies ({listed}): {len(found)} differences.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    if "GOLDEN_PINNED" not in os.environ:
+        os.execve(
+            sys.executable, [sys.executable, "-m", "tests.golden.record", *sys.argv[1:]], {**os.environ, **PINNED}
+        )
+    raise SystemExit(main())

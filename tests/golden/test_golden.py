@@ -1,0 +1,31 @@
+"""Proposals, receipts and the numbers of answers are those that were recorded before the package was reorganised."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from tests.golden.record import compared, read
+from tests.golden.studies import STUDIES
+from tests.helpers import ROOT
+
+N_GROUPS = 4
+
+
+@pytest.mark.parametrize("group", range(N_GROUPS))
+def test_studies_and_answers_are_as_recorded(group: int) -> None:
+    command = [sys.executable, "-m", "tests.golden.record", "--check", *list(STUDIES)[group::N_GROUPS]]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 differences" in done.stdout
+
+
+def test_a_changed_bit_of_a_proposal_and_a_changed_digit_of_an_answer_are_noticed() -> None:
+    golden, now = read(), read()
+    assert compared(golden, {"flat": now["flat"]}) == []
+    now["flat"]["trials"][7]["params"]["x"] *= 1.0 + 3e-16
+    now["flat"]["answers"]["recommendation"]["expected"] += 1e-11
+    now["flat"]["answers"]["history"]["best"].pop()
+    del now["flat"]["receipts"]["9"]["seed"]
+    assert len(compared(golden, {"flat": now["flat"]})) == 4
