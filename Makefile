@@ -9,8 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 TORCH := torch==2.13.0
-PINS := pyproject.toml constraints.txt
-RESULTS := benchmarks/engine
+PINS := pyproject.toml lab/pyproject.toml constraints.txt
+RESULTS := lab/results/engine
 
 # One thread per process: workers are the unit of parallelism, and peers are timed on equal terms.
 export OMP_NUM_THREADS := 1
@@ -21,7 +21,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
+.PHONY: help demo test test-lab test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
         bench-regret-rbv2 bench-stopping bench-information bench-report bench-ranking reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
@@ -53,15 +53,20 @@ $(VENV)/.stamp-torch: $(VENV)/.stamp-venv constraints.txt
 	@touch $@
 
 $(VENV)/.stamp-bench: $(VENV)/.stamp-torch $(PINS)
-	@echo "Installing pellucid and the benchmark peers"
-	@$(PIP_INSTALL) -e '.[bench]'
+	@echo "Installing pellucid and its laboratory"
+	@$(PIP_INSTALL) -e . -e 'lab[all]'
 	@touch $@
 
-# The tests run the peers too. This covers dev and bench, so their stamps are set as well.
 $(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
-	@echo "Installing pellucid, the development tools and the benchmark peers"
-	@$(PIP_INSTALL) -e '.[dev,bench,ranking]'
-	@touch $(VENV)/.stamp-demo $(VENV)/.stamp-dev $(VENV)/.stamp-bench $@
+	@echo "Installing pellucid and the development tools"
+	@$(PIP_INSTALL) -e '.[dev,ranking]'
+	@touch $(VENV)/.stamp-demo $(VENV)/.stamp-dev $@
+
+# The laboratory's tests run the peers too.
+$(VENV)/.stamp-lab: $(VENV)/.stamp-test $(PINS)
+	@echo "Installing the laboratory, its peers and its problems"
+	@$(PIP_INSTALL) -e . -e 'lab[all]'
+	@touch $(VENV)/.stamp-bench $@
 
 # ------------------------------------------------------------------------------------- demo and tests
 
@@ -74,9 +79,13 @@ test: $(VENV)/.stamp-test ## run the test suite
 	@sh tools/ensure.sh openmp
 	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
-test-slow: $(VENV)/.stamp-test ## run the slow statistical tests
+test-lab: $(VENV)/.stamp-lab ## run the tests of the laboratory
+	@sh tools/ensure.sh chromium
+	$(BIN)/python -m pytest -n $(JOBS) lab/tests $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.stamp-lab ## run the slow statistical tests
 	@sh tools/ensure.sh postgres
-	$(BIN)/python -m pytest -n $(JOBS) -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m slow tests lab/tests $(PYTEST_ARGS)
 
 check: $(VENV)/.stamp-dev ## ruff, mypy (strict on src) and import-linter
 	$(BIN)/ruff check .
@@ -93,7 +102,7 @@ format: $(VENV)/.stamp-dev ## apply the safe fixes of ruff and format every Pyth
 
 bench: bench-latency bench-regret-bbob bench-regret-hpobench bench-regret-rbv2 ## run all benchmarks
 
-bench-latency: $(VENV)/.stamp-bench ## milliseconds per ask, ours and the peers
+bench-latency: $(VENV)/.stamp-lab ## milliseconds per ask, ours and the peers
 	$(BIN)/pellucid bench latency --methods pellucid,optuna-gp,botorch,smac,ei,sawei --max-n botorch=280,smac=280 \
 	  --out $(RESULTS)/latency.json --table $(RESULTS)/latency.md
 
@@ -115,41 +124,41 @@ bench-regret-rbv2: $(VENV)/.stamp-bench ## regret on rbv2_xgboost, a conditional
 	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random,ei \
 	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)
 
-reproduce-sawei: $(VENV)/.stamp-test ## SAWEI and the schedules it was compared with, on both suites
-	$(BIN)/pellucid reproduce sawei --suite bbob --out benchmarks/sawei --jobs $(JOBS)
-	$(BIN)/pellucid reproduce sawei --suite hpobench --out benchmarks/sawei --jobs $(JOBS)
+reproduce-sawei: $(VENV)/.stamp-lab ## SAWEI and the schedules it was compared with, on both suites
+	$(BIN)/pellucid reproduce sawei --suite bbob --out lab/results/sawei --jobs $(JOBS)
+	$(BIN)/pellucid reproduce sawei --suite hpobench --out lab/results/sawei --jobs $(JOBS)
 
-bench-stopping: $(VENV)/.stamp-bench ## what stopping early saves and costs
-	$(BIN)/pellucid bench stopping --table benchmarks/sawei/stopping.md --jobs $(JOBS)
+bench-stopping: $(VENV)/.stamp-lab ## what stopping early saves and costs
+	$(BIN)/pellucid bench stopping --table lab/results/sawei/stopping.md --jobs $(JOBS)
 
-bench-report: $(VENV)/.stamp-bench ## seconds and megabytes of a report
-	$(BIN)/pellucid bench report --table benchmarks/report/cost.md
+bench-report: $(VENV)/.stamp-lab ## seconds and megabytes of a report
+	$(BIN)/pellucid bench report --table lab/results/report/cost.md
 
-bench-ranking: $(VENV)/.stamp-test ## seconds of the ranking surrogate: ten members, an ask, meta-training
-	$(BIN)/pellucid bench ranking --out benchmarks/ranking/speed.md
+bench-ranking: $(VENV)/.stamp-lab ## seconds of the ranking surrogate: ten members, an ask, meta-training
+	$(BIN)/pellucid bench ranking --out lab/results/ranking/speed.md
 
-bench-information: $(VENV)/.stamp-bench ## milliseconds per information step, beside EI
+bench-information: $(VENV)/.stamp-lab ## milliseconds per information step, beside EI
 	$(BIN)/pellucid bench latency --n 50,100,200 --dim 8 --methods ei,information,bobax --no-full-run \
-	  --table benchmarks/bobax/latency.md
+	  --table lab/results/bobax/latency.md
 
-reproduce-bobax: $(VENV)/.stamp-test ## BOBAX, its baselines, the coverage of bands, a-BOBAX on tuned networks
-	$(BIN)/pellucid reproduce bobax --out benchmarks/bobax --jobs $(JOBS)
+reproduce-bobax: $(VENV)/.stamp-lab ## BOBAX, its baselines, the coverage of bands, a-BOBAX on tuned networks
+	$(BIN)/pellucid reproduce bobax --out lab/results/bobax --jobs $(JOBS)
 
-reproduce-shapley: $(VENV)/.stamp-test ## Shapley explanations of proposals, beside the source's tables
-	$(BIN)/pellucid reproduce shapley --out benchmarks/shapley --jobs $(JOBS)
+reproduce-shapley: $(VENV)/.stamp-lab ## Shapley explanations of proposals, beside the source's tables
+	$(BIN)/pellucid reproduce shapley --out lab/results/shapley --jobs $(JOBS)
 
-reproduce-hsic: $(VENV)/.stamp-test ## HSIC towards a goal: the source's examples, networks, and the two-step search
-	$(BIN)/pellucid reproduce hsic --out benchmarks/hsic --jobs $(JOBS)
+reproduce-hsic: $(VENV)/.stamp-lab ## HSIC towards a goal: the source's examples, networks, and the two-step search
+	$(BIN)/pellucid reproduce hsic --out lab/results/hsic --jobs $(JOBS)
 
-reproduce-ranking: $(VENV)/.stamp-test ## learning from earlier studies: losses, contexts, tuning, and other surrogates
-	$(BIN)/pellucid reproduce ranking --out benchmarks/ranking --jobs $(JOBS)
+reproduce-ranking: $(VENV)/.stamp-lab ## learning from earlier studies: losses, contexts, tuning, and other surrogates
+	$(BIN)/pellucid reproduce ranking --out lab/results/ranking --jobs $(JOBS)
 
 # -------------------------------------------------------------------------------------------- cleaning
 
 clean: ## remove caches, builds and what the demo wrote
 	rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache smac3_output
 	rm -f demo.db demo.db-journal demo.db-shm demo.db-wal report.html
-	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src lab tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## clean, and remove .venv
 	rm -rf $(VENV)

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from pellucid import acquisition, surrogates
     from pellucid.acquisition.interleave import Interleave
     from pellucid.explain.compare import compare_importance
-    from pellucid.explain.dependence import partial_dependence
-    from pellucid.explain.evaluator import HsicImportanceEvaluator
-    from pellucid.explain.goals import above, below, best, failed, such_that, worst
+    from pellucid.explain.effects.dependence import partial_dependence
     from pellucid.explain.history import history
-    from pellucid.explain.importance import hsic_importance
+    from pellucid.explain.importance.analysis import hsic_importance
+    from pellucid.explain.importance.evaluator import HsicImportanceEvaluator
     from pellucid.explain.model import Rebuilt, rebuild, recommend
-    from pellucid.explain.proposal import desirability_paths, explain_proposal, proposal_interactions
+    from pellucid.explain.proposals.explanation import desirability_paths, explain_proposal, proposal_interactions
     from pellucid.explain.ranges import interval_reduction, parameter_ranges, range_advice
     from pellucid.explain.stopping import search_course, stopping_verdict
+    from pellucid.goals import above, below, best, failed, such_that, worst
     from pellucid.records import (
         Comparison,
         Course,
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from pellucid.reporting import report
     from pellucid.samplers.bayesian import BayesianSampler
     from pellucid.samplers.ranking import RankingSampler
-    from pellucid.samplers.stopping import StopWhen
-    from pellucid.samplers.two_step import TwoStepSampler
-    from pellucid.space.study_io import NOISE_ATTRIBUTE, receipts
+    from pellucid.samplers.stop_when import StopWhen
+    from pellucid.samplers.two_step.sampler import TwoStepSampler
+    from pellucid.study.storage import NOISE_ATTRIBUTE, receipts
 
 __version__ = "0.1.0"
 
@@ -93,17 +93,28 @@ __all__ = [
     "worst",
 ]
 
-_ROOMS = ("acquisition", "dashboard", "explain", "plots", "records", "reporting", "samplers", "space", "surrogates")
+_PACKAGES = (
+    "acquisition",
+    "dashboard",
+    "explain",
+    "goals",
+    "plots",
+    "records",
+    "reporting",
+    "samplers",
+    "study",
+    "surrogates",
+)
 _HOMES = {
     "pellucid.acquisition.interleave": "Interleave",
     "pellucid.explain.compare": "compare_importance",
-    "pellucid.explain.dependence": "partial_dependence",
-    "pellucid.explain.evaluator": "HsicImportanceEvaluator",
-    "pellucid.explain.goals": "above below best failed such_that worst",
+    "pellucid.explain.effects.dependence": "partial_dependence",
+    "pellucid.explain.importance.evaluator": "HsicImportanceEvaluator",
+    "pellucid.goals": "above below best failed such_that worst",
     "pellucid.explain.history": "history",
-    "pellucid.explain.importance": "hsic_importance",
+    "pellucid.explain.importance.analysis": "hsic_importance",
     "pellucid.explain.model": "Rebuilt rebuild recommend",
-    "pellucid.explain.proposal": "desirability_paths explain_proposal proposal_interactions",
+    "pellucid.explain.proposals.explanation": "desirability_paths explain_proposal proposal_interactions",
     "pellucid.explain.ranges": "interval_reduction parameter_ranges range_advice",
     "pellucid.explain.stopping": "search_course stopping_verdict",
     "pellucid.records": "Comparison Course DesirabilityPaths History HsicImportance IntervalReduction ParameterRanges "
@@ -112,9 +123,9 @@ _HOMES = {
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.ranking": "RankingSampler",
-    "pellucid.samplers.stopping": "StopWhen",
-    "pellucid.samplers.two_step": "TwoStepSampler",
-    "pellucid.space.study_io": "NOISE_ATTRIBUTE receipts",
+    "pellucid.samplers.stop_when": "StopWhen",
+    "pellucid.samplers.two_step.sampler": "TwoStepSampler",
+    "pellucid.study.storage": "NOISE_ATTRIBUTE receipts",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -122,7 +133,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 if not TYPE_CHECKING:  # A type checker shall know every name, and that there are no others.
 
     def __getattr__(name: str) -> Any:
-        if name in _ROOMS:
+        if name in _PACKAGES:
             return import_module(f"{__name__}.{name}")
         if name not in _HOME_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,7 +18,7 @@ else:
 LINT = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
 
 
-def lint(directory: Path, source: Path) -> subprocess.CompletedProcess[str]:
+def lint(directory: Path, source: Path | str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(source), "NO_COLOR": "1", "COLUMNS": "200"}
     return subprocess.run(
         LINT, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=120
@@ -30,26 +30,28 @@ def clone(repository: Path, tmp_path: Path) -> Path:
     """A copy of the sources with the same contracts, to break them in."""
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(repository / "src", tmp_path / "src", ignore=ignore)
+    shutil.copytree(repository / "lab" / "src", tmp_path / "src", ignore=ignore, dirs_exist_ok=True)
     shutil.copy(repository / "pyproject.toml", tmp_path)
     return tmp_path
 
 
 def test_contracts_are_kept(repository: Path) -> None:
-    run = lint(repository, repository / "src")
+    run = lint(repository, os.pathsep.join([str(repository / "src"), str(repository / "lab" / "src")]))
     assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize(
     ("path", "text", "contract"),
     [
-        ("stray.py", "", "Rooms import downwards only"),
-        ("space/stray.py", "from pellucid.samplers import bayesian", "Rooms import downwards only"),
-        ("space/stray.py", "def f():\n    import pellucid.surrogates", "Rooms import downwards only"),
-        ("space/stray.py", "import pellucid", "Rooms import downwards only"),
-        ("records.py", "import pellucid.numerics", "Rooms import downwards only"),
+        ("stray.py", "", "Packages import downwards only"),
+        ("study/stray.py", "from pellucid.samplers import bayesian", "Packages import downwards only"),
+        ("study/stray.py", "def f():\n    import pellucid.surrogates", "Packages import downwards only"),
+        ("study/stray.py", "import pellucid", "Packages import downwards only"),
+        ("records/stray.py", "import pellucid_lab.base", "pellucid does not import its laboratory"),
+        ("records.py", "import pellucid.numerics", "Packages import downwards only"),
         ("surrogates/stray.py", "def f():\n    import torch", "Torch is used by"),
         ("samplers/stray.py", "def f():\n    import plotly.graph_objects", "Plotly is used by"),
-        ("acquisition/stray.py", "def f():\n    import sklearn.svm", "Benchmark packages stay in bench"),
+        ("acquisition/stray.py", "def f():\n    import sklearn.svm", "Benchmark packages are used by the laboratory"),
     ],
 )
 def test_a_breach_is_reported(clone: Path, path: str, text: str, contract: str) -> None:
@@ -73,10 +75,10 @@ def test_a_cycle_between_siblings_is_reported(clone: Path) -> None:
 def test_every_room_of_the_design_has_its_place(repository: Path) -> None:
     with (repository / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    rooms = next(contract for contract in contracts if contract["id"] == "rooms")
+    rooms = next(contract for contract in contracts if contract["id"] == "layers")
     assert rooms["exhaustive"]
     line = " > ".join(rooms["layers"]).replace("(", "").replace(")", "")
     assert line == (
-        "cli > dashboard | bench > reporting > plots | samplers > explain > acquisition"
-        " > surrogates > space > records | numerics"
+        "cli > dashboard > reporting > plots | samplers > explain > acquisition"
+        " > surrogates > study | goals > records | numerics"
     )

@@ -42,16 +42,8 @@ def test_the_base_install_is_light(project: dict[str, Any]) -> None:
     assert names(project["dependencies"]) == {"numpy", "scipy", "optuna", "rich", "threadpoolctl", "typer"}
 
 
-def test_the_extra_that_a_benchmark_of_rankings_names_has_what_it_misses(
-    project: dict[str, Any], repository: Path
-) -> None:
-    source = (repository / "src/pellucid/bench/ranking_command.py").read_text(encoding="utf-8")
-    [wanted] = re.findall(r"require_modules\(\((.*?)\)", source)
-    assert set(re.findall(r'"(\w+)"', wanted)) <= names(project["optional-dependencies"]["bench"])
-
-
 def test_the_oldest_torch_has_an_adam_that_is_fused_on_a_processor(project: dict[str, Any]) -> None:
-    for extra in ("ranking", "bench"):
+    for extra in ("ranking",):
         [floor] = [one for one in project["optional-dependencies"][extra] if one.startswith("torch>=")]
         assert tuple(map(int, re.findall(r"\d+", floor)[:2])) >= (2, 4)
 
@@ -71,4 +63,4 @@ def test_requirements_are_ranges_and_constraints_are_pins(project: dict[str, Any
 
 def test_the_console_script_is_installed() -> None:
     scripts = importlib.metadata.entry_points(group="console_scripts", name="pellucid")
-    assert [script.value for script in scripts] == ["pellucid.cli:app"]
+    assert [script.value for script in scripts] == ["pellucid.cli.app:run"]

@@ -20,7 +20,7 @@ from optuna.testing.pytest_samplers import (
 
 from pellucid import BayesianSampler, RankingSampler, receipts
 from pellucid.samplers import ranking
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 
 pytest.importorskip("torch")
 

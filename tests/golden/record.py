@@ -48,7 +48,7 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     import optuna
 
     import pellucid
-    from pellucid.explain.importance import importance_of_the_best
+    from pellucid.explain.importance.analysis import importance_of_the_best
 
     params = sorted({name for trial in study.trials for name in trial.params})
     numeric = [name for name in params if name in ("x", "lr", "units", "C", "max_depth", "a", "momentum", "depth")]

@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from typer.testing import CliRunner, Result
 
 import pellucid
-from pellucid.cli import app
+from pellucid.cli.app import app
 
 URL = "sqlite:///tuning.db"
 COMPLETE, FAIL = TrialState.COMPLETE, TrialState.FAIL
@@ -223,7 +223,7 @@ def test_a_model_of_earlier_studies_proposes_also_where_the_objective_changes_th
     import numpy as np
     from optuna.distributions import FloatDistribution
 
-    from pellucid.space.encoding import Space
+    from pellucid.study.encoding import Space
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
     from pellucid.surrogates.ranking.files import save
     from pellucid.surrogates.ranking.training import Recipe

@@ -15,7 +15,7 @@ from tests.oracles.problems import central_difference
 
 import pellucid
 from pellucid.acquisition import EI, LCB, SAWEI, Acquisition, Feasible, Situation, bind
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 

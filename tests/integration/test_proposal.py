@@ -25,11 +25,11 @@ from tests.helpers import RECEIPT_KEY, ROOT, bowl, conditional
 
 import pellucid
 from pellucid.acquisition import EI, LCB, PI, SAWEI, WEI, InformationGain, PosteriorVariance
-from pellucid.explain.background import parts_of
-from pellucid.explain.cases import case_of
-from pellucid.explain.games import estimated
+from pellucid.explain.proposals.background import parts_of
+from pellucid.explain.proposals.cases import case_of
+from pellucid.explain.proposals.games import estimated
+from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.shapley import shapley_values
-from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.records import ProposalExplanation, RecordError
 from pellucid.surrogates import GaussianProcess
 

@@ -15,7 +15,7 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.samplers.stopping import STOPPED_ATTRIBUTE
+from pellucid.samplers.stop_when import STOPPED_ATTRIBUTE
 
 SENTENCE = re.compile(
     r"Stop: expected remaining improvement ≤ \S+ after \d+ trials; (your tolerance was|the noise of one trial is about)"

@@ -14,7 +14,7 @@ from pellucid.acquisition import EI, WEI, Situation
 from pellucid.acquisition.adaptive import adjust_now, moving_iqm, upper_bound_regret
 from pellucid.acquisition.bounds import confidence_width
 from pellucid.numerics import Array
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 

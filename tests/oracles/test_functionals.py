@@ -10,12 +10,12 @@ from numpy.polynomial.legendre import leggauss
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.numerics import Array
-from pellucid.space.encoding import Condition, Space
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages import Axis
-from pellucid.surrogates.effects import JACKKNIFE_SHARE, Effects, _Trees
-from pellucid.surrogates.functionals import average, partial_dependence
-from pellucid.surrogates.integrals import factor, rectangle_mean, second_antiderivative
+from pellucid.surrogates.averages.averages import Axis
+from pellucid.surrogates.averages.effects import JACKKNIFE_SHARE, Effects, _Trees
+from pellucid.surrogates.averages.functionals import average, partial_dependence
+from pellucid.surrogates.averages.integrals import factor, rectangle_mean, second_antiderivative
 from pellucid.surrogates.kernels import KERNELS, PRODUCT_KERNELS
 
 GRID = np.array([0.0, 0.13, 0.5, 0.77, 1.0])

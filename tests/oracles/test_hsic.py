@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, truncnorm
 
-from pellucid.explain.hsic import MEDIAN, Goal, holm, hsic_index, permutation_pvalue, permutation_test, shared_bandwidth
+from pellucid.explain.importance.hsic import (
+    MEDIAN,
+    Goal,
+    holm,
+    hsic_index,
+    permutation_pvalue,
+    permutation_test,
+    shared_bandwidth,
+)
 from pellucid.numerics import Array
 
 

@@ -15,9 +15,9 @@ from pellucid.acquisition.information import _path, effect_grid, stacked
 from pellucid.acquisition.interleave import half_widths
 from pellucid.acquisition.optimize import screen
 from pellucid.numerics import Array
-from pellucid.space.encoding import Condition, Space
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.functionals import partial_dependence
+from pellucid.surrogates.averages.functionals import partial_dependence
 
 SPACES = {
     "continuous": Space.of({f"x{j}": FloatDistribution(0.0, 1.0) for j in range(3)}),

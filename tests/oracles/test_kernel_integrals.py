@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from pellucid.numerics import Array
-from pellucid.surrogates.integrals import factor, factor_double_mean, factor_mean, midpoints
+from pellucid.surrogates.averages.integrals import factor, factor_double_mean, factor_mean, midpoints
 from pellucid.surrogates.kernels import PRODUCT_KERNELS, Kernel
 
 # The range the issue asks for, and the bounds within which a fit chooses lengthscales.

@@ -14,12 +14,12 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from tests.oracles.problems import noisy_problem
 
 from pellucid.explain import shapley
+from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.shapley import check_sample_size, coalition_values, interactions, shapley_values
-from pellucid.explain.shapley_mean import mean_shapley
 from pellucid.numerics import Array
-from pellucid.space.encoding import Condition, Space
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages import Average, Axis, Factors
+from pellucid.surrogates.averages.averages import Average, Axis, Factors
 
 Function = Callable[[Array], Array]
 TRUTH = np.array([-0.5, -0.125, -0.125])

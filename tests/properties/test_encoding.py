@@ -15,7 +15,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from scipy.stats import chisquare, kstest
 
 from pellucid.numerics import Array
-from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
+from pellucid.study.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
 
 NAN = float("nan")
 pytestmark = [

@@ -12,8 +12,8 @@ from optuna.samplers import RandomSampler
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.explain.cases import case_of
 from pellucid.explain.compare import ablation_path, friedman_h, local_importance, permutation_importance
+from pellucid.explain.proposals.cases import case_of
 from pellucid.numerics import Array
 
 GRID = np.linspace(0, 1, 101)

@@ -13,7 +13,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, AcquisitionFunction, PosteriorVariance, Situation
 from pellucid.acquisition.optimize import climb, propose
 from pellucid.numerics import Array
-from pellucid.space.encoding import Condition, Space
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 
 SEEDS = range(9)

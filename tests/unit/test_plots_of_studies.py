@@ -13,9 +13,9 @@ from optuna.trial import Trial, create_trial
 
 import pellucid
 from pellucid import plots
-from pellucid.bench.significance import critical_difference
 from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, parameter_colour
 from pellucid.plots.ranks import cliques
+from pellucid_lab.tables.significance import critical_difference
 
 
 def objective(trial: Trial) -> float:

@@ -24,7 +24,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
 import pellucid
-from pellucid.space.encoding import Condition, Space
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates.ranking import files
 from pellucid.surrogates.ranking.ensemble import Card, RankingEnsemble
 from pellucid.surrogates.ranking.files import ModelFileError, digest, from_bytes, load, save, to_bytes

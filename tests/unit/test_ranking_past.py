@@ -13,7 +13,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates.ranking import past as past_module
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble
 from pellucid.surrogates.ranking.past import Past, learn, past_of

@@ -13,7 +13,7 @@ from scipy.stats import chisquare, kendalltau, rankdata
 from tests.helpers import TORCH_MODES, torch_mode
 
 from pellucid.numerics import Array
-from pellucid.space.encoding import Condition, Space
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates.ranking import training
 from pellucid.surrogates.ranking.ensemble import (
     Card,

@@ -9,7 +9,7 @@ from tests.oracles.problems import central_difference
 
 from pellucid.acquisition import LCB, Situation, bind
 from pellucid.acquisition.slices import OnSlice, Slice
-from pellucid.space.encoding import Condition, Space
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 
 UNIT = FloatDistribution(0.0, 1.0)

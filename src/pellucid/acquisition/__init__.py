@@ -13,7 +13,7 @@ from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.information import InformationGain
 from pellucid.acquisition.interleave import Interleave, Multiplied
 from pellucid.records import AcquisitionState, RecordError
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 __all__ = [

@@ -25,7 +25,7 @@ from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.optimize import maximum, screen
 from pellucid.numerics import Array, normal_cdf, normal_pdf, stream
 from pellucid.records import PolicyState, Receipt
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 _BATCH = 16

@@ -22,7 +22,7 @@ import numpy as np
 
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Scored, Situation, weighted_sum
 from pellucid.numerics import Array
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.kernels import Kernel
 

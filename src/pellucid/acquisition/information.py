@@ -22,11 +22,11 @@ import numpy as np
 
 from pellucid.acquisition.base import Pool, Scored, Situation, weighted_sum
 from pellucid.numerics import Array, stream
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages import Average
-from pellucid.surrogates.effects import Effects
-from pellucid.surrogates.functionals import average, monte_carlo_rows
+from pellucid.surrogates.averages.averages import Average
+from pellucid.surrogates.averages.effects import Effects
+from pellucid.surrogates.averages.functionals import average, monte_carlo_rows
 
 Target = Literal["band", "output", "path", "permutation"]
 Params = str | Sequence[str | Sequence[str]]

@@ -17,7 +17,7 @@ from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Sc
 from pellucid.acquisition.improvement import EI, PI
 from pellucid.acquisition.information import InformationGain, Params, Target, stacked
 from pellucid.numerics import Array, stream
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 Mode = Literal["every", "probability", "multiply"]

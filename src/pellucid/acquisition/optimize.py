@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from pellucid.acquisition.base import Model, Pool, Scored
 from pellucid.numerics import Array, low_discrepancy
-from pellucid.space.encoding import Space
-from pellucid.surrogates.effects import FEW_CELLS
+from pellucid.study.encoding import Space
+from pellucid.surrogates.averages.effects import FEW_CELLS
 
 N_GLOBAL = 256
 N_LOCAL = 256

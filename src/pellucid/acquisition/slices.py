@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pellucid.acquisition.base import Pool, Scored
 from pellucid.acquisition.optimize import SEPARATION, Known, propose
 from pellucid.numerics import Array
-from pellucid.space.encoding import INACTIVE, Condition, Space
+from pellucid.study.encoding import INACTIVE, Condition, Space
 
 _N_INCUMBENTS = 5
 _COUNTABLE = 5000

@@ -1,5 +1,5 @@
 """``python -m pellucid.cli``."""
 
-from pellucid.cli import app
+from pellucid.cli.app import run
 
-app(prog_name="pellucid")
+run()

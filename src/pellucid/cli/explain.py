@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.bench.terminal import sentences
 from pellucid.cli.answers import Unknown, answer
+from pellucid.cli.errors import Mistake
 from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
-from pellucid.cli.places import Mistake, Place, shown
-from pellucid.cli.studies import find_study, storage_sentences
+from pellucid.cli.storage.places import Place
+from pellucid.cli.storage.studies import find_study, storage_sentences
+from pellucid.cli.terminal import sentences, shown
 
 if TYPE_CHECKING:
     from optuna.study import Study
 
-    from pellucid.explain.goals import Goal
+    from pellucid.goals import Goal
     from pellucid.records import HsicImportance, ProposalExplanation
 
 _MOST_PARAMS = 2
@@ -116,7 +117,7 @@ def _goal(name: GoalName) -> Goal:
 
 def _overview(study: Study) -> list[Section]:
     import pellucid
-    from pellucid.explain.importance import importance_of_the_best
+    from pellucid.explain.importance.analysis import importance_of_the_best
 
     return [
         Section("recommendation", "What to use", lambda: pellucid.recommend(study)),
@@ -131,7 +132,7 @@ def _last(study: Study) -> int:
     """The newest trial that a model proposed; without any, the newest that finished."""
     from optuna.trial import TrialState
 
-    from pellucid.space import study_io
+    from pellucid.study import storage as study_io
 
     found = study_io.trials(study)
     proposed = study_io.model_receipts(found, before=len(found))
@@ -155,8 +156,8 @@ def _answers(sections: Sequence[Section]) -> tuple[dict[str, Any], dict[str, str
 
 def _print_json(study: Study, place: Place, answers: dict[str, Any], unknown: dict[str, str]) -> None:
     from pellucid.cli.plain import json_text
-    from pellucid.cli.watching import counts_of
-    from pellucid.space import study_io
+    from pellucid.cli.tune.watching import counts_of
+    from pellucid.study import storage as study_io
 
     data = {
         "study": study.study_name,
@@ -177,8 +178,8 @@ def _print_text(
     unknown: dict[str, str],
     detailed: bool,
 ) -> None:
-    from pellucid.cli.watching import counts_of
-    from pellucid.space import study_io
+    from pellucid.cli.tune.watching import counts_of
+    from pellucid.study import storage as study_io
 
     counts = counts_of(study_io.trials(study))
     listed = ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no trials"

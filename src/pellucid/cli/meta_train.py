@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.bench.terminal import sentences
+from pellucid.cli.errors import Mistake
 from pellucid.cli.options import DEFAULT_STORAGE, Storage
-from pellucid.cli.places import Mistake, Place, has_studies, place_of, shown
-from pellucid.cli.sampling import require_ranking
-from pellucid.cli.studies import names_in, open_storage, storage_sentences
+from pellucid.cli.storage.places import Place, has_studies, place_of
+from pellucid.cli.storage.studies import names_in, open_storage, storage_sentences
+from pellucid.cli.terminal import sentences, shown
+from pellucid.cli.tune.sampling import require_ranking
 
 if TYPE_CHECKING:
     from optuna.study import Study

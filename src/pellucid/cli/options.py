@@ -11,8 +11,8 @@ DEFAULT_STORAGE = "sqlite:///pellucid.db"
 
 def complete_study(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names in the storage that stands on the command line; completion never complains and never makes a file."""
-    from pellucid.cli.places import has_studies, place_of
-    from pellucid.cli.studies import names_in, open_storage
+    from pellucid.cli.storage.places import has_studies, place_of
+    from pellucid.cli.storage.studies import names_in, open_storage
 
     try:
         place = place_of(str(ctx.params.get("storage") or DEFAULT_STORAGE))

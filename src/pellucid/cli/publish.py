@@ -6,11 +6,10 @@ from importlib.util import find_spec
 
 import typer
 
-from pellucid.bench.base import Unavailable
-from pellucid.bench.terminal import sentences
+from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
-from pellucid.cli.places import Mistake, shown
-from pellucid.cli.studies import find_study, storage_sentences
+from pellucid.cli.storage.studies import find_study, storage_sentences
+from pellucid.cli.terminal import sentences, shown
 
 _MISSING = "Publishing needs the package `optuna_dashboard`: install it with `pip install 'pellucid[dashboard]'`."
 

@@ -18,15 +18,15 @@ from optuna.study import Study
 
 from pellucid.acquisition.information import axis_grid
 from pellucid.explain import shapley
-from pellucid.explain.background import Part, parts_of, rows_of
-from pellucid.explain.cases import Case, case_of, trials_of
-from pellucid.explain.shapley_mean import mean_shapley
+from pellucid.explain.proposals.background import Part, parts_of, rows_of
+from pellucid.explain.proposals.cases import Case, case_of, trials_of
+from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array, one_thread, stream
 from pellucid.records import Comparison
-from pellucid.space import study_io
-from pellucid.space.encoding import Space
+from pellucid.study import storage as study_io
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages import Average, Factors
+from pellucid.surrogates.averages.averages import Average, Factors
 
 Function = Callable[[Array], Array]
 _N_LINE = 100

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.words import value_text
+from pellucid.explain.effects.words import value_text
 from pellucid.records import History, Receipt, RecordError, Stretch
-from pellucid.space import study_io
+from pellucid.study import storage as study_io
 
 _STATES = {
     TrialState.COMPLETE: "complete",

@@ -13,10 +13,10 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition import Scored, Situation, bind, from_state
 from pellucid.numerics import Array, expand_integers, one_thread
 from pellucid.records import Receipt, Recommendation
-from pellucid.space import study_io
-from pellucid.space.encoding import Condition, Space
+from pellucid.study import storage as study_io
+from pellucid.study.arrays import Arrays, arrays, encoded
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.from_study import Arrays, arrays, encoded
 
 _LEVEL = 0.95
 _FEW = 10

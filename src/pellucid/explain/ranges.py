@@ -12,15 +12,15 @@ from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtr, bdtrc
 
-from pellucid.explain.draws import Sample, in_a_step, sample_of
-from pellucid.explain.goals import Goal, as_goal, best, worst
-from pellucid.explain.hsic import MEDIAN, hsic_index, permutation_test
-from pellucid.explain.importance import LEVEL, negligible
-from pellucid.explain.words import value_text
+from pellucid.explain.effects.words import value_text
+from pellucid.explain.importance.analysis import LEVEL, negligible
+from pellucid.explain.importance.draws import Sample, in_a_step, sample_of
+from pellucid.explain.importance.hsic import MEDIAN, hsic_index, permutation_test
+from pellucid.goals import Goal, as_goal, best, worst
 from pellucid.numerics import Array, one_thread
 from pellucid.records import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
-from pellucid.space import study_io
-from pellucid.space.encoding import Dimension
+from pellucid.study import storage as study_io
+from pellucid.study.encoding import Dimension
 
 Mask = npt.NDArray[np.bool_]
 Cheap = Literal["low", "high"]

@@ -14,9 +14,9 @@ from optuna.study import Study
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.numerics import one_thread
 from pellucid.records import Course, Hyperparameters, Receipt, StoppingVerdict
-from pellucid.space import study_io
+from pellucid.study import storage as study_io
+from pellucid.study.arrays import Arrays, arrays
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.from_study import Arrays, arrays
 
 _WIDTH = 2.0
 _N_BOUNDS, _MOST_CONDITIONED = 12, 1500

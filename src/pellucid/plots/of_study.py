@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 import plotly.graph_objects as go
 from optuna.study import Study
 
-from pellucid.explain.dependence import partial_dependence
-from pellucid.explain.goals import Goal, failed
+from pellucid.explain.effects.dependence import partial_dependence
 from pellucid.explain.history import history
-from pellucid.explain.importance import hsic_importance
-from pellucid.explain.proposal import desirability_paths, explain_proposal
+from pellucid.explain.importance.analysis import hsic_importance
+from pellucid.explain.proposals.explanation import desirability_paths, explain_proposal
 from pellucid.explain.ranges import Cheap, interval_reduction, parameter_ranges
 from pellucid.explain.stopping import search_course
+from pellucid.goals import Goal, failed
 
 
 def plot_history(study: Study) -> go.Figure:

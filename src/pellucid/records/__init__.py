@@ -5,11 +5,11 @@ tells a user about a study; `course`: how its search went; `attribution`: what c
 `importance`: which parameters matter for a goal; `ranges`: which ranges to change; `plan`: what a two-step search does.
 """
 
-from pellucid.records.attribution import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 from pellucid.records.course import Course, History, Stretch
 from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import Held, TwoStepPlan
+from pellucid.records.proposal import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.receipt import (
     RECEIPT_VERSION,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from optuna.trial import TrialState
 
-from pellucid.explain.words import value_text, with_error
+from pellucid.explain.effects.words import value_text, with_error
 from pellucid.plots import parameter_colour
 from pellucid.records import Course, HsicImportance, ParameterRanges, Recommendation
 from pellucid.reporting.gather import Findings

@@ -11,14 +11,14 @@ from typing import TypeVar
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.dependence import effects_of
-from pellucid.explain.goals import failed
+from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.history import history, receipt_of
-from pellucid.explain.importance import hsic_importance, importance_of_the_best
+from pellucid.explain.importance.analysis import hsic_importance, importance_of_the_best
 from pellucid.explain.model import recommend
-from pellucid.explain.proposal import explain_proposal
+from pellucid.explain.proposals.explanation import explain_proposal
 from pellucid.explain.ranges import parameter_ranges
 from pellucid.explain.stopping import search_course
+from pellucid.goals import failed
 from pellucid.records import (
     Course,
     DesirabilityPaths,
@@ -30,7 +30,7 @@ from pellucid.records import (
     Receipt,
     Recommendation,
 )
-from pellucid.space import study_io
+from pellucid.study import storage as study_io
 
 Found = TypeVar("Found")
 Step = Callable[[str], None]

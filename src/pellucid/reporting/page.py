@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from pellucid import plots
-from pellucid.explain.words import value_text
+from pellucid.explain.effects.words import value_text
 from pellucid.records import Course, HsicImportance, ParameterRanges
 from pellucid.records.views import plain
 from pellucid.reporting.answers import answers

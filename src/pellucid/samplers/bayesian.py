@@ -37,14 +37,14 @@ from pellucid.acquisition.feasible import FEWEST_FAILURES, Feasible
 from pellucid.acquisition.optimize import SEPARATION, Known, propose, screen, unseen
 from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
 from pellucid.records import PolicyState, Receipt
-from pellucid.samplers import others
-from pellucid.samplers.decision import Choice, Lesson, Part
-from pellucid.samplers.learning import fit, pack
-from pellucid.samplers.publishing import publish
-from pellucid.space import study_io
-from pellucid.space.encoding import Dimension, Space, is_ordered
+from pellucid.samplers.proposing import others
+from pellucid.samplers.proposing.decision import Choice, Lesson, Part
+from pellucid.samplers.proposing.learning import fit, pack
+from pellucid.samplers.proposing.publishing import publish
+from pellucid.study import storage as study_io
+from pellucid.study.arrays import Arrays, arrays
+from pellucid.study.encoding import Dimension, Space, is_ordered
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.from_study import Arrays, arrays
 
 _logger = logging.getLogger("pellucid")
 _N_INCUMBENTS = 5

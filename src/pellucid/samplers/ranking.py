@@ -25,12 +25,12 @@ from pellucid.acquisition import EI, LCB, Acquisition, Situation
 from pellucid.acquisition.optimize import SEPARATION, Known, candidates, unseen
 from pellucid.numerics import Array, compress_integers, one_thread, stream
 from pellucid.records import RankingState, Receipt, RecordError
-from pellucid.samplers import others
 from pellucid.samplers.bayesian import BayesianSampler
-from pellucid.samplers.publishing import publish
-from pellucid.space import study_io
-from pellucid.space.encoding import Dimension, Space, is_ordered
-from pellucid.surrogates.from_study import Arrays, arrays, encoded
+from pellucid.samplers.proposing import others
+from pellucid.samplers.proposing.publishing import publish
+from pellucid.study import storage as study_io
+from pellucid.study.arrays import Arrays, arrays, encoded
+from pellucid.study.encoding import Dimension, Space, is_ordered
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from pellucid.numerics import Array, stream
-from pellucid.space.encoding import Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates.ranking.devices import device, own_mode
 from pellucid.surrogates.ranking.features import features, n_features
 from pellucid.surrogates.ranking.network import Architecture, Context, Weights, has_context, initial, scores

@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
-from pellucid.space.encoding import Condition, Dimension, Space
+from pellucid.study.encoding import Condition, Dimension, Space
 from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
 from pellucid.surrogates.ranking.network import Context
 from pellucid.surrogates.ranking.training import Moment, Recipe, is_number

@@ -1,0 +1,1 @@
+"""The laboratory of pellucid: problems, peers, resumable runs, tables, and the experiments of the papers."""

@@ -1,0 +1,1 @@
+"""The commands ``pellucid bench`` and ``pellucid reproduce``."""

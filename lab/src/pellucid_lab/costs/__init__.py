@@ -1,0 +1,1 @@
+"""What proposals, reports and rankings cost, and what stopping early saves."""

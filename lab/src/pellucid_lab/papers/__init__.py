@@ -1,0 +1,1 @@
+"""The experiments of the five papers."""

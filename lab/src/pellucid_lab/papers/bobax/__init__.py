@@ -1,0 +1,1 @@
+"""Bayesian optimisation that also learns partial dependences."""

@@ -1,0 +1,1 @@
+"""Goal-oriented sensitivity with HSIC, and the search in two steps."""

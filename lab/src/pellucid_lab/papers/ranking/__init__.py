@@ -1,0 +1,1 @@
+"""Deep ranking surrogates that learn from earlier studies."""

@@ -1,0 +1,85 @@
+"""The deep ranking surrogate on tables: what `RankingSampler` does, for many runs side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from pellucid.acquisition import LCB, Acquisition, Situation
+from pellucid.numerics import Array, stream
+from pellucid.samplers.ranking import fallback_turn
+from pellucid.surrogates.ranking.ensemble import RankingEnsemble, rank_posterior
+from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, Runs
+from pellucid_lab.problems.tabular import Collection, Indices, as_losses
+
+Turns = Literal["alternating", "tuned", "transferred"]
+Reference = Literal["incumbent", "last"]
+
+
+def meta_trained(model: RankingEnsemble, collection: Collection, seed: int) -> RankingEnsemble:
+    return model.meta_trained(as_losses(collection.train), as_losses(collection.validation), seed=seed)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Ranks of an ensemble, and an acquisition on them.
+
+    turns       whose ranks: of the model as it was meta-trained, as it is fine-tuned, or of both in turn
+    reference   what EI compares with: the best configuration, or (as in the source's code) the last one
+    hand_over   as of `RankingSampler`, to pellucid's Gaussian process; None: never
+    """
+
+    model: RankingEnsemble
+    turns: Turns = "alternating"
+    acquisition: Acquisition = field(default_factory=lambda: LCB(0.0))
+    reference: Reference = "incumbent"
+    epochs: int | None = None
+    hand_over: int | None = None
+    seed: int = 0
+
+    def __call__(self, runs: Runs, chosen: Indices, y: Array) -> Array:
+        if fallback_turn(self.hand_over, chosen.shape[1], chosen.shape[1]):
+            return GaussianProcessEI()(runs, chosen, y)
+        return self.utility(runs, chosen, y, *rank_posterior(self.scores(runs, chosen, y)))
+
+    def utility(self, runs: Runs, chosen: Indices, y: Array, mean: Array, sd: Array) -> Array:
+        """Of ranks with that mean and sd, all (G, N)."""
+        out, n = np.empty_like(mean), chosen.shape[1]
+        for g in range(len(chosen)):
+            reference = chosen[g, -1] if self.reference == "last" else chosen[g, int(np.argmax(y[g]))]
+            situation = Situation(float(mean[g, reference]), n, len(runs.space))
+            out[g] = self.acquisition.score(mean[g], np.maximum(sd[g], 1e-6), situation)
+        return out
+
+    def scores(self, runs: Runs, chosen: Indices, y: Array) -> Array:
+        """(G, M, N)"""
+        import torch
+
+        from pellucid.surrogates.ranking.devices import device
+        from pellucid.surrogates.ranking.ensemble import one_torch_thread
+        from pellucid.surrogates.ranking.network import has_context, initial, scores
+        from pellucid.surrogates.ranking.training import fine_tune, shifted, support_of
+
+        model, recipe, n, where = self.model, self.model.recipe, chosen.shape[1], device()
+        tables = torch.as_tensor(runs.features, dtype=torch.float32, device=where)
+        owner, items = torch.as_tensor(runs.owner, device=where), torch.as_tensor(chosen, device=where)
+        x = tables[owner[:, None], items]
+        values = torch.as_tensor(np.stack([shifted(row) for row in y]), dtype=torch.float32, device=where)
+        rngs = [stream(self.seed, "ranking", seed, g, n) for g, seed in enumerate(runs.seeds)]
+        if model.weights is not None:
+            weights = {k: v.to(where).expand(len(chosen), *v.shape[1:]) for k, v in model.weights.items()}
+            tuned = self.turns == "tuned" or (self.turns == "alternating" and n % 2 == 0)
+            epochs = recipe.tuning_epochs(n) if self.epochs is None else self.epochs
+            epochs, rate = epochs if tuned else 0, recipe.tuning_rate
+        else:
+            generators = [torch.Generator().manual_seed(int(rng.integers(2**62))) for rng in rngs]
+            weights = {k: v.to(where) for k, v in initial(model.architecture, generators).items()}
+            epochs, rate = recipe.scratch_epochs if self.epochs is None else self.epochs, recipe.scratch_rate
+        with one_torch_thread():
+            weights = fine_tune(weights, recipe, x, values, epochs, rate, rngs)
+            support = support_of(x, values)[:, None] if has_context(weights) else None
+            with torch.no_grad():
+                found = scores(weights, tables[owner][:, None], support)[:, :, 0]
+        return np.asarray(found.double().cpu().numpy())

@@ -1,0 +1,264 @@
+"""Runs over tables as tables and figures: regret, average ranks, and which methods can be told apart.
+
+Notation
+    K, R, S        methods; runs (task × seed), the same for every method; steps after the initial design
+    regret (R, S)  of one method: (max - best so far) / (max - min) of the run's table; column s is after s + 1 steps
+    rank           of the K methods in a run after a step, 1 is the lowest regret; equal regrets share the mean rank
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from pellucid.numerics import Array
+from pellucid_lab.problems.tabular import Indices, Task
+from pellucid_lab.tables.output import Grid
+from pellucid_lab.tables.significance import critical_difference, friedman
+
+MARKS = (1, 5, 10, 20, 50, 100)
+EARLY = 20
+LEVEL = 0.05
+
+NOTE = (
+    "Regret is (max − best so far) / (max − min) over a table, after that many steps beyond the start, averaged "
+    "over runs (task × seed). Ranks compare the methods within each run after each step, 1 is the best, equal regrets "
+    "share the mean rank, and are averaged over runs. Differences: Friedman's test and Nemenyi's critical difference, "
+    f"level {LEVEL}, with tasks as blocks (regret is averaged over the seeds of a task before it is ranked)."
+)
+
+
+@dataclass(frozen=True)
+class Regrets:
+    """Regret (R, S) by method, and for each of the R runs its task and the space of that task."""
+
+    by_method: Mapping[str, Array]
+    tasks: tuple[str, ...]
+    spaces: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        shapes = {regret.shape for regret in self.by_method.values()}
+        if len(shapes) != 1 or len(shape := next(iter(shapes))) != 2 or 0 in shape:
+            raise ValueError(f"Every method has to have the same runs and steps, (R, S); got {sorted(shapes)}.")
+        if not shape[0] == len(self.tasks) == len(self.spaces):
+            raise ValueError(
+                f"Each of the {shape[0]} runs has to have a task and a space; got {len(self.tasks)} and "
+                f"{len(self.spaces)}."
+            )
+
+    @property
+    def steps(self) -> int:
+        return int(next(iter(self.by_method.values())).shape[1])
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """The steps after which tables report."""
+        return tuple(sorted({*(mark for mark in MARKS if mark < self.steps), self.steps}))
+
+
+def regret_after(task: Task, chosen: Indices, n_init: int, steps: int) -> Array:
+    """Regret of each run after each of its steps, (seeds, S); a table that is used up keeps its last value."""
+    regret = np.stack([task.regret(row)[n_init:] for row in chosen])
+    return np.pad(regret, ((0, 0), (0, steps - regret.shape[1])), mode="edge")
+
+
+def mean_regret(regrets: Regrets) -> dict[str, Array]:
+    """(S,) by method, over runs."""
+    return {name: regret.mean(axis=0) for name, regret in regrets.by_method.items()}
+
+
+def average_ranks(regrets: Regrets) -> dict[str, Array]:
+    """(S,) by method, over runs."""
+    ranks = rankdata(np.stack(list(regrets.by_method.values())), axis=0).mean(axis=1)
+    return dict(zip(regrets.by_method, ranks, strict=True))
+
+
+# ---------------------------------------------------------------------- differences
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean ranks over tasks after a step, Friedman's p, and the distance from which on two mean ranks differ."""
+
+    step: int
+    tasks: int
+    p: float
+    critical: float
+    ranks: Mapping[str, float]
+
+    @property
+    def best(self) -> str:
+        return min(self.ranks, key=lambda name: self.ranks[name])
+
+    @property
+    def worse(self) -> tuple[str, ...]:
+        """Methods that differ from the best; none where Friedman's test sees no difference at all."""
+        if self.p >= LEVEL:
+            return ()
+        return tuple(name for name, rank in self.ranks.items() if rank - self.ranks[self.best] >= self.critical)
+
+    def __str__(self) -> str:
+        when = f"After {_steps(self.step)}"
+        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.2g}"
+        how = f"(Friedman {p}, {self.tasks} tasks)"
+        if self.worse:
+            whom = "all others" if 1 < len(self.worse) == len(self.ranks) - 1 else _listed(self.worse)
+            return f"{when}, {self.best} has the best mean rank and differs from {whom} {how}"
+        if self.p < LEVEL:
+            return f"{when}, {self.best} has the best mean rank, but differs from no other method alone {how}"
+        return f"{when}, the methods cannot be told apart {how}"
+
+
+def difference(regrets: Regrets, step: int) -> Difference:
+    names = list(regrets.by_method)
+    at = np.stack([regrets.by_method[name][:, step - 1] for name in names], axis=1)
+    tasks = list(dict.fromkeys(regrets.tasks))
+    of_run = np.array(regrets.tasks)
+    values = np.stack([at[of_run == task].mean(axis=0) for task in tasks])
+    _, p = friedman(values)
+    means = rankdata(values, axis=1).mean(axis=0)
+    ranks = {name: float(mean) for name, mean in zip(names, means, strict=True)}
+    return Difference(step, len(tasks), p, critical_difference(len(names), len(tasks), LEVEL), ranks)
+
+
+def differences(regrets: Regrets, steps: Sequence[int]) -> list[Difference]:
+    """At each of the steps; none for one method or one task, where there is nothing to compare."""
+    if len(regrets.by_method) < 2 or len(set(regrets.tasks)) < 2:
+        return []
+    return [difference(regrets, step) for step in steps]
+
+
+# ---------------------------------------------------------------------- tables
+
+
+def regret_grid(regrets: Regrets) -> Grid:
+    means = mean_regret(regrets)
+    rows = [(name, *(f"{means[name][mark - 1]:.3g}" for mark in regrets.marks)) for name in means]
+    title = f"Mean regret after … steps, {len(regrets.tasks)} runs of {len(set(regrets.tasks))} tasks"
+    return Grid(title, ("method", *map(str, regrets.marks)), tuple(rows))
+
+
+def rank_grid(regrets: Regrets) -> Grid:
+    ranks = average_ranks(regrets)
+    early = min(EARLY, regrets.steps)
+    rows = [
+        (
+            name,
+            f"{ranks[name][:early].mean():.2f}",
+            f"{ranks[name].mean():.2f}",
+            *(f"{ranks[name][mark - 1]:.2f}" for mark in regrets.marks),
+        )
+        for name in ranks
+    ]
+    heads = ("method", f"steps 1–{early}", "all steps", *(f"after {mark}" for mark in regrets.marks))
+    return Grid("Average rank", heads, tuple(rows))
+
+
+def space_grid(regrets: Regrets) -> Grid:
+    """Mean regret at the end by search space."""
+    of_run, tasks = np.array(regrets.spaces), np.array(regrets.tasks)
+    rows = [
+        (
+            space,
+            str(len(set(tasks[of_run == space]))),
+            *(f"{regret[of_run == space, -1].mean():.3g}" for regret in regrets.by_method.values()),
+        )
+        for space in dict.fromkeys(regrets.spaces)
+    ]
+    heads = ("search space", "tasks", *regrets.by_method)
+    return Grid(f"Mean regret after {_steps(regrets.steps)}, by search space", heads, tuple(rows))
+
+
+def task_grid(regrets: Regrets, step: int = 10) -> Grid:
+    """Mean regret by task, after a few steps and at the end."""
+    of_run = np.array(regrets.tasks)
+    rows = [
+        (
+            task,
+            *(
+                f"{regret[of_run == task, step - 1].mean():.3f} / {regret[of_run == task, -1].mean():.3f}"
+                for regret in regrets.by_method.values()
+            ),
+        )
+        for task in dict.fromkeys(regrets.tasks)
+    ]
+    title = f"Mean regret by task, after {_steps(step)} / {_steps(regrets.steps)}"
+    return Grid(title, ("task", *regrets.by_method), tuple(rows))
+
+
+def difference_grid(found: Sequence[Difference]) -> Grid:
+    rows = [
+        (str(one.step), f"{one.p:.2g}", f"{one.critical:.2f}", one.best, ", ".join(one.worse) or "–") for one in found
+    ]
+    tasks = found[0].tasks if found else 0
+    heads = ("after … steps", "Friedman p", "critical difference", "best mean rank", "differs from")
+    return Grid(f"Which methods differ, {tasks} tasks", heads, tuple(rows))
+
+
+def report_grids(regrets: Regrets) -> list[Grid]:
+    tables = experiment_grids(regrets)
+    return [*tables[:2], space_grid(regrets), *tables[2:]]
+
+
+def experiment_grids(regrets: Regrets) -> list[Grid]:
+    """Without search spaces, for experiments on one."""
+    found = differences(regrets, regrets.marks)
+    return [regret_grid(regrets), rank_grid(regrets), *([difference_grid(found)] if found else [])]
+
+
+# ---------------------------------------------------------------------- figures
+
+
+def figures(regrets: Regrets, name: str, bold: Sequence[str] = ()) -> dict[str, Any]:
+    """Average ranks, mean regret and, at each mark from 5 on, critical differences; by the end of a file's name."""
+    from pellucid import plots
+
+    shown = {"ranks": _rank_figure(plots, regrets, name, bold), "regret": _regret_figure(plots, regrets, name, bold)}
+    later = [mark for mark in regrets.marks if mark >= min(5, regrets.steps)]
+    for one in differences(regrets, later):
+        shown[f"differences-{one.step}"] = plots.critical_difference(one.ranks, one.critical, f"{name}: {one}")
+    return shown
+
+
+def _rank_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str]) -> Any:
+    ranks = average_ranks(regrets)
+    best = min(ranks, key=lambda method: ranks[method][-1])
+    ahead = int((ranks[best] <= np.min(list(ranks.values()), axis=0)).sum())
+    return plots.curves(
+        {method: curve.tolist() for method, curve in ranks.items()},
+        title=f"{name}: {best} ranks best at the end ({ranks[best][-1]:.2f} of {len(ranks)}), and at {ahead} of "
+        f"{_steps(regrets.steps)}",
+        x_title="steps",
+        y_title=f"average rank over {len(regrets.tasks)} runs (lower is better)",
+        bold=bold,
+    )
+
+
+def _regret_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str]) -> Any:
+    means = mean_regret(regrets)
+    best = min(means, key=lambda method: means[method][-1])
+    positive = np.concatenate([curve[curve > 0.0] for curve in means.values()])
+    ends = any((curve == 0.0).any() for curve in means.values())
+    figure = plots.curves(
+        # A logarithmic axis has no place for 0, which is where every run has found the best of its table.
+        {method: np.where(curve > 0.0, curve, np.nan).tolist() for method, curve in means.items()},
+        title=f"{name}: {best} has the lowest mean regret at the end ({means[best][-1]:.2g})",
+        x_title="steps",
+        y_title=f"mean regret over {len(regrets.tasks)} runs" + (" (a line ends where it is 0)" if ends else ""),
+        bold=bold,
+    )
+    wide = positive.size > 0 and positive.max() > 500.0 * positive.min()
+    figure.update_yaxes(type="log", exponentformat="power", dtick=1 if wide else "D2")
+    return figure
+
+
+def _steps(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,1 @@
+"""Surrogates that the ranking is compared with."""

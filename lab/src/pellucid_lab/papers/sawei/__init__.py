@@ -1,0 +1,1 @@
+"""Self-adjusting weighted expected improvement."""

@@ -1,0 +1,1 @@
+"""Shapley values of proposals."""

@@ -1,0 +1,244 @@
+"""The source's hyper-ellipsoid study: its optimiser rebuilt, its proposals explained by our Shapley values.
+
+Notation: f(theta) = sum_j j theta_j^2 on [-5.12, 5.12]^4 plus noise of 5 % of its standard deviation; everything below
+is on the unit cube. A process with a Matérn-3/2 product kernel and a constant mean is fitted by maximum likelihood,
+lengthscales at most twice the range; its standard error includes the noise, as the source's software has it. The bound
+mean - lambda se is minimised by a focus search (3 restarts, 5 rounds of 1000 points, the box halved each time).
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from optuna.distributions import FloatDistribution
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+from scipy.stats import qmc
+
+from pellucid.acquisition import AcquisitionFunction, Situation
+from pellucid.explain.proposals.games import Game, estimated
+from pellucid.explain.proposals.shapley_mean import mean_shapley
+from pellucid.numerics import Array
+from pellucid.records import Hyperparameters
+from pellucid.study.encoding import Space
+from pellucid.surrogates import GaussianProcess
+from pellucid_lab.base import stable_seed
+from pellucid_lab.papers.shapley.walks import single_walks
+from pellucid_lab.runs.results import now, versions
+
+DIMENSION, N_INIT, N_STEPS = 4, 16, 64
+LOOK = 59
+N_WALKS_SOURCE = 1000
+HALF_RANGE = 5.12
+# Standard deviation of f over the box: Var(theta^2) = (1/5 - 1/9) 5.12^4, times 1 + 4 + 9 + 16.
+SD = math.sqrt((1 / 5 - 1 / 9) * HALF_RANGE**4 * 30.0)
+NOISE_SD = 0.05 * SD
+SPACE = Space.of({f"x{j}": FloatDistribution(-HALF_RANGE, HALF_RANGE) for j in range(1, DIMENSION + 1)})
+_RESTARTS, _ROUNDS, _POINTS = 3, 5, 1000
+_SHORTEST, _LONGEST = 1e-3, 2.0
+_N_DESIGNS = 50
+_N_WALKS = 4000
+
+
+@dataclass(frozen=True)
+class NoisyBound:
+    """-mean + lambda sqrt(sd^2 + noise): the confidence bound of a process whose standard error includes the noise."""
+
+    lam: float
+    noise: float
+    name = "LCB with noise"
+
+    def settings(self) -> dict[str, float | None]:
+        return {"lam": self.lam, "noise": self.noise}
+
+    def weights(self, situation: Situation) -> dict[str, float]:
+        return {"mean": 1.0, "uncertainty": self.lam}
+
+    def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]:
+        return {"mean": -m, "uncertainty": np.sqrt(s * s + self.noise)}
+
+    def score(self, m: Array, s: Array, situation: Situation) -> Array:
+        return np.asarray(self.lam * np.sqrt(s * s + self.noise) - m)
+
+    def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
+        return self.score(m, s, situation), -np.ones_like(m), self.lam * s / np.sqrt(s * s + self.noise)
+
+
+def ellipsoid(X: Array) -> Array:
+    theta = HALF_RANGE * (2.0 * X - 1.0)
+    return np.asarray((np.arange(1, DIMENSION + 1) * theta**2).sum(axis=1))
+
+
+def design(rng: np.random.Generator) -> Array:
+    """A Latin hypercube with distant points: the best of several."""
+    found = [qmc.LatinHypercube(DIMENSION, rng=rng).random(N_INIT) for _ in range(_N_DESIGNS)]
+
+    def closest(X: Array) -> float:
+        squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+        return float(squares[np.triu_indices(len(X), 1)].min())
+
+    return max(found, key=closest)
+
+
+def most_likely(X: Array, y: Array, rng: np.random.Generator) -> GaussianProcess:
+    """Constant mean, variance, noise and one lengthscale per dimension by maximum likelihood."""
+    n, d = X.shape
+    mean, sd = float(y.mean()), float(y.std())
+    z, distances = (y - mean) / sd, math.sqrt(3.0) * np.abs(X[:, None, :] - X[None, :, :])
+    ones = np.ones(n)
+
+    def unlikely(theta: Array) -> tuple[float, Array]:
+        r = distances / np.exp(theta[:d])
+        R = np.prod(1.0 + r, axis=2) * np.exp(-r.sum(axis=2))
+        try:
+            factor = cho_factor(R + math.exp(theta[d]) * np.eye(n), lower=True)
+        except np.linalg.LinAlgError:
+            return 1e10, np.zeros(d + 1)
+        inverse = cho_solve(factor, np.eye(n))
+        centred = z - float(ones @ inverse @ z) / float(inverse.sum())
+        alpha = inverse @ centred
+        scale = float(centred @ alpha) / n
+        W = inverse - np.outer(alpha, alpha) / scale
+        slopes = 0.5 * np.einsum("ij,ijk->k", W * R, r * r / (1.0 + r))
+        value = 0.5 * n * math.log(scale) + float(np.log(np.diagonal(factor[0])).sum())
+        return value, np.append(slopes, 0.5 * math.exp(theta[d]) * float(np.trace(W)))
+
+    bounds = [(math.log(_SHORTEST), math.log(_LONGEST))] * d + [(math.log(1e-8), math.log(10.0))]
+    starts = [np.log(np.r_[np.full(d, 1.0), 1e-2]), np.log(np.r_[rng.uniform(0.1, _LONGEST, d), 1e-4])]
+    found = [minimize(unlikely, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+    theta = min(found, key=lambda one: float(one.fun)).x
+    ratio = math.exp(theta[d])
+    record = Hyperparameters("matern32", tuple(float(l) for l in np.exp(theta[:d])), 1.0, ratio, mean, sd)
+    data = GaussianProcess.from_hyperparameters(record).condition(X, y).data
+    inverse = data.factor.solve(np.eye(n))
+    shift = float(ones @ inverse @ data.z) / float(inverse.sum())
+    centred = data.z - shift
+    scale = float(centred @ inverse @ centred) / n
+    final = Hyperparameters("matern32", record.lengthscales, scale, scale * ratio, mean + sd * shift, sd)
+    return GaussianProcess.from_hyperparameters(final).condition(X, y)
+
+
+def focus_search(function: AcquisitionFunction, rng: np.random.Generator) -> Array:
+    best, best_score = np.full(DIMENSION, 0.5), -math.inf
+    for _ in range(_RESTARTS):
+        low, high = np.zeros(DIMENSION), np.ones(DIMENSION)
+        for _ in range(_ROUNDS):
+            candidates = rng.uniform(low, high, (_POINTS, DIMENSION))
+            scores = function.score(candidates)
+            top = int(np.argmax(scores))
+            if scores[top] > best_score:
+                best, best_score = candidates[top], float(scores[top])
+            quarter = 0.25 * (high - low)
+            low, high = np.maximum(candidates[top] - quarter, 0.0), np.minimum(candidates[top] + quarter, 1.0)
+    return best
+
+
+def explained(function: AcquisitionFunction, gp: GaussianProcess, x: Array) -> dict[str, list[float]]:
+    """Contributions as the source signs them (of the bound, which is minimised: negative is attractive)."""
+    players = tuple(range(DIMENSION))
+    exact = mean_shapley(gp, x, SPACE, players)
+    found = estimated(Game(function, gp, SPACE, x, players), [{}], 0.95, {0: (-exact.values, -exact.average)})
+    scale = gp.hyperparameters.y_scale
+    weights = np.array(list(function.weights().values()))
+    mean, uncertainty = (-scale * weights[k] * found.values[:, k] for k in (0, 1))
+    at_x = gp.latent(x[None])
+    average = np.asarray(found.average)
+    se = float(np.sqrt(at_x[1][0] ** 2 + gp.hyperparameters.noise))
+    return {
+        "phi_mean": mean.tolist(),
+        "phi_se": uncertainty.tolist(),
+        "levels": [
+            float(gp.predict(x[None])[0][0]),
+            float(gp.hyperparameters.y_mean - scale * average[0]),
+            scale * se,
+            scale * float(average[1]),
+        ],
+    }
+
+
+@dataclass(frozen=True)
+class Task:
+    lam: float
+    seed: int
+    command: str = ""
+
+    @property
+    def key(self) -> tuple[float, int]:
+        return (self.lam, self.seed)
+
+
+@dataclass(frozen=True)
+class EllipsoidRun:
+    """One optimisation with every proposal explained; lists have one entry per iteration.
+
+    x                  the proposal, in the units of theta;  y its noisy value
+    phi_mean, phi_se   contributions per parameter as the source signs them: of mean, and of -lambda se
+    levels             mean at the proposal, average mean, se at the proposal, average se
+    walk_sd            at iteration 59: standard deviations of what one random walk says, of mean and of -lambda se, per
+                       parameter; divided by the square root of the number of walks, the error of the source's estimator
+    """
+
+    lam: float
+    seed: int
+    x: tuple[Any, ...]
+    y: tuple[float, ...]
+    phi_mean: tuple[Any, ...]
+    phi_se: tuple[Any, ...]
+    levels: tuple[Any, ...]
+    walk_sd: tuple[Any, ...]
+    seconds: float = 0.0
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    date: str = ""
+    command: str = ""
+
+    @property
+    def key(self) -> tuple[float, int]:
+        return (self.lam, self.seed)
+
+
+def _spread_of_walks(function: AcquisitionFunction, gp: GaussianProcess, x: Array, rng: np.random.Generator) -> Array:
+    """(p, t)"""
+    game = Game(function, gp, SPACE, x, tuple(range(DIMENSION)))
+    return np.array([game_walks.std(axis=0) for game_walks in single_walks(game, _N_WALKS, rng)])
+
+
+def run_task(task: Task) -> EllipsoidRun:
+    """Meant to be called inside a one-thread worker. Both lambdas start from the same design and see the same noise."""
+    started = time.perf_counter()
+    rng = np.random.default_rng(stable_seed("hyper-ellipsoid", task.seed))
+    X = design(rng)
+    noise = NOISE_SD * rng.standard_normal(N_INIT + N_STEPS)
+    y = ellipsoid(X) + noise[:N_INIT]
+    search = np.random.default_rng(stable_seed("focus search", task.seed, task.lam))
+    out: dict[str, list[Any]] = {name: [] for name in ("phi_mean", "phi_se", "levels", "x")}
+    for step in range(N_STEPS):
+        gp = most_likely(X, y, search)
+        situation = Situation(float(gp.latent_at_observed().min()), len(y), DIMENSION)
+        function = AcquisitionFunction(NoisyBound(task.lam, gp.hyperparameters.noise), gp, situation)
+        x = focus_search(function, search)
+        for name, values in explained(function, gp, x).items():
+            out[name].append([float(f"{v:.6g}") for v in values])
+        if step + 1 == LOOK:
+            scale = gp.hyperparameters.y_scale * np.array(list(function.weights().values()))
+            out["walk_sd"] = [
+                [float(f"{v:.6g}") for v in column] for column in (scale * _spread_of_walks(function, gp, x, search)).T
+            ]
+        out["x"].append([float(f"{v:.6g}") for v in HALF_RANGE * (2.0 * x - 1.0)])
+        X, y = np.vstack([X, x]), np.append(y, ellipsoid(x[None]) + noise[N_INIT + step])
+    return EllipsoidRun(
+        lam=task.lam,
+        seed=task.seed,
+        y=tuple(float(f"{v:.6g}") for v in y[N_INIT:]),
+        **{name: tuple(values) for name, values in out.items()},
+        seconds=round(time.perf_counter() - started, 3),
+        versions=versions(("pellucid", "numpy", "scipy")),
+        machine=platform.platform(),
+        date=now(),
+        command=task.command,
+    )

@@ -1,0 +1,1 @@
+"""Problems to optimise: functions, tables, surrogates of real tuning runs, and small trainings."""

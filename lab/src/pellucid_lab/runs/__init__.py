@@ -1,0 +1,1 @@
+"""Resumable runs in worker processes, stored as lines of JSON."""

@@ -1,0 +1,1 @@
+"""Numbers from runs, and tables of them."""

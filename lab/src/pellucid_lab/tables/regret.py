@@ -1,0 +1,261 @@
+"""Numbers from runs: regret, ranks, wins and times, as frozen records that the printers only lay out.
+
+Regret of a run after n evaluations is the distance from its best value so far to the best value known. Where
+the problem gives no exact optimum, that is the best of all runs in the file, so regrets of one file are comparable
+with each other and not with another file's; the mean against the best of a long random search (which no run of this
+budget may be able to find) and of all runs is given beside it. Scales:
+
+* ``log10``: log10 of the distance, which is cut at 1e-8 (the BBOB convention; two runs below it tie);
+* ``normalised``: the distance divided by that between the best value and the problem's anchor;
+* ``difference``: the distance itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from statistics import fmean, median
+
+from pellucid_lab.base import Scale
+from pellucid_lab.problems.suites import SUITES
+from pellucid_lab.runs.results import Run
+
+PRECISION = 1e-8
+
+Cell = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """One method over its own runs. ``rank_all`` is None unless the method has a run in every cell."""
+
+    method: str
+    runs: int
+    rank_all: float | None
+    rank_common: float | None
+    half_mean: float
+    half_median: float
+    full_mean: float
+    full_median: float
+    full_mean_with_search: float
+    ask_ms: float
+    sampler_s: float
+
+
+@dataclass(frozen=True)
+class Duel:
+    """The reference method against one other, over the cells where both have a run."""
+
+    method: str
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def cells(self) -> int:
+        return self.wins + self.ties + self.losses
+
+    @property
+    def win_rate(self) -> float:
+        """Share of the cells won, a tie counting half."""
+        return (self.wins + 0.5 * self.ties) / self.cells
+
+    @property
+    def wins_per_loss(self) -> float:
+        return self.wins / self.losses if self.losses else math.inf
+
+
+@dataclass(frozen=True)
+class Table:
+    """Everything reported about one suite at one budget."""
+
+    suite: str
+    scale: Scale
+    n_init: int
+    n_steps: int
+    reference: str
+    cells: int
+    common_cells: int
+    rows: tuple[MethodRow, ...]
+    duels: tuple[Duel, ...]
+    by_problem: tuple[tuple[str, Mapping[str, float]], ...]
+    versions: Mapping[str, str]
+    commands: tuple[str, ...]
+    dates: tuple[str, str]
+    machines: tuple[str, ...]
+
+
+def make_tables(runs: Sequence[Run], reference: str = "pellucid") -> list[Table]:
+    """One table per suite and budget, in the order of first appearance.
+
+    ``reference`` is the method whose wins are counted; without runs of it, the first method of the file is.
+    """
+    best = best_values(runs)
+    with_search = best_values(runs, with_search=True)
+    groups: dict[tuple[str, int, int], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.suite, run.n_init, run.n_steps), []).append(run)
+    return [_make_table(group, best, with_search, reference) for group in groups.values()]
+
+
+def best_values(runs: Sequence[Run], with_search: bool = False) -> dict[tuple[str, str], float]:
+    """Best value known per problem: the exact optimum, or the best of all runs (and of the problem's own search)."""
+    best: dict[tuple[str, str], float] = {}
+    for run in runs:
+        better = min if run.direction == "minimize" else max
+        exact = run.optimum_is_exact and run.optimum is not None
+        known = [] if exact else list(run.values)
+        if run.optimum is not None and (exact or with_search):
+            known.append(run.optimum)
+        place = (run.suite, run.problem)
+        best[place] = better(*known, best.get(place, known[0]))
+    return best
+
+
+def regret_curve(run: Run, best: float, scale: Scale) -> list[float]:
+    """Regret after each evaluation, on the given scale."""
+    better = min if run.direction == "minimize" else max
+    # Rounding can leave a value a hair better than a stored optimum.
+    distances = [
+        max(value - best if run.direction == "minimize" else best - value, 0.0)
+        for value in accumulate(run.values, better)
+    ]
+    if scale == "log10":
+        return [math.log10(max(distance, PRECISION)) for distance in distances]
+    if scale == "difference":
+        return distances
+    spread = 0.0 if run.anchor is None else abs(best - run.anchor)
+    return [distance / spread if spread else 0.0 for distance in distances]
+
+
+def average_ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from 1 for the smallest; equal values share the mean of the ranks they cover."""
+    return [1 + sum(other < value for other in values) + (values.count(value) - 1) / 2 for value in values]
+
+
+def _make_table(
+    runs: Sequence[Run],
+    best: Mapping[tuple[str, str], float],
+    with_search: Mapping[tuple[str, str], float],
+    reference: str,
+) -> Table:
+    suite, n_init, n_steps = runs[0].suite, runs[0].n_init, runs[0].n_steps
+    scale = SUITES[suite].scale if suite in SUITES else "difference"
+    methods = list(dict.fromkeys(run.method for run in runs))
+    if reference not in methods:
+        reference = methods[0]
+    curves: dict[str, dict[Cell, list[float]]] = {method: {} for method in methods}
+    for run in runs:
+        curves[run.method][run.problem, run.seed] = regret_curve(run, best[suite, run.problem], scale)
+    final = {method: {cell: curve[-1] for cell, curve in cells.items()} for method, cells in curves.items()}
+    cells = list(dict.fromkeys((run.problem, run.seed) for run in runs))
+    common = [cell for cell in cells if all(cell in final[method] for method in methods)]
+    complete = [method for method in methods if len(final[method]) == len(cells)]
+    rank_all = mean_ranks(final, complete, cells)
+    rank_common = mean_ranks(final, methods, common)
+    rows = [
+        _method_row(
+            method,
+            [run for run in runs if run.method == method],
+            list(curves[method].values()),
+            [regret_curve(run, with_search[suite, run.problem], scale)[-1] for run in runs if run.method == method],
+            rank_all.get(method),
+            rank_common.get(method),
+        )
+        for method in methods
+    ]
+    dates = sorted(run.date for run in runs)
+    return Table(
+        suite=suite,
+        scale=scale,
+        n_init=n_init,
+        n_steps=n_steps,
+        reference=reference,
+        cells=len(cells),
+        common_cells=len(common),
+        rows=tuple(sorted(rows, key=_order)),
+        duels=tuple(_duel(final[reference], other, final[other]) for other in methods if other != reference),
+        by_problem=_by_problem(final, methods, cells),
+        versions=_merged_versions(runs),
+        commands=tuple(dict.fromkeys(run.command for run in runs if run.command)),
+        dates=(dates[0], dates[-1]),
+        machines=tuple(dict.fromkeys(run.machine for run in runs if run.machine)),
+    )
+
+
+def _order(row: MethodRow) -> tuple[float, float]:
+    ranks = [math.inf if rank is None else rank for rank in (row.rank_all, row.rank_common)]
+    return ranks[0], ranks[1]
+
+
+def mean_ranks(
+    final: Mapping[str, Mapping[Cell, float]], methods: Sequence[str], cells: Sequence[Cell]
+) -> dict[str, float]:
+    """Mean rank of each method over cells in which all of them have a final regret."""
+    if not methods or not cells:
+        return {}
+    ranks = [average_ranks([final[method][cell] for method in methods]) for cell in cells]
+    return {method: fmean(column) for method, column in zip(methods, zip(*ranks, strict=True), strict=True)}
+
+
+def _method_row(
+    method: str,
+    runs: Sequence[Run],
+    curves: Sequence[Sequence[float]],
+    with_search: Sequence[float],
+    rank_all: float | None,
+    rank_common: float | None,
+) -> MethodRow:
+    half = [curve[(len(curve) + 1) // 2 - 1] for curve in curves]
+    full = [curve[-1] for curve in curves]
+    asks = [seconds for run in runs for seconds in run.ask_s[run.n_init :]]
+    totals = [sum(run.ask_s[run.n_init :]) + sum(run.tell_s[run.n_init :]) for run in runs]
+    return MethodRow(
+        method=method,
+        runs=len(runs),
+        rank_all=rank_all,
+        rank_common=rank_common,
+        half_mean=fmean(half),
+        half_median=median(half),
+        full_mean=fmean(full),
+        full_median=median(full),
+        full_mean_with_search=fmean(with_search),
+        ask_ms=1e3 * median(asks) if asks else 0.0,
+        sampler_s=fmean(totals),
+    )
+
+
+def _duel(ours: Mapping[Cell, float], other: str, theirs: Mapping[Cell, float]) -> Duel:
+    pairs = [(ours[cell], theirs[cell]) for cell in ours if cell in theirs]
+    wins = sum(mine < yours for mine, yours in pairs)
+    losses = sum(mine > yours for mine, yours in pairs)
+    return Duel(other, wins, len(pairs) - wins - losses, losses)
+
+
+def _by_problem(
+    final: Mapping[str, Mapping[Cell, float]], methods: Sequence[str], cells: Sequence[Cell]
+) -> tuple[tuple[str, Mapping[str, float]], ...]:
+    """Mean final regret per problem over the seeds each method has."""
+    rows = []
+    for problem in dict.fromkeys(problem for problem, _ in cells):
+        here = [cell for cell in cells if cell[0] == problem]
+        means = {}
+        for method in methods:
+            regrets = [final[method][cell] for cell in here if cell in final[method]]
+            if regrets:
+                means[method] = fmean(regrets)
+        rows.append((problem, means))
+    return tuple(rows)
+
+
+def _merged_versions(runs: Sequence[Run]) -> dict[str, str]:
+    """Every version that took part; more than one of a package are all named, so that a mixed file shows."""
+    found: dict[str, list[str]] = {}
+    for run in runs:
+        for package, version in run.versions.items():
+            found.setdefault(package, [])
+            if version not in found[package]:
+                found[package].append(version)
+    return {package: " and ".join(versions) for package, versions in found.items()}

@@ -1,0 +1,11 @@
+"""Errors that a command reports as one sentence, without a traceback."""
+
+from __future__ import annotations
+
+
+class Mistake(Exception):
+    """Something the user can fix. The message states the rule, what was received, and what to do."""
+
+
+class Unavailable(Exception):
+    """A package or a data file is missing. The message says where to get it."""

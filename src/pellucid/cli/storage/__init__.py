@@ -1,0 +1,1 @@
+"""Storages and studies that a user names on the command line."""

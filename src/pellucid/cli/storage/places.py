@@ -1,0 +1,168 @@
+"""Where studies are kept: what a user gives as ``--storage``, checked before anything is opened or made."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pellucid.cli.errors import Mistake
+from pellucid.cli.terminal import shown
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
+
+_SQLITE = b"SQLite format 3\0"
+_JOURNALS = (".log", ".journal")
+_RULE = "--storage takes a URL such as sqlite:///tuning.db, or the path of a journal file such as tuning.log"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where studies are kept.
+
+    address   what Optuna takes: a URL, or the path of a journal
+    shown     the same without anything secret
+    file      of SQLite or a journal; None for a server
+    secrets   parts of the address that no message may have
+    """
+
+    address: str
+    shown: str
+    journal: bool = False
+    file: Path | None = None
+    backend: str = ""
+    driver: str = ""
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is something to open; a server is asked when it is opened."""
+        return self.file is None or self.file.exists()
+
+    def without_secrets(self, text: str) -> str:
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def place_of(text: str) -> Place:
+    """A URL, the path of a journal, or the path of an SQLite file; nothing is opened or made."""
+    if "://" in text:
+        return _from_url(text)
+    if text.startswith("sqlite:"):
+        raise Mistake(f"An SQLite file is named with three slashes, like sqlite:///tuning.db; got `{shown(text)}`.")
+    if not text.strip():
+        raise Mistake(f"{_RULE}; got nothing.")
+    return _from_path(text)
+
+
+def _from_url(text: str) -> Place:
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        hidden = re.sub(r"://[^/]*@", "://***@", text).partition("?")[0]
+        raise Mistake(f"{_RULE}; got `{shown(hidden)}`, which is not a URL that a database has.") from None
+    visible = url.set(query={}).render_as_string(hide_password=True)
+    backend, _, driver = url.drivername.partition("+")
+    secrets = _secrets(url, text)
+    if backend != "sqlite":
+        driver = driver or _installed_driver(backend)
+        address = url.set(drivername=f"{backend}+{driver}" if driver else backend)
+        return Place(
+            address.render_as_string(hide_password=False),
+            shown(visible),
+            backend=backend,
+            driver=driver,
+            secrets=secrets,
+        )
+    if url.host or not url.database:
+        raise Mistake(f"An SQLite file is named with three slashes, like sqlite:///tuning.db; got `{shown(visible)}`.")
+    if url.database == ":memory:" or "mode=memory" in text:
+        raise Mistake(f"Studies in memory end with their process; name a file, like sqlite:///tuning.db, not `{text}`.")
+    # SQLAlchemy hands `file:...?uri=true` to SQLite as it is: where that file is, only SQLite knows.
+    file = None if url.database.startswith("file:") else Path(url.database)
+    # The user's code may change the folder: what is relative is meant from here.
+    here = text if file is None else url.set(database=str(file.absolute())).render_as_string(hide_password=False)
+    return Place(here, shown(visible), file=_checked(file), backend=backend, driver=driver, secrets=secrets)
+
+
+def _installed_driver(backend: str) -> str:
+    """The driver to take where a URL of PostgreSQL names none: SQLAlchemy's default has changed between versions."""
+    if backend != "postgresql":
+        return ""
+    return next((name for name in ("psycopg2", "psycopg") if find_spec(name) is not None), "")
+
+
+def _secrets(url: URL, text: str) -> tuple[str, ...]:
+    """The password as it is and as it was written, and whatever the query has."""
+    values = [value for entry in url.query.values() for value in ((entry,) if isinstance(entry, str) else entry)]
+    written = re.search(r"://[^:/@]*:(.*)@", text)
+    found = [url.password, written.group(1) if written else None, *values, text.partition("?")[2]]
+    return tuple(sorted({str(one) for one in found if one}, key=len, reverse=True))
+
+
+def _from_path(text: str) -> Place:
+    file = Path(text).expanduser()
+    if file.is_dir():
+        raise Mistake(f"{_RULE}; `{shown(text)}` is a folder.")
+    if file.is_file() and _begins_with(file, _SQLITE):
+        address = f"sqlite:///{file.absolute()}"
+        return Place(address, f"sqlite:///{shown(str(file))}", file=_checked(file), backend="sqlite")
+    if not file.exists() and file.suffix not in _JOURNALS:
+        hint = f"write sqlite:///{shown(text)} for an SQLite file"
+        raise Mistake(f"{_RULE}; there is no file `{shown(text)}` ({hint}).")
+    if file.exists() and not _is_journal(file):
+        raise Mistake(f"{_RULE}; `{shown(text)}` is neither an SQLite file nor a journal of Optuna.")
+    return Place(str(file.absolute()), shown(text), journal=True, file=file)
+
+
+def _checked(file: Path | None) -> Path | None:
+    """An SQLite file: a database, or nothing yet (and then a folder to make it in)."""
+    if file is None:
+        return None
+    if file.is_dir():
+        raise Mistake(f"--storage has to name a file; `{shown(str(file))}` is a folder.")
+    if not file.exists() and not file.parent.is_dir():
+        raise Mistake(f"The folder of an SQLite file has to exist; there is no `{shown(str(file.parent))}`: make it.")
+    if file.exists() and file.stat().st_size > 0 and not _begins_with(file, _SQLITE):
+        raise Mistake(f"`{shown(str(file))}` is not an SQLite database; name another file in --storage.")
+    return file
+
+
+def _begins_with(file: Path, magic: bytes) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(magic)) == magic
+
+
+def _is_journal(file: Path) -> bool:
+    """Empty, or its first line is an entry that Optuna has made: nothing is ever written into another file."""
+    with file.open("rb") as opened:
+        line = opened.readline(1_000_000)
+    if not line:
+        return file.suffix in _JOURNALS
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(entry, dict) and "op_code" in entry
+
+
+def has_studies(place: Place) -> bool:
+    """Whether the file has Optuna's tables; asking Optuna would make them."""
+    if place.file is None or place.journal:
+        return True
+    address = f"{place.file.resolve().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=60)) as connection:
+            return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'studies'").fetchall())
+    except sqlite3.DatabaseError as error:
+        raise Mistake(f"`{place.shown}` cannot be read ({error}); name another file in --storage.") from None

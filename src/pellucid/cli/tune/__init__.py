@@ -1,0 +1,1 @@
+"""``pellucid tune``: worker processes, the live table, and the summary."""

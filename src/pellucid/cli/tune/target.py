@@ -1,0 +1,136 @@
+"""The user's objective: `path/to/script.py:function` or `package.module:function`, found, imported and called."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pellucid.cli.errors import Mistake
+from pellucid.cli.terminal import shown
+
+_RULE = "The target is path/to/script.py:function or package.module:function"
+_MOST_NAMES = 10
+_LONGEST = 300
+
+
+@dataclass(frozen=True)
+class Target:
+    """`file` of a script and how it was `written`; None where `module` is to be imported by its name."""
+
+    module: str
+    function: str
+    file: Path | None
+    written: str = ""
+
+    @property
+    def where(self) -> str:
+        return shown(self.written or self.module)
+
+
+def parse_target(text: str) -> Target:
+    """The target as written, without running anything of it."""
+    place, colon, function = text.rpartition(":")
+    if not colon or not place or not function.isidentifier():
+        raise Mistake(f"{_RULE}; got `{shown(text)}`.")
+    file = Path(place).expanduser()
+    if file.suffix == ".py":
+        if not file.is_file():
+            raise Mistake(f"{_RULE}; there is no file `{shown(place)}`.")
+        return Target(file.stem, function, file.absolute(), place)
+    if file.exists() and not file.is_dir():
+        raise Mistake(f"{_RULE}; `{shown(place)}` does not end in .py.")
+    if not all(part.isidentifier() for part in place.split(".")):
+        raise Mistake(f"{_RULE}; `{shown(place)}` is neither a script nor the name of a module.")
+    return Target(place, function, None)
+
+
+def load_objective(target: Target) -> Callable[..., Any]:
+    """Import the user's code and find the function; whatever is wrong with it becomes a sentence."""
+    try:
+        module = _imported(target)
+    except SystemExit as error:
+        raise Mistake(
+            f"`{target.where}` ended the process while it was imported (exit code {error.code}): put what shall run "
+            "only as a program under `if __name__ == '__main__':`."
+        ) from None
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError) and target.file is None and error.name
+        if missing and (target.module == missing or target.module.startswith(f"{missing}.")):
+            raise Mistake(f"{_RULE}; there is no module `{missing}` here or among the installed ones.") from None
+        said = described(error, target)
+        raise Mistake(f"`{target.where}` cannot be imported: {said}; mend it and try again.") from None
+    if not hasattr(module, target.function):
+        names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+        raise Mistake(f"`{target.where}` has no `{target.function}`{_instead(target.function, names)}.")
+    found = getattr(module, target.function)
+    if not callable(found) or isinstance(found, type):
+        what = "a class" if isinstance(found, type) else f"of type {type(found).__name__}"
+        raise Mistake(f"The target has to be a function of a trial; `{target.function}` in `{target.where}` is {what}.")
+    return found  # type: ignore[no-any-return]
+
+
+def _instead(function: str, names: list[str]) -> str:
+    if not names:
+        return " and no other function"
+    close = get_close_matches(function, names, n=1)
+    listed = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
+    return f"; the nearest is `{close[0]}`" if close else f"; it has {listed}"
+
+
+def _imported(target: Target) -> ModuleType:
+    if target.file is None:
+        sys.path.insert(0, str(Path.cwd()))
+        return importlib.import_module(target.module)
+    file = target.file.resolve()
+    sys.path.insert(0, str(file.parent))
+    # Under its own name, so that processes which the objective starts can import it; unless that name is taken.
+    name = file.stem if file.stem not in sys.modules and "." not in file.stem else f"pellucid_script_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"Python cannot import {file.name}")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def described(error: BaseException, target: Target) -> str:
+    """An error in one line: what it says, and the last line of the user's own file on the way to it."""
+    said = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}..."
+    place = _place(error, target)
+    return shown(f"{text} ({place})" if place else text)
+
+
+def _place(error: BaseException, target: Target) -> str:
+    if isinstance(error, SyntaxError):
+        return ""  # Says where it is.
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = target.file.resolve() if target.file is not None else None
+    ours = [one for one in frames if mine is not None and Path(one.filename).resolve() == mine]
+    ours = ours or [one for one in frames if not _is_foreign(one.filename)]
+    if not ours:
+        return ""
+    last = ours[-1]
+    return f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+
+
+def _is_foreign(filename: str) -> bool:
+    """Of the interpreter, of installed packages, or of pellucid."""
+    path = Path(filename)
+    package = Path(__file__).resolve().parents[1]
+    return (
+        filename.startswith("<")
+        or {"site-packages", "dist-packages"} & set(path.parts) != set()
+        or Path(importlib.__file__).resolve().parents[1] in path.resolve().parents
+        or package in path.resolve().parents
+    )

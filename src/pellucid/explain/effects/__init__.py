@@ -1,0 +1,1 @@
+"""What a parameter does to the objective on average."""

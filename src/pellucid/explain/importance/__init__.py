@@ -1,0 +1,1 @@
+"""Which parameters matter for reaching a goal."""

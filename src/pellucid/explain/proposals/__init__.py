@@ -1,0 +1,1 @@
+"""Why a trial was proposed: Shapley values of the acquisition that chose it."""

@@ -1,0 +1,177 @@
+"""Shapley values of an acquisition's terms, estimated on evenly spread backgrounds until they are precise enough.
+
+Notation
+    u (n, t)      the terms of an acquisition at n rows;  x (d,) the proposal, Z rows of the background
+    v (2^p, t)    averages of u over hybrids of x and Z, per coalition;  outputs  the terms and their weighted sum
+    replicate     one of a few independently shifted samples; their spread gives the interval
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from pellucid.acquisition import AcquisitionFunction, Scored
+from pellucid.explain import shapley
+from pellucid.explain.proposals.background import Part, rows_of
+from pellucid.numerics import Array, stream
+from pellucid.records import Attribution
+from pellucid.study.encoding import Space
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.averages.averages import Factors
+
+_REPLICATES = 8
+# Evaluations to begin with and at most, and rows per replicate within which they are kept.
+_FIRST_EVALUATIONS, _MOST_EVALUATIONS = 2**16, 2**18
+# An evaluation costs the square of the trials that the model has seen: this many operations, and seconds, at most.
+_MOST_OPERATIONS = 3e10
+_FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 8, 64, 2048
+_PRECISION = 0.01
+_STOPPING_LEVEL = 0.95
+# With more parameters, walks are cheaper than all coalitions at the same precision.
+MOST_ENUMERATED = 10
+_ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Game:
+    """Terms of an acquisition at a proposal, and the parameters that share them out."""
+
+    function: Scored
+    gp: GaussianProcess
+    space: Space
+    x: Array
+    players: tuple[int, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.function.weights())
+
+    @property
+    def weights(self) -> Array:
+        return np.array(list(self.function.weights().values()))
+
+    def terms(self, X: Array) -> Array:
+        """(n, t)"""
+        found = self.function.terms(self.space.canonical(X))
+        return np.stack([found[name] for name in self.names], axis=1)
+
+    def with_total(self, values: Array) -> Array:
+        """(..., t) -> (..., t + 1): the weighted sum of the terms beside them."""
+        return np.concatenate([values, (values @ self.weights)[..., None]], axis=-1)
+
+    def outputs(self, X: Array) -> Array:
+        """(n, t + 1)"""
+        return self.with_total(self.terms(X))
+
+    def coalition_values(self, Z: Array) -> Array:
+        """(2^p, t)"""
+        if not isinstance(self.function, AcquisitionFunction) or self.gp.kernel.radial or self.space.conditions:
+            return shapley.coalition_values(self.terms, self.x, Z, players=self.players)
+        total: Array | float = 0.0
+        step = max(1, _ROWS_AT_ONCE // 2 ** len(self.players))
+        for first in range(0, len(Z), step):
+            part = Z[first : first + step]
+            m, s = _posterior_of_hybrids(self.gp, self.x, part, self.players)
+            found = self.function.acquisition.terms(m, s, self.function.situation)
+            u = np.stack([found[name] for name in self.names], axis=1)
+            total = total + u.reshape(-1, len(part), u.shape[1]).sum(axis=1)
+        return np.asarray(total / len(Z))
+
+    @property
+    def evaluations(self) -> int:
+        """What one row of the background costs."""
+        p = len(self.players)
+        return 2**p if p <= MOST_ENUMERATED else 2 * p
+
+    def shares(self, Z: Array, *labels: int) -> tuple[Array, Array]:
+        """Shapley values (p, t) against the rows Z, and the average of the terms there (t,). `labels` name the random
+        orders where there are too many coalitions to take them all."""
+        p = len(self.players)
+        if p <= MOST_ENUMERATED:
+            v = self.coalition_values(Z)
+            return shapley.shapley_weights(p) @ v, v[0]
+        orders = np.argsort(stream(0, "walks", *labels).random((len(Z), p)), axis=1)
+        gains = shapley.gains_of_walks(self.terms, self.x, Z, self.players, orders)
+        return gains.mean(axis=0), shapley.evaluated(self.terms, Z).mean(axis=0)
+
+
+def _posterior_of_hybrids(gp: GaussianProcess, x: Array, Z: Array, players: Sequence[int]) -> tuple[Array, Array]:
+    """Latent mean and sd, (2^p * len(Z),), coalition by coalition.
+
+    A product kernel has one factor per column: those of the hybrids are multiplied together from the factors of x and
+    of Z by doubling, without another exponential.
+    """
+    data, h = gp.data, gp.hyperparameters
+    factors = Factors(gp.kernel, np.array(h.lengthscales))
+    r: Array = np.ones((1, len(Z), gp.n_observed))
+    for j in range(len(x)):
+        if j not in players:
+            r = r * factors.between(j, Z[:, j : j + 1], data.X[:, j])
+    for j in players:
+        of_z = factors.between(j, Z[:, j : j + 1], data.X[:, j])
+        of_x = factors.between(j, x[j : j + 1, None], data.X[:, j])
+        r = np.concatenate([r * of_z, r * of_x])
+    return gp.latent_from_correlations(r.reshape(-1, gp.n_observed))
+
+
+def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[int, tuple[Array, float]]) -> Attribution:
+    """Shapley values of all outputs against a mixture of parts, (p, t + 1).
+
+    Rows are doubled until 95 % intervals are narrow: one per cent of the largest contribution; a little further for
+    the sake of the order of the totals. The source's rule (`shapley.check_sample_size`) compares the efficiency gap
+    with the distance between values; here the gap is zero whatever the rows, so the intervals take its place.
+    `exact`: by term, values (p,) and average where they are known in closed form.
+    """
+    sums = np.zeros((_REPLICATES, len(game.players), len(game.names)))
+    averages = np.zeros(len(game.names))
+    scale = np.abs(np.append(game.weights, 1.0))
+    first, most = _row_counts(game)
+    done, step = 0, first
+    while True:
+        for replicate in range(_REPLICATES):
+            for part in parts:
+                values, average = game.shares(rows_of(part, game.space, done, step, replicate), replicate, done)
+                sums[replicate] += step * values / len(parts)
+                averages += step * average / (len(parts) * _REPLICATES)
+        done += step
+        step = done
+        replicates = sums / done
+        for k, (known, _) in exact.items():
+            replicates[:, :, k] = known
+        replicates = game.with_total(replicates)
+        phi, half = replicates.mean(axis=0), _half_width(replicates, _STOPPING_LEVEL)
+        precise = float((half * scale).max()) <= _PRECISION * float(np.abs(phi * scale).max())
+        if done >= (2 * first if precise else most) or (precise and ordered(phi[:, -1], half[:, -1])):
+            break
+    half, average = _half_width(replicates, level), averages / done
+    for k, (known, known_average) in exact.items():
+        phi[:, k], half[:, k], average[k] = known, 0.0, known_average
+    average = game.with_total(average)
+    payout = game.outputs(game.x[None])[0] - average
+    intervals = np.stack([phi - half, phi + half], axis=-1)
+    return Attribution(phi, intervals, payout, average, "sampled", _REPLICATES * done * len(parts), level)
+
+
+def _row_counts(game: Game) -> tuple[int, int]:
+    """Rows per replicate to begin with, and at most: powers of two, about as many evaluations for any game."""
+    per_row = _REPLICATES * game.evaluations
+    affordable = _MOST_OPERATIONS / max(game.gp.n_observed, 1) ** 2
+    limits = (min(n, affordable) for n in (_FIRST_EVALUATIONS, _MOST_EVALUATIONS))
+    first, most = (2 ** int(np.log2(max(n / per_row, 1.0))) for n in limits)
+    return min(max(first, _FEWEST_ROWS), _FIRST_ROWS), min(max(most, 4 * _FEWEST_ROWS), _MOST_ROWS)
+
+
+def _half_width(replicates: Array, level: float) -> Array:
+    spread = replicates.std(axis=0, ddof=1) / np.sqrt(len(replicates))
+    return np.asarray(float(stdtrit(len(replicates) - 1, 0.5 + 0.5 * level)) * spread)
+
+
+def ordered(values: Array, half: Array) -> bool:
+    """Whether neighbours in the order of the values differ by more than either's half-width."""
+    order = np.argsort(values)
+    wide = np.maximum(half[order][1:], half[order][:-1])
+    return bool((np.diff(values[order]) > wide).all())

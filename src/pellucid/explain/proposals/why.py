@@ -1,0 +1,182 @@
+"""Explanations of proposals in sentences. Nothing is computed that is not in the records already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from pellucid.explain.effects.words import value_text
+from pellucid.records import Contribution, ProposalExplanation
+
+# Terms that grow with what is not known. The "explore" part of EI is none of them: it is large near the value to beat.
+_UNKNOWN = ("uncertainty", "variance")
+_HALF, _QUARTER = 0.5, 0.25
+_WORTH_SAYING = 0.05
+_MOST_NAMED = 3
+
+
+def verdict_of(
+    trial: int,
+    contributions: Sequence[Contribution],
+    total: float,
+    proposed: bool,
+    direction: str,
+    compared_with: str,
+    whole_space: bool,
+    learns: str,
+    rounding: float,
+) -> str:
+    """One sentence: what made the proposal attractive, what was exploration, and what counted against it.
+
+    Shares are of everything that counts in favour, and only contributions whose sign is sure are named. What is smaller
+    than `rounding` is nothing.
+    """
+    for_it = sorted((c for c in contributions if c.sure and c.total > rounding), key=lambda c: -c.total)
+    against = sorted((c for c in contributions if c.sure and c.total < -rounding), key=lambda c: c.total)
+    appeal = sum(c.total for c in for_it)
+    compared = "" if whole_space else f"compared with {compared_with}, "
+    start = (
+        f"{compared}trial {trial} was proposed" if proposed else f"pellucid did not propose trial {trial}; {compared}"
+    )
+    if total <= rounding or not for_it:
+        return _capitalised(start + _no_appeal(against, total > rounding, proposed, compared_with))
+    main = [c for i, c in enumerate(for_it) if sum(o.total for o in for_it[:i]) < _HALF * appeal or _large(c, appeal)]
+    main = main[:_MOST_NAMED]
+    named = sum(c.total for c in main) / appeal
+    how = "mainly for" if named >= _HALF else f"most of all (together {100 * named:.0f} %) for"
+    shares = _listed([_share(c, i, main, appeal, direction, learns) for i, c in enumerate(main)])
+    parts = [f"{start} {how} {shares}" if proposed else f"{start}its model would have liked it {how} {shares}"]
+    rest = [c for c in for_it if c not in main and c.total >= _WORTH_SAYING * appeal]
+    exploring = [c for c in rest if _explores(c)]
+    if exploring:
+        parts.append(f"{_names(exploring)} {'was' if len(exploring) == 1 else 'were'} exploration")
+    serious = [c for c in against if -c.total >= _WORTH_SAYING * appeal]
+    if serious:
+        parts.append(f"{_names(serious)} counted against it")
+    return _capitalised("; ".join(parts) + ".")
+
+
+def _no_appeal(against: Sequence[Contribution], better: bool, proposed: bool, compared_with: str) -> str:
+    """How the sentence goes on when nothing speaks for the proposal."""
+    if better:
+        return (" " if proposed else "its model would have liked it, ") + "for no single parameter that could be named."
+    blame = f"{_names(against)} counted against it" if against else "no single parameter made the difference"
+    if proposed:
+        return f" although {blame}: to the model it was no better than {compared_with}."
+    return f"its model would have rated it no better than {compared_with}: {blame}."
+
+
+def _large(c: Contribution, appeal: float) -> bool:
+    return c.total >= _QUARTER * appeal
+
+
+def _explores(c: Contribution) -> bool:
+    """Whether not knowing is what counts most for a parameter."""
+    return _strongest(c) in _UNKNOWN
+
+
+def _strongest(c: Contribution) -> str:
+    return max(c.terms, key=lambda term: c.terms[term])
+
+
+def _reason(c: Contribution, direction: str, learns: str) -> str:
+    predicted = f"{'high' if direction == 'maximize' else 'low'} predicted objective"
+    reasons = {
+        "mean": predicted,
+        "exploit": predicted,
+        "rank": "ranked high by the model",
+        "explore": "room for improvement",
+        "probability": "likely improvement",
+        "improvement": "likely improvement",
+        "acquisition": predicted,
+        "feasibility": "unlikely to fail",
+        "information": f"to learn about {learns or 'effects'}",
+    }
+    return reasons.get(_strongest(c), "little was known there")
+
+
+def _share(c: Contribution, i: int, main: Sequence[Contribution], appeal: float, direction: str, learns: str) -> str:
+    """A parameter with its share; the reason where it is not the one just given."""
+    reason = _reason(c, direction, learns)
+    said = "" if i and reason == _reason(main[i - 1], direction, learns) else f": {reason}"
+    return f"{_setting(c)} ({100 * c.total / appeal:.0f} %{'' if i else ' of its appeal'}{said})"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def _setting(c: Contribution) -> str:
+    # Text that could be read as something else, or not at all, is quoted.
+    plain = not isinstance(c.value, str) or c.value.replace("-", "_").isidentifier()
+    return f"`{c.name}` = {value_text(c.value) if plain else repr(c.value)}"
+
+
+def _names(contributions: Sequence[Contribution]) -> str:
+    shown = [_setting(c) for c in contributions[:_MOST_NAMED]]
+    return _listed([*shown, "others"] if len(contributions) > _MOST_NAMED else shown)
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def unsettled(contributions: Sequence[Contribution]) -> tuple[str, ...]:
+    """Which large contributions the sampling could not put in order; empty when it could."""
+    order = sorted(contributions, key=lambda c: -c.total)
+    largest = max((abs(c.total) for c in contributions), default=0.0)
+    for above, below in pairwise(order):
+        large = max(abs(above.total), abs(below.total)) > _QUARTER * largest
+        if large and above.low < above.high and above.low < below.high:
+            return (f"Whether `{above.name}` or `{below.name}` contributed more is too close to call.",)
+    return ()
+
+
+# ---------------------------------------------------------------------- over a run
+
+
+def path_verdict(explanations: Sequence[ProposalExplanation]) -> str:
+    """One sentence about a run: who drove it, and how much of it was exploration."""
+    appeal: dict[str, float] = {}
+    for one in explanations:
+        whole = sum(max(c.total, 0.0) for c in one.contributions)
+        for c in one.contributions:
+            appeal[c.name] = appeal.get(c.name, 0.0) + (max(c.total, 0.0) / whole if whole > 0.0 else 0.0)
+    total = sum(appeal.values())
+    first, last = explanations[0].trial, explanations[-1].trial
+    many = len(explanations) > 1
+    span = f"Over {len(explanations)} proposals (trials {first} to {last})" if many else f"In trial {first}"
+    if total <= 0.0:
+        parts = [f"{span}, no parameter was better than average"]
+    else:
+        top = sorted(appeal, key=lambda name: -appeal[name])[:2]
+        listed = _listed([f"`{name}` ({100 * appeal[name] / total:.0f} %)" for name in top])
+        parts = [f"{span}, {listed} contributed most to the appeal"]
+    return "; ".join([*parts, *_balance(explanations)]) + "."
+
+
+def _balance(explanations: Sequence[ProposalExplanation]) -> list[str]:
+    """How many proposals were for exploring, for learning, or not ours."""
+    out = []
+    bounds = [one for one in explanations if "uncertainty" in one.payouts]
+    if bounds:
+        count = sum(one.payouts["uncertainty"] > one.payouts["mean"] for one in bounds)
+        out.append(f"{_count(count, len(explanations))} mainly exploration")
+    improvements = [one for one in explanations if "explore" in one.payouts]
+    if improvements:
+        count = sum(one.payouts["explore"] > one.payouts["exploit"] for one in improvements)
+        out.append(f"in {count} the explore part of the acquisition outweighed the exploit part")
+    learning = sum(tuple(one.payouts) == ("information",) for one in explanations)
+    if learning:
+        out.append(f"{_count(learning, len(explanations))} for learning about effects")
+    others = sum(not one.proposed for one in explanations)
+    if others:
+        who = "none of them was" if others == len(explanations) else f"{others} of them were not"
+        out.append(f"{who} proposed by pellucid: this is what its model would have said")
+    return out
+
+
+def _count(count: int, of: int) -> str:
+    if of == 1:
+        return "it was" if count else "it was not"
+    return {0: "none of them was", 1: "one of them was", of: "all of them were"}.get(count, f"{count} of them were")

@@ -1,0 +1,1 @@
+"""What the samplers share on the way from a study to a proposal."""

@@ -1,0 +1,97 @@
+"""The surrogate of a proposal: learned anew, or carried on from the receipt of an earlier proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from optuna.trial import FrozenTrial
+
+from pellucid.numerics import Array, expand_integers
+from pellucid.records import Hyperparameters, Receipt
+from pellucid.study import storage as study_io
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Space
+from pellucid.surrogates import GaussianProcess, warp
+
+_RESTART_EVERY = 25
+_LEARN_EVERY = 25
+_MAX_CURVATURE = 16
+# New losses so much further up than all before need hyperparameters (and a warp) of their own.
+_FAR = 2.0
+
+
+def fit(
+    data: Arrays, found: Sequence[FrozenTrial], template: GaussianProcess, deterministic: bool
+) -> tuple[GaussianProcess, int]:
+    """The surrogate, and how many observations its hyperparameters were learned from.
+
+    They are learned anew at every proposal at first, and later whenever the observations have grown by four per
+    cent: one observation among a hundred hardly moves them, and learning is the dearest part of a proposal.
+    """
+    gp = template.unfitted(data.space.nominal, deterministic=deterministic)
+    last = study_io.last_model_receipt(found, template.kernel.name, warped=template.warp is not None)
+    start, curvature = _warm_start(last, data.space)
+    n, noise = len(data.losses), data.observations.noise_variance
+    if last is not None and start is not None and _serves_again(last, data, found, template):
+        gp = GaussianProcess.from_hyperparameters(start)
+        gp.inverse_hessian = curvature
+        return gp.condition(data.X, data.losses, noise), last.learned_from
+    restart = start is not None and n % _RESTART_EVERY == 0
+    return gp.fit(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart), n
+
+
+def _serves_again(last: Receipt, data: Arrays, found: Sequence[FrozenTrial], template: GaussianProcess) -> bool:
+    """Whether the last hyperparameters serve as they are: same model and space, hardly more observations."""
+    n, space, h = len(data.losses), data.space, last.hyperparameters
+    if h is None or n % _RESTART_EVERY == 0 or not 0 <= n - last.learned_from <= n // _LEARN_EVERY:
+        return False
+    if h.warp is not None and template.warp is None:
+        return False
+    z = (warp.forward(h.warp, data.losses) - h.y_mean) / h.y_scale
+    known = np.isin(data.observations.numbers, expand_integers(last.fitted_on))
+    if z[~known].max(initial=0.0) > _FAR * max(1.0, float(z[known].max(initial=0.0))):
+        return False
+    return tuple(last.space) == space.names and study_io.same_distributions(
+        found, last.space, [one.distribution for one in space.dimensions]
+    )
+
+
+def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
+    """Hyperparameters of the last proposal in the order of this space, and its curvature when the space is the same."""
+    if last is None or last.hyperparameters is None:
+        return None, None
+    h = last.hyperparameters
+    by_name = dict(zip(last.space, h.lengthscales, strict=True))
+    if not set(space.names) & set(by_name):
+        return None, None
+    start = Hyperparameters(
+        h.kernel,
+        tuple(by_name.get(name, 1.0) for name in space.names),
+        h.outputscale,
+        h.noise,
+        h.y_mean,
+        h.y_scale,
+        h.warp,
+        space.nominal,
+    )
+    same = tuple(last.space) == space.names
+    return start, _unpack(last.curvature, len(space) + 1) if same else None
+
+
+def pack(H: Array | None) -> tuple[float, ...]:
+    """Lower triangle of the inverse Hessian to three digits: good enough for a first step, small enough to store."""
+    if H is None or len(H) > _MAX_CURVATURE:
+        return ()
+    lower = H[np.tril_indices(len(H))].tolist()
+    return tuple(map(float, (" ".join(["%.3g"] * len(lower)) % tuple(lower)).split()))
+
+
+def _unpack(packed: Sequence[float], size: int) -> Array | None:
+    if len(packed) != size * (size + 1) // 2:
+        return None
+    H = np.zeros((size, size))
+    H[np.tril_indices(size)] = packed
+    H = H + np.tril(H, -1).T
+    # Rounding can cost positive definiteness; a direction that would go uphill is useless.
+    return H if np.linalg.eigvalsh(H)[0] > 1e-8 else None

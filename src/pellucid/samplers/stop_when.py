@@ -1,0 +1,65 @@
+"""When to stop: an Optuna callback that asks for the verdict of `explain.stopping` after every trial."""
+
+from __future__ import annotations
+
+import logging
+
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from pellucid.explain.stopping import check_stopping, verdict_of
+from pellucid.numerics import one_thread
+from pellucid.records import Hyperparameters
+from pellucid.study import storage as study_io
+from pellucid.surrogates import GaussianProcess
+
+STOPPED_ATTRIBUTE = "pellucid:stopped"
+_logger = logging.getLogger("pellucid")
+
+
+class StopWhen:
+    """An Optuna callback: `study.optimize(..., callbacks=[StopWhen(regret_below=0.002)])`.
+
+    It stops the study when the bound of the regret has been below the tolerance after `patience` finished trials in a
+    row, logs why, and stores the sentence as the study's user attribute `pellucid:stopped`.
+
+    Args:
+        regret_below: see `stopping_verdict`.
+        patience: how many verdicts in a row must agree; surrogates change their mind.
+        min_trials: never stop before that many finished trials.
+        surrogate: see `stopping_verdict`.
+    """
+
+    def __init__(
+        self,
+        regret_below: float | None = None,
+        *,
+        patience: int = 5,
+        min_trials: int = 20,
+        surrogate: GaussianProcess | None = None,
+    ) -> None:
+        check_stopping(regret_below, min_trials)
+        if patience < 1:
+            raise ValueError(f"`patience` counts verdicts and must be at least 1, but got {patience}.")
+        self._regret_below, self._min_trials = regret_below, min_trials
+        self._patience, self._surrogate = patience, surrogate
+        self._agreed = 0
+        # The last fit starts the next one: a matter of speed alone.
+        self._last: Hyperparameters | None = None
+
+    def __call__(self, study: Study, trial: FrozenTrial) -> None:
+        study_io.require_single_objective(study, type(self).__name__)
+        try:
+            with one_thread:
+                verdict, self._last = verdict_of(
+                    study, self._regret_below, self._min_trials, self._surrogate, self._last
+                )
+        except Exception as error:  # A callback that raises would end the study: no verdict is the smaller evil.
+            _logger.warning("No verdict on stopping after trial %d (%s).", trial.number, error, exc_info=True)
+            self._agreed = 0
+            return
+        self._agreed = self._agreed + 1 if verdict.stop else 0
+        if self._agreed >= self._patience:
+            _logger.info("Stopped: %s", verdict)
+            study_io.set_user_attribute(study, STOPPED_ATTRIBUTE, str(verdict))
+            study.stop()

@@ -1,1 +1,0 @@
-"""Optuna's parameters, studies and storages, as arrays and records."""

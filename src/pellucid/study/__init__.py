@@ -1,0 +1,1 @@
+"""A study as data: the encoded search space, trials, receipts, and the storage they live in."""

@@ -1,0 +1,328 @@
+"""Uniform averages over a space, seen through a product kernel: exact for mixed and conditional parameters.
+
+Notation
+    phi(g)       average of f over all parameters but the held ones, which sit at grid point g (encoded)
+    G, n         number of grid points, number of rows of T
+    cross        Cov(phi(g), f(t)) / s, (G, n);  prior  Cov(phi(g), phi'(g')) / s, (G, G');  s the outputscale
+    part         how one parameter enters: held at the grid's values, or averaged over points and intervals
+A parameter that is switched off sits at 1/2, as everywhere; so do all that hang on it. Because a product kernel gives
+every parameter its own factor, an average factorises over parameters, and over trees of parameters where some switch
+others: below, a node's factor is summed over its pieces, each of which says which children are on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pellucid.numerics import Array
+from pellucid.study.encoding import INACTIVE, Condition, Dimension, Space
+from pellucid.surrogates.averages import integrals
+from pellucid.surrogates.kernels import Kernel
+
+Mask = npt.NDArray[np.bool_]
+# A parameter with more values than the first number is averaged over the first few exactly (on a logarithmic scale they
+# are the wide ones) and as if it were continuous over the rest, which is right to about eight digits.
+_MANY_CELLS, _FEW_POINTS = 2048, 512
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A distribution on [0, 1]: points with weights, and intervals [low, high] with weights, uniform inside."""
+
+    points: Array = field(default_factory=lambda: np.empty(0))
+    point_weights: Array = field(default_factory=lambda: np.empty(0))
+    intervals: tuple[tuple[float, float, float], ...] = ()
+
+    @staticmethod
+    def at(*points: float) -> Axis:
+        return Axis(np.array(points), np.full(len(points), 1.0 / len(points)))
+
+    @staticmethod
+    def between(low: float, high: float) -> Axis:
+        return Axis(intervals=((low, high, 1.0),)) if high > low else Axis.at(low)
+
+    @staticmethod
+    def of(dimension: Dimension, *, every_value: bool = False) -> Axis:
+        """The distribution from which a sampler without preferences would draw the parameter.
+
+        `every_value`: as points however many there are; a choice has no neighbours that an interval could stand for.
+        """
+        if not dimension.cells:
+            return Axis.between(0.0, 1.0)
+        few = dimension.cells <= _MANY_CELLS or dimension.nominal or every_value
+        count = dimension.cells if few else _FEW_POINTS
+        points = dimension.midpoint(np.arange(count))
+        edges = np.zeros(count + 1)
+        # Mid-points lie in the middle of their cells, so every edge follows from the one before.
+        for i, point in enumerate(points):
+            edges[i + 1] = 2.0 * point - edges[i]
+        rest = ((float(edges[-1]), 1.0, float(1.0 - edges[-1])),) if count < dimension.cells else ()
+        return Axis(points, np.diff(edges), rest)
+
+    @property
+    def weight(self) -> float:
+        return float(self.point_weights.sum()) + sum(w for _, _, w in self.intervals)
+
+    def normalised(self) -> Axis:
+        total = self.weight
+        return Axis(self.points, self.point_weights / total, tuple((a, b, w / total) for a, b, w in self.intervals))
+
+    def quantiles(self, u: Array) -> Array:
+        """Values at levels u: the inverse of the distribution function, points first, then intervals."""
+        ends = np.cumsum(np.r_[self.point_weights, [w for _, _, w in self.intervals]])
+        ends = ends / ends[-1]
+        starts = np.r_[0.0, ends[:-1]]
+        which = np.minimum(np.searchsorted(ends, u, side="right"), len(ends) - 1)
+        share = (u - starts[which]) / np.maximum(ends[which] - starts[which], 1e-300)
+        low = np.r_[self.points, [a for a, _, _ in self.intervals]]
+        high = np.r_[self.points, [b for _, b, _ in self.intervals]]
+        return np.asarray(low[which] + share * (high[which] - low[which]))
+
+    def where(self, dimension: Dimension, condition: Condition, satisfied: bool = True) -> Axis:
+        """The part of this distribution on which a condition holds (or does not), with the weight it has here."""
+        inside = holds(dimension, condition, self.points) == satisfied
+        pieces: list[tuple[float, float, float]] = []
+        for low, high, weight in self.intervals:
+            assert condition.codes is None, "values are listed for parameters whose values are all points"
+            first, last = max(low, condition.low), min(high, condition.high)
+            cuts = [(first, last)] if satisfied else [(low, min(high, first)), (max(low, last), high)]
+            if not satisfied and first >= last:
+                cuts = [(low, high)]
+            pieces += [(a, b, weight * (b - a) / (high - low)) for a, b in cuts if b > a]
+        return Axis(self.points[inside], self.point_weights[inside], tuple(pieces))
+
+
+def holds(dimension: Dimension, condition: Condition, u: Array) -> Mask:
+    """Whether encoded values of the parent satisfy a condition."""
+    if condition.codes is not None:
+        return np.isin(dimension.code(u), condition.codes) if len(u) else np.zeros(0, dtype=bool)
+    snapped = dimension.snap(u)
+    return np.asarray((snapped >= condition.low) & (snapped <= condition.high))
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One way in which a parameter enters an average: `held` at the grid's values or spread over an axis.
+
+    on     which of its children are on while it does
+    mask   at which grid points this is the way (None: at all of them)
+    """
+
+    held: Array | None
+    axis: Axis | None
+    on: tuple[bool, ...]
+    mask: Mask | None = None
+
+
+_OFF = Axis.at(INACTIVE)
+
+
+class Factors:
+    """The one-dimensional factors of a product kernel, and their averages over pieces."""
+
+    def __init__(self, kernel: Kernel, lengthscales: Array) -> None:
+        if kernel.radial:
+            raise ValueError(
+                f"Exact averages need a product kernel, but the kernel is {kernel.name!r}: use method='mc' for it."
+            )
+        self.kernel, self.lengthscales = kernel, lengthscales
+
+    def between(self, j: int, x: Array, t: Array) -> Array:
+        l = float(self.lengthscales[j])
+        if self.kernel.is_nominal(j):
+            same = self.kernel.codes(x, j) == self.kernel.codes(t, j)
+            return np.asarray(np.where(same, 1.0, np.exp(-1.0 / l)))
+        return integrals.factor(self.kernel.name, x, t, l)
+
+    def mean(self, j: int, piece: _Piece, t: Array, slope: bool = False) -> Array:
+        """Average factor (G or 1, n) between a piece and the values t (n,), or its derivative in t."""
+        name, l = self.kernel.name, float(self.lengthscales[j])
+        if slope and self.kernel.is_nominal(j):
+            return np.zeros((1, len(t)))
+        if piece.held is not None:
+            x = piece.held[:, None]
+            return integrals.factor_slope(name, x, t, l) if slope else self.between(j, x, t)
+        assert piece.axis is not None
+        return np.asarray(self._axis_mean(j, piece.axis, t, slope)[None])
+
+    def _axis_mean(self, j: int, axis: Axis, t: Array, slope: bool) -> Array:
+        name, l = self.kernel.name, float(self.lengthscales[j])
+        out = np.zeros(len(t))
+        if len(axis.points):
+            # Discrete parameters take few distinct values: the average is needed once for each.
+            values, where = np.unique(t, return_inverse=True) if len(t) > 64 else (t, np.arange(len(t)))
+            x = axis.points[:, None]
+            table = integrals.factor_slope(name, x, values, l) if slope else self.between(j, x, values)
+            out += (axis.point_weights @ table)[where]
+        whole = integrals.interval_mean_slope if slope else integrals.interval_mean
+        for low, high, weight in axis.intervals:
+            out += weight * whole(name, t, low, high, l)
+        return out
+
+    def double_mean(self, j: int, first: _Piece, second: _Piece) -> Array:
+        """Average factor between two pieces, (G or 1, G' or 1)."""
+        if first.held is not None and second.held is not None:
+            return self.between(j, first.held[:, None], second.held[None, :])
+        if first.held is not None:
+            return np.asarray(self.mean(j, second, first.held).T)
+        if second.held is not None:
+            return self.mean(j, first, second.held)
+        assert first.axis is not None and second.axis is not None
+        total = float(self._axis_mean(j, first.axis, second.axis.points, False) @ second.axis.point_weights)
+        for low, high, weight in second.axis.intervals:
+            points = integrals.interval_mean(self.kernel.name, first.axis.points, low, high, self.lengthscales[j])
+            total += weight * float(points @ first.axis.point_weights)
+            for a, b, w in first.axis.intervals:
+                rectangle = integrals.rectangle_mean(self.kernel.name, (a, b), (low, high), self.lengthscales[j])
+                total += weight * w * rectangle
+        return np.array([[total]])
+
+
+@dataclass(frozen=True)
+class Average:
+    """The average over a space of everything but the held parameters.
+
+    held    column -> its values at the grid points (G,), encoded
+    axes    column -> distribution of a parameter that is averaged, where it is not the usual one
+    """
+
+    space: Space
+    held: Mapping[int, Array]
+    axes: Mapping[int, Axis] = field(default_factory=dict)
+
+    @staticmethod
+    def of(space: Space, held: Mapping[int, Array], given: Mapping[int, Axis] | None = None) -> Average:
+        """Average over `space`; where a held or given parameter is conditional, over configurations that have it.
+
+        `given`: distributions of other parameters, for averages over a part of the space.
+        """
+        axes = dict(given or {})
+        for j in (*held, *axes):
+            child = j
+            while space.names[child] in space.conditions:
+                condition = space.conditions[space.names[child]]
+                parent = space.index[condition.parent]
+                if parent not in held:
+                    dimension = space.dimensions[parent]
+                    whole = Axis.of(dimension, every_value=condition.codes is not None)
+                    part = axes.get(parent, whole).where(dimension, condition)
+                    if part.weight <= 0.0:
+                        raise ValueError(
+                            f"`{space.names[child]}` does not exist for the values of `{condition.parent}` "
+                            "that were asked for, so there is nothing to average."
+                        )
+                    axes[parent] = part.normalised()
+                child = parent
+        return Average(space, dict(held), axes)
+
+    @cached_property
+    def size(self) -> int:
+        return len(next(iter(self.held.values())))
+
+    @cached_property
+    def children(self) -> dict[int, list[int]]:
+        """Only where a parent can really switch them: conditions on a parameter that is missing do not count."""
+        out: dict[int, list[int]] = {j: [] for j in range(len(self.space))}
+        for j in self.space.order:
+            out[self.space.index[self.space.conditions[self.space.names[j]].parent]].append(j)
+        return out
+
+    @cached_property
+    def roots(self) -> list[int]:
+        return [j for j in range(len(self.space)) if j not in self.space.order]
+
+    @cached_property
+    def touched(self) -> frozenset[int]:
+        """Roots of the trees in which something is held or not averaged as usual."""
+        out = set()
+        for j in (*self.held, *self.axes):
+            while self.space.names[j] in self.space.conditions:
+                j = self.space.index[self.space.conditions[self.space.names[j]].parent]
+            out.add(j)
+        return frozenset(out)
+
+    def tree(self, root: int) -> list[int]:
+        out = [root]
+        for j in out:
+            out += self.children[j]
+        return out
+
+    @cached_property
+    def _pieces(self) -> dict[tuple[int, bool], list[_Piece]]:
+        return {}
+
+    def pieces(self, j: int, on: bool) -> list[_Piece]:
+        """The ways in which parameter j enters, given whether it is on."""
+        if (j, on) not in self._pieces:
+            self._pieces[j, on] = self._find_pieces(j, on)
+        return self._pieces[j, on]
+
+    def _find_pieces(self, j: int, on: bool) -> list[_Piece]:
+        children = self.children[j]
+        if not on:
+            return [_Piece(None, _OFF, (False,) * len(children))]
+        rules = [self.space.conditions[self.space.names[c]] for c in children]
+        dimension = self.space.dimensions[j]
+        if j in self.held:
+            values = self.held[j]
+            states = [holds(dimension, rule, values) for rule in rules]
+            patterns = sorted(set(zip(*(s.tolist() for s in states), strict=True))) if rules else [()]
+            return [
+                _Piece(values, None, pattern, _all(states, pattern) if len(patterns) > 1 else None)
+                for pattern in patterns
+            ]
+        listed = any(rule.codes is not None for rule in rules)
+        parts: list[tuple[Axis, tuple[bool, ...]]] = [(self.axes.get(j) or Axis.of(dimension, every_value=listed), ())]
+        for rule in rules:
+            split = [(a.where(dimension, rule, on), (*p, on)) for a, p in parts for on in (True, False)]
+            parts = [(a, p) for a, p in split if a.weight > 0.0]
+        return [_Piece(None, a, p) for a, p in parts]
+
+    # ------------------------------------------------------------------ averages of kernel factors
+
+    def tree_cross(self, factors: Factors, j: int, T: Array, on: bool = True, slope: int | None = None) -> Array:
+        """Factor (G or 1, n) of the tree under j between this average and rows T; its derivative in column `slope`."""
+        total: Array | float = 0.0
+        for piece in self.pieces(j, on):
+            value = factors.mean(j, piece, T[:, j], slope == j)
+            for child, child_on in zip(self.children[j], piece.on, strict=True):
+                value = value * self.tree_cross(factors, child, T, child_on, slope)
+            total = total + (value if piece.mask is None else piece.mask[:, None] * value)
+        return np.asarray(total)
+
+    def cross(self, factors: Factors, T: Array) -> Array:
+        """(G, n)"""
+        out = np.ones((self.size, len(T)))
+        for root in self.roots:
+            out *= self.tree_cross(factors, root, T)
+        return out
+
+    def prior(self, factors: Factors, other: Average) -> Array:
+        """(G, G')"""
+        out = np.ones((self.size, other.size))
+        for root in self.roots:
+            out *= self._tree_prior(factors, other, root, True, True)
+        return out
+
+    def _tree_prior(self, factors: Factors, other: Average, j: int, on: bool, other_on: bool) -> Array:
+        total: Array | float = 0.0
+        for mine in self.pieces(j, on):
+            for theirs in other.pieces(j, other_on):
+                value = factors.double_mean(j, mine, theirs)
+                for child, a, b in zip(self.children[j], mine.on, theirs.on, strict=True):
+                    value = value * self._tree_prior(factors, other, child, a, b)
+                if mine.mask is not None:
+                    value = mine.mask[:, None] * value
+                if theirs.mask is not None:
+                    value = value * theirs.mask[None, :]
+                total = total + value
+        return np.asarray(total)
+
+
+def _all(states: Sequence[Mask], pattern: Sequence[bool]) -> Mask:
+    return np.asarray(np.logical_and.reduce([state == wanted for state, wanted in zip(states, pattern, strict=True)]))
