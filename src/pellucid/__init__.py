@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pellucid.samplers.ranking import RankingSampler
     from pellucid.samplers.stop_when import StopWhen
     from pellucid.samplers.two_step.sampler import TwoStepSampler
-    from pellucid.study.storage import NOISE_ATTRIBUTE, receipts
+    from pellucid.study.study_io import NOISE_ATTRIBUTE, receipts
 
 __version__ = "0.1.0"
 
@@ -125,7 +125,7 @@ _HOMES = {
     "pellucid.samplers.ranking": "RankingSampler",
     "pellucid.samplers.stop_when": "StopWhen",
     "pellucid.samplers.two_step.sampler": "TwoStepSampler",
-    "pellucid.study.storage": "NOISE_ATTRIBUTE receipts",
+    "pellucid.study.study_io": "NOISE_ATTRIBUTE receipts",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

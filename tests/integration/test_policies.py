@@ -16,7 +16,7 @@ from tests.helpers import assert_rebuilt_exactly
 import pellucid
 from pellucid.acquisition import EI, PI, SAWEI, WEI, Policy, Portfolio, Pulse, Steps, Switch
 from pellucid.records import Receipt
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 
 POLICIES: dict[str, Policy] = {
     "sawei": SAWEI(),

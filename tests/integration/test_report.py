@@ -21,7 +21,7 @@ from pellucid import plots
 from pellucid.reporting.answers import doubts
 from pellucid.reporting.gather import gather
 from pellucid.reporting.markup import Markup, joined, prose, tag
-from pellucid.study.storage import INTERRUPTED_ATTRIBUTE
+from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
 
 NEEDS_BROWSER = pytest.mark.skipif(
     plots.browser() is None, reason="no Chromium here: `apt-get install chromium`, or set $CHROMIUM"

@@ -132,7 +132,7 @@ def _last(study: Study) -> int:
     """The newest trial that a model proposed; without any, the newest that finished."""
     from optuna.trial import TrialState
 
-    from pellucid.study import storage as study_io
+    from pellucid.study import study_io
 
     found = study_io.trials(study)
     proposed = study_io.model_receipts(found, before=len(found))
@@ -157,7 +157,7 @@ def _answers(sections: Sequence[Section]) -> tuple[dict[str, Any], dict[str, str
 def _print_json(study: Study, place: Place, answers: dict[str, Any], unknown: dict[str, str]) -> None:
     from pellucid.cli.plain import json_text
     from pellucid.cli.tune.watching import counts_of
-    from pellucid.study import storage as study_io
+    from pellucid.study import study_io
 
     data = {
         "study": study.study_name,
@@ -179,7 +179,7 @@ def _print_text(
     detailed: bool,
 ) -> None:
     from pellucid.cli.tune.watching import counts_of
-    from pellucid.study import storage as study_io
+    from pellucid.study import study_io
 
     counts = counts_of(study_io.trials(study))
     listed = ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no trials"

@@ -23,7 +23,7 @@ from pellucid.explain.proposals.cases import Case, case_of, trials_of
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array, one_thread, stream
 from pellucid.records import Comparison
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average, Factors

@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.effects.words import value_text
 from pellucid.records import History, Receipt, RecordError, Stretch
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 
 _STATES = {
     TrialState.COMPLETE: "complete",

@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition import Scored, Situation, bind, from_state
 from pellucid.numerics import Array, expand_integers, one_thread
 from pellucid.records import Receipt, Recommendation
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import Arrays, arrays, encoded
 from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess

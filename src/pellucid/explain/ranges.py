@@ -19,7 +19,7 @@ from pellucid.explain.importance.hsic import MEDIAN, hsic_index, permutation_tes
 from pellucid.goals import Goal, as_goal, best, worst
 from pellucid.numerics import Array, one_thread
 from pellucid.records import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.encoding import Dimension
 
 Mask = npt.NDArray[np.bool_]

@@ -14,7 +14,7 @@ from optuna.study import Study
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.numerics import one_thread
 from pellucid.records import Course, Hyperparameters, Receipt, StoppingVerdict
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.surrogates import GaussianProcess
 

@@ -314,6 +314,11 @@ class Receipt:
             **{name: got[name] is None or _is_number(got[name]) for name in numbers},
         }
 
+    @property
+    def proposed(self) -> bool:
+        """Whether a model chose the trial: an acquisition or a ranking. Other trials were sampled."""
+        return self.kind in ("model", "ranking")
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 

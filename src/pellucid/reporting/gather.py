@@ -30,7 +30,7 @@ from pellucid.records import (
     Receipt,
     Recommendation,
 )
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 
 Found = TypeVar("Found")
 Step = Callable[[str], None]

@@ -41,7 +41,7 @@ from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.decision import Choice, Lesson, Part
 from pellucid.samplers.proposing.learning import fit, pack
 from pellucid.samplers.proposing.publishing import publish
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.encoding import Dimension, Space, is_ordered
 from pellucid.surrogates import GaussianProcess

@@ -28,7 +28,7 @@ from pellucid.records import RankingState, Receipt, RecordError
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.publishing import publish
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import Arrays, arrays, encoded
 from pellucid.study.encoding import Dimension, Space, is_ordered
 

@@ -10,7 +10,7 @@ from optuna.trial import FrozenTrial
 from pellucid.explain.stopping import check_stopping, verdict_of
 from pellucid.numerics import one_thread
 from pellucid.records import Hyperparameters
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.surrogates import GaussianProcess
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"

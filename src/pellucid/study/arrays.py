@@ -12,7 +12,7 @@ from optuna.distributions import BaseDistribution
 from pellucid.numerics import Array
 from pellucid.study.activity import declared_conditions, infer_conditions
 from pellucid.study.encoding import Space
-from pellucid.study.storage import Observations
+from pellucid.study.observations import Observations
 
 
 @dataclass(frozen=True)

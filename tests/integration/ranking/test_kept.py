@@ -13,7 +13,7 @@ from tests.helpers import TASK, MakeRankingSampler, kinds, messages, params, run
 
 import pellucid
 from pellucid.records import Receipt, RecordError
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 
 pytest.importorskip("torch")
 

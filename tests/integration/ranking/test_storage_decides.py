@@ -28,7 +28,7 @@ from tests.helpers import (
 from tests.integration.worker import storage_at
 
 import pellucid
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 
 torch = pytest.importorskip("torch")
 

@@ -297,7 +297,7 @@ def _random_study(problem: Problem, trials: int, seed: int) -> Study:
 def _timed_ask(study: Study, problem: Problem, ranker: Ranker) -> tuple[float, int] | None:
     """Seconds and epochs of fine-tuning; None where another turn or the fallback proposed."""
     from pellucid.samplers.ranking import RankingSampler
-    from pellucid.study import storage as study_io
+    from pellucid.study import study_io
 
     study.sampler = RankingSampler(model=ranker, hand_over=None, seed=0)
     before = time.perf_counter()

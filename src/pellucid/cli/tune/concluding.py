@@ -101,7 +101,7 @@ def _say_ending(ending: Ending, counted: int, wanted: int, place: Place, quiet: 
 
 def _summary(study: Study, place: Place, wanted: int, counted: int, ended: str) -> dict[str, Any]:
     from pellucid.cli.tune.watching import best_of, counts_of
-    from pellucid.study import storage as study_io
+    from pellucid.study import study_io
 
     best = best_of(study)
     return {

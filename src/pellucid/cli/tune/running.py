@@ -61,7 +61,7 @@ class Request:
 
 def count(study: Study) -> int:
     """Trials that count towards what was asked for."""
-    from pellucid.study import storage as study_io
+    from pellucid.study import study_io
 
     return len(study_io.ended(study_io.trials(study)))
 
@@ -218,7 +218,7 @@ class Run:
 
     def _clean_up(self, ended: Sequence[Worker], *, interrupted: bool) -> None:
         """No trial stays marked as running when nobody runs it."""
-        from pellucid.study import storage as study_io
+        from pellucid.study import study_io
 
         for worker in ended:
             if worker.trial is not None and self._study is not None:

@@ -45,7 +45,7 @@ class Snapshot:
 
 
 def look(study: Study) -> Snapshot:
-    from pellucid.study import storage as study_io
+    from pellucid.study import study_io
 
     found = study_io.trials(study)
     receipts = _newest_receipts(found)
@@ -79,7 +79,7 @@ def best_of(study: Study) -> Best | None:
 def _newest_receipts(found: Sequence[FrozenTrial]) -> list[Receipt]:
     """Of the last trials, newest first; damaged ones are passed over."""
     from pellucid.records import RecordError
-    from pellucid.study import storage as study_io
+    from pellucid.study import study_io
 
     out = []
     for trial in reversed(found[-_RECENT:]):

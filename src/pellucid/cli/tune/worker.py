@@ -145,7 +145,7 @@ class Worker:
     def _evaluate(self, trial: Trial) -> Any:
         from optuna import TrialPruned
 
-        from pellucid.study.storage import INTERRUPTED_ATTRIBUTE
+        from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
 
         self._error = ""
         try:

@@ -22,7 +22,7 @@ from pellucid.explain.effects.words import alarms_of, condition_text, verdict_of
 from pellucid.explain.model import Explanation, explanation_model
 from pellucid.numerics import Array, one_thread
 from pellucid.records import IndividualCurve, PartialDependence
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.encoding import Condition, Dimension, Space
 from pellucid.surrogates import GaussianProcess

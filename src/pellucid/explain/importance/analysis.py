@@ -42,7 +42,7 @@ from pellucid.explain.proposals.background import rows_of
 from pellucid.goals import Goal, as_goal, best
 from pellucid.numerics import Array, one_thread, stream
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import arrays
 from pellucid.study.encoding import Dimension, Space
 from pellucid.surrogates import GaussianProcess

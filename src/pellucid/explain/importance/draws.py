@@ -19,7 +19,7 @@ from scipy.special import kolmogorov
 from pellucid.goals import Goal
 from pellucid.numerics import Array, stream
 from pellucid.records import RecordError
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.activity import infer_conditions
 from pellucid.study.encoding import Space
 

@@ -14,7 +14,7 @@ from pellucid.explain.importance.draws import Mask, spread_over_cells
 from pellucid.explain.importance.hsic import MEDIAN, hsic_index
 from pellucid.goals import best
 from pellucid.numerics import one_thread
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.encoding import Space
 
 

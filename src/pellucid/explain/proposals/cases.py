@@ -27,7 +27,7 @@ from pellucid.explain.model import rebuild_from, require_model
 from pellucid.explain.proposals.games import Game
 from pellucid.numerics import expand_integers, is_whole_number
 from pellucid.records import Receipt, RecordError
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import arrays
 from pellucid.surrogates import GaussianProcess
 

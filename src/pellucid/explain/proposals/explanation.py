@@ -28,7 +28,7 @@ from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.proposals.why import path_verdict, unsettled, verdict_of
 from pellucid.numerics import Array, is_whole_number, one_thread
 from pellucid.records import Attribution, Contribution, DesirabilityPaths, ProposalExplanation, RecordError
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 

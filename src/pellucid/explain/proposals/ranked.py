@@ -19,7 +19,7 @@ from pellucid.explain.proposals.background import Background, parts_of, rows_of
 from pellucid.explain.proposals.why import unsettled, verdict_of
 from pellucid.numerics import Array, expand_integers
 from pellucid.records import Contribution, ProposalExplanation, Receipt, RecordError
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
 

@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.numerics import Array, expand_integers
 from pellucid.records import Hyperparameters, Receipt
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess, warp

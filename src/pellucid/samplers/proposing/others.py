@@ -12,7 +12,7 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from pellucid.numerics import Array
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.encoding import Space
 
 _GRID = 2.0**20

@@ -10,7 +10,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.records import Receipt
 from pellucid.samplers.proposing import others
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 
 _MAX_RACES = 5
 

@@ -19,7 +19,7 @@ from pellucid.explain.importance.draws import Sample, sample_of
 from pellucid.explain.ranges import Cheap, numeric_column, reduced
 from pellucid.goals import best
 from pellucid.records import Held, IntervalReduction, TwoStepPlan
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.encoding import Dimension
 
 _GOAL = best(0.1)

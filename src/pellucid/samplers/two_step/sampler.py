@@ -25,7 +25,7 @@ from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.decision import Part
 from pellucid.samplers.two_step.plan import two_step_plan
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess

@@ -11,11 +11,11 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import Array, stream
-from pellucid.study import storage as study_io
+from pellucid.study import study_io
 from pellucid.study.activity import infer_conditions
 from pellucid.study.arrays import encoded
 from pellucid.study.encoding import Space, is_ordered
-from pellucid.study.storage import Observations
+from pellucid.study.observations import Observations
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble
 from pellucid.surrogates.ranking.serving import is_among
 from pellucid.surrogates.ranking.training import Recipe

@@ -150,7 +150,7 @@ class _Looks:
 
 def _arrays(problem: KnownEffects, X: Array, y: Array) -> Any:
     from pellucid.study.arrays import Arrays
-    from pellucid.study.storage import Observations
+    from pellucid.study.observations import Observations
 
     seen = Observations(tuple(range(len(y))), ({},) * len(y), y, None, (True,) * len(y))
     return Arrays(problem.space, seen, X)

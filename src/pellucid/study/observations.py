@@ -1,0 +1,113 @@
+"""The values that finished trials returned, as losses a surrogate can learn from.
+
+Notation
+    sign      +1 if the study minimises, -1 if it maximises;  loss = sign * value, so smaller is better
+    raw (n,)  losses as returned;  losses (n,)  the same, made finite (see `Observations`)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from optuna.trial import FrozenTrial, Trial, TrialState
+
+from pellucid.numerics import Array
+
+NOISE_ATTRIBUTE = "pellucid:noise_variance"
+# Larger losses would overflow when the surrogate squares them.
+_LARGEST_LOSS = 1e306
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Finished trials with a value.
+
+    A pruned trial counts with its last intermediate value, but never as better than the median complete trial; an
+    infinite value counts as the worst (or best) finite one. Both rules depend on which trials are in the selection, so
+    `losses` is derived from `raw`, and a selection derives its own: a rebuilt model sees what the original one saw.
+    """
+
+    numbers: tuple[int, ...]
+    configurations: tuple[Mapping[str, Any], ...]
+    raw: Array
+    noise_variance: Array | None
+    complete: tuple[bool, ...]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def losses(self) -> Array:
+        done = np.array(self.complete, dtype=bool)
+        raw = np.clip(self.raw, -_LARGEST_LOSS, _LARGEST_LOSS) if len(self) else self.raw
+        finite = np.isfinite(self.raw)
+        if finite.any() and not finite.all():
+            raw = np.clip(raw, raw[finite].min(), raw[finite].max())
+        if done.any() and not done.all():
+            raw = np.where(done, raw, np.maximum(raw, np.median(raw[done])))
+        return raw
+
+    def select(self, keep: Sequence[int]) -> Observations:
+        """The observations at these positions."""
+        return Observations(
+            tuple(self.numbers[i] for i in keep),
+            tuple(self.configurations[i] for i in keep),
+            self.raw[list(keep)],
+            None if self.noise_variance is None else self.noise_variance[list(keep)],
+            tuple(self.complete[i] for i in keep),
+        )
+
+    @property
+    def of_complete_trials(self) -> Observations:
+        return self.select([i for i, done in enumerate(self.complete) if done])
+
+
+def observations(trials: Sequence[FrozenTrial], sign: float) -> Observations:
+    """Complete trials, and pruned trials that reported a value. Trials without a number are left out."""
+    usable = [(trial, sign * value) for trial in trials if (value := _value(trial)) is not None]
+    reported = [trial.user_attrs.get(NOISE_ATTRIBUTE) for trial, _ in usable]
+    noise = None
+    if reported.count(None) < len(reported):
+        noise = np.array([_noise_variance(variance) for variance in reported], dtype=float)
+    return Observations(
+        tuple(trial.number for trial, _ in usable),
+        tuple(trial.params for trial, _ in usable),
+        np.array([loss for _, loss in usable], dtype=float),
+        None if noise is None or np.isnan(noise).all() else noise,
+        tuple(trial.state == TrialState.COMPLETE for trial, _ in usable),
+    )
+
+
+def _value(trial: FrozenTrial) -> float | None:
+    """The value that a trial counts with; None if it has none."""
+    value: float | None = None
+    if trial.state == TrialState.COMPLETE:
+        values = trial.values  # A property that builds a list on every access.
+        value = None if values is None else values[0]
+    elif trial.state == TrialState.PRUNED and trial.intermediate_values:
+        value = trial.intermediate_values[max(trial.intermediate_values)]
+    return None if value is None or math.isnan(value) else value
+
+
+def _noise_variance(reported: object) -> float:
+    """The reported variance of a trial's value; NaN if there is none, or none that makes sense."""
+    if isinstance(reported, (int, float)) and not isinstance(reported, bool):
+        return float(reported) if math.isfinite(reported) and reported >= 0 else math.nan
+    return math.nan
+
+
+def report_noise(trial: Trial, variance: float) -> None:
+    """Tell the model how noisy the value of a trial is: its variance, in the squared unit of the objective.
+
+    Call it inside the objective, for example with the variance of the mean over cross-validation folds. Without it the
+    model estimates one noise level for all trials.
+    """
+    noise = _noise_variance(float(variance) if isinstance(variance, np.number) else variance)
+    if math.isnan(noise):
+        raise ValueError(f"A noise variance is a finite number of at least 0, but got {variance!r}.")
+    trial.set_user_attr(NOISE_ATTRIBUTE, noise)

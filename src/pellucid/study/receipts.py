@@ -1,0 +1,83 @@
+"""Receipts as they are stored with trials: JSON cut into parts that every relational storage accepts.
+
+A trial's system attributes hold the parts under `pellucid:receipt:0`, `pellucid:receipt:1`, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from optuna.trial import FrozenTrial
+
+from pellucid.records import Receipt, RecordError
+
+RECEIPT_KEY = "pellucid:receipt"
+# Optuna's relational storages keep an attribute in a column of 2048 characters.
+PART_LENGTH = 2045
+
+
+def receipt_parts(receipt: Receipt, at_least: int = 0) -> dict[str, str]:
+    """The attributes that store a receipt. `at_least`: parts of an earlier receipt of the trial; those that are no
+    longer needed are emptied."""
+    parts = split(receipt.to_json())
+    parts += [""] * (at_least - len(parts))
+    return {f"{RECEIPT_KEY}:{i}": part for i, part in enumerate(parts)}
+
+
+def split(text: str) -> list[str]:
+    return [text[i : i + PART_LENGTH] for i in range(0, len(text), PART_LENGTH)]
+
+
+def read_receipt(trial: FrozenTrial) -> Receipt | None:
+    """The receipt of a trial, or None. Raises RecordError if it is damaged or written by a newer version."""
+    attributes = trial.system_attrs
+    if f"{RECEIPT_KEY}:0" not in attributes:
+        if any(key.startswith(f"{RECEIPT_KEY}:") for key in attributes):
+            raise RecordError(f"The receipt of trial {trial.number} is damaged: its first part is missing.")
+        return None
+    parts: list[Any] = []
+    while f"{RECEIPT_KEY}:{len(parts)}" in attributes:
+        parts.append(attributes[f"{RECEIPT_KEY}:{len(parts)}"])
+    if not all(isinstance(part, str) for part in parts):
+        raise RecordError(f"The receipt of trial {trial.number} is damaged: its parts must be text.")
+    return _parsed("".join(parts))
+
+
+def readable_receipt(trial: FrozenTrial) -> Receipt | None:
+    """The receipt of a trial; None if it has none that can be read."""
+    try:
+        return read_receipt(trial)
+    except RecordError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Receipt:
+    """Policies read every receipt at every proposal, so parsed receipts are kept."""
+    return Receipt.from_json(text)
+
+
+def model_receipts(trials: Sequence[FrozenTrial], before: int) -> tuple[Receipt, ...]:
+    """Readable receipts of kind 'model' of the trials before number `before`."""
+    receipts = (readable_receipt(trial) for trial in trials if trial.number < before)
+    return tuple(receipt for receipt in receipts if receipt is not None and receipt.kind == "model")
+
+
+def last_model_receipt(trials: Sequence[FrozenTrial], kernel: str, *, warped: bool = True) -> Receipt | None:
+    """The newest readable receipt of a model with this kernel.
+
+    `warped`: of a model that was free to choose an output warp. Models that learn about effects were not, so they
+    continue each other (`warped=False`), or any other model without a warp.
+    """
+    for trial in reversed(trials):
+        receipt = readable_receipt(trial)
+        if receipt is None or receipt.kind != "model" or receipt.acquisition is None or receipt.hyperparameters is None:
+            continue
+        if receipt.hyperparameters.kernel != kernel:
+            continue
+        effects = receipt.acquisition.name == "InformationGain"
+        if (not effects) if warped else (effects or receipt.hyperparameters.warp is None):
+            return receipt
+    return None

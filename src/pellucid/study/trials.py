@@ -1,0 +1,91 @@
+"""What the trials of a study are: their distributions, and which of them failed, were interrupted or still run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
+from optuna.trial import FrozenTrial, TrialState
+
+from pellucid.study.receipts import readable_receipt
+
+INTERRUPTED_ATTRIBUTE = "pellucid:interrupted"
+
+
+def failed(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """Trials that ended without a value for the surrogate. An interruption does not count as a failure."""
+    return [
+        trial
+        for trial in trials
+        if (trial.state == TrialState.FAIL and not interrupted(trial))
+        or (trial.state == TrialState.PRUNED and not trial.intermediate_values)
+    ]
+
+
+def interrupted(trial: FrozenTrial) -> bool:
+    """Whether the user ended the trial."""
+    return INTERRUPTED_ATTRIBUTE in trial.user_attrs
+
+
+def ended(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """Trials that count towards a budget: all that have ended, except those that the user interrupted."""
+    return [trial for trial in trials if trial.state.is_finished() and not interrupted(trial)]
+
+
+def pending(trials: Sequence[FrozenTrial], but: int) -> dict[int, dict[str, Any]]:
+    """Configurations of running trials other than `but`: the parameters they have, completed by those proposed."""
+    configurations: dict[int, dict[str, Any]] = {}
+    for trial in trials:
+        if trial.state == TrialState.RUNNING and trial.number != but:
+            receipt = readable_receipt(trial)
+            proposed = receipt.params if receipt is not None else {}
+            configuration = {**proposed, **trial.params}
+            if configuration:
+                configurations[trial.number] = configuration
+    return configurations
+
+
+FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+
+
+def distributions(
+    trials: Sequence[FrozenTrial], states: Sequence[TrialState] = FINISHED
+) -> dict[str, BaseDistribution]:
+    """Every parameter of the trials in these states, sorted by name, each with its newest distribution."""
+    newest: dict[str, BaseDistribution] = {}
+    for trial in reversed(trials):
+        if trial.state not in states or trial.distributions.keys() <= newest.keys():
+            continue
+        for name, distribution in trial.distributions.items():
+            newest.setdefault(name, distribution)
+    return dict(sorted(newest.items()))
+
+
+def source(trials: Sequence[FrozenTrial], name: str, distribution: BaseDistribution) -> int | str:
+    """The newest trial with exactly this distribution of a parameter, or Optuna's JSON if there is none."""
+    for trial in reversed(trials):
+        if trial.distributions.get(name) == distribution:
+            return trial.number
+    return distribution_to_json(distribution)
+
+
+def distribution_from(trials: Mapping[int, FrozenTrial], name: str, source: int | str) -> BaseDistribution:
+    """Inverse of `source`."""
+    return json_to_distribution(source) if isinstance(source, str) else trials[source].distributions[name]
+
+
+def same_distributions(
+    trials: Sequence[FrozenTrial], sources: Mapping[str, int | str], expected: Sequence[BaseDistribution]
+) -> bool:
+    """Whether the sources in a receipt still stand for these distributions."""
+    by_number = {trial.number: trial for trial in trials}
+    return all(
+        (isinstance(source, str) or source in by_number) and distribution_from(by_number, name, source) == distribution
+        for (name, source), distribution in zip(sources.items(), expected, strict=True)
+    )
+
+
+def plain(value: Any) -> Any:
+    """A parameter value as a receipt carries it: the types that Optuna allows for choices, otherwise its text."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

@@ -1,0 +1,187 @@
+"""The one way to look at a study: `StudyView`, made once per call and passed on.
+
+It holds the trials as they were at one moment, with everything that is read from them: objective, search space,
+observations and receipts. It is data and knows no model.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from optuna.distributions import BaseDistribution
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from pellucid.records import Receipt, RecordError
+from pellucid.study.arrays import Arrays, arrays
+from pellucid.study.observations import Observations, observations
+from pellucid.study.receipts import read_receipt, readable_receipt
+from pellucid.study.storage import kept_model
+from pellucid.study.trials import distributions
+
+Direction = Literal["minimize", "maximize"]
+_logger = logging.getLogger("pellucid")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a study optimises, with the name that the user gave it (`Study.set_metric_names`)."""
+
+    name: str
+    direction: Direction
+
+    @property
+    def sign(self) -> float:
+        """loss = sign * value"""
+        return -1.0 if self.direction == "maximize" else 1.0
+
+
+def single_objective(study: Study, asker: str) -> Direction:
+    """The direction of a study with one objective. Raises ValueError if it has several."""
+    directions = study.directions
+    if len(directions) != 1:
+        raise ValueError(
+            f"{asker} works on studies with one objective, but this study has {len(directions)}. "
+            "Use one of Optuna's multi-objective samplers for it."
+        )
+    return "maximize" if directions[0] == StudyDirection.MAXIMIZE else "minimize"
+
+
+@dataclass(frozen=True, eq=False)
+class StudyView:
+    """A study with one objective, at one moment.
+
+    trials   in the order of their numbers; they are the storage's own objects: read them, never change them
+    """
+
+    direction: Direction
+    trials: Sequence[FrozenTrial]
+    study: Study = field(repr=False)
+
+    @staticmethod
+    def of(study: Study, asker: str) -> StudyView:
+        """`asker`: who asks, for the error message if the study has several objectives."""
+        return StudyView(single_objective(study, asker), study.get_trials(deepcopy=False), study)
+
+    @property
+    def name(self) -> str:
+        return self.study.study_name
+
+    @cached_property
+    def objective(self) -> Objective:
+        names = self.study.metric_names
+        return Objective(names[0] if names else "objective", self.direction)
+
+    @property
+    def sign(self) -> float:
+        """+1 if the study minimises, -1 if it maximises: loss = sign * value."""
+        return -1.0 if self.direction == "maximize" else 1.0
+
+    # ------------------------------------------------------------------ trials
+
+    @cached_property
+    def by_number(self) -> dict[int, FrozenTrial]:
+        return {trial.number: trial for trial in self.trials}
+
+    def trial(self, number: int) -> FrozenTrial:
+        """The trial with this number. Raises ValueError if there is none."""
+        if number not in self.by_number:
+            raise ValueError(f"The study has no trial {number}; its trials are 0 to {max(self.by_number)}.")
+        return self.by_number[number]
+
+    @cached_property
+    def n_waiting(self) -> int:
+        return sum(trial.state == TrialState.WAITING for trial in self.trials)
+
+    @cached_property
+    def observations(self) -> Observations:
+        return observations(self.trials, self.sign)
+
+    def observations_of(self, numbers: Sequence[int]) -> Observations:
+        """The observations of these trials alone, in this order."""
+        return observations([self.by_number[number] for number in numbers], self.sign)
+
+    # ------------------------------------------------------------------ search space
+
+    @cached_property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """Every parameter that finished trials had, with its newest distribution."""
+        return distributions(self.trials)
+
+    @cached_property
+    def varying(self) -> dict[str, BaseDistribution]:
+        """Those of the parameters that can take more than one value."""
+        return {name: distribution for name, distribution in self.distributions.items() if not distribution.single()}
+
+    def arrays(
+        self,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        conditions: Mapping[str, tuple[str, Sequence[Any]]] | None = None,
+        ordinal: Sequence[str] | None = None,
+    ) -> Arrays:
+        """The observations inside the present ranges, encoded. Default: all parameters that vary."""
+        return arrays(self.varying if search_space is None else search_space, self.observations, conditions, ordinal)
+
+    @cached_property
+    def data(self) -> Arrays:
+        """`arrays()` with all parameters that vary: what the default model is fitted to."""
+        return self.arrays()
+
+    # ------------------------------------------------------------------ receipts
+
+    def receipt(self, number: int) -> Receipt | None:
+        """The receipt of a trial, or None. Raises RecordError if it is damaged or written by a newer version."""
+        return read_receipt(self.by_number[number])
+
+    @cached_property
+    def receipts(self) -> dict[int, Receipt]:
+        """Readable receipts by the number of the trial that has them."""
+        receipts = {trial.number: readable_receipt(trial) for trial in self.trials}
+        return {number: receipt for number, receipt in receipts.items() if receipt is not None}
+
+    @cached_property
+    def own_receipts(self) -> dict[int, Receipt]:
+        """Those of the readable receipts that were written for the trial that has them: not copied from elsewhere."""
+        return {number: receipt for number, receipt in self.receipts.items() if receipt.trial == number}
+
+    @cached_property
+    def proposed(self) -> list[int]:
+        """Trials that a model of pellucid proposed, by the receipt that they have."""
+        return [number for number, receipt in self.receipts.items() if receipt.proposed]
+
+    def kept_model(self, name: str) -> bytes:
+        """A ranking model that the study keeps. Raises RecordError if it is missing or damaged."""
+        return kept_model(self.study, name)
+
+
+def receipts(study: Study) -> list[Receipt]:
+    """Every readable receipt of the study, by trial number. Damaged ones, and those of a newer version, are logged and
+    left out."""
+    readable = []
+    for trial in study.get_trials(deepcopy=False):
+        try:
+            receipt = read_receipt(trial)
+        except RecordError as error:
+            _logger.warning("Trial %d: %s It is left out.", trial.number, error)
+            continue
+        if receipt is not None:
+            readable.append(receipt)
+    return readable
+
+
+def receipt(study: Study, trial: int) -> Receipt:
+    """The receipt of one trial. Raises ValueError if the trial has none, or none that can be read."""
+    trials = {candidate.number: candidate for candidate in study.get_trials(deepcopy=False)}
+    if trial not in trials:
+        numbers = f"its trials are 0 to {max(trials)}" if trials else "it has no trials yet"
+        raise ValueError(f"The study has no trial {trial}; {numbers}.")
+    stored = read_receipt(trials[trial])
+    if stored is None:
+        raise ValueError(
+            f"Trial {trial} has no receipt: pellucid did not propose it. `pellucid.receipts(study)` lists all receipts."
+        )
+    return stored
