@@ -107,7 +107,7 @@ def report_noise(trial: Trial, variance: float) -> None:
     Call it inside the objective, for example with the variance of the mean over cross-validation folds. Without it the
     model estimates one noise level for all trials.
     """
-    noise = _noise_variance(float(variance) if isinstance(variance, np.number) else variance)
+    noise = _noise_variance(variance.item() if hasattr(variance, "item") else variance)  # NumPy's numbers, too.
     if math.isnan(noise):
         raise ValueError(f"A noise variance is a finite number of at least 0, but got {variance!r}.")
     trial.set_user_attr(NOISE_ATTRIBUTE, noise)
