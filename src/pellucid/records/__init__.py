@@ -1,15 +1,22 @@
-"""The data that travels between rooms and into the storage: frozen, validated, JSON both ways.
+"""The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
-Nothing here computes; nothing here knows Optuna. `receipt`: why a trial got its parameters; `findings`: what pellucid
-tells a user about a study; `course`: how its search went; `attribution`: what contributed how much to a proposal;
-`importance`: which parameters matter for a goal; `ranges`: which ranges to change; `plan`: what a two-step search does.
+Nothing here knows Optuna. `receipt`: why a trial got its parameters. `finding`: the base of every answer. The answers:
+`recommendation`, `course` (how the search went), `proposal` (why a trial was proposed), `importance` (which parameters
+matter), `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
 """
 
-from pellucid.records.course import Course, History, Stretch
-from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
+from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
+from pellucid.records.effect import IndividualCurve, PartialDependence
+from pellucid.records.finding import Finding, NotKnown, attempt, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import Held, TwoStepPlan
-from pellucid.records.proposal import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
+from pellucid.records.proposal import (
+    Attribution,
+    Contribution,
+    DesirabilityPaths,
+    ImportanceComparison,
+    ProposalExplanation,
+)
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.receipt import (
     RECEIPT_VERSION,
@@ -21,25 +28,28 @@ from pellucid.records.receipt import (
     RecordError,
     Warp,
 )
+from pellucid.records.recommendation import Recommendation
 
 __all__ = [
     "RECEIPT_VERSION",
     "AcquisitionState",
     "Attribution",
-    "Comparison",
     "Contribution",
-    "Course",
     "DesirabilityPaths",
+    "Finding",
     "Held",
     "History",
     "HsicImportance",
     "Hyperparameters",
+    "ImportanceComparison",
     "IndividualCurve",
     "IntervalReduction",
+    "NotKnown",
     "PairImportance",
     "ParameterImportance",
     "ParameterRanges",
     "PartialDependence",
+    "Phase",
     "PolicyState",
     "ProposalExplanation",
     "RangeAdvice",
@@ -48,8 +58,10 @@ __all__ = [
     "Receipt",
     "Recommendation",
     "RecordError",
+    "RegretHistory",
     "StoppingVerdict",
-    "Stretch",
     "TwoStepPlan",
     "Warp",
+    "attempt",
+    "plain",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.views import framed
+from pellucid.records.finding import Finding
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class TwoStepPlan:
+class TwoStepPlan(Finding):
     """Which parameters the first step tunes, and at what the others are held meanwhile.
 
     trial       the random trial whose values are held (those that it has)
@@ -34,18 +35,16 @@ class TwoStepPlan:
     n_goal: int
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per parameter."""
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per parameter."""
         rows = [
             *((name, None, "step 1 tunes it") for name in self.tuned),
             *((h.name, h.value, h.why) for h in self.held),
         ]
-        return framed({head: [row[i] for row in rows] for i, head in enumerate(("name", "held at", "why"))})
+        return {head: [row[i] for row in rows] for i, head in enumerate(("name", "held at", "why"))}
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
         cheap = [f"`{one.name}` fixed at {one.why}" for one in self.held if one.cheap]
         others: dict[str, list[str]] = {}
         for one in self.held:
@@ -53,4 +52,4 @@ class TwoStepPlan:
                 others.setdefault(one.why, []).append(f"`{one.name}`")
         rest = [f"{', '.join(names)} {why}" for why, names in others.items()]
         tuned = ", ".join(f"`{name}`" for name in self.tuned)
-        return " ".join(("; ".join((f"Step 1 tunes {tuned}", *cheap, *rest)) + ".", *self.notes))
+        return "; ".join((f"Step 1 tunes {tuned}", *cheap, *rest)) + "."

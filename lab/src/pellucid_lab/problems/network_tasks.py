@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from optuna.trial import BaseTrial
 
-from pellucid.explain.ranges import Cheap
+from pellucid.explain.intervals import Cheap
 from pellucid.numerics import Array
 from pellucid_lab.problems.networks import Task
 

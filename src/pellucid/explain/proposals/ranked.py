@@ -103,7 +103,7 @@ def explain_ranked(
         mean=float(mean[0]),
         sd=float(sd[0]),
         n_trials=len(data.losses),
-        verdict=verdict_of(
+        sentence=verdict_of(
             trial=receipt.trial,
             contributions=contributions,
             total=float(payouts[-1]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pellucid.explain.effects.words import value_text
+from pellucid.explain.text import value_text
 from pellucid.records import Contribution, ProposalExplanation
 
 # Terms that grow with what is not known. The "explore" part of EI is none of them: it is large near the value to beat.

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.effects.words import value_text
-from pellucid.explain.importance.analysis import LEVEL, importance_of
+from pellucid.explain.importance.analysis import importance_of
 from pellucid.explain.importance.draws import Sample, sample_of
-from pellucid.explain.ranges import Cheap, numeric_column, reduced
+from pellucid.explain.intervals import Cheap, numeric_column, reduced
+from pellucid.explain.text import value_text
 from pellucid.goals import best
 from pellucid.records import Held, IntervalReduction, TwoStepPlan
+from pellucid.records.importance import SIGNIFICANCE as LEVEL
 from pellucid.study import study_io
 from pellucid.study.encoding import Dimension
 
@@ -78,7 +79,7 @@ def two_step_plan(found: Sequence[FrozenTrial], loss_sign: float, cheap: Mapping
             if donor is model and ends:
                 which += f", the cheapest of the best {len(good)}"
             held[name] = Held(name, study_io.plain(donor.params[name]), False, f"as in {which}")
-    return TwoStepPlan(tuned, tuple(held.values()), model.number, importance.n, importance.n_goal, tuple(notes))
+    return TwoStepPlan(tuned, tuple(held.values()), model.number, importance.n_trials, importance.n_goal, tuple(notes))
 
 
 def _with_parents(names: Sequence[str], sample: Sample, held: Mapping[str, Held]) -> tuple[str, ...]:
@@ -104,7 +105,7 @@ def _cheap_ends(sample: Sample, cheap: Mapping[str, Cheap]) -> tuple[list[_Cheap
         reduction = reduced(sample, column, end, _GOAL)
         cut = _first_cut(reduction)
         if cut is None:
-            notes.append(f"`{name}` is not held: {reduction.verdict}")
+            notes.append(f"`{name}` is not held: {reduction.sentence}")
         else:
             dimension = sample.space.dimensions[column]
             out.append(_CheapEnd(dimension, end, reduction.cuts[cut], _effect(reduction, cut)))

@@ -17,8 +17,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition import Acquisition
 from pellucid.acquisition.slices import Slice
-from pellucid.explain.effects.words import value_text
-from pellucid.explain.ranges import Cheap
+from pellucid.explain.intervals import Cheap
+from pellucid.explain.text import value_text
 from pellucid.numerics import one_thread, stream
 from pellucid.records import Receipt, TwoStepPlan
 from pellucid.samplers.bayesian import BayesianSampler

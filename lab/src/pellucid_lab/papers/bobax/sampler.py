@@ -103,9 +103,9 @@ class _Looks:
         self._learned_from = 0
 
     def add(self, X: Array, y: Array) -> None:
-        from pellucid.explain.model import explanation_model
+        from pellucid.explain.model import effect_model
 
-        found = explanation_model(_arrays(self.problem, X, y))
+        found = effect_model(None, _arrays(self.problem, X, y))
         gp = found.gp
         phi = Effects(gp, [average(gp, j, grid, self.problem.space) for j, grid in enumerate(self.grids)])
         band, raw_mean, raw_sd = phi.band, phi.mean, np.sqrt(phi.variance)

@@ -8,7 +8,8 @@ import numpy as np
 import optuna
 
 from pellucid.explain.importance.analysis import hsic_importance
-from pellucid.explain.ranges import interval_reduction, range_advice
+from pellucid.explain.intervals import interval_reduction
+from pellucid.explain.ranges import parameter_ranges
 from pellucid.goals import best, worst
 from pellucid.records import HsicImportance, IntervalReduction
 from pellucid_lab.papers.hsic.searches import METHODS, Found
@@ -23,7 +24,7 @@ def analyses(study: optuna.Study) -> tuple[HsicImportance, HsicImportance, list[
     return (
         hsic_importance(study, best(0.1)),
         hsic_importance(study, worst(0.1), pairs=False),
-        [interval_reduction(study, name, end) for name, end in CHEAP.items()],
+        [interval_reduction(study, name, cheap=end) for name, end in CHEAP.items()],
     )
 
 
@@ -42,7 +43,7 @@ def importance_grid(towards_best: HsicImportance, towards_worst: HsicImportance)
         for one in towards_best.parameters
     ]
     heads = ("parameter", "index × 1000", "without effect", "adjusted p", "best tenth", "index × 1000", "worst tenth")
-    return Grid(f"What matters, {towards_best.n} random networks", heads, tuple(rows))
+    return Grid(f"What matters, {towards_best.n_trials} random networks", heads, tuple(rows))
 
 
 def interval_grid(found: IntervalReduction) -> Grid:
@@ -56,7 +57,7 @@ def interval_grid(found: IntervalReduction) -> Grid:
             f"{100 * base:.0f}",
         )
         for cut, n, index, stderr, p, rate, base in zip(
-            found.cuts, found.n, found.index, found.stderr, found.p, found.rate, found.base, strict=True
+            found.cuts, found.n_trials, found.index, found.stderr, found.p, found.rate, found.base, strict=True
         )
     ]
     heads = (found.param, "networks", "index × 1000", "p", "% in the goal at this end", "% of all left")
@@ -112,6 +113,6 @@ def bar_sentence(searches: Sequence[Found]) -> str:
 
 def sentences(study: optuna.Study, reductions: Sequence[IntervalReduction], searches: Sequence[Found]) -> list[str]:
     """What the analysis says, and what the two steps decided in every repetition."""
-    out = [str(one) for one in reductions] + [str(one) for one in range_advice(study)]
+    out = [str(one) for one in reductions] + [str(one) for one in parameter_ranges(study).advice]
     plans = [one for one in sorted(searches, key=lambda one: one.repetition) if one.method == _FAST]
     return out + [f"Repetition {one.repetition}: {one.words}" for one in plans]

@@ -129,7 +129,7 @@ def _forest(out: Path, data: str | None, figures: bool, quiet: bool) -> list[Gri
     note = (
         f"A random forest on 2000 networks stands for the objective (validation error, minimised); "
         f"{shapley_forest.N_INIT} trials cover the space, {len(paths.explanations)} are proposed by LCB with λ = 1. "
-        f"Contributions are in units of the error, positive is attractive. {paths.verdict}"
+        f"Contributions are in units of the error, positive is attractive. {paths.sentence}"
     )
     write(out / "forest.md", page_markdown("A tuned network, explained", note, grids, command_line()))
     if figures:

@@ -26,7 +26,7 @@ from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.shapley import shapley_values
 from pellucid.numerics import Array, one_thread
 from pellucid.samplers.bayesian import BayesianSampler
-from pellucid.study import study_io
+from pellucid.study.view import StudyView
 from pellucid_lab.papers.shapley.tables import source_file
 from pellucid_lab.papers.shapley.walks import single_walks
 
@@ -93,9 +93,8 @@ class Cost:
 
 
 def cost(study: Study, trial: int) -> Cost:
-    found = {t.number: t for t in study_io.trials(study)}
     with one_thread:
-        game = case_of(found, trial, study_io.sign(study)).game
+        game = case_of(StudyView.of(study, "This experiment"), trial).game
         reference = _reference(game, -mean_shapley(game.gp, game.x, game.space, game.players).values)
         started = time.perf_counter()
         exact = mean_shapley(game.gp, game.x, game.space, game.players)

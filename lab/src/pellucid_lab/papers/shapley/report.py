@@ -17,6 +17,7 @@ from pellucid.numerics import Array, one_thread
 from pellucid.records import DesirabilityPaths, ProposalExplanation
 from pellucid.study import study_io
 from pellucid.study.arrays import arrays
+from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid_lab.papers.shapley.forest import K_SOURCE, N_INIT, Cost, Interaction
 from pellucid_lab.tables.output import Grid
@@ -55,8 +56,7 @@ def _final_model(study: Study) -> tuple[GaussianProcess, tuple[int, ...]]:
 
 def forest_tables(study: Study, paths: DesirabilityPaths, costs: Sequence[Cost], path_seconds: float) -> list[Grid]:
     trial = best_predicted(study)
-    found = {t.number: t for t in study_io.trials(study)}
-    game = case_of(found, trial, study_io.sign(study)).game
+    game = case_of(StudyView.of(study, "This experiment"), trial).game
     explained = next(one for one in paths.explanations if one.trial == trial)
     with one_thread:
         return [
