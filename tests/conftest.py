@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,25 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
+# Modules whose assertions explain themselves as those of test files do.
+pytest.register_assert_rewrite(
+    "tests.explain.proposals.studies", "tests.helpers", "tests.problems", "tests.study.receipts"
+)
+
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the repository."""
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """URL of an empty database on a server that lives as long as the test run."""
+    from tests.postgres import server
+
+    with server() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
