@@ -193,12 +193,12 @@ def only_rankings(study: Study) -> bool:
 
 def random_model(objective: Callable[[Trial], float]) -> Any:
     """A model of this objective's parameters that has learned next to nothing."""
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import past_of
     from pellucid.surrogates.ranking.ranker import Ranker
     from pellucid.surrogates.ranking.training import Recipe
 
-    past = past_of([run(optuna.samplers.RandomSampler(seed=i), 20, objective) for i in range(3)])
+    past = EarlierStudies.of([run(optuna.samplers.RandomSampler(seed=i), 20, objective) for i in range(3)])
     ensemble = RankingEnsemble(past.space, members=2, width=8, recipe=Recipe(steps=5, lists=2))
     return Ranker.of(ensemble.meta_trained(past.tasks))
 

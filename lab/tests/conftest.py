@@ -48,12 +48,12 @@ def earlier() -> Study:
 def ranker(earlier: Study) -> Any:
     """A ranking model that has learned from these studies, for about two seconds."""
     pytest.importorskip("torch")
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import past_of
     from pellucid.surrogates.ranking.ranker import Ranker
     from pellucid.surrogates.ranking.training import Recipe
 
     storage = earlier._storage
-    past = past_of([optuna.load_study(study_name=f"earlier {i}", storage=storage) for i in range(8)])
+    past = EarlierStudies.of([optuna.load_study(study_name=f"earlier {i}", storage=storage) for i in range(8)])
     ensemble = RankingEnsemble(past.space, members=5, width=16, recipe=Recipe(steps=400, lists=8, learning_rate=5e-3))
     return Ranker.of(ensemble.meta_trained(past.tasks[1:], past.tasks[:1]))

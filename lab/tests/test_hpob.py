@@ -396,15 +396,15 @@ def test_a_method_may_learn_from_every_split_but_the_answers(folder: Path, monke
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Networks that hardly learn."""
     pytest.importorskip("torch")
-    from pellucid.surrogates.ranking import past
+    from pellucid.surrogates.ranking import earlier_studies
     from pellucid_lab.papers.ranking import baselines as transfer_baselines
     from pellucid_lab.papers.ranking.surrogates import deep_kernel
 
     meta = partial(deep_kernel.DeepKernelGP.meta_train, meta=deep_kernel.MetaSettings(steps=3))
     monkeypatch.setattr(deep_kernel.DeepKernelGP, "meta_train", staticmethod(meta))
     monkeypatch.setattr(transfer_baselines, "DeepEnsembleEI", partial(transfer_baselines.DeepEnsembleEI, epochs=3))
-    monkeypatch.setattr(past, "_FEWEST_STEPS", 3)
-    monkeypatch.setattr(past, "_STEPS_PER_TRIAL", 0)
+    monkeypatch.setattr(earlier_studies, "_FEWEST_STEPS", 3)
+    monkeypatch.setattr(earlier_studies, "_STEPS_PER_TRIAL", 0)
 
 
 @pytest.mark.usefixtures("quick")

@@ -24,7 +24,7 @@ def test_meta_training_takes_names_and_patterns_and_says_what_was_learned(folder
     result = call("meta-train", "--storage", URL, "--out", "all.ranker")
     assert result.exit_code == 0, result.output
     assert "Learned from 3 studies with 30 trials." in result.stdout
-    assert "`few` is left out: it has 3 trials with a value, and 10 are the least." in result.stdout
+    assert "`few` is left out: it has 3 trials with a value, but needs at least 10." in result.stdout
     assert tune("bowl", 1, "--model", "all.ranker", "--quiet").exit_code == 0
 
 

@@ -46,7 +46,7 @@ def test_why_trials_were_proposed(tmp_path: Path) -> None:
 def test_what_mattered_in_two_steps(tmp_path: Path) -> None:
     figure = tmp_path / "matters.html"
     printed = run("matters.py", "--random", "40", "--steps", "3", "--figure", str(figure))
-    assert "For being among the best 10 %" in printed
+    assert "For being among the best 10%" in printed
     assert "Step 1 tunes" in printed
     assert "Step 2 tunes" in printed
     assert figure.stat().st_size > 100_000
@@ -87,7 +87,7 @@ def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> Non
     file = tmp_path / "existing.db"
     first = run("existing_study.py", "--file", str(file), "--trials", "40")
     assert "40 trials, 0 of them proposed by pellucid" in first
-    assert re.search(r"What matters\? For being among the best 10 %, .*`kernel`.* matter", first)
+    assert re.search(r"What matters\? For being among the best 10%, .*`kernel`.* matter", first)
     assert re.search(r"What does `C` do\? .*from 40 trials|What does `C` do\? `C` matters", first)
     assert "Can I stop? Go on: expected remaining improvement" in first
     before = file.read_bytes()

@@ -38,7 +38,7 @@ def test_the_cheapest_value_that_costs_nothing(study: Study) -> None:
     assert layers.cuts == tuple(range(1, 11))
     assert all(p <= 0.05 for p in layers.p[:3])
     assert str(layers).startswith("`n_layers` = 4 is the lowest value that costs nothing measurable (p = ")
-    assert "below it, fewer trials are among the best 10 %" in str(layers)
+    assert "below it, fewer trials are among the best 10%" in str(layers)
     width = pellucid.interval_reduction(study, "width")
     assert width.value == 8
     assert "the lowest value, costs nothing that can be measured" in str(width)

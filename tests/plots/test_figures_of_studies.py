@@ -181,7 +181,7 @@ def test_bars_values_and_pairs_of_importance(drawn: optuna.Study) -> None:
     bars = found.plot("indices")
     shown = {name: x for trace in bars.data for name, x in zip(trace.y, trace.x, strict=True)}
     assert shown == {one.name: one.index for one in found.parameters}
-    assert finding(bars).startswith("`rate` matters most for being among the best 10 %, then `kind`")
+    assert finding(bars).startswith("`rate` matters most for being among the best 10%, then `kind`")
     values = found.plot("values")
     coloured = [trace.marker.color for trace in values.data if trace.name == "in the goal"]
     assert coloured == [parameter_colour(name) for name in found.impactful]

@@ -320,12 +320,12 @@ def test_declared_names_that_are_not_in_the_space_wait() -> None:
     ("parent", "values", "message"),
     [
         ("y", [0.5], r"discrete values, but `y` \(the parent of `x`\) is FloatDistribution"),
-        ("booster", ["drat"], r"condition of `x` names values of `booster` outside .*'drat'"),
-        ("n", [2, 11], r"condition of `x` names values of `n` outside"),
-        ("n", [11], r"condition of `x` names values of `n` outside"),
-        ("n", [2], r"condition of `x` names values of `n` outside"),
-        ("grid", [0.3], r"condition of `x` names values of `grid` outside"),
-        ("flag", [1], r"condition of `x` names values of `flag` outside"),
+        ("booster", ["drat"], r"condition of `x` must list values of .*`booster`, but got .*'drat'"),
+        ("n", [2, 11], r"condition of `x` must list values of .*`n`, but got"),
+        ("n", [11], r"condition of `x` must list values of .*`n`, but got"),
+        ("n", [2], r"condition of `x` must list values of .*`n`, but got"),
+        ("grid", [0.3], r"condition of `x` must list values of .*`grid`, but got"),
+        ("flag", [1], r"condition of `x` must list values of .*`flag`, but got"),
     ],
 )
 def test_a_declaration_that_cannot_be_meant_is_refused(parent: str, values: Sequence[Any], message: str) -> None:

@@ -35,7 +35,7 @@ from pellucid.study.encoding import Dimension, Space, is_ordered
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-    from pellucid.surrogates.ranking.ranker import Ranked, Ranker, Serving
+    from pellucid.surrogates.ranking.ranker import FittedStudyRanker, Ranker, StudyRanker
 
 RankAcquisition = Literal["mean", "ucb", "ei"]
 RankReference = Literal["incumbent", "last"]
@@ -126,13 +126,13 @@ class RankingSampler(BaseSampler):
         from pellucid.samplers.progress import bar
 
         _rankers()
-        from pellucid.surrogates.ranking.past import learn, past_of, steps_for
+        from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, learn, steps_for
         from pellucid.surrogates.ranking.ranker import Ranker
 
         if isinstance(names, str):
             raise ValueError(f"`names` lists studies of the storage, but got {names!r}.")
         # One that is named twice is still one.
-        past = past_of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
+        past = EarlierStudies.of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
         for name, why in past.left_out.items():
             _logger.warning("`%s` is left out: %s.", name, why)
         with bar("learning from earlier studies", steps_for(past), progress) as moved:
@@ -240,11 +240,11 @@ class RankingSampler(BaseSampler):
 
     def _serving(
         self, search_space: Mapping[str, BaseDistribution], seen: study_io.Observations, found: Sequence[FrozenTrial]
-    ) -> Serving | str:
+    ) -> StudyRanker | str:
         if self._ranker is None:
             if not search_space or len(seen) < max(self._fallback.n_startup_trials, 2):
                 return "" if not search_space else "too few trials have a value yet"
-            serving: Serving = _rankers().alone(arrays(search_space, seen).space)
+            serving: StudyRanker = _rankers().StudyRanker.untrained(arrays(search_space, seen).space)
             return serving
         finished = study_io.distributions(found)
         # Until a trial has finished, ranges are those of trials that failed or are running: what they asked for so far.
@@ -253,7 +253,7 @@ class RankingSampler(BaseSampler):
         differing += [f"`{name}` is not left to the sampler" for name in self._fixed(known, search_space)]
         why = f"the model does not serve this study ({'; '.join(differing)})" if differing else self._ranker.doubt
         if not why:
-            return self._ranker.serving(known)
+            return self._ranker.for_study(known)
         if self._warn:
             self._warn_once("The fallback proposes all trials, because %s.", why)
         return why
@@ -276,12 +276,12 @@ class RankingSampler(BaseSampler):
         trial: FrozenTrial,
         found: Sequence[FrozenTrial],
         data: Arrays,
-        serving: Serving,
+        serving: StudyRanker,
         search_space: Mapping[str, BaseDistribution],
     ) -> tuple[dict[str, Any], Receipt]:
         space, loss_sign, n = data.space, study_io.sign(study), len(data.losses)
         turn = "alone" if self._ranker is None else "tuned" if trial.number % 2 and n else "transferred"
-        epochs = 0 if turn == "transferred" else _rankers().epochs_of(serving.model, n)
+        epochs = 0 if turn == "transferred" else serving.epochs(n)
         if turn == "tuned" and epochs == 0:
             turn = "transferred"
         ranked = serving.fit(data.X, data.losses, epochs, self._seed)
@@ -321,7 +321,7 @@ class RankingSampler(BaseSampler):
 
     def _best(
         self,
-        ranked: Ranked,
+        ranked: FittedStudyRanker,
         space: Space,
         data: Arrays,
         found: Sequence[FrozenTrial],
@@ -339,9 +339,9 @@ class RankingSampler(BaseSampler):
         X = candidates(space, data.X[order[:_N_INCUMBENTS]], rng, _FIRST_ROUND)
         for round_ in range(_ROUNDS):
             values = self._values(ranked, X, reference, space, len(data.losses))
-            fresh = X[np.lexsort((ranked.beyond(X), -values))]
+            fresh = X[np.lexsort((ranked.distance_outside(X), -values))]
             # As the study measures it and as the model does: neither a narrow range nor a wide one is used up at once.
-            near = known.exactly(fresh) if known.countable else _near(fresh, tried, ranked.placed, apart)
+            near = known.exactly(fresh) if known.countable else _near(fresh, tried, ranked.in_model_encoding, apart)
             if round_ < _ROUNDS - 1:
                 top = fresh if known.countable else fresh[~near]
                 X = np.unique(np.vstack([X, candidates(space, top[:_N_TOP], rng, _NEXT_ROUNDS)]), axis=0)
@@ -351,7 +351,7 @@ class RankingSampler(BaseSampler):
         X = left if len(left) else X
         return np.asarray(X[int(np.argmax(self._values(ranked, X, reference, space, len(data.losses))))])
 
-    def _values(self, ranked: Ranked, X: Array, reference: Array, space: Space, n: int) -> Array:
+    def _values(self, ranked: FittedStudyRanker, X: Array, reference: Array, space: Space, n: int) -> Array:
         reference = reference if self._acquisition == "ei" else reference[:0]
         mean, sd = ranked.predict(np.vstack([reference, X]))
         best = float(mean[0]) if len(reference) else 1.0

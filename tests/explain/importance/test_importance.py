@@ -52,7 +52,7 @@ def test_what_matters_alone_together_and_where_it_exists(study: Study) -> None:
     assert found.pairs[0].interact
     assert not any(one.interact for one in found.pairs if "idle" in one.names)
     assert [one.index for one in found.parameters] == sorted((one.index for one in found.parameters), reverse=True)
-    assert str(found).startswith("For being among the best 10 %, ")
+    assert str(found).startswith("For being among the best 10%, ")
     assert "together, `a` with `b` matter too" in str(found) or "together, `b` with `a` matter too" in str(found)
     json.dumps(found.to_dict(), allow_nan=False)
     assert list(found.to_frame().columns)[:3] == ["name", "index", "stderr"]
@@ -85,7 +85,7 @@ def test_goals(study: Study) -> None:
     best, also = pellucid.hsic_importance(study, pairs=False), pellucid.hsic_importance(mirrored, pairs=False)
     assert [(one.name, one.index) for one in best.parameters] == [(one.name, one.index) for one in also.parameters]
     worst = pellucid.hsic_importance(study, pellucid.worst(0.1), pairs=False)
-    assert worst.goal == "being among the worst 10 %"
+    assert worst.goal == "being among the worst 10%"
     assert worst.n_goal == 150
     cut = float(np.quantile([t.value for t in study.trials], 0.1))
     under = pellucid.hsic_importance(study, pellucid.below(cut), pairs=False)
@@ -223,7 +223,7 @@ def test_labels_differ() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"goal": "best"}, "`goal` is made by best, worst, below, above or failed, or is a predicate"),
+        ({"goal": "best"}, "`goal` must be a goal of `pellucid.goals`"),
         ({"source": "model"}, "`source` is one of random, all, surrogate"),
         ({"bandwidth": "foo"}, "`bandwidth` is 'max', 'median' or a positive number, but got 'foo'"),
         ({"goal": pellucid.below(-100)}, "but 0 of 1500 reach it"),

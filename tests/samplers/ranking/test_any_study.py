@@ -113,12 +113,12 @@ def test_one_parameter_alone_is_searched_by_the_ranking_to_the_end(sampler: Make
     def line(trial: Trial) -> float:
         return (trial.suggest_float("x", 0, 1) - 0.4) ** 2
 
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import past_of
     from pellucid.surrogates.ranking.ranker import Ranker
     from pellucid.surrogates.ranking.training import Recipe
 
-    past = past_of([run(optuna.samplers.RandomSampler(seed=i), 30, line) for i in range(3)])
+    past = EarlierStudies.of([run(optuna.samplers.RandomSampler(seed=i), 30, line) for i in range(3)])
     ensemble = RankingEnsemble(past.space, members=3, width=8, recipe=Recipe(steps=150, lists=4))
     study = run(sampler(model=Ranker.of(ensemble.meta_trained(past.tasks))), 24, line)
     assert only_rankings(study)

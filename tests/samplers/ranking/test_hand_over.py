@@ -106,12 +106,12 @@ def test_a_model_that_did_not_help_on_held_out_studies_is_not_used(
 def test_a_ranking_that_fails_is_logged_and_the_study_goes_on(
     sampler: MakeRankingSampler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from pellucid.surrogates.ranking.ranker import Serving
+    from pellucid.surrogates.ranking.ranker import StudyRanker
 
     def fails(*_: Any) -> None:
         raise ArithmeticError("on purpose")
 
-    monkeypatch.setattr(Serving, "fit", fails)
+    monkeypatch.setattr(StudyRanker, "fit", fails)
     study = run(sampler(), 3)
     assert states(study) == [TrialState.COMPLETE] * 3
     assert "the ranking failed: ArithmeticError: on purpose" in phases(study)[2]

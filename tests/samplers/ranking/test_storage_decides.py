@@ -62,10 +62,12 @@ def test_another_process_goes_on_as_this_one_would(
 def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
     earlier: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pellucid.surrogates.ranking import past
+    from pellucid.surrogates.ranking import earlier_studies
 
-    monkeypatch.setattr(past, "RankingEnsemble", partial(past.RankingEnsemble, members=2, width=8))
-    monkeypatch.setattr(past, "steps_for", lambda _: 40)
+    monkeypatch.setattr(
+        earlier_studies, "RankingEnsemble", partial(earlier_studies.RankingEnsemble, members=2, width=8)
+    )
+    monkeypatch.setattr(earlier_studies, "steps_for", lambda _: 40)
     names = [f"earlier {i}" for i in range(5)]
     made = pellucid.RankingSampler.from_studies(earlier._storage, names, seed=3, progress=False)
     made.save(tmp_path / "a.ranker")

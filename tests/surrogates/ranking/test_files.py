@@ -243,7 +243,7 @@ def test_what_is_no_file_is_said_in_a_sentence(tmp_path: Path, monkeypatch: pyte
 def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "huge"
     with path.open("wb") as file:
-        file.truncate(files._LARGEST + 1)
+        file.truncate(files._LARGEST_FILE + 1)
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("was read"))
     with pytest.raises(ModelFileError, match="more than 64 MB"):
         load(path)

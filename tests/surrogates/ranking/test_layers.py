@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pellucid.surrogates.ranking import training  # noqa: E402
-from pellucid.surrogates.ranking.layers import Arena, nearest, through  # noqa: E402
+from pellucid.surrogates.ranking.layers import Arena, apply_layers, nearest  # noqa: E402
 
 
 def drawn(*shape: int, learns: bool = True) -> torch.Tensor:
@@ -21,8 +21,8 @@ def maps(sizes: list[int], G: int, M: int) -> list[tuple[torch.Tensor, torch.Ten
     return [(drawn(G, M, rows, columns), drawn(G, M, 1, columns)) for rows, columns in pairwise(sizes)]
 
 
-def plainly(x: torch.Tensor, heard: torch.Tensor | None, layers: list) -> torch.Tensor:
-    h = (x if heard is None else torch.cat([x, heard], -1))[:, None]
+def plainly(x: torch.Tensor, context: torch.Tensor | None, layers: list) -> torch.Tensor:
+    h = (x if context is None else torch.cat([x, context], -1))[:, None]
     for k, (W, b) in enumerate(layers):
         h = (torch.relu(h) if k else h) @ W + b
     return h
@@ -32,9 +32,9 @@ def plainly(x: torch.Tensor, heard: torch.Tensor | None, layers: list) -> torch.
 @pytest.mark.parametrize(("G", "M"), [(1, 1), (1, 4), (3, 2)])
 @pytest.mark.parametrize("hidden", [[], [6], [6, 4]])
 def test_values_and_slopes_are_those_of_autograd(outputs: int, G: int, M: int, hidden: list[int]) -> None:
-    x, heard, layers = drawn(G, 7, 3), drawn(G, 7, 2), maps([5, *hidden, outputs], G, M)
-    leaves = [x, heard, *(one for pair in layers for one in pair)]
-    found, wanted = through(x, heard, layers, None), plainly(x, heard, layers)
+    x, context, layers = drawn(G, 7, 3), drawn(G, 7, 2), maps([5, *hidden, outputs], G, M)
+    leaves = [x, context, *(one for pair in layers for one in pair)]
+    found, wanted = apply_layers(x, context, layers, None), plainly(x, context, layers)
     torch.testing.assert_close(found, wanted)
     slope = torch.cos(wanted.detach())
     for mine, theirs in zip(
@@ -46,7 +46,7 @@ def test_values_and_slopes_are_those_of_autograd(outputs: int, G: int, M: int, h
 def test_what_does_not_learn_gets_no_slope() -> None:
     layers = maps([3, 4, 1], 1, 2)
     x = drawn(1, 5, 3, learns=False)
-    through(x, None, layers, None).sum().backward()
+    apply_layers(x, None, layers, None).sum().backward()
     assert x.grad is None
     assert all(one.grad is not None for pair in layers for one in pair)
 
@@ -56,7 +56,7 @@ def test_an_arena_changes_nothing_and_grows_where_it_has_to() -> None:
     for n in (5, 9, 2, 9):
         arena.free()
         x = drawn(1, n, 3)
-        found = through(x, None, layers, arena)
+        found = apply_layers(x, None, layers, arena)
         torch.testing.assert_close(found, plainly(x, None, layers))
         (mine,) = torch.autograd.grad(found.sum(), [x])
         (theirs,) = torch.autograd.grad(plainly(x, None, layers).sum(), [x])
@@ -65,9 +65,9 @@ def test_an_arena_changes_nothing_and_grows_where_it_has_to() -> None:
 
 def test_memory_that_was_given_away_too_early_is_noticed() -> None:
     layers, arena = maps([3, 8, 1], 1, 2), Arena()
-    first = through(drawn(1, 5, 3), None, layers, arena)
+    first = apply_layers(drawn(1, 5, 3), None, layers, arena)
     arena.free()
-    through(drawn(1, 5, 3), None, layers, arena)
+    apply_layers(drawn(1, 5, 3), None, layers, arena)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         first.sum().backward()
 

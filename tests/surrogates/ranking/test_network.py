@@ -102,10 +102,10 @@ def test_a_batch_is_a_loop_over_members(architecture: Architecture, s: int) -> N
     for g in range(2):
         for m in range(architecture.members):
             for i in range(3):
-                shown = support[g, i] if architecture.heard else None
+                shown = support[g, i] if architecture.context_outputs else None
                 expected = alone(one_of(weights, g, m), architecture.layers, x[g, i], shown)
                 assert torch.allclose(found[g, m, i], expected, atol=1e-5)
-    assert torch.equal(scores(weights, x, support if architecture.heard else None), found[..., 0])
+    assert torch.equal(scores(weights, x, support if architecture.context_outputs else None), found[..., 0])
 
 
 @every_architecture
@@ -116,7 +116,7 @@ def test_weights_have_the_shapes_that_the_architecture_says(architecture: Archit
         assert (f"{name}.bias" in weights) == (name != "scorer.context")
     assert all(value.abs().max() <= 1.0 for value in weights.values())
     # What is joined to the configurations counts among the inputs of the first layer.
-    inputs = architecture.features + architecture.heard
+    inputs = architecture.features + architecture.context_outputs
     assert float(weights["scorer.0.weight"].abs().max()) <= inputs**-0.5
 
 
@@ -164,7 +164,7 @@ def test_lists_and_items_are_scored_one_by_one(name: str) -> None:
 @pytest.mark.parametrize("name", ["scorer", "deep set", "near"])
 def test_nothing_to_score_gives_no_scores(name: str) -> None:
     architecture = ARCHITECTURES[name]
-    support = data(1, 1, 1, 5, 4) if architecture.heard else None
+    support = data(1, 1, 1, 5, 4) if architecture.context_outputs else None
     assert scores(drawn(architecture, 0), data(0, 1, 1, 0, 3), support).shape == (1, architecture.members, 1, 0)
 
 

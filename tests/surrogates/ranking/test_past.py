@@ -14,9 +14,9 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
 from pellucid.study.encoding import Space
-from pellucid.surrogates.ranking import past as past_module
+from pellucid.surrogates.ranking import earlier_studies
+from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, learn
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-from pellucid.surrogates.ranking.past import Past, learn, past_of
 from pellucid.surrogates.ranking.training import Recipe
 
 Objective = Callable[[Trial], float]
@@ -50,17 +50,17 @@ def taking(**distributions: BaseDistribution) -> Objective:
     return objective
 
 
-def distribution(past: Past, name: str) -> BaseDistribution:
+def distribution(past: EarlierStudies, name: str) -> BaseDistribution:
     return past.space.dimensions[past.space.index[name]].distribution
 
 
-def values(past: Past, task: int) -> list[dict[str, Any]]:
+def values(past: EarlierStudies, task: int) -> list[dict[str, Any]]:
     return past.space.decode(past.tasks[task][1])
 
 
-def shared(*per_study: BaseDistribution) -> Past:
+def shared(*per_study: BaseDistribution) -> EarlierStudies:
     """What studies share whose parameter `p` is distributed in these ways."""
-    return past_of([study_of(f"s{i}", taking(p=one), seed=i) for i, one in enumerate(per_study)])
+    return EarlierStudies.of([study_of(f"s{i}", taking(p=one), seed=i) for i, one in enumerate(per_study)])
 
 
 # ---------------------------------------------------------------------- the common space
@@ -134,25 +134,27 @@ def test_one_point_zero_is_one() -> None:
 
 def test_parameters_that_never_vary_are_left_out() -> None:
     fixed = [taking(x=FloatDistribution(0, 1), c=CategoricalDistribution(["only"])), bowl(), bowl()]
-    assert past_of([study_of(f"s{i}", one) for i, one in enumerate(fixed)]).space.names == ("x",)
+    assert EarlierStudies.of([study_of(f"s{i}", one) for i, one in enumerate(fixed)]).space.names == ("x",)
     # One value per study, and not the same one: that is a difference to learn from.
     ends = [taking(x=FloatDistribution(0, 1), c=FloatDistribution(i, i)) for i in range(3)]
-    past = past_of([study_of(f"s{i}", one) for i, one in enumerate(ends)])
+    past = EarlierStudies.of([study_of(f"s{i}", one) for i, one in enumerate(ends)])
     assert distribution(past, "c") == FloatDistribution(0, 2)
-    with pytest.raises(ValueError, match="no parameter that varies"):
-        past_of([study_of(f"s{i}", lambda trial: float(trial.number)) for i in range(3)])
+    with pytest.raises(ValueError, match="No parameter of these studies varies"):
+        EarlierStudies.of([study_of(f"s{i}", lambda trial: float(trial.number)) for i in range(3)])
 
 
 def test_ranges_that_changed_within_a_study_lose_no_trial() -> None:
     first = study_of("moved", bowl(-3.0, -2.0), 10)
     first.optimize(bowl(5.0, 6.0), n_trials=5)
-    past = past_of([first, *bowls(2)])
+    past = EarlierStudies.of([first, *bowls(2)])
     assert distribution(past, "x") == FloatDistribution(-3.0, 6.0)
     assert [len(losses) for _, _, losses in past.tasks] == [15, 12, 12]
 
 
 def test_studies_of_one_name_all_count() -> None:
-    past = past_of([study_of("study", bowl(), seed=seed) for seed in range(3)] + [study_of("study", bowl(), 3)])
+    past = EarlierStudies.of(
+        [study_of("study", bowl(), seed=seed) for seed in range(3)] + [study_of("study", bowl(), 3)]
+    )
     assert [name for name, _, _ in past.tasks] == ["study", "study (2)", "study (3)"]
     assert list(past.left_out) == ["study (4)"]
     assert len({losses.tobytes() for _, _, losses in past.tasks}) == 3
@@ -167,7 +169,7 @@ def test_studies_that_maximise_and_studies_that_minimise_mix() -> None:
         study_of("up", bowl(scale=-3.0), direction="maximize"),
         study_of("also down", bowl(), direction="minimize"),
     ]
-    past = past_of(studies)
+    past = EarlierStudies.of(studies)
     for (_, X, losses), study in zip(past.tasks, studies, strict=True):
         assert losses.argmin() == study.best_trial.number
         assert np.argsort(losses).tolist() == np.argsort(np.abs(X[:, 0] - 0.4)).tolist()
@@ -192,7 +194,7 @@ def test_failed_pruned_and_running_trials() -> None:
 
     study = study_of("mixed", objective, 16)
     study.ask()
-    past = past_of([study, *bowls(2)])
+    past = EarlierStudies.of([study, *bowls(2)])
     losses = past.tasks[0][2]
     # Not numbers 3, 4, 5; the pruned one is never better than the median, the infinite one the worst.
     assert len(losses) == 13
@@ -218,33 +220,33 @@ def test_studies_that_teach_nothing_are_left_out_with_the_reason() -> None:
         study_of("nan", lambda trial: trial.suggest_float("x", 0, 1) * np.nan),
         study_of("endless", lambda trial: trial.suggest_float("x", 0, 1) + np.inf),
     ]
-    past = past_of([*studies, *bowls(3)])
+    past = EarlierStudies.of([*studies, *bowls(3)])
     assert [name for name, _, _ in past.tasks] == ["bowl 0", "bowl 1", "bowl 2"]
     assert past.space.names == ("x",)
     assert past.left_out == {
         "two goals": "it has 2 objectives",
-        "short": "it has 9 trials with a value, and 10 are the least",
-        "empty": "it has 0 trials with a value, and 10 are the least",
+        "short": "it has 9 trials with a value, but needs at least 10",
+        "empty": "it has 0 trials with a value, but needs at least 10",
         "flat": "all its trials have the same value",
-        "failing": "it has 0 trials with a value, and 10 are the least",
-        "lost": "it has 4 trials with a value, and 10 are the least",
-        "nan": "it has 0 trials with a value, and 10 are the least",
+        "failing": "it has 0 trials with a value, but needs at least 10",
+        "lost": "it has 4 trials with a value, but needs at least 10",
+        "nan": "it has 0 trials with a value, but needs at least 10",
         "endless": "all its trials have the same value",
     }
-    assert len(past_of([study_of("just enough", bowl(), 10), *bowls(2)]).tasks) == 3
+    assert len(EarlierStudies.of([study_of("just enough", bowl(), 10), *bowls(2)]).tasks) == 3
 
 
 def test_too_few_studies_are_refused_with_the_reasons() -> None:
     with pytest.raises(ValueError, match=r"needs at least 3 of them, but there are 0 to learn from\.$"):
-        past_of([])
+        EarlierStudies.of([])
     with pytest.raises(
         ValueError, match=r"there is 1 to learn from\. `short` is left out: it has 2 trials with a value"
     ):
-        past_of([*bowls(1), study_of("short", bowl(), 2)])
+        EarlierStudies.of([*bowls(1), study_of("short", bowl(), 2)])
     with pytest.raises(ValueError, match="there are 2 to learn from"):
-        past_of(bowls(2))
+        EarlierStudies.of(bowls(2))
     with pytest.raises(ValueError) as caught:
-        past_of([study_of(f"short {i}", bowl(), 1) for i in range(50)])
+        EarlierStudies.of([study_of(f"short {i}", bowl(), 1) for i in range(50)])
     assert len(str(caught.value)) < 1000
 
 
@@ -252,12 +254,12 @@ def test_parameters_that_differ_are_named_with_their_studies() -> None:
     two = taking(x=FloatDistribution(0, 1), momentum=FloatDistribution(0, 1))
     match = r"do not share a space: `momentum` is in `with` and not in `bowl 0`\."
     with pytest.raises(ValueError, match=match):
-        past_of([*bowls(2), study_of("with", two)])
+        EarlierStudies.of([*bowls(2), study_of("with", two)])
     choices = taking(x=CategoricalDistribution(["a", "b"]))
     with pytest.raises(ValueError, match=r"`x` has choices in `words` and numbers in `bowl 1`\."):
-        past_of([*bowls(2), study_of("words", choices)])
+        EarlierStudies.of([*bowls(2), study_of("words", choices)])
     # Studies that are left out need not fit.
-    assert len(past_of([*bowls(3), study_of("words", choices, 5)]).tasks) == 3
+    assert len(EarlierStudies.of([*bowls(3), study_of("words", choices, 5)]).tasks) == 3
 
 
 # ---------------------------------------------------------------------- conditions
@@ -275,7 +277,7 @@ def boosted(boosters: Sequence[str]) -> Objective:
 
 def test_conditions_are_inferred_over_all_studies() -> None:
     """No study shows the condition alone: one has always drop-out, the others never."""
-    past = past_of(
+    past = EarlierStudies.of(
         [study_of("dart", boosted(["dart"])), *(study_of(f"s{i}", boosted(["tree", "gblinear"])) for i in "ab")]
     )
     rule = past.space.conditions["drop"]
@@ -288,7 +290,7 @@ def test_conditions_are_inferred_over_all_studies() -> None:
 
 def test_conditions_with_other_orders_of_the_choices() -> None:
     orders = (["dart", "tree"], ["tree", "dart"], ["tree", "dart", "gblinear"])
-    past = past_of([study_of(f"s{i}", boosted(one), 20, seed=i) for i, one in enumerate(orders)])
+    past = EarlierStudies.of([study_of(f"s{i}", boosted(one), 20, seed=i) for i, one in enumerate(orders)])
     assert past.space.conditions["drop"].parent == "booster"
     assert all(("drop" in one) == (one["booster"] == "dart") for task in range(3) for one in values(past, task))
 
@@ -301,7 +303,7 @@ def test_conditions_on_numbers_whose_ranges_differ() -> None:
 
         return objective
 
-    past = past_of([study_of(f"s{i}", layered(most), 25, seed=i) for i, most in enumerate([2, 3, 5])])
+    past = EarlierStudies.of([study_of(f"s{i}", layered(most), 25, seed=i) for i, most in enumerate([2, 3, 5])])
     assert distribution(past, "layers") == IntDistribution(1, 5)
     assert past.space.conditions["second"].parent == "layers"
     assert all(("second" in one) == (one["layers"] >= 2) for task in range(3) for one in values(past, task))
@@ -312,13 +314,13 @@ def test_conditions_on_numbers_whose_ranges_differ() -> None:
 
 @pytest.mark.parametrize(("count", "held_out"), [(3, 0), (4, 0), (5, 1), (9, 1), (10, 2)])
 def test_one_in_five_is_held_out(count: int, held_out: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    past, seen = past_of(bowls(count)), []
+    past, seen = EarlierStudies.of(bowls(count)), []
 
     class Listening(RankingEnsemble):
         def meta_trained(self, tasks: Any, validation: Any = (), **_: Any) -> Any:
             seen.append(([name for name, *_ in tasks], [name for name, *_ in validation]))
 
-    monkeypatch.setattr(past_module, "RankingEnsemble", Listening)
+    monkeypatch.setattr(earlier_studies, "RankingEnsemble", Listening)
     for seed in (0, 0, 1, 2, 3):
         learn(past, seed=seed)
     names = sorted(name for name, _, _ in past.tasks)
@@ -334,10 +336,10 @@ def test_a_model_of_earlier_studies(monkeypatch: pytest.MonkeyPatch) -> None:
         quick = replace(recipe, steps=60, list_size=12, lists=4, learning_rate=1e-2)
         return RankingEnsemble(space, members=3, recipe=quick)
 
-    monkeypatch.setattr(past_module, "RankingEnsemble", short)
+    monkeypatch.setattr(earlier_studies, "RankingEnsemble", short)
     steps: list[int] = []
     studies = [study_of(f"s{i}", bowl(scale=(-1.0) ** i), 20, ["minimize", "maximize"][i % 2], i) for i in range(5)]
-    model = learn(past_of(studies), progress=steps.append)
+    model = learn(EarlierStudies.of(studies), progress=steps.append)
     assert steps == list(range(1, 61))
     assert model.card is not None
     assert len(model.card.tasks) == 4
@@ -352,5 +354,5 @@ def test_trials_that_were_added_by_hand_count() -> None:
     for i in range(12):
         x = {"x": FloatDistribution(0, 2)}
         study.add_trial(create_trial(state=TrialState.COMPLETE, params={"x": i / 6}, distributions=x, value=float(i)))
-    past = past_of([study, *bowls(2)])
+    past = EarlierStudies.of([study, *bowls(2)])
     assert [one["x"] for one in values(past, 0)] == pytest.approx([i / 6 for i in range(12)])

@@ -11,7 +11,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from pellucid.study.encoding import INACTIVE, Condition, Space
 from pellucid.surrogates.ranking.features import features
-from pellucid.surrogates.ranking.serving import Translation, differences
+from pellucid.surrogates.ranking.translation import Translation, differences
 
 Distributions = dict[str, BaseDistribution]
 TRAINED: Distributions = {
@@ -147,7 +147,7 @@ def test_equal_spaces_need_no_translation() -> None:
     X = np.random.default_rng(0).random((5, len(MODEL)))
     translation = Translation.of(MODEL, TRAINED)
     assert translation.space == MODEL
-    assert translation.placed(X) is X
+    assert translation.in_model_encoding(X) is X
     assert np.array_equal(translation(X), X)
     assert Translation.of(MODEL, {}).space == MODEL
 
@@ -177,14 +177,14 @@ def test_values_beyond_the_trained_range_lie_beyond_the_cube_in_order(name: str,
     X = np.full((2001, len(MODEL)), 0.5)
     X[:, j] = np.linspace(0.0, 1.0, 2001)
     X = translation.space.canonical(X)
-    found = translation.placed(X)[:, j]
+    found = translation.in_model_encoding(X)[:, j]
     assert np.isfinite(found).all()
     assert (np.diff(found) >= 0.0).all()
     assert found[0] < 0.0
     assert found[-1] > 1.0
     # The model is asked at the ends of what it knows, and is told how far away that is.
     assert translation(X)[:, j] == pytest.approx(np.clip(found, 0.0, 1.0))
-    assert translation.beyond(X) == pytest.approx(np.maximum(-found, 0.0) + np.maximum(found - 1.0, 0.0))
+    assert translation.distance_outside(X) == pytest.approx(np.maximum(-found, 0.0) + np.maximum(found - 1.0, 0.0))
     values = np.array([one[name] for one in translation.space.decode(X)], dtype=float)
     trained = MODEL.dimensions[j].distribution
     assert isinstance(trained, (FloatDistribution, IntDistribution))

@@ -193,7 +193,9 @@ def plain_network(features: int) -> Any:
     parts = {
         "place": Sequential(Linear(features, a.context_width), ReLU(), Linear(a.context_width, a.context_size)),
         "each": Sequential(Linear(features + 1, a.context_width), ReLU(), Linear(a.context_width, a.context_size)),
-        "scorer": Sequential(Linear(features + a.heard, a.width), ReLU(), *hidden, Linear(a.width, a.outputs)),
+        "scorer": Sequential(
+            Linear(features + a.context_outputs, a.width), ReLU(), *hidden, Linear(a.width, a.outputs)
+        ),
     }
     return ModuleDict(parts).to(device())
 

@@ -26,8 +26,8 @@ from pellucid_lab.problems.tabular import Collection, Task
 
 def _ranking(collection: Collection) -> Method:
     """Of as many steps as earlier studies of that size would get. A task whose values are all equal has no order."""
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, steps_for
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import Past, steps_for
     from pellucid.surrogates.ranking.training import Recipe
     from pellucid_lab.papers.ranking.ranking import Ranking
     from pellucid_lab.problems.tabular import as_losses
@@ -41,7 +41,7 @@ def _ranking(collection: Collection) -> Method:
             f"Search space {collection.name}: learning needs a task whose configurations differ in what they reached, "
             "but none of the training split does; leave `ranking` out of --methods."
         )
-    recipe = Recipe(steps=steps_for(Past(collection.space, tuple(train), {})))
+    recipe = Recipe(steps=steps_for(EarlierStudies(collection.space, tuple(train), {})))
     model = RankingEnsemble(collection.space, recipe=recipe).meta_trained(train, held_out)
     return Ranking(model, hand_over=HAND_OVER)
 
