@@ -65,19 +65,21 @@ def test_directions_do_not_matter(study: Study) -> None:
 
 
 def test_advice_in_sentences(study: Study) -> None:
-    advice = {(one.param, one.what): one for one in pellucid.range_advice(study)}
+    advice = {(one.param, one.what): one for one in list(pellucid.parameter_ranges(study).advice)}
     assert ("act", "drop") in advice
     assert "`act` = sigmoid" in str(advice["act", "drop"])
     assert "beyond its upper bound 0.1" in str(advice["lr", "widen"])
     assert "none of the best trials has it below 4" in str(advice["n_layers", "narrow"])
     assert not any(param in ("width", "noise") for param, _ in advice)
-    assert [one.p for one in pellucid.range_advice(study)] == sorted(one.p for one in pellucid.range_advice(study))
+    assert [one.p for one in list(pellucid.parameter_ranges(study).advice)] == sorted(
+        one.p for one in list(pellucid.parameter_ranges(study).advice)
+    )
 
 
 def test_advice_for_a_study_that_piled_up_at_a_bound() -> None:
     tpe = optuna.create_study(sampler=TPESampler(seed=0))
     tpe.optimize(lambda t: -t.suggest_float("x", 0, 1) + 0.01 * t.suggest_float("y", 0, 1), n_trials=120)
-    advice = pellucid.range_advice(tpe)
+    advice = list(pellucid.parameter_ranges(tpe).advice)
     assert ("x", "widen") in {(one.param, one.what) for one in advice}
     assert "beyond its upper bound 1" in next(str(one) for one in advice if one.what == "widen")
 
@@ -85,10 +87,10 @@ def test_advice_for_a_study_that_piled_up_at_a_bound() -> None:
 def test_nothing_is_advised_without_evidence() -> None:
     noise = optuna.create_study(sampler=RandomSampler(seed=1))
     noise.optimize(lambda t: t.suggest_float("x", 0, 1) * 0 + math.sin(1e4 * t.params["x"]), n_trials=200)
-    assert pellucid.range_advice(noise) == []
+    assert list(pellucid.parameter_ranges(noise).advice) == []
     few = optuna.create_study(sampler=RandomSampler(seed=1))
     few.optimize(known, n_trials=30)
-    assert not any(one.param in ("width", "noise") for one in pellucid.range_advice(few))
+    assert not any(one.param in ("width", "noise") for one in list(pellucid.parameter_ranges(few).advice))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_integers_on_a_logarithmic_scale_keep_their_values() -> None:
     assert pellucid.interval_reduction(big, "k", cheap="high").cuts[0] == 10**9
 
 
-@pytest.mark.parametrize("goal", [pellucid.worst(), pellucid.failed()], ids=["worst", "failed"])
+@pytest.mark.parametrize("goal", [pellucid.goals.worst(), pellucid.failed()], ids=["worst", "failed"])
 def test_only_goals_worth_reaching(study: Study, goal: object) -> None:
     with pytest.raises(ValueError, match="is not one to reach"):
         pellucid.interval_reduction(study, "lr", goal=goal)  # type: ignore[arg-type]
@@ -155,11 +157,11 @@ def test_no_false_advice_when_ranges_were_widened_or_values_are_few() -> None:
             return float(d.random())
 
         study.optimize(noise, n_trials=200)
-        wrong += len(pellucid.range_advice(study))
+        wrong += len(list(pellucid.parameter_ranges(study).advice))
     assert wrong <= 1
     steps = optuna.create_study(sampler=RandomSampler(seed=0))
     steps.optimize(lambda t: -t.suggest_int("k", 1, 3) + 0.1 * t.suggest_float("y", 0, 1), n_trials=400)
-    advice = [str(one) for one in pellucid.range_advice(steps)]
+    advice = [str(one) for one in list(pellucid.parameter_ranges(steps).advice)]
     assert any("Widen `k` beyond its upper bound 3" in one for one in advice)
     assert any("none of the best trials has it below 3" in one for one in advice)
 

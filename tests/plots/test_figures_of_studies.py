@@ -61,7 +61,7 @@ def test_the_history_is_that_of_the_study(direction: str) -> None:
     assert [b for b in found.best if b is not None] == worst_first
     receipts = {one.trial: one for one in pellucid.receipts(study)}
     assert found.expected == tuple(receipts[n].mean for n in found.numbers)
-    assert [one.label for one in found.stretches] == ["start-up", "model"]
+    assert [one.label for one in found.phases] == ["start-up", "model"]
     assert f"The best trial is number {study.best_trial.number} with" in str(found)
     figure = found.plot()
     best = next(trace for trace in figure.data if trace.name == "best so far")
@@ -119,7 +119,7 @@ def test_thousands_of_trials_are_thinned_and_the_steps_stay() -> None:
 
 
 def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
-    found = pellucid.search_course(proposed)
+    found = pellucid.regret_history(proposed)
     verdict = pellucid.stopping_verdict(proposed)
     assert found.stopping == verdict
     assert (found.after[-1], found.bounds[-1]) == (29, verdict.bound)
@@ -142,7 +142,7 @@ def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
 
 
 def test_a_course_without_a_verdict_is_empty_and_says_why() -> None:
-    found = pellucid.search_course(made(5, RandomSampler(seed=0)))
+    found = pellucid.regret_history(made(5, RandomSampler(seed=0)))
     assert found.after == ()
     assert "of the 20 finished trials" in finding(found.plot())
 
@@ -158,7 +158,7 @@ def test_the_course_runs_forwards_with_pruned_trials() -> None:
         return x
 
     study.optimize(objective, n_trials=75)
-    found = pellucid.search_course(study)
+    found = pellucid.regret_history(study)
     assert list(found.after) == sorted(set(found.after))
     assert found.after[-1] == 74
 
@@ -166,7 +166,7 @@ def test_the_course_runs_forwards_with_pruned_trials() -> None:
 def test_gaps_in_what_was_explored_stay_gaps() -> None:
     sampler = pellucid.BayesianSampler(seed=0, interleave=pellucid.Interleave(every=3))
     study = made(30, sampler)
-    found = pellucid.search_course(study)
+    found = pellucid.regret_history(study)
     assert {one for one in found.exploring if one is not None} == {1.0}
     trace = next(one for one in found.plot().data if one.name == "explored")
     assert trace.connectgaps is False
@@ -212,7 +212,7 @@ def test_pairs_that_matter_together_carry_a_star() -> None:
         ) + 0.01 * t.suggest_float("z", 0, 1),
         n_trials=600,
     )  # fmt: skip
-    figure = pellucid.hsic_importance(study, pellucid.below(0.5)).plot("pairs")
+    figure = pellucid.hsic_importance(study, pellucid.goals.below(0.5)).plot("pairs")
     assert finding(figure) == "Matter together, not alone: `x` and `y` (for an objective below 0.5)."
     stars = next(trace for trace in figure.data if trace.type == "scatter")
     assert len(stars.x) == 1
@@ -235,7 +235,7 @@ def test_ranges_are_drawn_where_their_advice_is() -> None:
         value = abs(math.log10(params["rate"]) + 4) + 0.01 * max(params["size"] - 40, 0) + 9 * (params["kind"] == "bad")
         study.add_trial(create_trial(params=params, distributions=distributions, value=value))
     found = pellucid.parameter_ranges(study)
-    assert list(found.advice) == pellucid.range_advice(study)
+    assert list(found.advice) == list(pellucid.parameter_ranges(study).advice)
     widen = next(one for one in found.advice if one.what == "widen")
     assert (widen.param, widen.start, widen.stop) == ("rate", 0.0, pytest.approx(0.1))
     narrow = next(one for one in found.advice if one.what == "narrow" and one.param == "rate")
@@ -306,7 +306,7 @@ def test_colours_differ_in_lightness() -> None:
 def test_every_function_draws_its_record(drawn: optuna.Study, proposed: optuna.Study) -> None:
     for figure in (
         plots.plot_history(proposed),
-        plots.plot_course(proposed, regret_below=0.1),
+        plots.plot_regret_history(proposed, regret_below=0.1),
         plots.plot_proposal(proposed, 29),
         plots.plot_desirability_paths(proposed, [27, 28, 29]),
         plots.plot_partial_dependence(drawn, ("rate", "kind")),
@@ -317,7 +317,7 @@ def test_every_function_draws_its_record(drawn: optuna.Study, proposed: optuna.S
         assert figure.data
         assert finding(figure)
         assert figure.layout.title.text
-    assert "your tolerance was 0.1" in finding(plots.plot_course(proposed, regret_below=0.1))
+    assert "your tolerance was 0.1" in finding(plots.plot_regret_history(proposed, regret_below=0.1))
     assert finding(plots.plot_failures(drawn)).startswith("For failing, `rate` matter")
 
 

@@ -92,7 +92,7 @@ def test_where_no_trial_has_been_is_said_aloud() -> None:
         params = {"x": float(4 * rng.random()), "y": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=math.sin(params["x"]) + params["y"]))
     found = pellucid.partial_dependence(study, "x")
-    assert "No trial is near `x` from 4.615 on: what is shown there is a guess." in found.alarms
+    assert "No trial is near `x` from 4.615 on: what is shown there is a guess." in found.notes
     assert found.support[-1] == 0
     assert not found.trusted[-1]
     width = np.array(found.high) - np.array(found.low)
@@ -121,7 +121,7 @@ def test_a_parameter_without_effect_is_called_that(tpe: Study) -> None:
 
 def test_too_few_trials_say_nothing() -> None:
     found = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
-    assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in found.alarms)
+    assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in found.notes)
     assert "cannot be told" in found.verdict or "can be told" in found.verdict
 
 
@@ -292,7 +292,7 @@ def test_a_parameter_that_all_trials_had_at_one_value() -> None:
         params = {"x": 0.5, "y": i / 9}
         study.add_trial(create_trial(params=params, distributions=space, value=params["y"]))
     found = pellucid.partial_dependence(study, "x")
-    assert any("No trial is near `x`" in alarm for alarm in found.alarms)
+    assert any("No trial is near `x`" in alarm for alarm in found.notes)
 
 
 def test_a_choice_that_no_trial_has_had() -> None:
@@ -306,7 +306,7 @@ def test_a_choice_that_no_trial_has_had() -> None:
         params = {"kind": "ab"[i % 2], "x": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=params["x"] + i % 2))
     found = pellucid.partial_dependence(study, "kind")
-    assert "No trial has had `kind` = never: what is shown there is a guess." in found.alarms
+    assert "No trial has had `kind` = never: what is shown there is a guess." in found.notes
     assert found.high[2] - found.low[2] > 2 * (found.high[0] - found.low[0])
     with pytest.raises(ValueError, match=r"`kind` = 'd', but it has the choices \['a', 'b', 'never'\]"):
         pellucid.partial_dependence(study, "x", conditional_on={"kind": "d"})
@@ -361,7 +361,7 @@ def test_odd_studies_are_no_reason_to_fail() -> None:
     for i in range(5):
         moved.add_trial(create_trial(params={"x": 0.5 + 0.5 * i}, distributions={"x": wide}, value=float(i)))
     found = pellucid.partial_dependence(moved, "x")
-    assert any("lie outside the present ranges" in alarm for alarm in found.alarms)
+    assert any("lie outside the present ranges" in alarm for alarm in found.notes)
     many = optuna.create_study()
     rng = np.random.default_rng(0)
     logging.disable(logging.INFO)
@@ -370,7 +370,7 @@ def test_odd_studies_are_no_reason_to_fail() -> None:
     )
     found = pellucid.partial_dependence(many, "x")
     assert found.n_trials == 1500
-    assert any("1500 of 2500 trials" in alarm for alarm in found.alarms)
+    assert any("1500 of 2500 trials" in alarm for alarm in found.notes)
     assert np.abs(np.array(found.mean) - np.array(found.values[0]) ** 2).max() < 0.05
 
 
@@ -398,5 +398,5 @@ def test_a_parameter_that_only_trials_without_a_value_have_had() -> None:
     found = pellucid.partial_dependence(study, "late")
     assert found.individual == ()
     assert set(found.support) == {0}
-    assert any("No trial is near `late` anywhere" in alarm for alarm in found.alarms)
+    assert any("No trial is near `late` anywhere" in alarm for alarm in found.notes)
     found.plot()

@@ -84,14 +84,14 @@ def test_goals(study: Study) -> None:
     mirrored = drawn(1500, lambda trial: -known(trial), "maximize")
     best, also = pellucid.hsic_importance(study, pairs=False), pellucid.hsic_importance(mirrored, pairs=False)
     assert [(one.name, one.index) for one in best.parameters] == [(one.name, one.index) for one in also.parameters]
-    worst = pellucid.hsic_importance(study, pellucid.worst(0.1), pairs=False)
+    worst = pellucid.hsic_importance(study, pellucid.goals.worst(0.1), pairs=False)
     assert worst.goal == "being among the worst 10%"
     assert worst.n_goal == 150
     cut = float(np.quantile([t.value for t in study.trials], 0.1))
-    under = pellucid.hsic_importance(study, pellucid.below(cut), pairs=False)
+    under = pellucid.hsic_importance(study, pellucid.goals.below(cut), pairs=False)
     same = pellucid.hsic_importance(study, lambda v: v < cut, pairs=False)
     assert [one.index for one in under.parameters] == [one.index for one in same.parameters]
-    assert pellucid.hsic_importance(study, pellucid.above(cut), pairs=False).n_goal == 1500 - under.n_goal
+    assert pellucid.hsic_importance(study, pellucid.goals.above(cut), pairs=False).n_goal == 1500 - under.n_goal
 
 
 def test_which_parameters_make_trials_fail(caplog: pytest.LogCaptureFixture) -> None:
@@ -189,8 +189,10 @@ def test_a_goal_that_no_trial_has_reached_can_be_asked_of_a_model() -> None:
     study = drawn(60, lambda t: (t.suggest_float("x", 0, 1) - 0.5) ** 2 + 0.1 * t.suggest_float("y", 0, 1))
     lowest = min(t.value for t in study.trials)
     with pytest.raises(ValueError, match="must be reached by at least 3"):
-        pellucid.hsic_importance(study, pellucid.below(1.01 * lowest))
-    assert "x" in pellucid.hsic_importance(study, pellucid.below(1.5 * lowest + 0.01), source="surrogate").impactful
+        pellucid.hsic_importance(study, pellucid.goals.below(1.01 * lowest))
+    assert (
+        "x" in pellucid.hsic_importance(study, pellucid.goals.below(1.5 * lowest + 0.01), source="surrogate").impactful
+    )
 
 
 def test_many_parameters_do_not_silence_the_one_that_decides() -> None:
@@ -226,8 +228,8 @@ def test_labels_differ() -> None:
         ({"goal": "best"}, "`goal` must be a goal of `pellucid.goals`"),
         ({"source": "model"}, "`source` is one of random, all, surrogate"),
         ({"bandwidth": "foo"}, "`bandwidth` is 'max', 'median' or a positive number, but got 'foo'"),
-        ({"goal": pellucid.below(-100)}, "but 0 of 1500 reach it"),
-        ({"goal": pellucid.above(-100)}, "but 1500 of 1500 reach it"),
+        ({"goal": pellucid.goals.below(-100)}, "but 0 of 1500 reach it"),
+        ({"goal": pellucid.goals.above(-100)}, "but 1500 of 1500 reach it"),
         ({"goal": pellucid.failed()}, "The goal .failing. must be reached by at least 3 trials"),
         ({"goal": pellucid.failed(), "source": "surrogate"}, "cannot say which configurations would fail"),
     ],

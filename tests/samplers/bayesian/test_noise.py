@@ -12,6 +12,7 @@ from optuna.trial import Trial, create_trial
 from tests.helpers import COMPLETE, RUNNING, assert_rebuilt_exactly, assert_went_on, bowl, distinct, new_study
 
 import pellucid
+from pellucid.study.observations import NOISE_ATTRIBUTE
 
 NAN, INF = math.nan, math.inf
 
@@ -51,7 +52,7 @@ def lucky_point(noise_variance: Any) -> Study:
     for i in range(13):
         x = i / 12
         lucky = i == 11
-        attributes = {pellucid.NOISE_ATTRIBUTE: noise_variance} if lucky and noise_variance is not None else {}
+        attributes = {NOISE_ATTRIBUTE: noise_variance} if lucky and noise_variance is not None else {}
         value = -1.0 if lucky else (x - 0.25) ** 2
         study.add_trial(create_trial(params={"x": x}, distributions=space, value=value, user_attrs=attributes))
     return study
@@ -87,7 +88,7 @@ def test_a_study_goes_on_with_declared_variances_of_every_magnitude() -> None:
     variances = [0.0, 1e-300, 1e300, 1e-12, 1.0, 1e12]
 
     def objective(trial: Trial) -> float:
-        trial.set_user_attr(pellucid.NOISE_ATTRIBUTE, variances[trial.number % len(variances)])
+        trial.set_user_attr(NOISE_ATTRIBUTE, variances[trial.number % len(variances)])
         return bowl(trial)
 
     study = new_study()

@@ -118,7 +118,11 @@ def test_it_finds_cheap_ones_that_are_as_good(study: Study) -> None:
 
 
 def test_advice_about_ranges_does_not_take_held_values_for_good_ones(study: Study) -> None:
-    assert not [one for one in pellucid.range_advice(study) if one.param in ("units", "depth") and one.what == "widen"]
+    assert not [
+        one
+        for one in list(pellucid.parameter_ranges(study).advice)
+        if one.param in ("units", "depth") and one.what == "widen"
+    ]
 
 
 def test_proposals_are_rebuilt_exactly(study: Study) -> None:
