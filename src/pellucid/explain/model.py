@@ -120,7 +120,7 @@ def explanation_model(data: Arrays, surrogate: GaussianProcess | None = None) ->
     warped = template.unfitted(nominal).fit(data.X, data.losses, noise)
     if warped.hyperparameters.warp is None or warped.kernel.radial:
         return Explanation(plain, False)
-    mine, theirs = (np.abs(gp.left_out() - data.losses) for gp in (plain, warped))
+    mine, theirs = (np.abs(gp.leave_one_out_mean() - data.losses) for gp in (plain, warped))
     scale = max(float(mine.max()), 1e-300)
     worse_overall = _root_mean_square(mine / scale) > _MUCH_WORSE[0] * _root_mean_square(theirs / scale)
     worse_as_a_rule = float(np.median(mine)) > _MUCH_WORSE[1] * float(np.median(theirs))
