@@ -15,6 +15,7 @@ import pellucid
 from pellucid.explain.compare import ablation_path, friedman_h, local_importance, permutation_importance
 from pellucid.explain.proposals.cases import case_of
 from pellucid.numerics import Array
+from pellucid.study.view import StudyView
 
 GRID = np.linspace(0, 1, 101)
 
@@ -114,7 +115,7 @@ def test_side_by_side_of_a_trial() -> None:
     assert set(found.interactions) == {("a", "b"), ("a", "c"), ("b", "c")}
     assert max(found.interactions, key=lambda pair: found.interactions[pair]) == ("b", "c")
     assert "`b` and `c` interact most" in str(found)
-    assert list(found.to_frame().columns) == ["parameter", *found.METHODS]
+    assert list(found.to_frame().columns) == ["param", *found.METHODS]
     json.dumps(found.to_dict())
     assert len(found.plot().data) == 4
     with pytest.raises(ValueError, match="no trials yet"):
@@ -147,7 +148,7 @@ def test_exact_interactions_are_those_of_a_large_sample() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     study.optimize(lambda t: t.suggest_float("a", 0, 1) * t.suggest_float("b", 0, 1) ** 2, n_trials=30)
     found = pellucid.compare_importance(study, 29).interactions["a", "b"]
-    case = case_of({t.number: t for t in study.trials}, 29, 1.0)
+    case = case_of(StudyView.of(study, "test"), 29)
     rows = np.random.default_rng(0).random((300, 2))
     assert found == pytest.approx(friedman_h(lambda X: -case.game.gp.latent_mean(X), rows)[0, 1], abs=0.05)
 

@@ -42,7 +42,7 @@ def test_rebuilding_a_startup_trial_says_why_not_and_where_to_look() -> None:
 def test_rebuilding_a_trial_of_another_sampler_says_why_not_and_where_to_look() -> None:
     study = optuna.create_study(sampler=TPESampler(seed=0))
     study.optimize(bowl, n_trials=12)
-    with pytest.raises(ValueError, match=r"(?s)rial 11\b.*not proposed by pellucid.*receipts"):
+    with pytest.raises(ValueError, match=r"(?s)rial 11\b.*pellucid did not propose it.*receipts"):
         pellucid.rebuild(study, 11)
 
 

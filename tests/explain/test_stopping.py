@@ -18,7 +18,7 @@ import pellucid
 from pellucid.samplers.stop_when import STOPPED_ATTRIBUTE
 
 SENTENCE = re.compile(
-    r"Stop: expected remaining improvement ≤ \S+ after \d+ trials; (your tolerance was|the noise of one trial is about)"
+    r"Stop: expected remaining improvement ≤ \S+ after \d+ trials; (your tolerance is|the noise of one trial is about)"
     r" \S+\."
 )
 
@@ -42,7 +42,7 @@ def test_it_stops_when_little_is_left_and_says_why(caplog: pytest.LogCaptureFixt
     assert 15 <= n < 60
     sentence = study.user_attrs[STOPPED_ATTRIBUTE]
     assert SENTENCE.fullmatch(sentence), sentence
-    assert f"after {n} trials; your tolerance was 0.01." in sentence
+    assert f"after {n} trials; your tolerance is 0.01." in sentence
     assert any(sentence in record.getMessage() for record in caplog.records)
     assert study.best_value - 2.0 <= 0.01, "and it was right"
 
@@ -81,7 +81,7 @@ def test_a_verdict_on_studies_that_other_samplers_ran(sampler: BaseSampler) -> N
     assert strict.bound == generous.bound
     assert strict.bound is not None
     assert strict.bound >= study.best_value - 2.0 - 1e-3, "the bound covers what is really left"
-    assert str(generous) == f"Stop: {generous.why}."
+    assert str(generous) == f"Stop: {generous.reason}."
     assert generous.to_dict()["n_trials"] == 60
     assert not study.user_attrs, "a verdict writes nothing"
 
@@ -142,15 +142,15 @@ def test_odd_studies_get_a_verdict_and_go_on(objective: Callable[[Trial], float]
     assert len(study.trials) == 40
     verdict = pellucid.stopping_verdict(study, regret_below=1e-6)
     assert not verdict.stop
-    assert str(verdict).startswith("Go on: ")
+    assert str(verdict).startswith("Continue: ")
 
 
 def test_one_trial_and_none() -> None:
     study = study_of()
-    assert str(pellucid.stopping_verdict(study)) == "Go on: 0 of the 20 finished trials that a verdict needs."
+    assert str(pellucid.stopping_verdict(study)) == "Continue: 0 of the 20 finished trials that a verdict needs."
     study.optimize(bowl, n_trials=1)
     assert str(pellucid.stopping_verdict(study, min_trials=1)) == (
-        "Go on: 1 of the 2 finished trials that a verdict needs."
+        "Continue: 1 of the 2 finished trials that a verdict needs."
     )
 
 

@@ -137,7 +137,7 @@ def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
         parts = {k: max(one.acquisition.weights[k] * one.acquisition.terms[k], 0.0) for k in ("exploit", "explore")}
         assert share == pytest.approx(parts["explore"] / sum(parts.values()))
     traces = {trace.name: trace for trace in found.plot().data}
-    assert traces["explored"].line.color == EXPLORE
+    assert traces["exploration"].line.color == EXPLORE
     assert finding(found.plot()) == str(verdict)
 
 
@@ -168,7 +168,7 @@ def test_gaps_in_what_was_explored_stay_gaps() -> None:
     study = made(30, sampler)
     found = pellucid.regret_history(study)
     assert {one for one in found.exploring if one is not None} == {1.0}
-    trace = next(one for one in found.plot().data if one.name == "explored")
+    trace = next(one for one in found.plot().data if one.name == "exploration")
     assert trace.connectgaps is False
     assert list(trace.y).count(None) == found.exploring.count(None) > 5
 
@@ -213,7 +213,7 @@ def test_pairs_that_matter_together_carry_a_star() -> None:
         n_trials=600,
     )  # fmt: skip
     figure = pellucid.hsic_importance(study, pellucid.goals.below(0.5)).plot("pairs")
-    assert finding(figure) == "Matter together, not alone: `x` and `y` (for an objective below 0.5)."
+    assert finding(figure) == "Matter together, but not alone: `x` and `y` (for an objective below 0.5)."
     stars = next(trace for trace in figure.data if trace.type == "scatter")
     assert len(stars.x) == 1
 
@@ -317,7 +317,7 @@ def test_every_function_draws_its_record(drawn: optuna.Study, proposed: optuna.S
         assert figure.data
         assert finding(figure)
         assert figure.layout.title.text
-    assert "your tolerance was 0.1" in finding(plots.plot_regret_history(proposed, regret_below=0.1))
+    assert "your tolerance is 0.1" in finding(plots.plot_regret_history(proposed, regret_below=0.1))
     assert finding(plots.plot_failures(drawn)).startswith("For failing, `rate` matter")
 
 

@@ -165,7 +165,9 @@ def test_a_receipt_says_itself_in_a_sentence() -> None:
 
 
 def test_a_recommendation_says_itself_in_a_sentence() -> None:
-    text = str(Recommendation({"lr": 0.12345, "kind": "a"}, 3, 1.5, 1.0, 2.0, 0.95, 1.25, 10, "Few trials."))
+    text = str(
+        Recommendation({"lr": 0.12345, "kind": "a"}, 3, 1.5, 1.0, 2.0, 0.95, 1.25, 10, "minimize", ("Few trials.",))
+    )
     for part in ("lr=0.1235", "kind=a", "trial 3", "1.5", "95% interval [1, 2]", "observed 1.25", "Few trials."):
         assert part in text
 

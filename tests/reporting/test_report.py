@@ -18,6 +18,7 @@ from tests.browser import Browser
 
 import pellucid
 from pellucid import plots
+from pellucid.records import NotKnown
 from pellucid.reporting.answers import doubts
 from pellucid.reporting.gather import gather
 from pellucid.reporting.markup import Markup, joined, prose, tag
@@ -257,7 +258,7 @@ def test_a_study_of_another_sampler_says_so(tmp_path: Path) -> None:
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
     study.optimize(lambda t: (t.suggest_float("x", -1, 1) - 0.3) ** 2 + t.suggest_float("y", 0, 1), n_trials=60)
     text = pellucid.report(study, str(tmp_path / "report.html")).read_text(encoding="utf-8")
-    assert "All trials were chosen by another sampler" in text
+    assert "Another sampler ran this study" in text
     assert "Pellucid did not propose trial" in text
 
 
@@ -308,7 +309,7 @@ def test_the_page_is_small_and_its_scripts_run_by_hash_alone(page: Path) -> None
 
 def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> None:
     """Only what is stored counts here: the page is set from the records, without the answers that take long."""
-    from pellucid.reporting.gather import Findings
+    from pellucid.reporting.gather import StudyAnswers
     from pellucid.reporting.page import page as set_page
 
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
@@ -317,8 +318,8 @@ def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> 
     trial = optuna.trial.create_trial(params=values, distributions=distributions, value=1.0)
     study.add_trials([trial] * 3000)
     trials = tuple(study.get_trials(deepcopy=False))
-    why = "not asked"
-    found = Findings("large", pellucid.history(study), trials, (None,) * len(trials), why, why, why, why, None, why,
+    why = NotKnown("not asked")
+    found = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, why, why, why, None, why,
                      None, (), {})  # fmt: skip
     assert len(set_page(found)) < 6e6
 

@@ -89,7 +89,7 @@ def effect_model(view: StudyView | None, data: Arrays, template: GaussianProcess
     warped = fitted_model(view, data, template)
     if warped.hyperparameters.warp is None or warped.kernel.radial:
         return EffectModel(plain, False)
-    plain_errors, warped_errors = (np.abs(gp.left_out() - data.losses) for gp in (plain, warped))
+    plain_errors, warped_errors = (np.abs(gp.leave_one_out_mean() - data.losses) for gp in (plain, warped))
     scale = max(float(plain_errors.max()), 1e-300)
     worse_overall = _rms(plain_errors / scale) > _WORSE_OVERALL * _rms(warped_errors / scale)
     worse_median = float(np.median(plain_errors)) > _WORSE_MEDIAN * float(np.median(warped_errors))

@@ -6,11 +6,11 @@ escapes. The page contains its scripts and runs no others.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 from optuna.study import Study
+
+from pellucid.records.files import write_atomically
 
 
 def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
@@ -32,17 +32,5 @@ def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
         raise ValueError(f"A report is a file, but {target} is a folder; give a name like {target / 'report.html'}.")
     target.parent.mkdir(parents=True, exist_ok=True)
     text = page(gather(study, progress))
-    # Written to a temporary file and moved: a reader never sees half a page, and an old page survives a failure.
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(target)) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomically(target, text.encode())
     return target

@@ -92,7 +92,7 @@ def test_where_no_trial_has_been_is_said_aloud() -> None:
         params = {"x": float(4 * rng.random()), "y": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=math.sin(params["x"]) + params["y"]))
     found = pellucid.partial_dependence(study, "x")
-    assert "No trial is near `x` from 4.615 on: what is shown there is a guess." in found.notes
+    assert "No trial is near `x` from 4.615 up: the curve there is a guess." in found.notes
     assert found.support[-1] == 0
     assert not found.trusted[-1]
     width = np.array(found.high) - np.array(found.low)
@@ -115,14 +115,14 @@ def test_maximising_is_the_mirror_image() -> None:
 
 def test_a_parameter_without_effect_is_called_that(tpe: Study) -> None:
     found = pellucid.partial_dependence(run(RandomSampler(seed=5), 120), "idle")
-    assert str(found).startswith("No effect of `idle` can be told from 120 trials")
+    assert str(found).startswith("120 trials cannot show an effect of `idle`")
     assert max(found.low) <= min(found.high)
 
 
 def test_too_few_trials_say_nothing() -> None:
     found = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
     assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in found.notes)
-    assert "cannot be told" in found.verdict or "can be told" in found.verdict
+    assert "trials do not show" in found.sentence or "trials cannot show" in found.sentence
 
 
 def test_categories_and_integers_in_their_own_values(tpe: Study) -> None:
@@ -218,7 +218,7 @@ def test_records_travel(tpe: Study) -> None:
     assert list(frame.columns) == ["lr", "mean", "low", "high", "raw_sd", "support", "trusted"]
     assert len(frame) == 40
     again = json.loads(json.dumps(found.to_dict()))
-    assert again["verdict"] == found.verdict
+    assert again["sentence"] == found.sentence
     wide = pellucid.partial_dependence(tpe, "lr", level=0.99)
     assert wide.half_width / found.half_width == pytest.approx(2.5758 / 0.67449, rel=1e-3)
     assert 0 < found.raw_sd[0] < wide.high[0] - wide.low[0]
@@ -280,7 +280,7 @@ def test_a_parameter_with_one_value() -> None:
         return trial.suggest_float("x", 0, 1) + trial.suggest_float("fixed", 2.0, 2.0)
 
     study = run(RandomSampler(seed=0), 10, objective)
-    with pytest.raises(ValueError, match="`fixed` can take one value only"):
+    with pytest.raises(ValueError, match="`fixed` has only one value"):
         pellucid.partial_dependence(study, "fixed")
     assert pellucid.partial_dependence(study, "x").n_trials == 10
 
@@ -306,7 +306,7 @@ def test_a_choice_that_no_trial_has_had() -> None:
         params = {"kind": "ab"[i % 2], "x": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=params["x"] + i % 2))
     found = pellucid.partial_dependence(study, "kind")
-    assert "No trial has had `kind` = never: what is shown there is a guess." in found.notes
+    assert "No trial had `kind` = never: the value shown there is a guess." in found.notes
     assert found.high[2] - found.low[2] > 2 * (found.high[0] - found.low[0])
     with pytest.raises(ValueError, match=r"`kind` = 'd', but it has the choices \['a', 'b', 'never'\]"):
         pellucid.partial_dependence(study, "x", conditional_on={"kind": "d"})
@@ -319,7 +319,7 @@ def test_a_choice_that_no_trial_has_had() -> None:
         ({"params": ("lr", "lr")}, "two different"),
         ({"params": ("lr", "depth", "kind")}, "one parameter or of two"),
         ({"params": "lr", "level": 1.0}, "between 0 and 1"),
-        ({"params": ("lr", "depth"), "trial": 3}, "along one parameter"),
+        ({"params": ("lr", "depth"), "trial": 3}, "needs one parameter"),
         ({"params": "lr", "trial": 999}, "Trial 999 is not among the 200 finished trials"),
         ({"params": "lr", "conditional_on": {"lr": 0.1}}, "other parameters than the explained one"),
         ({"params": "lr", "conditional_on": {"depth": 77}}, "`depth` = 77, but it has IntDistribution"),
@@ -355,7 +355,7 @@ def test_odd_studies_are_no_reason_to_fail() -> None:
         assert np.isfinite([found.mean, found.low, found.high]).all()
         found.plot()
     said = str(pellucid.partial_dependence(study_of([1.0] * 6), "x"))
-    assert said.startswith("All 6 trials have returned the same value, so nothing can be told about `x`.")
+    assert said.startswith("All 6 trials returned the same value, so the effect of `x` is not known.")
     moved = study_of([1.0, 2.0, 3.0, 4.0])
     wide = optuna.distributions.FloatDistribution(0.5, 3)
     for i in range(5):

@@ -20,6 +20,7 @@ from pellucid.explain.proposals.cases import case_of
 from pellucid.explain.proposals.games import estimated
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.shapley import shapley_values
+from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
 # ----------------------------------------------------------------------------------- every acquisition
@@ -180,9 +181,9 @@ def nested(trial: Trial) -> float:
 def test_sampled_terms_play_the_same_game_as_the_closed_form() -> None:
     """In a nested space, the mean estimated like any other term is the closed form's: children are drawn."""
     study = run(nested, 40)
-    found = {t.number: t for t in study.get_trials()}
-    proposed = [t for t in range(20, 40) if "u1" in found[t].params][-1]
-    case = case_of(found, proposed, 1.0)
+    view = StudyView.of(study, "test")
+    proposed = [number for number in range(20, 40) if "u1" in view.by_number[number].params][-1]
+    case = case_of(view, proposed)
     for background in ("global", "local", "hybrid"):
         parts = parts_of(background, case.game.space, case.game.x, case.game.players)  # type: ignore[arg-type]
         sampled = estimated(case.game, parts, 0.95, {})

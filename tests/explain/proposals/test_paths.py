@@ -24,7 +24,7 @@ def test_paths_are_the_explanations_one_by_one(study: Study) -> None:
     assert paths.skipped == {}
     assert str(paths).startswith("Over 14 proposals (trials 6 to 19), `a` (")
     frame = paths.to_frame()
-    assert list(frame.columns) == ["trial", "parameter", "value", "contribution", "low", "high", "mean", "uncertainty"]
+    assert list(frame.columns) == ["trial", "param", "value", "contribution", "low", "high", "mean", "uncertainty"]
     assert len(frame) == 14 * 3
     json.dumps(paths.to_dict())
     some = pellucid.desirability_paths(study, [3, 7, 99], progress=False)

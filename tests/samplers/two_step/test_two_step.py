@@ -192,7 +192,7 @@ def test_when_nothing_can_be_said_to_matter_all_but_the_cheap_is_tuned() -> None
 
 @pytest.mark.parametrize(
     ("cheap", "words"),
-    [({"opt": "low"}, "`opt` is a choice"), ({"unit": "low"}, "Did you mean `units`")],
+    [({"opt": "low"}, "`opt` is categorical"), ({"unit": "low"}, "Did you mean `units`")],
 )
 def test_cheap_names_that_make_no_sense_are_said(study: Study, cheap: dict[str, str], words: str) -> None:
     assert words in str(sampler(cheap=cheap).plan(study))

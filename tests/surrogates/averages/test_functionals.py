@@ -263,11 +263,11 @@ def test_one_choice_given_is_the_average_over_its_configurations() -> None:
     points, _ = everything(space)
     keep = space.dimensions[booster].code(points[:, booster]) == 2
     mean, covariance = by_enumeration(gp, space, [0], grid, keep)
-    found = partial_dependence(gp, 0, grid, space=space, given={booster: Axis.at(5 / 6)})
+    found = partial_dependence(gp, 0, grid, space=space, axes={booster: Axis.at(5 / 6)})
     np.testing.assert_allclose(found.mean, mean, rtol=1e-9)
     np.testing.assert_allclose(found.covariance, covariance, atol=1e-9)
-    with pytest.raises(ValueError, match="`drop` does not exist for the values of `booster`"):
-        partial_dependence(gp, space.index["drop"], np.array([0.5]), space=space, given={booster: Axis.at(1 / 6)})
+    with pytest.raises(ValueError, match="`drop` does not exist for the requested values of `booster`"):
+        partial_dependence(gp, space.index["drop"], np.array([0.5]), space=space, axes={booster: Axis.at(1 / 6)})
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pellucid.surrogates.ranking import training  # noqa: E402
+from pellucid.surrogates.ranking import optimizer  # noqa: E402
 from pellucid.surrogates.ranking.layers import Arena, apply_layers, nearest  # noqa: E402
 
 
@@ -37,10 +37,10 @@ def test_values_and_slopes_are_those_of_autograd(outputs: int, G: int, M: int, h
     found, wanted = apply_layers(x, context, layers, None), plainly(x, context, layers)
     torch.testing.assert_close(found, wanted)
     slope = torch.cos(wanted.detach())
-    for mine, theirs in zip(
+    for adam, theirs in zip(
         torch.autograd.grad(found, leaves, slope), torch.autograd.grad(wanted, leaves, slope), strict=True
     ):
-        torch.testing.assert_close(mine, theirs)
+        torch.testing.assert_close(adam, theirs)
 
 
 def test_what_does_not_learn_gets_no_slope() -> None:
@@ -58,9 +58,9 @@ def test_an_arena_changes_nothing_and_grows_where_it_has_to() -> None:
         x = drawn(1, n, 3)
         found = apply_layers(x, None, layers, arena)
         torch.testing.assert_close(found, plainly(x, None, layers))
-        (mine,) = torch.autograd.grad(found.sum(), [x])
+        (adam,) = torch.autograd.grad(found.sum(), [x])
         (theirs,) = torch.autograd.grad(plainly(x, None, layers).sum(), [x])
-        torch.testing.assert_close(mine, theirs)
+        torch.testing.assert_close(adam, theirs)
 
 
 def test_memory_that_was_given_away_too_early_is_noticed() -> None:
@@ -81,10 +81,10 @@ def test_averages_by_nearness_and_their_slopes_are_those_of_autograd() -> None:
     torch.testing.assert_close((average, total), wanted)
     both, theirs = (torch.cat(one, -1) for one in ((average, total), wanted))
     slope = torch.cos(theirs.detach())
-    for mine, one in zip(
+    for adam, one in zip(
         torch.autograd.grad(both, leaves, slope), torch.autograd.grad(theirs, leaves, slope), strict=True
     ):
-        torch.testing.assert_close(mine, one)
+        torch.testing.assert_close(adam, one)
 
 
 def test_the_same_place_is_nearest_and_has_a_finite_slope() -> None:
@@ -99,16 +99,16 @@ def test_the_same_place_is_nearest_and_has_a_finite_slope() -> None:
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_adam_is_that_of_torch_also_where_some_have_nothing_to_learn(decay: float) -> None:
     start = {"a": drawn(1, 2, 3, 2), "b": drawn(1, 2, 1, 4), "c": drawn(1, 1, 5, 1)}
-    ours = training._leaves(start)
+    ours = optimizer.leaves(start)
     theirs = {name: value.detach().clone().requires_grad_() for name, value in ours.items()}
-    mine = training.Adam(ours, 0.01, decay)
+    adam = optimizer.Adam(ours, 0.01, decay)
     reference = torch.optim.AdamW(theirs.values(), 0.01, weight_decay=decay)
     for step in range(12):
         for weights in (ours, theirs):
             # As with a context that had nothing to read; at first all learn, so that both count the same steps.
             silent = "b" if step == 11 else ""
             sum(value.sin().sum() for name, value in weights.items() if name != silent).backward()
-        mine.step()
+        adam.step()
         reference.step()
         reference.zero_grad()
         assert all(value.grad is None for value in ours.values())

@@ -86,7 +86,7 @@ class RankingEnsemble:
 
     @property
     def architecture(self) -> Architecture:
-        # A context helps with transfer and hurts without it, in the paper and in our own comparison.
+        # A context helps with transfer and not without it, in the paper and in lab/results/ranking.
         context = self.context or ("none" if self.weights is None else "near")
         return Architecture(n_features(self.space), self.members, self.width, self.layers, context)
 

@@ -23,6 +23,7 @@ from pellucid.surrogates.ranking.devices import device
 from pellucid.surrogates.ranking.layers import Arena
 from pellucid.surrogates.ranking.losses import TieBreaks, Weighting
 from pellucid.surrogates.ranking.network import Architecture, Weights, has_context, initial, scores
+from pellucid.surrogates.ranking.optimizer import Adam, copied, leaves
 
 Loss = Literal["list_net", "list_mle", "rank_net", "subset_regression"]
 # Smallest `list_size`: a support of three configurations leaves three to rank.
@@ -41,9 +42,6 @@ _UNTUNED_OBSERVATIONS = 8
 # is ranked is new to it; with all of them, nothing is.
 _SMALLEST_SHARE = 0.2
 _GOLDEN_RATIO = 0.6180339887498949
-# Adam: how much its two moments keep of the past and take of a new gradient, and the term that keeps steps finite. The
-# values of its authors.
-_DECAYS, _GAINS, _EPSILON = (0.9, 0.999), (0.1, 0.001), 1e-8
 
 
 @dataclass(frozen=True)
@@ -237,11 +235,11 @@ def meta_train(
     context = architecture.context != "none"
     lists = Lists(tasks, recipe, context, rng)
     checks = _validation_batches(validation, recipe, context, rng)
-    weights = _leaves(initial(architecture, [_generator(rng)]))
+    weights = leaves(initial(architecture, [_generator(rng)]))
     optimizer = Adam(weights, recipe.learning_rate, recipe.weight_decay)
     tie_breaks = torch.Generator(device=device()).manual_seed(int(rng.integers(2**62)))
     arena = Arena()
-    best, kept, course, waited, running = np.inf, _copied(weights), list[TrainingRecord](), 0, 0.0
+    best, kept, course, waited, running = np.inf, copied(weights), list[TrainingRecord](), 0, 0.0
     for step in range(1, recipe.steps + 1):
         batch = lists.draw(recipe.lists)
         arena.free()
@@ -257,7 +255,7 @@ def meta_train(
         course.append(TrainingRecord(step, running / (step - (course[-1].step if course else 0)), validation_loss))
         running = 0.0
         if not checks or validation_loss < best:
-            best, kept, waited = validation_loss, _copied(weights), 0
+            best, kept, waited = validation_loss, copied(weights), 0
         else:
             waited += 1
             if waited >= recipe.patience:
@@ -284,67 +282,6 @@ def _validation_loss(weights: Weights, recipe: Recipe, batches: Sequence[Batch],
     return float(np.mean(values)) if values else np.nan
 
 
-class Adam:
-    """Adam with decoupled weight decay.
-
-    Torch's own imports its compiler at first use, which takes seconds; a proposal takes a tenth of one.
-    The weights are adjacent in one block of memory (see `_leaves`), and so are their moments, so that adjacent weights
-    with a gradient are updated in one operation.
-    """
-
-    def __init__(self, weights: Weights, rate: float, decay: float = 0.0) -> None:
-        self._rate, self._shrinkage, self._step = rate, 1.0 - rate * decay, 0
-        self._weights = list(weights.values())
-        self._ends = np.cumsum([w.numel() for w in self._weights]).tolist()
-        self._all = self._weights[0].detach().as_strided((self._ends[-1],), (1,))
-        self._first, self._second = torch.zeros_like(self._all), torch.zeros_like(self._all)
-
-    def step(self) -> None:
-        """Update the weights and clear their gradients."""
-        with torch.no_grad():
-            self._step += 1
-            begin, gradients = 0, list[Tensor]()
-            for w, end in zip(self._weights, self._ends, strict=True):
-                if w.grad is None:  # The context had no support to read.
-                    self._move(begin, gradients)
-                    begin, gradients = end, []
-                else:
-                    gradients.append(w.grad.reshape(-1))
-                    w.grad = None
-            self._move(begin, gradients)
-
-    def _move(self, begin: int, gradients: Sequence[Tensor]) -> None:
-        """Update adjacent weights, of which the first is number `begin`."""
-        if not gradients:
-            return
-        g = torch.cat(list(gradients))
-        w, first, second = (block[begin : begin + len(g)] for block in (self._all, self._first, self._second))
-        rate = self._rate / (1.0 - _DECAYS[0] ** self._step)
-        unbias = (1.0 - _DECAYS[1] ** self._step) ** 0.5
-        first.lerp_(g, _GAINS[0])
-        second.mul_(_DECAYS[1]).addcmul_(g, g, value=_GAINS[1])
-        w.mul_(self._shrinkage).addcdiv_(first, second.sqrt().div_(unbias).add_(_EPSILON), value=-rate)
-
-
-def _leaves(weights: Weights) -> Weights:
-    """Copies that can be trained, adjacent in one block of memory.
-
-    Always in the same order, because the position of a number decides how sums are rounded: a model that was written to
-    a file and read again must learn exactly as before.
-    """
-    ordered = dict(sorted(weights.items()))
-    block = torch.cat([value.detach().reshape(-1) for value in ordered.values()]).to(device())
-    slices = block.split([value.numel() for value in ordered.values()])
-    return {
-        name: part.view(value.shape).detach().requires_grad_()
-        for part, (name, value) in zip(slices, ordered.items(), strict=True)
-    }
-
-
-def _copied(weights: Weights) -> Weights:
-    return {name: value.detach().clone() for name, value in weights.items()}
-
-
 def _generator(rng: np.random.Generator) -> torch.Generator:
     return torch.Generator().manual_seed(int(rng.integers(2**62)))
 
@@ -369,7 +306,7 @@ def fine_tune(
     if epochs < 1:
         return weights
     context = has_context(weights)
-    tuned = _leaves(weights)
+    tuned = leaves(weights)
     optimizer, arena = Adam(tuned, rate), Arena()
     tie_breaks = [torch.Generator(device=x.device).manual_seed(int(rng.integers(2**62))) for rng in rngs]
     query, target = x[:, None], y[:, None, None]
@@ -383,7 +320,7 @@ def fine_tune(
         # Studies and members are independent, so their losses are added and not averaged.
         (loss * len(x) * tuned["scorer.0.weight"].shape[1]).backward()
         optimizer.step()
-    return _copied(tuned)
+    return copied(tuned)
 
 
 def parts(
