@@ -122,11 +122,11 @@ def stopping(record: StoppingVerdict) -> go.Figure:
     figure = go.Figure()
     if record.bound is not None:
         colour = EXPLOIT if record.stop else EXPLORE
-        figure.add_bar(x=[record.bound], y=["possible improvement"], orientation="h", marker={"color": colour},
-                       hovertemplate="%{x:.3g}<extra></extra>", showlegend=False)  # fmt: skip
+        figure.add_bar(x=[record.bound], y=["possible improvement"], orientation="h", width=0.5,
+                       marker={"color": colour}, hovertemplate="%{x:.3g}<extra></extra>", showlegend=False)  # fmt: skip
     if record.tolerance is not None:
         figure.add_vline(x=record.tolerance, line={"color": CHOSEN, "width": 2, "dash": "dash"},
-                         annotation_text="stop below", annotation_position="top")  # fmt: skip
+                         annotation_text="stop below", annotation_position="top", layer="above")  # fmt: skip
     if record.noise is not None:
         figure.add_vrect(x0=0.0, x1=record.noise, fillcolor=_FILLS["start-up"], line_width=0, layer="below")
     style(figure, "", 900, 220)

@@ -7,7 +7,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from pellucid.plots.base import CHOSEN, GREY, LEGEND_ABOVE, PALE, cut, draws, labels, parameter_colour, say, style
-from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
+from pellucid.records import ParameterRanges, RangeAdvice
 
 _FILLS = {"widen": "rgba(63,143,107,0.30)", "narrow": "rgba(138,146,156,0.35)", "drop": "rgba(209,73,91,0.30)"}
 _SIGNS = {"widen": "widen", "narrow": "nothing good here", "drop": "drop"}
@@ -66,8 +66,19 @@ def ranges(record: ParameterRanges) -> go.Figure:
 
 @draws(RangeAdvice)
 def advice(record: RangeAdvice) -> go.Figure:
-    """The range as a strip, with the part that the advice is about shaded."""
-    axis = RangeAxis(record.param, (), (), ())
-    figure = ranges(ParameterRanges((axis,), (record,), 0))
-    say(figure, record.sentence, record.notes)
+    """The range as a line, with the part that the advice is about shaded."""
+    figure = go.Figure()
+    figure.add_scatter(x=[0.0, 1.0], y=[0.0, 0.0], mode="lines+markers", hoverinfo="skip", showlegend=False,
+                       line={"color": GREY, "width": 2}, marker={"symbol": "line-ns", "size": 14,
+                       "line": {"color": GREY, "width": 2}})  # fmt: skip
+    figure.add_shape(type="rect", x0=record.start, x1=record.stop, y0=-0.5, y1=0.5, line_width=0, layer="below",
+                     fillcolor=_FILLS[record.what])  # fmt: skip
+    figure.add_annotation(x=0.5 * (record.start + record.stop), y=0.5, text=_SIGNS[record.what], showarrow=False,
+                          yanchor="bottom")  # fmt: skip
+    style(figure, "", 900, 200)
+    top = say(figure, record.sentence, record.notes)
+    figure.update_layout(height=top + 100, margin={"t": top, "b": 50})
+    figure.update_xaxes(visible=False, range=[-0.05, 1.05])
+    figure.update_yaxes(tickvals=[0.0], ticktext=labels([record.param]), ticks="", showline=False, range=[-1.0, 1.2],
+                        automargin=True)  # fmt: skip
     return figure
