@@ -15,6 +15,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 import hypothesis  # noqa: E402
 import optuna  # noqa: E402
+import sqlalchemy  # noqa: E402
 from optuna.study import Study  # noqa: E402
 
 # Examples are derived from the test itself, so a failure is repeatable and a passing suite stays passing.
@@ -29,6 +30,11 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 pytest.register_assert_rewrite(
     "tests.explain.proposals.studies", "tests.helpers", "tests.problems", "tests.study.receipts"
 )
+
+
+from tests.helpers import without_waiting_for_the_disk  # noqa: E402
+
+sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", without_waiting_for_the_disk)
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,7 @@ def test_without_failures_nothing_changes() -> None:
     assert [t.params for t in plain.trials] == [t.params for t in wary.trials]
 
 
-def test_one_failure_is_no_verdict(caplog: pytest.LogCaptureFixture) -> None:
+def test_one_failure_does_not_rule_out_a_region(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
 
     def once(trial: Trial) -> float:

@@ -175,7 +175,7 @@ def test_screening_ranks_like_the_exact_score(kind: str, target: str) -> None:
     assert spearmanr(exact, rough).statistic > 0.98
 
 
-def test_an_observation_is_worth_more_where_the_effect_is_unknown() -> None:
+def test_an_observation_is_more_informative_where_the_effect_is_unknown() -> None:
     """All observations on the left: what matters for the effect of x0 is on the right."""
     rng = np.random.default_rng(0)
     X = rng.random((15, 3)) * np.array([0.4, 1.0, 1.0])

@@ -97,7 +97,7 @@ def test_a_study_of_another_sampler_is_explained_too() -> None:
     assert "Why the last proposal: " in result.stdout
 
 
-def test_what_cannot_be_told_yet_is_said_with_the_reason() -> None:
+def test_questions_without_an_answer_give_the_reason() -> None:
     result = explain("empty")
     assert result.exit_code == 0, result.output
     assert "Study `empty` in sqlite:///studies.db (minimize): no trials." in result.stdout

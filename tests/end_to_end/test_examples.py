@@ -122,13 +122,15 @@ def test_workers_share_a_study_in_sqlite(tmp_path: Path) -> None:
 
 
 def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
-    first = run("demo.py", "--trials", "10", folder=tmp_path)
-    assert "Go on: 10 of the 20 finished trials" in first
+    first = run("demo.py", "--trials", "4", folder=tmp_path)
+    assert "Go on: 4 of the 20 finished trials" in first
+    assert "What matters?" not in first
     assert "Report: report.html (open it in a browser)" in first
     (tmp_path / "report.html").unlink()
-    second = run("demo.py", "--trials", "12", folder=tmp_path)
-    assert "Resuming sqlite:///demo.db after 10 trials." in second
-    assert "Go on: 12 of the 20 finished trials" in second
+    second = run("demo.py", "--trials", "10", folder=tmp_path)
+    assert "Resuming sqlite:///demo.db after 4 trials." in second
+    assert "Go on: 10 of the 20 finished trials" in second
+    assert "What matters?" in second
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 

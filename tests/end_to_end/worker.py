@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+import sqlalchemy
 from optuna.storages import BaseStorage, RDBStorage
 from optuna.trial import Trial
-from tests.helpers import OBJECTIVES, RECEIPT_KEY, STUDY
+from tests.helpers import OBJECTIVES, RECEIPT_KEY, STUDY, without_waiting_for_the_disk
 
 import pellucid
 
@@ -53,6 +54,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", without_waiting_for_the_disk)
 
     def objective(trial: Trial) -> float:
         value = OBJECTIVES[options.objective](trial)

@@ -140,7 +140,7 @@ def test_integers_on_a_logarithmic_scale_keep_their_values() -> None:
 
 
 @pytest.mark.parametrize("goal", [pellucid.goals.worst(), pellucid.failed()], ids=["worst", "failed"])
-def test_only_goals_worth_reaching(study: Study, goal: object) -> None:
+def test_goals_to_avoid_are_refused(study: Study, goal: object) -> None:
     with pytest.raises(ValueError, match="is not one to reach"):
         pellucid.interval_reduction(study, "lr", goal=goal)  # type: ignore[arg-type]
 

@@ -20,7 +20,7 @@ def test_a_stream_repeats() -> None:
     assert stream(1, "a", 2).random(5).tolist() == stream(1, "a", 2).random(5).tolist()
 
 
-def test_a_stream_is_the_same_in_another_process_and_for_ever() -> None:
+def test_a_stream_is_the_same_in_another_process_and_version() -> None:
     """Rebuilding a proposal next year depends on it."""
     code = "from pellucid.numerics import stream; print(stream(3, 'proposal', 17).integers(10**9, size=3).tolist())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -264,7 +264,7 @@ def test_choices_that_look_alike_stay_apart() -> None:
     assert len(set(figure.data[0].x)) == 6
 
 
-def test_choices_that_shall_go_are_labelled_in_their_middle() -> None:
+def test_choices_to_drop_are_labelled_in_their_middle() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     choices = [f"c{i}" for i in range(16)]
     study.optimize(

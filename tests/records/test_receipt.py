@@ -221,7 +221,7 @@ def test_a_newer_version_is_recognised_before_anything_else_is_read() -> None:
     ],
     ids=lambda text: text[:20] or "nothing",
 )
-def test_text_that_is_no_receipt_is_a_record_error(text: str) -> None:
+def test_text_that_is_not_a_receipt_is_a_record_error(text: str) -> None:
     with pytest.raises(RecordError):
         Receipt.from_json(text)
 

@@ -137,7 +137,7 @@ def test_what_was_found_predicts_new_trials(objective: Objective, seed: int) -> 
     assert fresh(objective, found, space) >= (0.85 if thresholds else 1.0)
 
 
-def test_a_loop_over_layers_is_understood_for_counts_nobody_tried() -> None:
+def test_a_loop_over_layers_is_understood_for_untried_counts() -> None:
     """Trials with 1 and 4 layers only: a child of the third layer is a matter of how many, not of which."""
     rows = [{"n_layers": n, **{f"width_{i}": 8 for i in range(n)}} for n in (1, 1, 5, 5, 1, 5, 1, 5, 1, 5)]
     space = Space.of({"n_layers": IntDistribution(1, 6), **{f"width_{i}": IntDistribution(4, 64) for i in range(5)}})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import optuna
@@ -25,10 +24,10 @@ from tests.helpers import (
 import pellucid
 
 
-@pytest.fixture
-def read_only(tmp_path: Path) -> Study:
+@pytest.fixture(scope="module")
+def read_only(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """A stored study of ten trials, opened so that nothing can be written."""
-    path = tmp_path / "study.db"
+    path = tmp_path_factory.mktemp("read-only") / "study.db"
     new_study(storage=f"sqlite:///{path}").optimize(bowl, n_trials=10)
     return optuna.load_study(
         study_name=STUDY,
@@ -90,7 +89,7 @@ def test_a_storage_that_refuses_receipts_still_gets_the_proposals_of_the_model()
     assert refused.trials[3].params == stored.trials[3].params
 
 
-def test_a_storage_that_refuses_one_part_of_a_receipt_is_no_obstacle(
+def test_a_study_goes_on_if_the_storage_refuses_one_part_of_a_receipt(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     study = new_study(storage=Refusing(":1"))

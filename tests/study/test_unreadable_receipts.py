@@ -74,7 +74,7 @@ DAMAGED = {
 
 @pytest.mark.parametrize("number", [7, 4], ids=["last", "middle"])
 @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
-def test_a_receipt_that_is_no_receipt_is_reported_and_left_out(
+def test_text_that_is_not_a_receipt_is_reported_and_left_out(
     text: str, number: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     study = with_receipts({number: {f"{RECEIPT_KEY}:0": text}})
@@ -83,7 +83,7 @@ def test_a_receipt_that_is_no_receipt_is_reported_and_left_out(
 
 
 @pytest.mark.parametrize("value", [17, None, ["a"], {"a": 1}, True, 0.5], ids=repr)
-def test_a_receipt_that_is_no_text_is_reported_and_left_out(value: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_receipt_that_is_not_text_is_reported_and_left_out(value: Any, caplog: pytest.LogCaptureFixture) -> None:
     study = with_receipts({7: {f"{RECEIPT_KEY}:0": value}})
     assert_goes_on(study)
     assert_left_out(study, [7], caplog)
@@ -210,7 +210,7 @@ def test_a_receipt_with_a_part_missing_is_reported_and_left_out(lost: int, caplo
     ],
     ids=["newer", "truncated", "no text", "params type", "param types", "outside"],
 )
-def test_a_running_trial_with_an_unreadable_receipt_is_no_obstacle(attributes: dict[str, Any]) -> None:
+def test_a_study_goes_on_beside_a_running_trial_with_an_unreadable_receipt(attributes: dict[str, Any]) -> None:
     study = with_receipts({})
     study.add_trial(create_trial(state=RUNNING, system_attrs=attributes))
     study.optimize(bowl, n_trials=4)

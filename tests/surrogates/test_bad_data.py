@@ -70,7 +70,7 @@ def test_no_data_set_is_too_bad_for_a_finite_prediction(case: str, choice: str |
 @pytest.mark.parametrize(
     "case", ["every row five times", "nearly identical rows", "two identical rows with different y"]
 )
-def test_repeated_rows_are_no_trouble_for_any_kernel(kernel: str, case: str) -> None:
+def test_repeated_rows_give_finite_predictions_with_any_kernel(kernel: str, case: str) -> None:
     X, y = BAD[case]
     gp = GaussianProcess(kernel, deterministic=True).fit(X, y)
     mean, sd = gp.predict(somewhere(20, 2))

@@ -83,7 +83,7 @@ def test_one_line_on_a_study_of_two_hundred_tpe_trials(tpe: Study) -> None:
     assert found.n_trials == 200
 
 
-def test_where_no_trial_has_been_is_said_aloud() -> None:
+def test_the_sentence_names_the_range_without_trials() -> None:
     """The range is wide, the trials are on its left: a visible warning, not a confident curve."""
     study = optuna.create_study()
     space = {"x": optuna.distributions.FloatDistribution(0.0, 10.0), "y": optuna.distributions.FloatDistribution(0, 1)}
@@ -339,7 +339,7 @@ def test_several_objectives_are_refused() -> None:
         pellucid.partial_dependence(study, "lr")
 
 
-def test_odd_studies_are_no_reason_to_fail() -> None:
+def test_odd_studies_are_answered() -> None:
     """Constant, infinite, enormous, pruned, changed ranges, a single parameter, thousands of trials."""
     x = optuna.distributions.FloatDistribution(0, 1)
 

@@ -81,7 +81,7 @@ def test_the_test_is_the_one_of_shuffled_goals() -> None:
     assert test.usual == pytest.approx(np.quantile(shuffled, 0.95), rel=0.15)
 
 
-def test_choices_that_nobody_drew_change_nothing_but_the_width_of_cells() -> None:
+def test_choices_without_trials_change_only_the_width_of_cells() -> None:
     codes, z = drawn(9, 200, 3, [0.5, 0.1, 0.1])
     assert choice_test(codes, z, 6, MEDIAN).p == choice_test(codes, z, 3, MEDIAN).p == 0.001
     assert choice_test(np.zeros(50, dtype=np.int64), np.arange(50) < 5, 2, MEDIAN).p == 1.0

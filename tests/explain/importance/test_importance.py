@@ -148,7 +148,7 @@ def test_startup_trials_are_what_was_drawn() -> None:
     assert "An optimiser has chosen 10 of the 50 trials" in str(everything)
 
 
-# ---------------------------------------------------------------------- what a second reader found
+# ---------------------------------------------------------------------- limits of what can be said
 
 
 def test_a_model_of_noise_agrees_about_nothing() -> None:

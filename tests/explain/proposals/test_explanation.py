@@ -200,7 +200,7 @@ def test_sampled_terms_play_the_same_game_as_the_closed_form() -> None:
 
 
 @pytest.mark.parametrize("acquisition", [EI(), SAWEI()], ids=["EI", "SAWEI"])
-def test_near_the_incumbent_nobody_says_that_little_is_known(acquisition: Any) -> None:
+def test_near_the_incumbent_no_sentence_says_that_little_is_known(acquisition: Any) -> None:
     study = run(bowl, 22, acquisition=acquisition, surrogate=NO_WARP)
     for number in (18, 20, 21):
         assert "little was known" not in str(pellucid.explain_proposal(study, number))

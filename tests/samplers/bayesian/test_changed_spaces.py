@@ -55,7 +55,7 @@ def test_a_study_goes_on_without_any_parameter() -> None:
     assert pellucid.recommend(study).trial == 0
 
 
-def test_parameters_without_a_choice_beside_others_are_no_obstacle() -> None:
+def test_a_study_goes_on_with_some_parameters_without_a_choice() -> None:
     def objective(trial: Trial) -> float:
         fixed = trial.suggest_float("fixed", 2.0, 2.0) + trial.suggest_int("n", 3, 3)
         fixed += len(trial.suggest_categorical("c", ["only"])) + trial.suggest_float("step", 1, 1.4, step=1)
@@ -68,7 +68,7 @@ def test_parameters_without_a_choice_beside_others_are_no_obstacle() -> None:
     assert distinct(study.trials) == 10
 
 
-def test_a_trial_without_parameters_in_the_middle_is_no_obstacle() -> None:
+def test_a_study_goes_on_after_a_trial_without_parameters() -> None:
     study = new_study()
     study.optimize(lambda trial: 5.0 if trial.number in (2, 6) else bowl(trial), n_trials=10)
     assert_went_on(study, [COMPLETE] * 10, n_model=3)

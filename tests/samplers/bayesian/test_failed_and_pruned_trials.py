@@ -38,7 +38,7 @@ def test_a_study_goes_on_after_exceptions_that_are_caught() -> None:
     assert_rebuilt_exactly(study, 6)
 
 
-def test_a_trial_that_fails_before_it_asked_for_its_parameters_is_no_obstacle() -> None:
+def test_a_study_goes_on_after_a_trial_failed_before_it_asked_for_parameters() -> None:
     def objective(trial: Trial) -> float:
         if trial.number in (2, 6):
             raise RuntimeError("no data")
@@ -99,7 +99,7 @@ def test_a_study_goes_on_when_every_trial_is_pruned_after_a_report() -> None:
 
 
 @pytest.mark.parametrize("reported", [NAN, INF, -INF])
-def test_a_pruned_trial_may_have_reported_no_number(reported: float) -> None:
+def test_a_study_goes_on_after_a_pruned_trial_reported_nan_or_infinity(reported: float) -> None:
     def objective(trial: Trial) -> float:
         value = bowl(trial)
         if trial.number % 3 == 0:

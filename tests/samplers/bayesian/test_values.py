@@ -37,7 +37,9 @@ NAN, INF = math.nan, math.inf
     [(NAN, FAIL), (None, FAIL), ("no number", FAIL), (INF, COMPLETE), (-INF, COMPLETE)],
     ids=repr,
 )
-def test_a_study_goes_on_after_values_that_are_no_finite_numbers(value: Any, state: TrialState, direction: str) -> None:
+def test_a_study_goes_on_after_values_that_are_not_finite_numbers(
+    value: Any, state: TrialState, direction: str
+) -> None:
     bad = dict.fromkeys((1, 4, 7, 8), value)
     study = new_study(direction=direction)
     study.optimize(replacing(bad), n_trials=12)

@@ -59,7 +59,7 @@ def test_an_enqueued_trial_gets_its_values_and_the_study_goes_on() -> None:
     assert_rebuilt_exactly(study, 7)
 
 
-def test_a_waiting_trial_is_no_obstacle() -> None:
+def test_a_study_goes_on_beside_a_waiting_trial() -> None:
     study = new_study()
     study.optimize(bowl, n_trials=6)
     study.enqueue_trial({"x": 0.75, "y": 0.0})

@@ -69,7 +69,7 @@ def test_studies_go_on_whatever_the_trials_do(
     assert not [one for one in messages(caplog) if "ranking failed" in one or "model failed" in one]
 
 
-def test_failing_in_other_ranges_does_not_mean_failing_at_the_same_place_for_ever(sampler: MakeRankingSampler) -> None:
+def test_failures_in_other_ranges_do_not_repeat_at_the_same_place(sampler: MakeRankingSampler) -> None:
     def failing(trial: Trial) -> float:
         trial.suggest_float("lr", 2.0, 3.0)
         trial.suggest_int("depth", 20, 30)
@@ -142,7 +142,7 @@ def test_enqueued_trials_are_taken_and_learned_from(sampler: MakeRankingSampler)
     assert not any("other values" in note for note in pellucid.explain_proposal(study, 3).notes)
 
 
-def test_parameters_that_somebody_else_fixes_are_left_to_them(sampler: MakeRankingSampler) -> None:
+def test_parameters_fixed_by_another_sampler_keep_their_values(sampler: MakeRankingSampler) -> None:
     study = optuna.create_study(sampler=optuna.samplers.PartialFixedSampler({"lr": 0.3}, sampler()))
     study.optimize(TASK, n_trials=12)
     assert {trial.params["lr"] for trial in study.trials} == {0.3}

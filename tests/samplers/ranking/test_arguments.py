@@ -35,7 +35,7 @@ def test_wrong_arguments(options: dict[str, Any], error: type[Exception], words:
         pellucid.RankingSampler(**options)
 
 
-def test_a_file_that_is_no_model(tmp_path: Path, model_file: Path) -> None:
+def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path, model_file: Path) -> None:
     (tmp_path / "text").write_text("lr,depth\n0.1,3\n")
     with pytest.raises(ValueError, match="is no ranking model of pellucid"):
         pellucid.RankingSampler(model=tmp_path / "text")

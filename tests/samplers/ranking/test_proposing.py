@@ -56,7 +56,7 @@ def test_no_seed_means_a_new_one(sampler: MakeRankingSampler) -> None:
     assert params(run(sampler(seed=None), 3)) != params(run(sampler(seed=None), 3))
 
 
-def test_the_turns_of_the_ranking_as_it_was_learned_and_as_it_was_tuned_are_told(study: Study) -> None:
+def test_receipts_say_whether_the_transferred_or_the_tuned_ranking_proposed(study: Study) -> None:
     rankings = {one.trial: one.ranking for one in pellucid.receipts(study) if one.ranking is not None}
     assert list(rankings) == [i for i in range(20) if i not in (11, 14, 17)]
     assert [rankings[i].turn for i in range(9)] == ["transferred"] * 9

@@ -271,7 +271,7 @@ def test_one_choice_given_is_the_average_over_its_configurations() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_monte_carlo_is_there_for_every_kernel(kernel: str) -> None:
+def test_monte_carlo_works_with_every_kernel(kernel: str) -> None:
     space = continuous(3)
     gp = fitted(kernel, space)
     rough = partial_dependence(gp, [1], GRID, method="mc", n_samples=400)
@@ -365,7 +365,7 @@ def test_calibration_is_a_constant_mean_and_half_the_jackknife() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_one_or_two_observations_are_no_reason_to_fail(n: int) -> None:
+def test_one_or_two_observations_are_enough(n: int) -> None:
     gp = GaussianProcess().fit(np.full((n, 2), 0.3), np.linspace(1.0, 2.0, n))
     band = Effects(gp, [average(gp, 0, GRID)]).band
     assert np.isfinite([band.mean, band.sd, band.raw_sd, band.jackknife_sd]).all()

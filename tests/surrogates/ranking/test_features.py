@@ -9,7 +9,7 @@ from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates.ranking.features import features, n_features
 
 
-def test_features_say_who_is_there() -> None:
+def test_features_mark_active_parameters() -> None:
     space = Space.of(
         {"x": FloatDistribution(0, 1), "kind": CategoricalDistribution(["p", "q"]), "y": FloatDistribution(0, 1)},
         {"y": Condition("kind", (1,))},

@@ -221,7 +221,7 @@ def test_empty_foreign_and_random_files_are_refused(tmp_path: Path) -> None:
         load(path)
 
 
-def test_what_is_no_file_is_said_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_cannot_be_read_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = "^A model is a file that `pellucid meta-train` or `RankingSampler.save` wrote, but "
     with pytest.raises(ModelFileError, match=f"{rule}there is no .*/none: make it, or name another file.$"):
         load(tmp_path / "none")
@@ -297,7 +297,7 @@ def put(*path: Any, to: Any) -> Callable[[dict[str, Any]], Any]:
     return change
 
 
-def test_the_same_header_is_no_damage(data: bytes) -> None:
+def test_an_equal_header_written_differently_is_accepted(data: bytes) -> None:
     assert from_bytes(changed(data, lambda header: None)).space == SPACE
 
 

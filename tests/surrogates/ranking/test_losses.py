@@ -221,7 +221,7 @@ def test_expected_list_mle_is_the_mean_over_the_orders_that_ties_allow(weighting
 
 
 @every_loss
-def test_tied_items_with_equal_scores_are_pulled_alike(loss: Loss) -> None:
+def test_tied_items_with_equal_scores_have_equal_gradients(loss: Loss) -> None:
     n = 20_000
     scores = torch.tensor([0.5, -1.0, 0.5, 0.5, 2.0], dtype=torch.float64, requires_grad=True)
     targets = torch.tensor([1.0, 0.0, 1.0, 1.0, 3.0], dtype=torch.float64)

@@ -53,7 +53,7 @@ class Rounded:
         return np.stack([X[:, 0].round(1), -X[:, 1].round(1)])
 
 
-def test_a_scale_counts_who_is_better_and_half_of_equals() -> None:
+def test_a_scale_counts_better_configurations_and_half_of_equal_ones() -> None:
     rng = np.random.default_rng(0)
     fitted: Any = Rounded()
     reference, X = rng.random((40, 2)), rng.random((15, 2))

@@ -86,7 +86,7 @@ def test_differences_are_named(changes: Any, phrases: list[str]) -> None:
     ],
     ids=str,
 )
-def test_what_is_no_difference(changes: Any) -> None:
+def test_these_changes_are_no_differences(changes: Any) -> None:
     assert differences(MODEL, given(**changes)) == []
 
 
