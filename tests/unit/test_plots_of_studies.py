@@ -14,8 +14,6 @@ from optuna.trial import Trial, create_trial
 import pellucid
 from pellucid import plots
 from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, parameter_colour
-from pellucid.plots.ranks import cliques
-from pellucid_lab.tables.significance import critical_difference
 
 
 def objective(trial: Trial) -> float:
@@ -320,23 +318,3 @@ def test_every_function_draws_its_record(drawn: optuna.Study, proposed: optuna.S
         assert figure.layout.title.text
     assert "your tolerance was 0.1" in finding(plots.plot_course(proposed, regret_below=0.1))
     assert finding(plots.plot_failures(drawn)).startswith("For failing, `rate` matter")
-
-
-# ---------------------------------------------------------------------- ranks of methods
-
-
-def test_the_critical_difference_is_the_one_of_the_tables() -> None:
-    """Demšar (2006), table 5: q for 2 and 10 methods at 5 %, here over 30 problems."""
-    for k, q in ((2, 1.960), (5, 2.728), (10, 3.164)):
-        assert critical_difference(k, 30) == pytest.approx(q * math.sqrt(k * (k + 1) / 180), rel=1e-3)
-
-
-def test_methods_within_the_critical_difference_are_joined() -> None:
-    assert cliques([1.0, 1.5, 3.0, 3.2], 1.0) == [(0, 1), (2, 3)]
-    assert cliques([1.0, 1.6, 2.2], 0.7) == [(0, 1), (1, 2)]
-    assert cliques([1.0, 3.0], 1.0) == []
-    assert cliques([1.0, 1.1, 1.2], 1.0) == [(0, 2)]
-    figure = plots.critical_difference({"b": 2.0, "<a>": 1.0}, 1.5, "a wins")
-    texts = [trace.text for trace in figure.data if trace.text]
-    assert texts[0].strip() == "&lt;a&gt; (1.00)"
-    assert any(trace.line.width == 6 for trace in figure.data)

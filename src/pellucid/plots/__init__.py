@@ -11,9 +11,24 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, browser, parameter_colour, save, say, script, stored, template
+from pellucid.plots.base import (
+    CHOSEN,
+    COLOURS,
+    DASHES,
+    EXPLOIT,
+    GREY,
+    add_band,
+    browser,
+    parameter_colour,
+    save,
+    say,
+    script,
+    stored,
+    style,
+    template,
+)
 from pellucid.plots.course import course, history
-from pellucid.plots.curves import Line, against_truth, boxes, curves, panels
+from pellucid.plots.curves import Line, panels
 from pellucid.plots.effects import effect, joint_effect
 from pellucid.plots.importance import importance, indices, interval, pairs, values
 from pellucid.plots.of_study import (
@@ -31,7 +46,6 @@ from pellucid.plots.of_study import (
 )
 from pellucid.plots.proposals import comparison, contribution_paths, payout_paths, proposal
 from pellucid.plots.ranges import ranges
-from pellucid.plots.ranks import critical_difference
 from pellucid.records import (
     Comparison,
     Course,
@@ -45,13 +59,14 @@ from pellucid.records import (
 )
 
 __all__ = [
+    "CHOSEN",
     "COLOURS",
+    "DASHES",
+    "EXPLOIT",
+    "GREY",
     "Line",
-    "against_truth",
-    "boxes",
+    "add_band",
     "browser",
-    "critical_difference",
-    "curves",
     "draw",
     "panels",
     "parameter_colour",
@@ -70,6 +85,7 @@ __all__ = [
     "say",
     "script",
     "stored",
+    "style",
     "template",
 ]
 
