@@ -14,7 +14,6 @@ from optuna.trial import Trial, create_trial
 import pellucid
 from pellucid import plots
 from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, parameter_colour
-from pellucid.plots.ranks import cliques
 
 
 def objective(trial: Trial) -> float:
@@ -319,17 +318,3 @@ def test_every_function_draws_its_record(drawn: optuna.Study, proposed: optuna.S
         assert figure.layout.title.text
     assert "your tolerance is 0.1" in finding(plots.plot_regret_history(proposed, regret_below=0.1))
     assert finding(plots.plot_failures(drawn)).startswith("For failing, `rate` matter")
-
-
-# ---------------------------------------------------------------------- ranks of methods
-
-
-def test_methods_within_the_critical_difference_are_joined() -> None:
-    assert cliques([1.0, 1.5, 3.0, 3.2], 1.0) == [(0, 1), (2, 3)]
-    assert cliques([1.0, 1.6, 2.2], 0.7) == [(0, 1), (1, 2)]
-    assert cliques([1.0, 3.0], 1.0) == []
-    assert cliques([1.0, 1.1, 1.2], 1.0) == [(0, 2)]
-    figure = plots.critical_difference({"b": 2.0, "<a>": 1.0}, 1.5, "a wins")
-    texts = [trace.text for trace in figure.data if trace.text]
-    assert texts[0].strip() == "&lt;a&gt; (1.00)"
-    assert any(trace.line.width == 6 for trace in figure.data)

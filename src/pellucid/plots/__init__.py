@@ -14,8 +14,24 @@ from pellucid.plots import (  # They register their figures.
     ranges,
     recommendation,
 )
-from pellucid.plots.base import COLOURS, browser, draw, parameter_colour, save, say, script, stored, template
-from pellucid.plots.curves import Line, against_truth, boxes, curves, panels
+from pellucid.plots.base import (
+    CHOSEN,
+    COLOURS,
+    DASHES,
+    EXPLOIT,
+    GREY,
+    add_band,
+    browser,
+    draw,
+    parameter_colour,
+    save,
+    say,
+    script,
+    stored,
+    style,
+    template,
+)
+from pellucid.plots.curves import Line, panels
 from pellucid.plots.of_study import (
     plot_desirability_paths,
     plot_failures,
@@ -29,17 +45,17 @@ from pellucid.plots.of_study import (
     plot_regret_history,
     plot_values,
 )
-from pellucid.plots.ranks import critical_difference
 
 __all__ = [
+    "CHOSEN",
     "COLOURS",
+    "DASHES",
+    "EXPLOIT",
+    "GREY",
     "Line",
-    "against_truth",
-    "boxes",
+    "add_band",
     "browser",
     "course",
-    "critical_difference",
-    "curves",
     "draw",
     "effects",
     "importance",
@@ -63,5 +79,6 @@ __all__ = [
     "say",
     "script",
     "stored",
+    "style",
     "template",
 ]
