@@ -26,6 +26,7 @@ from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.shapley import shapley_values
 from pellucid.numerics import Array, one_thread
 from pellucid.samplers.bayesian import BayesianSampler
+from pellucid.study.view import StudyView
 from pellucid_lab.papers.shapley.tables import source_file
 from pellucid_lab.papers.shapley.walks import single_walks
 
