@@ -11,12 +11,12 @@ from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtr
 
-from pellucid.explain.importance.draws import Mask, Sample, sample_of
+from pellucid.explain.importance.draws import Sample, sample_of
 from pellucid.explain.importance.hsic import MEDIAN, PermutationTest, hsic_index, negligible, permutation_test
 from pellucid.explain.model import opened
 from pellucid.explain.text import unknown_parameter, value_text
 from pellucid.goals import Goal, as_goal
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
 from pellucid.records import IntervalReduction
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.encoding import Dimension

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtrc
@@ -12,13 +11,12 @@ from pellucid.explain.importance.draws import Sample, in_a_step, sample_of
 from pellucid.explain.model import opened
 from pellucid.explain.text import value_text
 from pellucid.goals import best, worst
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
 from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
 
-Mask = npt.NDArray[np.bool_]
 # The end of a range: a tenth of it, or the last value of a parameter with few.
 _EDGE, _FEW_CELLS = 0.1, 20
 # Advice needs this many good trials, and a p-value this small after correction for all ranges.

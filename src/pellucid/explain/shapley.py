@@ -19,10 +19,9 @@ from math import comb
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
-from pellucid.numerics import Array, is_whole_number, stream
+from pellucid.numerics import Array, Integers, Mask, is_whole_number, stream
 from pellucid.records import Attribution
 
 Method = Literal["auto", "exact", "sampled", "baseline"]
@@ -117,7 +116,7 @@ def coalition_values(fn: Function, x: Array, background: Array, *, players: Sequ
 
 
 @lru_cache(maxsize=16)
-def coalitions(p: int) -> npt.NDArray[np.bool_]:
+def coalitions(p: int) -> Mask:
     """(2^p, p): which players are in each coalition."""
     return ((np.arange(2**p)[:, None] >> np.arange(p)) & 1).astype(bool)
 
@@ -158,7 +157,7 @@ def interactions(v: Array, index: Index = "k-SII") -> dict[tuple[int, ...], floa
         raise ValueError(f"Interactions need one value for each of 2^p coalitions, p >= 2, but got shape {v.shape}.")
     bits = 2 ** np.arange(p)
 
-    def game(members: npt.NDArray[np.bool_]) -> Array:
+    def game(members: Mask) -> Array:
         return np.asarray(v[np.asarray(members, dtype=int) @ bits] - v[0])
 
     found = ExactComputer(n_players=p, game=game)(index, 2)
@@ -192,7 +191,7 @@ def _plain(value: Array | float) -> Array | float:
     return float(value) if np.ndim(value) == 0 else np.asarray(value)
 
 
-def _walks(Z: Array, p: int, n_samples: int, rng: np.random.Generator) -> Iterator[tuple[Array, npt.NDArray[np.int64]]]:
+def _walks(Z: Array, p: int, n_samples: int, rng: np.random.Generator) -> Iterator[tuple[Array, Integers]]:
     """Starting points and orders. Whole passes over the shuffled background, so that its average is exact if the number
     of walks is a multiple of its size."""
     passes = -(-n_samples // len(Z))
@@ -203,7 +202,7 @@ def _walks(Z: Array, p: int, n_samples: int, rng: np.random.Generator) -> Iterat
         yield part, np.argsort(rng.random((len(part), p)), axis=1)
 
 
-def gains_of_walks(fn: Function, x: Array, Z: Array, who: Sequence[int], orders: npt.NDArray[np.int64]) -> Array:
+def gains_of_walks(fn: Function, x: Array, Z: Array, who: Sequence[int], orders: Integers) -> Array:
     """The gain of every player per walk: (k, p) or (k, p, t), averaged over the walk and the same walk backwards."""
     k, p = orders.shape
     place = np.argsort(orders, axis=1)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.study import Study
 from scipy.special import ndtri
@@ -20,7 +19,7 @@ from pellucid.acquisition.information import effect_grid
 from pellucid.explain.effects.words import Curve, effect_notes, effect_sentence
 from pellucid.explain.model import EffectModel, effect_model, opened
 from pellucid.explain.text import condition_text, unknown_parameter
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Integers
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Condition, Dimension, Space
@@ -209,7 +208,7 @@ def _thinned(data: Arrays) -> Arrays:
     return Arrays(data.space, data.observations.select(keep.tolist()), data.X[keep])
 
 
-def _support(data: Arrays, columns: Sequence[int], grid: Array) -> npt.NDArray[np.int64]:
+def _support(data: Arrays, columns: Sequence[int], grid: Array) -> Integers:
     """How many trials are near each grid point: with the same value of a parameter that has few, within a twentieth of
     the axis otherwise. A trial without the parameter is near none of its values."""
     near = np.ones((len(grid), len(data.X)), dtype=bool)

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from optuna.distributions import FloatDistribution, IntDistribution
 
 from pellucid.explain.text import value_text, with_error
-from pellucid.numerics import Array, low_discrepancy
+from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.study.arrays import Arrays
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.effects import Band
-
-Mask = npt.NDArray[np.bool_]
 
 # Points at which the model's uncertainty over the whole space is averaged.
 _N_COVER = 256
@@ -106,7 +103,7 @@ def effect_notes(
     gp: GaussianProcess,
     columns: Sequence[int],
     curve: Curve,
-    support: npt.NDArray[np.int64],
+    support: Integers,
     band: Band,
 ) -> list[str]:
     """Reasons to doubt a partial dependence. `support`: trials near each grid point; `band`: on the latent scale."""

@@ -13,27 +13,25 @@ Notation
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import toeplitz
 
-from pellucid.explain.importance.hsic import Goal, PermutationTest
-from pellucid.numerics import Array, stream
+from pellucid.explain.importance.hsic import PermutationTest
+from pellucid.numerics import Array, Integers, Mask, stream
 
-Codes = npt.NDArray[np.int64]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _NOTHING = 1e-14
 
 
-def ranks(codes: Codes, goals: Array, count: int) -> Codes:
+def ranks(codes: Integers, goals: Array, count: int) -> Integers:
     """The place of every choice, starting with the one that reaches the goal most often. goals (n,), or (R, n) for
     several goals that are averaged."""
     draws = np.bincount(codes, minlength=count)
     hits = np.bincount(codes, weights=np.atleast_2d(goals).mean(axis=0), minlength=count)
-    places: Codes = _places(draws[None], hits[None])[0]
+    places: Integers = _places(draws[None], hits[None])[0]
     return places
 
 
-def choice_index(codes: Codes, in_goal: Goal, count: int, h: float) -> tuple[float, float]:
+def choice_index(codes: Integers, in_goal: Mask, count: int, h: float) -> tuple[float, float]:
     """The index and its standard error."""
     z = in_goal.astype(float)
     n, share = len(z), float(z.mean())
@@ -46,7 +44,7 @@ def choice_index(codes: Codes, in_goal: Goal, count: int, h: float) -> tuple[flo
 
 
 def choice_test(
-    codes: Codes, in_goal: Goal, count: int, h: float, n_permutations: int = 999, seed: int = 0
+    codes: Integers, in_goal: Mask, count: int, h: float, n_permutations: int = 999, seed: int = 0
 ) -> PermutationTest:
     """Share of permutations of the goal with an index at least as large."""
     draws, n, m = np.bincount(codes, minlength=count), len(codes), int(in_goal.sum())
@@ -64,7 +62,7 @@ def choice_test(
     )
 
 
-def _indices(draws: Codes, hits: Codes, h: float) -> Array:
+def _indices(draws: Integers, hits: Integers, h: float) -> Array:
     """S for every row of hits (R, C)."""
     n, m = draws.sum(), hits.sum(axis=1, keepdims=True)
     d = (hits - m / n * draws) / n
@@ -73,7 +71,7 @@ def _indices(draws: Codes, hits: Codes, h: float) -> Array:
     return np.asarray(np.einsum("ra,ab,rb->r", sorted_d, _kernel(len(draws), h), sorted_d))
 
 
-def _places(draws: Codes, hits: Array | Codes) -> Codes:
+def _places(draws: Integers, hits: Array | Integers) -> Integers:
     """Rank of every choice by its share of goals, highest first, then by its draws, so that the order of declaration
     never counts. Choices without draws come last."""
     rate = np.where(draws > 0, hits / np.maximum(draws, 1), -1.0)

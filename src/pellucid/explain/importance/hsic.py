@@ -21,12 +21,10 @@ from itertools import product as combinations_of
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, Mask, stream
 
 Bandwidth = Literal["max", "median"] | float
-Goal = npt.NDArray[np.bool_]
 
 # Median of |u - v| for two uniform numbers: a bandwidth that does not depend on the data.
 MEDIAN = 1.0 - 0.5**0.5
@@ -44,7 +42,7 @@ _NOTHING = 1e-14
 _MOST_FEATURES = 40_000
 
 
-def hsic_index(u: Array, in_goal: Goal, bandwidth: Bandwidth = "max") -> tuple[float, float]:
+def hsic_index(u: Array, in_goal: Mask, bandwidth: Bandwidth = "max") -> tuple[float, float]:
     """The index S and its standard error.
 
     Args:
@@ -63,7 +61,7 @@ def hsic_index(u: Array, in_goal: Goal, bandwidth: Bandwidth = "max") -> tuple[f
 
 
 def permutation_pvalue(
-    u: Array, in_goal: Goal, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
+    u: Array, in_goal: Mask, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
 ) -> float:
     """Share of permutations of the goal with an index at least as large: (1 + hits) / (1 + permutations).
 
@@ -83,7 +81,7 @@ class PermutationTest:
 
 
 def permutation_test(
-    u: Array, in_goal: Goal, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
+    u: Array, in_goal: Mask, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
 ) -> PermutationTest:
     points, z = _checked(u, in_goal)
     if n_permutations < 1:
@@ -107,13 +105,13 @@ def permutation_test(
 
 
 @lru_cache(maxsize=4)
-def _shuffled(z: bytes, count: int, seed: int) -> Goal:
+def _shuffled(z: bytes, count: int, seed: int) -> Mask:
     """(count, n): permutations of the goal, the same for every parameter that is tested against it."""
     goal = np.frombuffer(z, dtype=bool)
     return stream(seed, "permutations", len(goal)).permuted(np.tile(goal, (count, 1)), axis=1)
 
 
-def shared_bandwidth(u: Array, in_goal: Goal) -> float:
+def shared_bandwidth(u: Array, in_goal: Mask) -> float:
     """One bandwidth for indices that are compared: the one at which the largest index over the columns of u is largest.
     With one bandwidth each, parameters without an effect would get the one that inflates their noise most."""
     points, z = _checked(u, in_goal)
@@ -121,13 +119,13 @@ def shared_bandwidth(u: Array, in_goal: Goal) -> float:
     return float(max(_GRID, key=lambda h: max(_rough_index(column[:, None], h, w) for column in points.T)))
 
 
-def largest_possible(in_goal: Goal, h: float) -> float:
+def largest_possible(in_goal: Mask, h: float) -> float:
     """The index of a parameter that alone decides, by being small: the yardstick for others."""
     n = len(in_goal)
     return hsic_index((np.arange(n) + 0.5) / n, np.arange(n) < in_goal.sum(), h)[0]
 
 
-def negligible(index: float, stderr: float, test: PermutationTest, in_goal: Goal, h: float) -> bool:
+def negligible(index: float, stderr: float, test: PermutationTest, in_goal: Mask, h: float) -> bool:
     """Whether there is no effect worth mentioning, and one would have been seen."""
     limit = NEGLIGIBLE * largest_possible(in_goal, h)
     return test.usual <= limit and index - test.null + 2.0 * stderr <= limit
@@ -145,7 +143,7 @@ def holm(p: Array) -> Array:
 # ---------------------------------------------------------------------- kernels as features
 
 
-def _checked(u: Array, in_goal: Goal) -> tuple[Array, Array]:
+def _checked(u: Array, in_goal: Mask) -> tuple[Array, Array]:
     points: Array = np.asarray(u, dtype=float)
     z: Array = np.asarray(in_goal, dtype=float)
     points = points[:, None] if points.ndim == 1 else points

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 from optuna.distributions import CategoricalDistribution
 
-from pellucid.explain.importance.draws import Mask, Source
+from pellucid.explain.importance.draws import Source
 from pellucid.explain.text import condition_text, value_text
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
 from pellucid.records import PairImportance, ParameterImportance
 from pellucid.records.importance import VERDICTS
 from pellucid.study.encoding import Dimension, Space
