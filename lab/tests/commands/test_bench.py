@@ -71,7 +71,7 @@ def test_mistakes_are_one_sentence_and_exit_code_2(arguments, sentence, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_out_path_that_cannot_be_is_a_sentence(tmp_path: Path) -> None:
+def test_an_impossible_out_path_is_reported_in_a_sentence(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     result = call(*RUN, "--methods", "random", "--out", str(blocked / "runs.jsonl"))
