@@ -52,7 +52,7 @@ PROBLEM = Problem(
 
 
 def plain_of(weights: Weights, features: int) -> Any:
-    """The network as anyone would write it, with the weights of an ensemble of one member."""
+    """The plain network with the weights of an ensemble of one member."""
     network = plain_network.plain_network(features)
     with torch.no_grad():
         for part in ("place", "each", "scorer"):

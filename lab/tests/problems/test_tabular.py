@@ -40,7 +40,7 @@ def test_collections_have_the_published_sizes_and_starts(name: str, parts: tuple
     listed = yahpo.load_surrogate(yahpo.SCENARIOS[name], None).tasks
     for task in collection.test:
         np.testing.assert_array_equal(collection.seeds[task.name], splits[name]["init"][task.name])
-        # How the file's starts were drawn says that tasks are counted in the list of all of them.
+        # The file's starts can be drawn again if tasks are numbered in the list of all of them.
         streams = [np.random.default_rng([splits["seed"], 1, listed.index(task.name), seed]) for seed in range(5)]
         np.testing.assert_array_equal(
             [rng.choice(2000, 5, replace=False) for rng in streams], collection.seeds[task.name]
@@ -51,7 +51,7 @@ def test_collections_have_the_published_sizes_and_starts(name: str, parts: tuple
 
 @needs_splits
 def test_a_row_of_a_table_is_the_surrogates_prediction() -> None:
-    """Against the single evaluation, whose check values are tested with the problems."""
+    """Against single evaluations; their check values are tested with the problems."""
     pytest.importorskip("onnxruntime")
     for name in ("lcbench", "rbv2_xgboost"):
         collection, scenario = tabular.tabular(name, None), yahpo.SCENARIOS[name]
@@ -87,7 +87,7 @@ def test_random_search_has_the_published_regret() -> None:
 @pytest.mark.slow
 def test_the_tasks_that_are_left_out_are_those_that_are_saturated_in_these_tables() -> None:
     """splits.json does not say how configurations are drawn. Drawn in this way, the tasks that it leaves out are those
-    where at least 1 % of the configurations come within 0.001 of the range of the best."""
+    where at least 1% of the configurations come within 0.001 of the range of the best."""
     pytest.importorskip("onnxruntime")
     splits = tabular.read_splits(None)
     surrogate = yahpo.load_surrogate(yahpo.RBV2_XGBOOST, None)

@@ -120,7 +120,7 @@ def test_runs_are_kept_and_failures_are_reported(tmp_path: Path) -> None:
 
 
 def made_up(experiment: str, methods: dict[str, float], seeds: int = 4) -> list[EffectRun]:
-    """Runs whose errors and regrets are a method's factor times what the problem and the seed have."""
+    """Runs whose errors and regrets are a method's factor times a number of the problem and the seed."""
     runs = []
     problems = ["lcbench-3945", "lcbench-7593"] if experiment.endswith("lcbench") else ["branin", "hartmann3"]
     for p, problem in enumerate(problems):

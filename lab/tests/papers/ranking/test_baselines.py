@@ -71,7 +71,7 @@ def _one_thread():
 
 
 def family(shift: float, n: int, *labels: int | str) -> tuple[Array, Array]:
-    """Waves along one diagonal, bent a little differently and each in a unit of its own."""
+    """Waves along a diagonal; tasks differ in shape and unit."""
     X = stream(0, "family", *labels).random((n, 2))
     return X, (1.0 + 10.0 * shift) * (np.sin(6.0 * (X[:, 0] + X[:, 1])) + 0.3 * shift * np.cos(3.0 * X[:, 0]))
 
