@@ -24,13 +24,13 @@ from pellucid.acquisition import (
     WEI,
     Acquisition,
     InformationGain,
-    Policy,
     Portfolio,
     PosteriorVariance,
     Pulse,
     Steps,
     Switch,
 )
+from pellucid.acquisition.adaptive import Policy
 
 ACQUISITIONS: dict[str, Acquisition | Policy | InformationGain | Interleave] = {
     "EI": EI(),

@@ -19,7 +19,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation
+from pellucid.acquisition.base import Acquisition, PointwiseFunction, Pool, Situation
 from pellucid.acquisition.bounds import LCB, confidence_width
 from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.optimize import maximum, screen
@@ -70,7 +70,7 @@ def upper_bound_regret(
         m, s = model.latent(X[batch])
         upper = min(upper, float((m + width * s).min()))
         lower = min(lower, float((m - width * s).min()))
-    function = AcquisitionFunction(LCB(width), model, Situation(float(mean.min()), n, d))
+    function = PointwiseFunction(LCB(width), model, Situation(float(mean.min()), n, d))
     lower = min(lower, -maximum(function, space, pool, stream(0, "lower bound", n)))
     min_ucb, min_lcb = (float(v) for v in model.losses(np.array([upper, lower])))
     return min_ucb - min_lcb, min_ucb, min_lcb

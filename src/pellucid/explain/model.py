@@ -10,7 +10,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition import Scored, Situation, bind, from_state
+from pellucid.acquisition.base import AcquisitionFunction, Situation, from_state
 from pellucid.numerics import Array, expand_integers, one_thread
 from pellucid.records import Receipt, Recommendation
 from pellucid.study import study_io
@@ -32,7 +32,7 @@ class Rebuilt:
     receipt: Receipt
     space: Space
     surrogate: GaussianProcess
-    acquisition: Scored
+    acquisition: AcquisitionFunction
 
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
         return self.space.encode(configurations)[0]
@@ -97,7 +97,7 @@ def rebuild_from(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign: 
     rows = [space.encode(silent)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))]
     situation = Situation(receipt.acquisition.best, len(data.losses), len(space))
     surrogate = gp.believe(np.vstack(rows))
-    function = bind(from_state(receipt.acquisition), surrogate, situation, space)
+    function = from_state(receipt.acquisition).bind(surrogate, situation, space)
     return Rebuilt(receipt, space, surrogate, function)
 
 

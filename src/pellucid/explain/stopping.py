@@ -12,6 +12,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
+from pellucid.acquisition.base import explored_share
 from pellucid.numerics import one_thread
 from pellucid.records import Course, Hyperparameters, Receipt, StoppingVerdict
 from pellucid.study import study_io
@@ -114,7 +115,11 @@ def search_course(study: Study, *, regret_below: float | None = None, min_trials
             ((), ()) if h is None or stopping.bound is None else _bounds_over_the_run(study, h, stopping.bound)
         )
     found = study_io.trials(study)
-    proposals = [(r, _exploring(r)) for r in study_io.model_receipts(found, len(found))]
+    proposals = [
+        (r, explored_share(r.acquisition))
+        for r in study_io.model_receipts(found, len(found))
+        if r.acquisition is not None
+    ]
     return Course(
         stopping,
         after,
@@ -150,16 +155,3 @@ def _alpha(receipt: Receipt) -> float | None:
         if receipt.policy is not None and "alpha" in receipt.acquisition.settings
         else None
     )
-
-
-def _exploring(receipt: Receipt) -> float | None:
-    """The share of a proposal's appeal that came from what was not known, where its acquisition is a sum of such."""
-    assert receipt.acquisition is not None
-    if receipt.acquisition.name == "InformationGain":
-        return 1.0
-    weights, terms = receipt.acquisition.weights, receipt.acquisition.terms
-    if terms.keys() != {"exploit", "explore"}:
-        return None
-    parts = {name: max(weights.get(name, 1.0) * terms[name], 0.0) for name in terms}
-    total = sum(parts.values())
-    return parts["explore"] / total if total > 0.0 else None

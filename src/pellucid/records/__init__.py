@@ -9,7 +9,15 @@ from pellucid.records.course import Course, History, Stretch
 from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import Held, TwoStepPlan
-from pellucid.records.proposal import Attribution, Comparison, Contribution, DesirabilityPaths, ProposalExplanation
+from pellucid.records.proposal import (
+    OBJECTIVE,
+    Attribution,
+    Comparison,
+    Contribution,
+    DesirabilityPaths,
+    ProposalExplanation,
+    Term,
+)
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.receipt import (
     RECEIPT_VERSION,
@@ -23,6 +31,7 @@ from pellucid.records.receipt import (
 )
 
 __all__ = [
+    "OBJECTIVE",
     "RECEIPT_VERSION",
     "AcquisitionState",
     "Attribution",
@@ -50,6 +59,7 @@ __all__ = [
     "RecordError",
     "StoppingVerdict",
     "Stretch",
+    "Term",
     "TwoStepPlan",
     "Warp",
 ]

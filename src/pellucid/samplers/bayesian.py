@@ -18,22 +18,12 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import (
-    EI,
-    LCB,
-    PI,
-    Acquisition,
-    Composed,
-    InformationGain,
-    Interleave,
-    Multiplied,
-    Policy,
-    Scored,
-    Situation,
-    bind,
-)
-from pellucid.acquisition.adaptive import Moment, upper_bound_regret
-from pellucid.acquisition.feasible import FEWEST_FAILURES, Feasible
+from pellucid.acquisition.adaptive import Moment, Policy, upper_bound_regret
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Scored, Situation
+from pellucid.acquisition.bounds import LCB
+from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
+from pellucid.acquisition.improvement import EI
+from pellucid.acquisition.interleave import Interleave, Multiplied
 from pellucid.acquisition.optimize import SEPARATION, Known, propose, screen, unseen
 from pellucid.numerics import Array, compress_integers, low_discrepancy, one_thread, stream
 from pellucid.records import PolicyState, Receipt
@@ -75,7 +65,7 @@ class BayesianSampler(BaseSampler):
     def __init__(
         self,
         *,
-        acquisition: Acquisition | Policy | InformationGain | None = None,
+        acquisition: Acquisition | Policy | None = None,
         surrogate: GaussianProcess | None = None,
         interleave: Interleave | None = None,
         n_startup_trials: int = 10,
@@ -89,7 +79,7 @@ class BayesianSampler(BaseSampler):
     ) -> None:
         if n_startup_trials < 0:
             raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
-        kinds = (Acquisition, Policy, InformationGain)
+        kinds = (Acquisition, Policy)
         if acquisition is not None and (isinstance(acquisition, type) or not isinstance(acquisition, kinds)):
             raise TypeError(
                 "`acquisition` must be an acquisition or a policy such as pellucid.acquisition.EI() or "
@@ -98,13 +88,13 @@ class BayesianSampler(BaseSampler):
         if interleave is not None and not isinstance(interleave, Interleave):
             raise TypeError(f"`interleave` must be a pellucid.Interleave(...), but got {interleave!r}.")
         multiplies = interleave is not None and interleave.mode == "multiply"
-        if multiplies and not (acquisition is None or isinstance(acquisition, (EI, PI))):
+        if multiplies and acquisition is not None and (isinstance(acquisition, Policy) or not acquisition.log_score):
             raise ValueError(
-                f"Interleave(mode='multiply') multiplies EI or PI, but the acquisition is {acquisition!r}: "
-                "use one of them, or another mode."
+                "Interleave(mode='multiply') multiplies EI or PI (or any acquisition whose score is a logarithm), but "
+                f"the acquisition is {acquisition!r}: use one of them, or another mode."
             )
         self._policy = acquisition if isinstance(acquisition, Policy) else None
-        self._acquisition: Acquisition | InformationGain = EI() if multiplies else LCB(2.0)
+        self._acquisition: Acquisition = EI() if multiplies else LCB(2.0)
         if acquisition is not None and not isinstance(acquisition, Policy):
             self._acquisition = acquisition
         self._interleave = interleave
@@ -240,8 +230,8 @@ class BayesianSampler(BaseSampler):
         separation = _separation(gp.data.z) if space.nominal else SEPARATION
         seen = space.canonical(np.vstack([data.X, believed]))
 
-        def bound(acquisition: Acquisition | Composed) -> Scored:
-            return bind(wary(acquisition), model, situation, space)
+        def bound(acquisition: Acquisition) -> AcquisitionFunction:
+            return wary(acquisition).bind(model, situation, space)
 
         wary = self._wary(data, X_silent)
 
@@ -250,7 +240,7 @@ class BayesianSampler(BaseSampler):
                 return part.slice.best(function, data.X, seen, rng, separation)
             return propose(function, space, incumbents, seen, rng, separation, pool)
 
-        acquisition: Acquisition | Composed = self._acquisition
+        acquisition = self._acquisition
         state: PolicyState | None = None
         bounds: tuple[float, float, float] | None = None
         x: Array | None = None
@@ -264,10 +254,9 @@ class BayesianSampler(BaseSampler):
             decision = self._policy.decide(moment)
             acquisition, state, x = decision.acquisition, decision.state, decision.x
         elif self._interleave is not None and self._interleave.mode == "multiply":
-            assert not isinstance(acquisition, Composed)
             power = self._interleave.beta / max(len(latent), 1)
             acquisition = Multiplied.over(acquisition, self._interleave.gain, power, bound, pool)
-        choice = Choice(wary(acquisition), bound(acquisition), model, situation, state, bounds or ())
+        choice = Choice(bound(acquisition), model, state, bounds or ())
         x = best_of(choice.function) if x is None else x
 
         x = others.on_a_grid(space, x)[None]
@@ -283,12 +272,11 @@ class BayesianSampler(BaseSampler):
         )
         return params, receipt if part is None else replace(receipt, phase=part.words)
 
-    def _wary(self, data: Arrays, X_failed: Array) -> Callable[[Acquisition | Composed], Acquisition | Composed]:
+    def _wary(self, data: Arrays, X_failed: Array) -> Callable[[Acquisition], Acquisition]:
         """What makes an acquisition keep away from where trials failed; nothing where that is not asked for."""
         if not self._avoid_failures or len(X_failed) < FEWEST_FAILURES:
             return lambda acquisition: acquisition
-        chance = Feasible.learned(EI(), data.X, X_failed, data.space)
-        return lambda one: one if isinstance(one, Composed) else replace(chance, base=one)
+        return Chance.learned(data.X, X_failed, data.space).times
 
     def _lesson(self, trial: FrozenTrial, data: Arrays, found: Sequence[FrozenTrial]) -> Lesson | None:
         """What this proposal shall learn about; None when it shall improve the objective.
@@ -296,11 +284,11 @@ class BayesianSampler(BaseSampler):
         Effects are averages of the objective itself, so their model has no output warp (and exact integrals).
         """
         plan = self._interleave
-        alone = isinstance(self._acquisition, InformationGain)
+        alone = bool(self._acquisition.learns_about(data.space))
         if not alone and (plan is None or plan.mode == "multiply" or not plan.turn(trial.number, self._seed)):
             return None
         gp, learned_from = fit(data, found, self._surrogate.unwarped(), self._deterministic)
-        if isinstance(self._acquisition, InformationGain):
+        if alone:
             return Lesson(self._acquisition, gp, learned_from)
         assert plan is not None
         gain, widths = plan.still_wide(gp, data.space)
@@ -339,7 +327,7 @@ class BayesianSampler(BaseSampler):
             believed=compress_integers(silent),
             pending={str(number): tuple(float(v) for v in row) for number, row in pending.items()},
             hyperparameters=gp.hyperparameters,
-            acquisition=choice.state(x, m, s),
+            acquisition=choice.function.state(x, space),
             mean=loss_sign * float(mean[0]),
             sd=float(sd[0]),
             latent_mean=float(m[0]),
@@ -353,9 +341,9 @@ class BayesianSampler(BaseSampler):
 
     def _warn_of_unknown_names(self, found: Sequence[FrozenTrial]) -> None:
         """Once: a misspelt name in `conditions`, `ordinal` or `interleave` would otherwise do nothing, silently."""
-        explained = [*self._interleave.gain.names] if self._interleave is not None else []
-        if isinstance(self._acquisition, InformationGain):
-            explained += self._acquisition.names
+        explained = [*self._acquisition.named_params]
+        if self._interleave is not None:
+            explained += self._interleave.gain.named_params
         if self._warned_of_names or not (self._conditions or self._ordinal or explained):
             return
         parents = (parent for parent, _ in self._conditions.values())

@@ -21,7 +21,9 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import EI, LCB, Acquisition, Situation
+from pellucid.acquisition.base import PointwiseAcquisition, Situation
+from pellucid.acquisition.bounds import LCB
+from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.optimize import SEPARATION, Known, candidates, unseen
 from pellucid.numerics import Array, compress_integers, one_thread, stream
 from pellucid.records import RankingState, Receipt, RecordError
@@ -356,7 +358,7 @@ class RankingSampler(BaseSampler):
         mean, sd = ranked.predict(np.vstack([reference, X]))
         best = float(mean[0]) if len(reference) else 1.0
         mean, sd = mean[len(reference) :], sd[len(reference) :]
-        kinds: dict[str, Acquisition] = {"mean": LCB(0.0), "ucb": LCB(1.0), "ei": EI()}
+        kinds: dict[str, PointwiseAcquisition] = {"mean": LCB(0.0), "ucb": LCB(1.0), "ei": EI()}
         kind = kinds[self._acquisition]
         return kind.score(mean, np.maximum(sd, 1e-6), Situation(best, n, len(space)))
 

@@ -5,40 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pellucid.acquisition import EI, WEI, Acquisition, Composed, InformationGain, Scored, Situation
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction
 from pellucid.acquisition.slices import Slice
-from pellucid.numerics import Array
-from pellucid.records import AcquisitionState, PolicyState
+from pellucid.records import PolicyState
 from pellucid.surrogates import GaussianProcess
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The acquisition of one proposal, what it was applied to, and why it was this one."""
+    """The acquisition of one proposal, applied to its model, and why it was this one."""
 
-    acquisition: Acquisition | Composed
-    function: Scored
+    function: AcquisitionFunction
     model: GaussianProcess
-    situation: Situation
     policy: PolicyState | None = None
     bounds: tuple[float, ...] = ()
-
-    def state(self, x: Array, m: Array, s: Array) -> AcquisitionState:
-        """What the receipt says of it at the proposal, where the posterior is m, s."""
-        chosen, situation, function = self.acquisition, self.situation, self.function
-        if isinstance(chosen, Composed):
-            weights, terms = function.weights(), function.terms(x)
-            score = chosen.score_of(weights, terms)
-        else:
-            if isinstance(chosen, WEI) and chosen.guard:
-                # What was really maximised: where WEI's guard had to step in, EI.
-                parts, shares = chosen.terms(m, s, situation), chosen.weights(situation)
-                if sum(shares[name] * float(part[0]) for name, part in parts.items()) <= 0.0:
-                    chosen = EI()
-            weights = chosen.weights(situation)
-            terms, score = chosen.terms(m, s, situation), chosen.score(m, s, situation)
-        values = {name: float(term[0]) for name, term in terms.items()}
-        return AcquisitionState(chosen.name, chosen.settings(), weights, values, float(score[0]), situation.best)
 
 
 @dataclass(frozen=True)
@@ -55,7 +35,7 @@ class Part:
 class Lesson:
     """What a proposal shall learn about, the model that knows it, and how wide the bands were."""
 
-    gain: InformationGain
+    gain: Acquisition
     gp: GaussianProcess
     learned_from: int
     state: PolicyState | None = None

@@ -15,7 +15,7 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import Acquisition
+from pellucid.acquisition.base import PointwiseAcquisition
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.effects.words import value_text
 from pellucid.explain.ranges import Cheap
@@ -55,7 +55,7 @@ class TwoStepSampler(BayesianSampler):
         n_step1: int = 25,
         goal: Goal = "accuracy",
         cheap: Mapping[str, Cheap] | None = None,
-        acquisition: Acquisition | None = None,
+        acquisition: PointwiseAcquisition | None = None,
         surrogate: GaussianProcess | None = None,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -74,7 +74,7 @@ class TwoStepSampler(BayesianSampler):
         for name, end in (cheap or {}).items():
             if end not in get_args(Cheap):
                 raise ValueError(f"`cheap` says 'low' or 'high' for each parameter, but got {end!r} for `{name}`.")
-        if acquisition is not None and not isinstance(acquisition, Acquisition):
+        if acquisition is not None and not isinstance(acquisition, PointwiseAcquisition):
             raise TypeError(
                 "`acquisition` must be one such as pellucid.acquisition.EI(); policies choose theirs for the whole "
                 f"space, which a step does not search. Got {acquisition!r}."

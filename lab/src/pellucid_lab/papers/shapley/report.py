@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from optuna.study import Study
 
+from pellucid.acquisition.units import objective_per_latent
 from pellucid.explain.compare import ablation_path, friedman_h
 from pellucid.explain.proposals.background import rows_of
 from pellucid.explain.proposals.cases import case_of
-from pellucid.explain.proposals.explanation import objective_per_latent
 from pellucid.explain.proposals.games import Game
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array, one_thread
