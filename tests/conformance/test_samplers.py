@@ -31,6 +31,7 @@ from pellucid.acquisition import (
     Switch,
 )
 from pellucid.acquisition.adaptive import Policy
+from pellucid.samplers.two_step import sampler as two_step
 
 ACQUISITIONS: dict[str, Acquisition | Policy | InformationGain | Interleave] = {
     "EI": EI(),
@@ -85,13 +86,9 @@ class TestTwoStep(Suite):
     """The suites' studies are short: without enough random trials to say what matters, everything is tuned."""
 
     @pytest.fixture
-    def sampler(self) -> Callable[[], BaseSampler]:
-        def make() -> BaseSampler:
-            made = TwoStepSampler(n_random=21, n_step1=2, goal="accuracy+speed", cheap={"x": "low"}, seed=0)
-            made._n_random = 2
-            return made
-
-        return make
+    def sampler(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[], BaseSampler]:
+        monkeypatch.setattr(two_step, "_FEWEST_RANDOM", 2)
+        return lambda: TwoStepSampler(n_random=2, n_step1=2, goal="accuracy+speed", cheap={"x": "low"}, seed=0)
 
 
 for _name, _acquisition in ACQUISITIONS.items():

@@ -92,7 +92,11 @@ def answer(record: Any) -> Any:
         return [answer(one) for one in record]
     if isinstance(record, dict):
         return {"/".join(key) if isinstance(key, tuple) else str(key): value for key, value in record.items()}
-    return record.to_dict()
+    plain = record.to_dict()
+    if type(record).__name__ == "TwoStepPlan":
+        plain["n"] = plain.pop("n_trials")
+        plain["held"] = [{**held, "why": held["reason"]} for held in plain["held"]]
+    return plain
 
 
 def receipt(found: Any) -> Record:

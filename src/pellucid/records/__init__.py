@@ -6,9 +6,10 @@ tells a user about a study; `course`: how its search went; `attribution`: what c
 """
 
 from pellucid.records.course import Course, History, Stretch
+from pellucid.records.finding import NotKnown
 from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
-from pellucid.records.plan import Held, TwoStepPlan
+from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
     OBJECTIVE,
     Attribution,
@@ -39,12 +40,13 @@ __all__ = [
     "Contribution",
     "Course",
     "DesirabilityPaths",
-    "Held",
+    "HeldParameter",
     "History",
     "HsicImportance",
     "Hyperparameters",
     "IndividualCurve",
     "IntervalReduction",
+    "NotKnown",
     "PairImportance",
     "ParameterImportance",
     "ParameterRanges",

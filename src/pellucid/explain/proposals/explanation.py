@@ -101,7 +101,7 @@ def desirability_paths(
             return str(error)
 
     with one_thread:
-        outcomes = {number: attempted(number) for number in tracked(numbers, "proposals", progress)}
+        outcomes = {number: attempted(number) for number in tracked(numbers, "proposals", wanted=progress)}
     explanations = [one for one in outcomes.values() if isinstance(one, ProposalExplanation)]
     skipped = {number: why for number, why in outcomes.items() if isinstance(why, str)}
     if not explanations:
