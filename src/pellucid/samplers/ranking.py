@@ -50,7 +50,7 @@ RankReference = Literal["incumbent", "last"]
 Turn = Literal["transferred", "tuned", "alone"]
 _logger = logging.getLogger("pellucid")
 
-# Trials with a value after which the fallback makes all proposals, by default: compared with never in lab/results/ranking.
+# Trials with a value after which the fallback makes all proposals, by default. lab/results/ranking has it beside None.
 HAND_OVER = 50
 # Candidates everywhere and around the incumbents in the first round, and in the later ones, which only look around the
 # best candidates so far.
