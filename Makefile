@@ -98,11 +98,12 @@ format: $(VENV)/.stamp-dev ## apply the safe fixes of ruff and format every Pyth
 	$(BIN)/ruff format .
 
 # ----------------------------------------------------------------------------------------- benchmarks
-# The runner is resumable: an interrupted benchmark goes on where it stopped.
+# The runner is resumable: repeat a target to continue after a stop. Targets that need data files take them from the
+# folder $PELLUCID_DATA.
 
 bench: bench-latency bench-regret-bbob bench-regret-hpobench bench-regret-rbv2 ## run all benchmarks
 
-bench-latency: $(VENV)/.stamp-lab ## milliseconds per ask, ours and the peers
+bench-latency: $(VENV)/.stamp-lab ## milliseconds per ask, ours and the peers'
 	$(BIN)/pellucid bench latency --methods pellucid,optuna-gp,botorch,smac,ei,sawei --max-n botorch=280,smac=280 \
 	  --out $(RESULTS)/latency.json --table $(RESULTS)/latency.md
 
@@ -124,12 +125,13 @@ bench-regret-rbv2: $(VENV)/.stamp-bench ## regret on rbv2_xgboost, a conditional
 	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random,ei \
 	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)
 
-reproduce-sawei: $(VENV)/.stamp-lab ## SAWEI and the schedules it was compared with, on both suites
+reproduce-sawei: $(VENV)/.stamp-lab ## SAWEI and the schedules that its paper compares it with, on both suites
 	$(BIN)/pellucid reproduce sawei --suite bbob --out lab/results/sawei --jobs $(JOBS)
 	$(BIN)/pellucid reproduce sawei --suite hpobench --out lab/results/sawei --jobs $(JOBS)
 
 bench-stopping: $(VENV)/.stamp-lab ## what stopping early saves and costs
-	$(BIN)/pellucid bench stopping --table lab/results/sawei/stopping.md --jobs $(JOBS)
+	$(BIN)/pellucid bench stopping --out lab/results/sawei/stopping.jsonl --table lab/results/sawei/stopping.md \
+	  --jobs $(JOBS)
 
 bench-report: $(VENV)/.stamp-lab ## seconds and megabytes of a report
 	$(BIN)/pellucid bench report --table lab/results/report/cost.md
@@ -141,13 +143,13 @@ bench-information: $(VENV)/.stamp-lab ## milliseconds per information step, besi
 	$(BIN)/pellucid bench latency --n 50,100,200 --dim 8 --methods ei,information,bobax --no-full-run \
 	  --table lab/results/bobax/latency.md
 
-reproduce-bobax: $(VENV)/.stamp-lab ## BOBAX, its baselines, the coverage of bands, a-BOBAX on tuned networks
+reproduce-bobax: $(VENV)/.stamp-lab ## BOBAX, its baselines, the coverage of bands, and a-BOBAX on tuned networks
 	$(BIN)/pellucid reproduce bobax --out lab/results/bobax --jobs $(JOBS)
 
-reproduce-shapley: $(VENV)/.stamp-lab ## Shapley explanations of proposals, beside the source's tables
+reproduce-shapley: $(VENV)/.stamp-lab ## Shapley explanations of proposals, beside the paper's tables
 	$(BIN)/pellucid reproduce shapley --out lab/results/shapley --jobs $(JOBS)
 
-reproduce-hsic: $(VENV)/.stamp-lab ## HSIC towards a goal: the source's examples, networks, and the two-step search
+reproduce-hsic: $(VENV)/.stamp-lab ## HSIC for a goal: the paper's examples, networks, and the search in two steps
 	$(BIN)/pellucid reproduce hsic --out lab/results/hsic --jobs $(JOBS)
 
 reproduce-ranking: $(VENV)/.stamp-lab ## learning from earlier studies: losses, contexts, tuning, and other surrogates

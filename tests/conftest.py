@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 import hypothesis  # noqa: E402
 import optuna  # noqa: E402
+import sqlalchemy  # noqa: E402
 from optuna.study import Study  # noqa: E402
 
 # Examples are derived from the test itself, so a failure is repeatable and a passing suite stays passing.
@@ -24,11 +26,30 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
+# Modules whose assertions explain themselves as those of test files do.
+pytest.register_assert_rewrite(
+    "tests.explain.proposals.studies", "tests.helpers", "tests.problems", "tests.study.receipts"
+)
+
+
+from tests.helpers import without_waiting_for_the_disk  # noqa: E402
+
+sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", without_waiting_for_the_disk)
+
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the repository."""
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """URL of an empty database on a server that lives as long as the test run."""
+    from tests.postgres import server
+
+    with server() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
@@ -48,12 +69,12 @@ def earlier() -> Study:
 def ranker(earlier: Study) -> Any:
     """A ranking model that has learned from these studies, for about two seconds."""
     pytest.importorskip("torch")
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import past_of
     from pellucid.surrogates.ranking.ranker import Ranker
     from pellucid.surrogates.ranking.training import Recipe
 
     storage = earlier._storage
-    past = past_of([optuna.load_study(study_name=f"earlier {i}", storage=storage) for i in range(8)])
+    past = EarlierStudies.of([optuna.load_study(study_name=f"earlier {i}", storage=storage) for i in range(8)])
     ensemble = RankingEnsemble(past.space, members=5, width=16, recipe=Recipe(steps=400, lists=8, learning_rate=5e-3))
     return Ranker.of(ensemble.meta_trained(past.tasks[1:], past.tasks[:1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ import pellucid
 ROOT = Path(__file__).resolve().parent.parent
 STUDY = "study"
 RECEIPT_KEY = "pellucid:receipt"  # As stored in the system attributes of a trial; part of the storage format.
+COMPLETE, FAIL, PRUNED, RUNNING = TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED, TrialState.RUNNING
 
 
 # ------------------------------------------------------------------------------------------- objectives
@@ -44,6 +46,16 @@ def conditional(trial: Trial) -> float:
         loss += 2 * (trial.suggest_float("drop", 0, 1) - 0.6) ** 2 - 0.5
         loss += 0.05 * trial.suggest_int("skip", 0, 5)
     return float(loss)
+
+
+def replacing(bad: dict[int, Any]) -> Callable[[Trial], Any]:
+    """The bowl, with these values instead of its own at these trials."""
+
+    def objective(trial: Trial) -> Any:
+        value = bowl(trial)
+        return bad.get(trial.number, value)
+
+    return objective
 
 
 def wide(trial: Trial) -> float:
@@ -94,6 +106,15 @@ def new_study(*, direction: str = "minimize", storage: Any = None, **options: An
     """A study whose model takes over after three trials; `options` are the sampler's."""
     sampler = pellucid.BayesianSampler(**{"seed": 0, "n_startup_trials": 3, **options})
     return optuna.create_study(study_name=STUDY, direction=direction, storage=storage, sampler=sampler)
+
+
+def two_objectives() -> Study:
+    sampler = pellucid.BayesianSampler(seed=0)
+    return optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
+
+
+def last_receipt(study: Study) -> pellucid.Receipt:
+    return pellucid.receipts(study)[-1]
 
 
 def kinds(study: Study) -> dict[int, str]:
@@ -173,12 +194,12 @@ def only_rankings(study: Study) -> bool:
 
 def random_model(objective: Callable[[Trial], float]) -> Any:
     """A model of this objective's parameters that has learned next to nothing."""
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import past_of
     from pellucid.surrogates.ranking.ranker import Ranker
     from pellucid.surrogates.ranking.training import Recipe
 
-    past = past_of([run(optuna.samplers.RandomSampler(seed=i), 20, objective) for i in range(3)])
+    past = EarlierStudies.of([run(optuna.samplers.RandomSampler(seed=i), 20, objective) for i in range(3)])
     ensemble = RankingEnsemble(past.space, members=2, width=8, recipe=Recipe(steps=5, lists=2))
     return Ranker.of(ensemble.meta_trained(past.tasks))
 
@@ -186,9 +207,15 @@ def random_model(objective: Callable[[Trial], float]) -> Any:
 # --------------------------------------------------------------------------------------------- processes
 
 
+def without_waiting_for_the_disk(connection: Any, _: object) -> None:
+    """The system decides when SQLite's data reach the disk: only a power cut could lose them, not a killed process."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF")
+
+
 def start_worker(storage: str, objective: str, n_trials: int, *options: str) -> subprocess.Popen[str]:
-    """A fresh Python process that optimises a stored study; options as in `tests/integration/worker.py`."""
-    command = [sys.executable, "-m", "tests.integration.worker", storage, objective, str(n_trials), *options]
+    """A fresh Python process that optimises a stored study; options as in `tests/end_to_end/worker.py`."""
+    command = [sys.executable, "-m", "tests.end_to_end.worker", storage, objective, str(n_trials), *options]
     return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 

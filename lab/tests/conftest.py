@@ -1,59 +1,13 @@
-"""Settings shared by all tests: one thread per process, repeatable examples, quiet Optuna."""
+"""Settings of all tests: one thread per process, quiet Optuna."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 # Before NumPy loads its BLAS: the suite runs in several processes, each on one thread.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-import hypothesis  # noqa: E402
 import optuna  # noqa: E402
-from optuna.study import Study  # noqa: E402
-
-# Examples are derived from the test itself, so a failure is repeatable and a passing suite stays passing.
-# HYPOTHESIS_PROFILE=explore draws new ones.
-hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
-hypothesis.settings.register_profile("explore", deadline=None, print_blob=True, max_examples=1000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-
-
-@pytest.fixture(scope="session")
-def repository() -> Path:
-    """The root of the repository."""
-    return Path(__file__).resolve().parent.parent
-
-
-@pytest.fixture(scope="session")
-def earlier() -> Study:
-    """The last of eight random studies of tasks that resemble each other; all of them are in its storage."""
-    from tests.helpers import task
-
-    storage = optuna.storages.InMemoryStorage()
-    for i in range(8):
-        sampler = optuna.samplers.RandomSampler(seed=i)
-        study = optuna.create_study(study_name=f"earlier {i}", storage=storage, sampler=sampler)
-        study.optimize(task(0.25 * i - 1.0), n_trials=40)
-    return study
-
-
-@pytest.fixture(scope="session")
-def ranker(earlier: Study) -> Any:
-    """A ranking model that has learned from these studies, for about two seconds."""
-    pytest.importorskip("torch")
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import past_of
-    from pellucid.surrogates.ranking.ranker import Ranker
-    from pellucid.surrogates.ranking.training import Recipe
-
-    storage = earlier._storage
-    past = past_of([optuna.load_study(study_name=f"earlier {i}", storage=storage) for i in range(8)])
-    ensemble = RankingEnsemble(past.space, members=5, width=16, recipe=Recipe(steps=400, lists=8, learning_rate=5e-3))
-    return Ranker.of(ensemble.meta_trained(past.tasks[1:], past.tasks[:1]))

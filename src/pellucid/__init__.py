@@ -1,37 +1,41 @@
 """pellucid: hyperparameter optimisation you can see through, on top of Optuna.
 
-Names are loaded when they are first used, so that the command line answers at once.
+Names are loaded when they are first used, so that `import pellucid` and the command line start fast.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pellucid import acquisition, surrogates
+    from pellucid import acquisition, goals, surrogates
     from pellucid.acquisition.interleave import Interleave
     from pellucid.explain.compare import compare_importance
     from pellucid.explain.effects.dependence import partial_dependence
     from pellucid.explain.history import history
     from pellucid.explain.importance.analysis import hsic_importance
     from pellucid.explain.importance.evaluator import HsicImportanceEvaluator
-    from pellucid.explain.model import Rebuilt, rebuild, recommend
+    from pellucid.explain.intervals import interval_reduction
     from pellucid.explain.proposals.explanation import desirability_paths, explain_proposal, proposal_interactions
-    from pellucid.explain.ranges import interval_reduction, parameter_ranges, range_advice
-    from pellucid.explain.stopping import search_course, stopping_verdict
-    from pellucid.goals import above, below, best, failed, such_that, worst
+    from pellucid.explain.ranges import parameter_ranges
+    from pellucid.explain.rebuild import RebuiltProposal, rebuild
+    from pellucid.explain.recommend import recommend
+    from pellucid.explain.stopping import regret_history, stopping_verdict
+    from pellucid.goals import best, failed
     from pellucid.records import (
-        Comparison,
-        Course,
         DesirabilityPaths,
+        Finding,
         History,
         HsicImportance,
+        ImportanceComparison,
         IntervalReduction,
+        NotKnown,
         ParameterRanges,
         PartialDependence,
         ProposalExplanation,
         RangeAdvice,
         Receipt,
         Recommendation,
+        RegretHistory,
         StoppingVerdict,
         TwoStepPlan,
     )
@@ -40,57 +44,57 @@ if TYPE_CHECKING:
     from pellucid.samplers.ranking import RankingSampler
     from pellucid.samplers.stop_when import StopWhen
     from pellucid.samplers.two_step.sampler import TwoStepSampler
-    from pellucid.study.study_io import NOISE_ATTRIBUTE, receipts
+    from pellucid.study.observations import report_noise
+    from pellucid.study.view import receipt, receipts
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "NOISE_ATTRIBUTE",
     "BayesianSampler",
-    "Comparison",
-    "Course",
     "DesirabilityPaths",
+    "Finding",
     "History",
     "HsicImportance",
     "HsicImportanceEvaluator",
+    "ImportanceComparison",
     "Interleave",
     "IntervalReduction",
+    "NotKnown",
     "ParameterRanges",
     "PartialDependence",
     "ProposalExplanation",
     "RangeAdvice",
     "RankingSampler",
-    "Rebuilt",
+    "RebuiltProposal",
     "Receipt",
     "Recommendation",
+    "RegretHistory",
     "StopWhen",
     "StoppingVerdict",
     "TwoStepPlan",
     "TwoStepSampler",
-    "above",
     "acquisition",
-    "below",
     "best",
     "compare_importance",
     "desirability_paths",
     "explain_proposal",
     "failed",
+    "goals",
     "history",
     "hsic_importance",
     "interval_reduction",
     "parameter_ranges",
     "partial_dependence",
     "proposal_interactions",
-    "range_advice",
     "rebuild",
+    "receipt",
     "receipts",
     "recommend",
+    "regret_history",
     "report",
-    "search_course",
+    "report_noise",
     "stopping_verdict",
-    "such_that",
     "surrogates",
-    "worst",
 ]
 
 _PACKAGES = (
@@ -105,39 +109,43 @@ _PACKAGES = (
     "study",
     "surrogates",
 )
-_HOMES = {
+_MODULES = {
     "pellucid.acquisition.interleave": "Interleave",
     "pellucid.explain.compare": "compare_importance",
     "pellucid.explain.effects.dependence": "partial_dependence",
-    "pellucid.explain.importance.evaluator": "HsicImportanceEvaluator",
-    "pellucid.goals": "above below best failed such_that worst",
     "pellucid.explain.history": "history",
     "pellucid.explain.importance.analysis": "hsic_importance",
-    "pellucid.explain.model": "Rebuilt rebuild recommend",
+    "pellucid.explain.importance.evaluator": "HsicImportanceEvaluator",
+    "pellucid.explain.intervals": "interval_reduction",
     "pellucid.explain.proposals.explanation": "desirability_paths explain_proposal proposal_interactions",
-    "pellucid.explain.ranges": "interval_reduction parameter_ranges range_advice",
-    "pellucid.explain.stopping": "search_course stopping_verdict",
-    "pellucid.records": "Comparison Course DesirabilityPaths History HsicImportance IntervalReduction ParameterRanges "
-    "PartialDependence "
-    "ProposalExplanation RangeAdvice Receipt Recommendation StoppingVerdict TwoStepPlan",
+    "pellucid.explain.ranges": "parameter_ranges",
+    "pellucid.explain.rebuild": "RebuiltProposal rebuild",
+    "pellucid.explain.recommend": "recommend",
+    "pellucid.explain.stopping": "regret_history stopping_verdict",
+    "pellucid.goals": "best failed",
+    "pellucid.records": "DesirabilityPaths Finding History HsicImportance ImportanceComparison "
+    "IntervalReduction NotKnown ParameterRanges PartialDependence ProposalExplanation "
+    "RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
+    "TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.ranking": "RankingSampler",
     "pellucid.samplers.stop_when": "StopWhen",
     "pellucid.samplers.two_step.sampler": "TwoStepSampler",
-    "pellucid.study.study_io": "NOISE_ATTRIBUTE receipts",
+    "pellucid.study.observations": "report_noise",
+    "pellucid.study.view": "receipt receipts",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
-if not TYPE_CHECKING:  # A type checker shall know every name, and that there are no others.
+if not TYPE_CHECKING:  # A type checker knows every name from the imports above, and that there are no others.
 
     def __getattr__(name: str) -> Any:
         if name in _PACKAGES:
             return import_module(f"{__name__}.{name}")
-        if name not in _HOME_OF:
+        if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+        value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
         return value
 
 

@@ -1,4 +1,4 @@
-"""The key figures of a study in Optuna Dashboard, where its users already look."""
+"""The key figures of a study, for Optuna Dashboard."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from optuna.study import Study
 
 
 def publish(study: Study) -> list[str]:
-    """Store the key figures on the study, for the dashboard's page of plots; what they say, in order.
+    """Store the key figures of a study where Optuna Dashboard shows them. Returns what they say, in order.
 
-    Publishing again replaces those of the same name. Needs `pip install 'pellucid[dashboard,plots]'`.
+    Publishing again replaces them. Needs `pip install 'pellucid[dashboard,plots]'`.
     """
     try:
         from optuna_dashboard import save_plotly_graph_object
@@ -21,9 +21,9 @@ def publish(study: Study) -> list[str]:
     from pellucid.reporting.figures import key_figures
     from pellucid.reporting.gather import gather
 
-    said = []
+    findings = []
     for name, figure in key_figures(gather(study, progress=True)):
         # The dashboard shows the figure alone: its title carries the finding.
         save_plotly_graph_object(study, figure, graph_object_id=f"pellucid-{name}")
-        said.append(unescape(figure.layout.meta["finding"]))
-    return said
+        findings.append(unescape(figure.layout.meta["finding"]))
+    return findings

@@ -1,4 +1,4 @@
-"""What a study shall be looked at for: being among the best, among the worst, below a value, or failing."""
+"""Goals of a study: trials among the best or worst, below or above a value, failed, or chosen by a predicate."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from pellucid.numerics import Array
-
-Mask = npt.NDArray[np.bool_]
+from pellucid.numerics import Array, Mask
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A set of outcomes to reach.
+    """A set of outcomes.
 
-    words     complete "what matters for ..."
-    reached   from values (n,) in the user's unit (NaN where there is none), which trials failed (n,), and the sign that
-              turns values into losses: which trials reach the goal (n,)
-    failures  whether failed trials count too: as trials that reach the goal, or that do not
-    wanted    whether one would rather reach it than not
-    share     of the trials, where the goal is one
+    words     completes "what matters for ..."
+    reached   which trials reach the goal (n,), from their values (n,) in the user's unit (NaN without a value), which
+              of them failed (n,), and the sign that turns values into losses
+    failures  whether failed trials are included in the analysis
+    wanted    whether reaching the goal is desirable
+    share     of the trials that reach the goal, if the goal is defined by a share
     """
 
     words: str
@@ -34,25 +31,28 @@ class Goal:
 
 
 def as_goal(goal: Goal | Callable[[float], bool] | None) -> Goal:
-    """A goal, from whatever stands for one: nothing is the best tenth, a function of the objective a predicate."""
+    """The goal itself, the best tenth for None, or trials that satisfy a predicate of the objective."""
     if goal is None:
         return best()
     if isinstance(goal, Goal):
         return goal
     if callable(goal):
         return such_that(goal)
-    raise ValueError(f"`goal` is made by best, worst, below, above or failed, or is a predicate, but got {goal!r}.")
+    raise ValueError(
+        "`goal` must be a goal of `pellucid.goals` (best, worst, below, above or failed) or a predicate, but got "
+        f"{goal!r}."
+    )
 
 
 def best(share: float = 0.1) -> Goal:
     """The best `share` of the trials, in the study's direction."""
-    words = f"being among the best {100 * _share(share):g} %"
+    words = f"being among the best {100 * _share(share):g}%"
     return Goal(words, lambda values, _, sign: _lowest(sign * values, share), share=share)
 
 
 def worst(share: float = 0.1) -> Goal:
     """The worst `share` of the trials."""
-    words = f"being among the worst {100 * _share(share):g} %"
+    words = f"being among the worst {100 * _share(share):g}%"
     return Goal(words, lambda values, _, sign: _lowest(-sign * values, share), wanted=False, share=share)
 
 
@@ -69,28 +69,28 @@ def above(value: float) -> Goal:
 
 
 def failed() -> Goal:
-    """Trials that failed: an exception, or no number."""
+    """Trials that failed: they raised an exception or returned no number."""
     return Goal("failing", lambda _, failures, __: failures, failures=True, wanted=False)
 
 
 def such_that(predicate: Callable[[float], bool], words: str = "reaching the goal") -> Goal:
     """Trials whose objective satisfies a predicate."""
     if not callable(predicate):
-        raise ValueError(f"A predicate is a function of the objective's value, but got {predicate!r}.")
+        raise ValueError(f"`predicate` must be a function of the objective's value, but got {predicate!r}.")
     return Goal(words, lambda values, _, __: np.array([bool(predicate(float(v))) for v in values], dtype=bool))
 
 
 def _share(share: float) -> float:
     if not 0.0 < share < 1.0:
-        raise ValueError(f"A share of the trials is between 0 and 1, but got {share}.")
+        raise ValueError(f"`share` must be between 0 and 1, but got {share}.")
     return share
 
 
 def _lowest(losses: Array, share: float) -> Mask:
-    """The share, and whatever is as good as the last of it."""
+    """The lowest `share` of the losses, with ties."""
     if len(losses) == 0:
         return np.zeros(0, dtype=bool)
     last = np.sort(losses)[math.ceil(share * len(losses)) - 1]
     inside = losses <= last
-    # Where everything is as good as the last of it, those that are better.
+    # If the ties include everything, only the losses below them.
     return np.asarray(losses < last if inside.all() else inside)

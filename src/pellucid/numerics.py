@@ -1,4 +1,4 @@
-"""Numerical ground floor: stable normal-distribution pieces, a Cholesky that never raises, seeds that repeat.
+"""Numerical basics: array types, the normal distribution, a Cholesky factorisation that never raises, random streams.
 
 Notation
     z       (n,)     standardised improvement (best - mean) / sd, no unit
@@ -23,16 +23,26 @@ from scipy.special import erfcx, log_ndtr, ndtr
 from threadpoolctl import ThreadpoolController
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
 
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 _SQRT_HALF_PI = np.sqrt(np.pi / 2.0)
 _INV_SQRT_2 = 1.0 / np.sqrt(2.0)
+# |z| beyond which phi(z) is zero anyway; its square must not overflow.
+_LARGEST_Z = 1e10
+# Ends of the regimes of `log_improvement`: above the first, the definition loses no digits; below the second, the
+# leading term of the expansion is exact in double precision.
+_NEAR, _FAR = -1.0, -1e5
+# Added to the diagonal in turn, relative to its mean, until the factorisation succeeds: the smallest that works
+# distorts the matrix least.
 JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 def normal_pdf(z: Array) -> Array:
-    """phi(z), zero far out instead of an overflow warning."""
-    bounded = np.clip(z, -1e10, 1e10)
+    """phi(z); zero for very large |z|, without an overflow warning."""
+    bounded = np.clip(z, -_LARGEST_Z, _LARGEST_Z)
     return np.asarray(np.exp(-0.5 * bounded * bounded - LOG_SQRT_2PI))
 
 
@@ -47,23 +57,23 @@ def log_normal_cdf(z: Array) -> Array:
 def log_improvement(z: Array) -> Array:
     """log(phi(z) + z Phi(z)), finite and increasing for |z| up to 1e99.
 
-    Three regimes, because the two summands cancel for z << 0: the definition above z = -1; the scaled
-    complementary error function down to -1e5; the leading term phi(z)/z^2 below that.
+    Three regimes, because the two summands cancel for z << 0: the definition above z = -1; the scaled complementary
+    error function down to -1e5; the leading term phi(z)/z^2 below that.
     """
     z = np.asarray(z, dtype=float)
-    up, down = np.maximum(z, -1.0), np.minimum(np.maximum(z, -1e5), -1.0)
-    near = np.log(np.exp(-0.5 * np.minimum(up, 1e10) ** 2 - LOG_SQRT_2PI) + up * ndtr(up))
+    up, down = np.maximum(z, _NEAR), np.minimum(np.maximum(z, _FAR), _NEAR)
+    near = np.log(np.exp(-0.5 * np.minimum(up, _LARGEST_Z) ** 2 - LOG_SQRT_2PI) + up * ndtr(up))
     middle = -0.5 * down * down - LOG_SQRT_2PI + np.log1p(down * _SQRT_HALF_PI * erfcx(-down * _INV_SQRT_2))
-    out = np.where(z > -1.0, near, middle)
-    if z.size and float(z.min()) < -1e5:
-        far = np.minimum(z, -1e5)
-        out = np.where(z < -1e5, -0.5 * far * far - LOG_SQRT_2PI - 2.0 * np.log(-far), out)
+    out = np.where(z > _NEAR, near, middle)
+    if z.size and float(z.min()) < _FAR:
+        far = np.minimum(z, _FAR)
+        out = np.where(z < _FAR, -0.5 * far * far - LOG_SQRT_2PI - 2.0 * np.log(-far), out)
     return np.asarray(out)
 
 
 @dataclass(frozen=True)
 class Cholesky:
-    """Lower factor of C + jitter * I; `jitter` says how much had to be added (0.0 as a rule)."""
+    """Lower factor L of C + jitter * I; `jitter` is usually 0."""
 
     L: Array
     jitter: float
@@ -95,9 +105,9 @@ class Cholesky:
 
 
 def cholesky(C: Array) -> Cholesky:
-    """Factor a symmetric matrix, adding the smallest jitter of the ladder that works (relative to the mean diagonal).
+    """Factor a symmetric matrix, with the smallest of `JITTERS` that works added to its diagonal.
 
-    Never raises for a finite matrix: the last rung replaces C by its diagonally dominant part.
+    Never raises for a finite matrix: if all of them fail, a diagonal matrix that dominates C takes its place.
     """
     if len(C) == 0:
         return Cholesky(np.empty((0, 0)), 0.0)
@@ -115,7 +125,7 @@ def _potrf(C: Array, jitter: float) -> tuple[Array, bool]:
     work = np.array(C, dtype=float, order="C")
     if jitter:
         work[np.diag_indices_from(work)] += jitter
-    # LAPACK reads column-major: the upper triangle of the transposed view is our lower triangle.
+    # LAPACK reads columns first, so the upper triangle of the transposed view is our lower triangle.
     factor, info = lapack.dpotrf(work.T, lower=0, overwrite_a=1, clean=1)
     return np.asarray(factor).T, info != 0 or not bool(np.isfinite(factor[-1:, -1:]).all())
 
@@ -138,7 +148,7 @@ def single_precision_half_solve(L32: npt.NDArray[np.float32], B: npt.NDArray[np.
 
 
 class _OneThread:
-    """Limits BLAS to one thread while at least one caller is inside; the last one out restores what was there.
+    """Limits BLAS to one thread while at least one caller is inside; the last to leave restores the user's setting.
 
     Matrices of a few hundred rows are slower on many threads than on one, by an order of magnitude on a busy machine.
     """
@@ -169,7 +179,7 @@ one_thread = _OneThread()
 
 
 def stream(seed: int, *labels: int | str) -> np.random.Generator:
-    """A random generator that depends only on its arguments: the same on every machine and in every process."""
+    """A random generator that depends only on its arguments, not on the machine or the process."""
     text = repr((int(seed), *labels)).encode()
     return np.random.default_rng(int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "big"))
 
@@ -187,19 +197,19 @@ def _square_roots_of_primes(d: int) -> Array:
 def low_discrepancy(first: int, count: int, shift: Array) -> Array:
     """Points `first`, ..., `first + count - 1` of the Richtmyer sequence in len(shift) dimensions, shifted modulo 1.
 
-    It covers the cube evenly, needs no tables and no state, and (unlike SciPy's Sobol) no slow import.
+    The sequence covers the cube evenly and needs no tables, no state and (unlike SciPy's Sobol) no slow import.
     """
     steps = np.arange(first, first + count, dtype=float)[:, None]
     return np.asarray((steps * _square_roots_of_primes(len(shift)) + shift) % 1.0)
 
 
 def is_whole_number(value: object) -> bool:
-    """An integer of Python or NumPy; True and False are none."""
+    """Whether a value is an integer of Python or NumPy and not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def compress_integers(numbers: Sequence[int]) -> str:
-    """Sorted integers as '0-24,26': what a receipt stores instead of a thousand numbers."""
+    """Sorted integers as text like '0-24,26', the short form that receipts store."""
     spans: list[list[int]] = []
     for number in sorted(set(numbers)):
         if spans and number == spans[-1][1] + 1:

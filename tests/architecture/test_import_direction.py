@@ -1,4 +1,4 @@
-"""The rooms import downwards only, and the contracts that say so can fail."""
+"""Packages import downwards only, and the contracts that say so can fail."""
 
 from __future__ import annotations
 
@@ -64,20 +64,20 @@ def test_a_breach_is_reported(clone: Path, path: str, text: str, contract: str) 
 
 
 def test_a_cycle_between_siblings_is_reported(clone: Path) -> None:
-    room = clone / "src" / "pellucid" / "surrogates"
-    (room / "stray_a.py").write_text("import pellucid.surrogates.stray_b\n", encoding="utf-8")
-    (room / "stray_b.py").write_text("import pellucid.surrogates.stray_a\n", encoding="utf-8")
+    package = clone / "src" / "pellucid" / "surrogates"
+    (package / "stray_a.py").write_text("import pellucid.surrogates.stray_b\n", encoding="utf-8")
+    (package / "stray_b.py").write_text("import pellucid.surrogates.stray_a\n", encoding="utf-8")
     run = lint(clone, clone / "src")
     assert run.returncode != 0
     assert any("No cycles" in line and "BROKEN" in line for line in run.stdout.splitlines()), run.stdout
 
 
-def test_every_room_of_the_design_has_its_place(repository: Path) -> None:
+def test_the_layers_are_those_of_the_design(repository: Path) -> None:
     with (repository / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    rooms = next(contract for contract in contracts if contract["id"] == "layers")
-    assert rooms["exhaustive"]
-    line = " > ".join(rooms["layers"]).replace("(", "").replace(")", "")
+    layers = next(contract for contract in contracts if contract["id"] == "layers")
+    assert layers["exhaustive"]
+    line = " > ".join(layers["layers"]).replace("(", "").replace(")", "")
     assert line == (
         "cli > dashboard > reporting > plots | samplers > explain > acquisition"
         " > surrogates > study | goals > records | numerics"

@@ -1,10 +1,9 @@
-"""Optuna's own suites for samplers, for the ranking sampler: with a model of other parameters, with one of the suites'
-own, and without one. Whatever it does, no ranking and no fallback may fail."""
+"""Optuna's own suites for samplers, for the ranking sampler with a model of the suites' own parameters; with a model of
+other parameters and without one, the same spaces. Whatever proposes, no ranking and no fallback may fail."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,89 +11,134 @@ import optuna
 import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler
-from optuna.testing.pytest_samplers import (
-    BasicSamplerTestCase,
-    RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
+from optuna.study import Study
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.trial import Trial
+from tests.conformance.spaces import (
+    SINGLE,
+    Objective,
+    assert_values_are_valid,
+    conditional,
+    mixed,
+    moving_range,
+    sometimes_nan,
 )
+from tests.helpers import COMPLETE, FAIL, kinds, messages, params, random_model, states
 
-from pellucid import BayesianSampler, RankingSampler, receipts
+from pellucid import BayesianSampler, RankingSampler
 from pellucid.samplers import ranking
-from pellucid.study.encoding import Space
 
 pytest.importorskip("torch")
 
+OBJECTIVES: dict[str, Objective] = {
+    **SINGLE,
+    "mixed": mixed,
+    "conditional": conditional,
+    "moving range": moving_range,
+    "sometimes NaN": sometimes_nan,
+}
 
-class Suite(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """All three suites. One finished trial is enough for the fallback's model: the suites' studies are short."""
 
+def ranking_sampler(model: Any) -> RankingSampler:
+    """One finished trial is enough for the fallback's model: the studies are short."""
+    return RankingSampler(model=model, fallback=BayesianSampler(n_startup_trials=1, seed=0), seed=0)
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The question is whether proposals are valid, not whether they are good."""
+    monkeypatch.setattr(ranking, "_FIRST_ROUND", (256, 64))
+    monkeypatch.setattr(ranking, "_NEXT_ROUNDS", (0, 64))
+
+
+@pytest.fixture(autouse=True)
+def nothing_failed(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    yield
+    assert [message for message in messages(caplog) if "failed" in message] == []
+
+
+# ------------------------------------------------------------------------------- a model of these parameters
+
+
+def two_numbers(trial: Trial) -> float:
+    return trial.suggest_float("x", -1, 1) ** 2 + trial.suggest_int("y", 1, 50, log=True)
+
+
+@pytest.fixture(scope="module")
+def model_of_these_parameters() -> Any:
+    """It serves wherever the suites' parameters are `x` and `y` and numbers, whatever their ranges."""
+    return random_model(two_numbers)
+
+
+class TestRanking(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
     @pytest.fixture
-    def model(self) -> Any:
-        return None
-
-    @pytest.fixture
-    def sampler(self, model: Any) -> Callable[[], BaseSampler]:
-        fallback = BayesianSampler(n_startup_trials=1, seed=0)
-        return lambda: RankingSampler(model=model, fallback=fallback, seed=0)
-
-    @pytest.fixture(autouse=True)
-    def few_candidates(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The suites ask whether proposals are valid, not whether they are good."""
-        monkeypatch.setattr(ranking, "_FIRST_ROUND", (256, 64))
-        monkeypatch.setattr(ranking, "_NEXT_ROUNDS", (0, 64))
-
-    @pytest.fixture(autouse=True)
-    def nothing_failed(self, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-        yield
-        logged = [record.getMessage() for record in caplog.records if record.name == "pellucid"]
-        assert [message for message in logged if "failed" in message] == []
-
-
-class TestModelOfOtherParameters(Suite):
-    """It proposes the first trial, whose parameters say that it does not serve; the fallback does the rest."""
-
-    @pytest.fixture
-    def model(self, ranker: Any) -> Any:
-        return ranker
-
-
-class TestModelOfTheseParameters(Suite):
-    """It serves wherever the suites' parameters are `x` and `y` and numbers, whatever their ranges. What it has learned
-    is of no importance here: its weights are random."""
-
-    @pytest.fixture
-    def model(self) -> Any:
-        import torch
-
-        from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-        from pellucid.surrogates.ranking.network import initial
-        from pellucid.surrogates.ranking.ranker import Ranker
-
-        space = Space.of({"x": FloatDistribution(-1.0, 1.0), "y": IntDistribution(1, 50, log=True)})
-        empty = RankingEnsemble(space, members=3, width=8, context="near")
-        return Ranker.of(replace(empty, weights=initial(empty.architecture, [torch.Generator().manual_seed(0)])))
+    def sampler(self, model_of_these_parameters: Any) -> Callable[[], BaseSampler]:
+        return lambda: ranking_sampler(model_of_these_parameters)
 
     @pytest.mark.parametrize("y", [FloatDistribution(1e-7, 1.0, log=True), IntDistribution(3, 9, step=2)])
-    def test_it_is_the_ranking_that_answers(self, sampler: Callable[[], BaseSampler], y: BaseDistribution) -> None:
+    def test_the_ranking_answers(self, sampler: Callable[[], BaseSampler], y: BaseDistribution) -> None:
         study = optuna.create_study(sampler=sampler())
         for _ in range(6):
             study.tell(study.ask({"x": FloatDistribution(-10, 10, step=0.5), "y": y}), 1.0)
-        assert [receipt.kind for receipt in receipts(study)] == ["ranking"] * 6
+        assert list(kinds(study).values()) == ["ranking"] * 6
 
 
-class TestNoModel(Suite):
-    """The study alone teaches the ranking, from its second trial on; a small one that learns for a moment."""
+# --------------------------------------------------------------------------------------------- other models
 
-    @pytest.fixture(autouse=True)
-    def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from pellucid.surrogates.ranking import ranker
-        from pellucid.surrogates.ranking.training import Recipe
 
-        recipe = Recipe(scratch_epochs=10)
-        small = partial(ranker.RankingEnsemble, members=3, width=8, recipe=recipe)
-        monkeypatch.setattr(ranker, "RankingEnsemble", small)
+def run(model: Any, objective: Objective, n_trials: int, n_jobs: int = 1) -> Study:
+    study = optuna.create_study(sampler=ranking_sampler(model))
+    study.optimize(objective, n_trials=n_trials, n_jobs=n_jobs)
+    assert_values_are_valid(study)
+    assert "fallback" not in kinds(study).values()
+    bad = (2, 5) if objective is sometimes_nan else ()
+    assert states(study) == [FAIL if number in bad else COMPLETE for number in range(n_trials)]
+    return study
 
-    def test_it_is_the_ranking_that_answers(self, sampler: Callable[[], BaseSampler]) -> None:
-        study = optuna.create_study(sampler=sampler())
-        study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=6)
-        assert [receipt.kind for receipt in receipts(study)] == ["startup", "model"] + ["ranking"] * 4
+
+@pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=OBJECTIVES)
+def test_a_model_of_other_parameters_leaves_the_study_to_the_fallback(objective: Objective, ranker: Any) -> None:
+    """It ranks the first trial, whose parameters show that it does not serve."""
+    study = run(ranker, objective, 9)
+    assert set(list(kinds(study).values())[2:]) == {"model"}
+    assert params(study) == params(run(ranker, objective, 9))
+
+
+@pytest.fixture
+def small_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a model the study alone teaches the ranking: a small one that learns for a moment."""
+    from pellucid.surrogates.ranking import ranker
+    from pellucid.surrogates.ranking.training import Recipe
+
+    small = partial(ranker.RankingEnsemble, members=3, width=8, recipe=Recipe(scratch_epochs=10))
+    monkeypatch.setattr(ranker, "RankingEnsemble", small)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=OBJECTIVES)
+@pytest.mark.usefixtures("small_ranking")
+def test_without_a_model_the_study_alone_teaches_the_ranking(objective: Objective) -> None:
+    study = run(None, objective, 9)
+    assert list(kinds(study).values())[-1] == "ranking"
+    assert params(study) == params(run(None, objective, 9))
+
+
+@pytest.mark.usefixtures("small_ranking")
+def test_without_a_model_the_ranking_answers_from_the_third_trial_on() -> None:
+    study = run(None, lambda trial: trial.suggest_float("x", 0, 1), 6)
+    assert list(kinds(study).values()) == ["startup", "model"] + ["ranking"] * 4
+
+
+@pytest.mark.parametrize("trained", [True, False], ids=["model of other parameters", "no model"])
+@pytest.mark.usefixtures("small_ranking")
+def test_two_threads_share_a_study(trained: bool, ranker: Any) -> None:
+    run(ranker if trained else None, mixed, 8, n_jobs=2)
+
+
+@pytest.mark.parametrize("trained", [True, False], ids=["model of other parameters", "no model"])
+@pytest.mark.usefixtures("small_ranking")
+def test_several_objectives_are_refused(trained: bool, ranker: Any) -> None:
+    study = optuna.create_study(
+        directions=["maximize", "minimize"], sampler=ranking_sampler(ranker if trained else None)
+    )
+    with pytest.raises(ValueError, match="one objective"):
+        study.ask({"x": FloatDistribution(0, 1)})

@@ -49,6 +49,7 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 
     import pellucid
     from pellucid.explain.importance.analysis import importance_of_the_best
+    from pellucid.study.view import StudyView
 
     params = sorted({name for trial in study.trials for name in trial.params})
     numeric = [name for name in params if name in ("x", "lr", "units", "C", "max_depth", "a", "momentum", "depth")]
@@ -56,14 +57,14 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "history", lambda: pellucid.history(study)
     yield "recommendation", lambda: pellucid.recommend(study)
     yield "stopping", lambda: pellucid.stopping_verdict(study, regret_below=0.05, min_trials=10)
-    yield "course", lambda: pellucid.search_course(study, min_trials=10)
+    yield "course", lambda: pellucid.regret_history(study, min_trials=10)
     yield "importance", lambda: pellucid.hsic_importance(study, n_permutations=199)
     yield "importance of all", lambda: pellucid.hsic_importance(study, source="all", bandwidth="max", n_permutations=99)
     yield "importance of a model", lambda: pellucid.hsic_importance(study, source="surrogate")
-    yield "importance of the best", lambda: importance_of_the_best(study)
+    yield "importance of the best", lambda: importance_of_the_best(StudyView.of(study, "golden"))
     yield "failures", lambda: pellucid.hsic_importance(study, pellucid.failed(), pairs=False, n_permutations=99)
     yield "ranges", lambda: pellucid.parameter_ranges(study)
-    yield "advice", lambda: pellucid.range_advice(study)
+    yield "advice", lambda: list(pellucid.parameter_ranges(study).advice)
     for name in numeric[:1]:
         yield f"interval of {name}", lambda name=name: pellucid.interval_reduction(study, name, n_permutations=99)
     for name in params[:2]:
@@ -73,10 +74,10 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "effect at a trial", lambda: pellucid.partial_dependence(study, params[0], level=0.8, trial=0)
     for number in (n - 1, n - 2):
         yield f"proposal {number}", lambda number=number: pellucid.explain_proposal(study, number)
-    yield "proposal, local", lambda: pellucid.explain_proposal(study, n - 1, "local")
+    yield "proposal, local", lambda: pellucid.explain_proposal(study, n - 1, background="local")
     yield "proposal, baseline", lambda: pellucid.explain_proposal(study, n - 1, baseline="incumbent")
     yield "interactions", lambda: pellucid.proposal_interactions(study, n - 1)
-    yield "paths", lambda: pellucid.desirability_paths(study, range(n - 4, n), "hybrid", progress=False)
+    yield "paths", lambda: pellucid.desirability_paths(study, range(n - 4, n), background="hybrid", progress=False)
     yield "comparison", lambda: pellucid.compare_importance(study, n - 1)
     yield "rebuilt", lambda: rebuilt(study, n - 1)
     if hasattr(study.sampler, "plan"):
@@ -92,11 +93,31 @@ def answer(record: Any) -> Any:
         return [answer(one) for one in record]
     if isinstance(record, dict):
         return {"/".join(key) if isinstance(key, tuple) else str(key): value for key, value in record.items()}
-    plain = record.to_dict()
-    if type(record).__name__ == "TwoStepPlan":
-        plain["n"] = plain.pop("n_trials")
-        plain["held"] = [{**held, "why": held["reason"]} for held in plain["held"]]
-    return plain
+    return _renamed(record.to_dict())
+
+
+def _renamed(fields: Any) -> Any:
+    """Fields with the names that they had when they were recorded beside their present ones, at every level."""
+    if isinstance(fields, (list, tuple)):
+        return [_renamed(entry) for entry in fields]
+    if not isinstance(fields, dict):
+        return fields
+    renamed = {str(name): _renamed(value) for name, value in fields.items()}
+    for name, old_names in RENAMED.items():
+        for old_name in old_names if name in renamed else ():
+            renamed.setdefault(old_name, renamed[name])
+    return renamed
+
+
+# Present name -> recorded names. Sentences are not recorded, so their fields only have to exist.
+RENAMED = {
+    "sentence": ("verdict",),
+    "reason": ("why",),
+    "phases": ("stretches",),
+    "n_trials": ("n",),
+    "notes": ("alarms", "note"),
+    "params": ("names",),
+}
 
 
 def receipt(found: Any) -> Record:

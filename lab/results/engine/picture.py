@@ -2,7 +2,7 @@
 
 Needs the `plots` extra and a Chromium (`CHROMIUM=...` if it is not called `chromium`). Run from the repository's root:
 
-    python benchmarks/engine/picture.py
+    python lab/results/engine/picture.py
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from plotly.subplots import make_subplots
 
 from pellucid import plots
 
-HERE = Path(__file__).parent
-PICTURE = HERE.parents[1] / "docs" / "images" / "engine.png"
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[2]
+PICTURE = REPOSITORY / "docs" / "images" / "engine.png"
 NAMES = {
     "pellucid": "pellucid",
     "optuna-gp": "Optuna GPSampler",
@@ -27,7 +28,7 @@ NAMES = {
     "smac": "SMAC",
     "random": "random search",
 }
-# Colours that differ in lightness too, so that the picture survives greyscale and colour-blindness.
+# Colours that also differ in lightness, for greyscale prints and colour-blind readers.
 COLOURS = {
     "pellucid": "#0b3c6f",
     "optuna-gp": "#d1495b",
@@ -47,16 +48,16 @@ DASHES = {
 
 
 def latency() -> dict[str, list[tuple[int, float]]]:
-    """Median milliseconds per ask and tell by method, in the order of n."""
-    found: dict[str, list[tuple[int, float]]] = {}
+    """Number of trials and median milliseconds per ask and tell, by method, in the order of n."""
+    by_method: dict[str, list[tuple[int, float]]] = {}
     for timing in json.loads((HERE / "latency.json").read_text(encoding="utf-8"))["timings"]:
         if timing["ms"] is not None and timing["method"] in NAMES:
-            found.setdefault(timing["method"], []).append((timing["n"], timing["ms"]))
-    return {method: sorted(points) for method, points in found.items()}
+            by_method.setdefault(timing["method"], []).append((timing["n"], timing["ms"]))
+    return {method: sorted(points) for method, points in by_method.items()}
 
 
 def regret() -> dict[str, list[float]]:
-    """Geometric mean of the regret after each evaluation, over the cells that every method of the left panel has."""
+    """Geometric mean over all runs of the regret after each evaluation, by method; BoTorch ran only a few problems."""
     curves: dict[str, list[list[float]]] = {}
     for line in (HERE / "bbob.jsonl").read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
@@ -126,4 +127,4 @@ def draw() -> go.Figure:
 
 if __name__ == "__main__":
     plots.save(draw(), PICTURE)
-    print(f"Wrote {PICTURE.relative_to(HERE.parents[1])}")
+    print(f"Wrote {PICTURE.relative_to(REPOSITORY)}")

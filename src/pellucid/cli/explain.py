@@ -104,7 +104,7 @@ def _asked(study: Study, trial: int | None, params: tuple[str, ...], goal: GoalN
 
 
 def _goal(name: GoalName) -> Goal:
-    from pellucid import best, failed, worst
+    from pellucid.goals import best, failed, worst
 
     match name:
         case GoalName.BEST:
@@ -118,12 +118,17 @@ def _goal(name: GoalName) -> Goal:
 def _overview(study: Study) -> list[Section]:
     import pellucid
     from pellucid.explain.importance.analysis import importance_of_the_best
+    from pellucid.explain.model import opened
+
+    def importance() -> HsicImportance:
+        with opened(study, "explain") as view:
+            return importance_of_the_best(view)
 
     return [
         Section("recommendation", "What to use", lambda: pellucid.recommend(study)),
         Section("verdict", "Can I stop", lambda: pellucid.stopping_verdict(study)),
-        Section("importance", "What matters", lambda: importance_of_the_best(study)),
-        Section("ranges", "Which ranges to change", lambda: pellucid.range_advice(study)),
+        Section("importance", "What matters", importance),
+        Section("ranges", "Which ranges to change", lambda: pellucid.parameter_ranges(study)),
         Section("proposal", "Why the last proposal", lambda: pellucid.explain_proposal(study, _last(study))),
     ]
 

@@ -20,8 +20,8 @@ from pellucid.cli.tune.sampling import require_ranking
 if TYPE_CHECKING:
     from optuna.study import Study
 
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import Past
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no words, only errors.")]
 _MOST_NAMED = 5
@@ -87,18 +87,18 @@ def _is_meant(name: str, pattern: str) -> bool:
     return name == pattern or fnmatchcase(name, pattern)
 
 
-def _past(studies: Sequence[Study]) -> Past:
-    from pellucid.surrogates.ranking.past import past_of
+def _past(studies: Sequence[Study]) -> EarlierStudies:
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
 
     try:
-        return past_of(studies)
+        return EarlierStudies.of(studies)
     except ValueError as error:
         raise Mistake(str(error)) from None
 
 
-def _learned(past: Past, seed: int, quiet: bool) -> RankingEnsemble:
+def _learned(past: EarlierStudies, seed: int, quiet: bool) -> RankingEnsemble:
     from pellucid.explain.progress import progress_bar
-    from pellucid.surrogates.ranking.past import learn, steps_for
+    from pellucid.surrogates.ranking.earlier_studies import learn, steps_for
 
     with progress_bar(f"learning from {len(past.tasks)} studies", steps_for(past), wanted=not quiet) as bar:
         return learn(past, seed=seed, progress=bar.reach)
@@ -110,7 +110,7 @@ def _write(model: RankingEnsemble, out: Path) -> None:
     save(model, out)
 
 
-def _told(past: Past, model: RankingEnsemble) -> str:
+def _told(past: EarlierStudies, model: RankingEnsemble) -> str:
     """What was learned from, what was left out, and what the model did on studies that it had not seen."""
     card = model.card
     assert card is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pellucid.records.views import plain
+from pellucid.records import plain
 
 
 def json_text(value: Any) -> str:

@@ -18,12 +18,12 @@ from optuna.study import Study
 
 from pellucid.acquisition.information import axis_grid
 from pellucid.explain import shapley
+from pellucid.explain.model import opened
 from pellucid.explain.proposals.background import Part, parts_of, rows_of
-from pellucid.explain.proposals.cases import Case, case_of, trials_of
+from pellucid.explain.proposals.cases import Case, case_of
 from pellucid.explain.proposals.shapley_mean import mean_shapley
-from pellucid.numerics import Array, one_thread, stream
-from pellucid.records import Comparison
-from pellucid.study import study_io
+from pellucid.numerics import Array, stream
+from pellucid.records import ImportanceComparison
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average, Factors
@@ -175,19 +175,18 @@ def _spread(values: Array) -> float:
 # ---------------------------------------------------------------------- of a trial
 
 
-def compare_importance(study: Study, trial: int) -> Comparison:
+def compare_importance(study: Study, trial: int) -> ImportanceComparison:
     """What made the predicted objective of a trial what it is, told four ways, and which parameters interact.
 
     The model is the one behind `explain_proposal`. The sizes of the shares sum to one; a negative one counted against
     the trial. The ablation starts at the configuration whose prediction is nearest to the average over the space, so
     that it shares out about the same as the Shapley values.
     """
-    study_io.require_single_objective(study, "compare_importance")
-    with one_thread:
-        return _compared(case_of(trials_of(study), trial, study_io.sign(study)))
+    with opened(study, "compare_importance") as view:
+        return _compared(case_of(view, trial))
 
 
-def _compared(case: Case) -> Comparison:
+def _compared(case: Case) -> ImportanceComparison:
     game = case.game
     gp, space, x, players = game.gp, game.space, game.x, game.players
 
@@ -209,7 +208,7 @@ def _compared(case: Case) -> Comparison:
     axes = {j: axis_grid(space, j, _N_LINE) for j in players}
     seen = gp.data.X[: case.n_seen], -gp.data.z[: case.n_seen]
     where = list(players)
-    return Comparison(
+    return ImportanceComparison(
         trial=case.trial,
         params=tuple(space.names[j] for j in players),
         shapley=_shares(values),

@@ -1,9 +1,8 @@
-"""Whether a study can stop: a verdict from an upper bound of the regret, and how that bound came down.
+"""Whether a study can stop: an upper bound of the regret, and how it came down over the run.
 
 The bound is the one that SAWEI watches (`acquisition.adaptive.upper_bound_regret`): how much better than the best
-evaluated configuration anything in the space could still be, according to the surrogate. SAWEI's bounds widen with
-the logarithm of the number of trials, which proofs need and a user's patience does not; here they are two standard
-deviations wide, the usual 95 % interval.
+evaluated configuration any other could still be, according to the surrogate. SAWEI widens its bounds with the logarithm
+of the number of trials, as proofs require; here they are two standard deviations wide, the usual 95% interval.
 """
 
 from __future__ import annotations
@@ -13,13 +12,17 @@ from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
-from pellucid.numerics import one_thread
-from pellucid.records import Course, Hyperparameters, Receipt, StoppingVerdict
-from pellucid.study import study_io
-from pellucid.study.arrays import Arrays, arrays
+from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict
+from pellucid.study.arrays import Arrays
+from pellucid.study.receipts import model_receipts
+from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
+# Half-width of the bounds, in standard deviations.
 _WIDTH = 2.0
+# Bounds over the run: each costs a Cholesky factor of the trials so far, so a dozen of them, and none beyond this many
+# trials except the last.
 _N_BOUNDS, _MOST_CONDITIONED = 12, 1500
 
 
@@ -30,21 +33,22 @@ def stopping_verdict(
     min_trials: int = 20,
     surrogate: GaussianProcess | None = None,
 ) -> StoppingVerdict:
-    """Whether the study can stop, and why; for studies of any sampler.
+    """Whether the study can stop, and why. Works for studies of any sampler.
 
     Args:
-        regret_below: how much of the objective, in its own unit, you are ready to leave on the table. None: as much as
-            the noise of one trial (its estimated standard deviation), below which differences cannot be seen anyway.
-        min_trials: with fewer finished trials the verdict is always to go on.
-        surrogate: whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
+        study: any study with one objective.
+        regret_below: how much improvement, in the unit of the objective, you are ready to forgo. None: as much as the
+            noise of one trial (its estimated standard deviation), because smaller differences cannot be seen anyway.
+        min_trials: with fewer finished trials the verdict is always to continue.
+        surrogate: kernel and warp of the model; default `GaussianProcess(warp="auto")`.
     """
-    study_io.require_single_objective(study, "stopping_verdict")
     check_stopping(regret_below, min_trials)
-    with one_thread:
-        return verdict_of(study, regret_below, min_trials, surrogate, None)[0]
+    with opened(study, "stopping_verdict") as view:
+        return verdict_and_fit(view, regret_below, min_trials, surrogate, None)[0]
 
 
 def check_stopping(regret_below: float | None, min_trials: int) -> None:
+    """Raise ValueError if an argument of `stopping_verdict` is out of its range."""
     if regret_below is not None and not (np.isfinite(regret_below) and regret_below > 0.0):
         raise ValueError(
             f"`regret_below` must be a positive number in the unit of the objective, or None, but got {regret_below}."
@@ -53,51 +57,49 @@ def check_stopping(regret_below: float | None, min_trials: int) -> None:
         raise ValueError(f"`min_trials` must be at least 1, but got {min_trials}.")
 
 
-def verdict_of(
-    study: Study,
+def verdict_and_fit(
+    view: StudyView,
     regret_below: float | None,
     min_trials: int,
     surrogate: GaussianProcess | None,
     start: Hyperparameters | None,
 ) -> tuple[StoppingVerdict, Hyperparameters | None]:
-    loss_sign = study_io.sign(study)
-    found = study_io.trials(study)
-    seen = study_io.observations(found, loss_sign)
-    complete = [i for i, done in enumerate(seen.complete) if done]
+    """The verdict, and the hyperparameters behind it. `start`: those of an earlier verdict, to begin the fit with."""
+    complete = [i for i, done in enumerate(view.observations.complete) if done]
     n = len(complete)
-    best = loss_sign * float(seen.losses[complete].min()) if n else None
+    best = view.sign * float(view.observations.losses[complete].min()) if n else None
+
+    def no_verdict(reason: str) -> tuple[StoppingVerdict, Hyperparameters | None]:
+        return StoppingVerdict(False, n, best, None, regret_below, None, reason), start
+
     if n < max(min_trials, 2):
-        why = f"{n} of the {max(min_trials, 2)} finished trials that a verdict needs"
-        return StoppingVerdict(False, n, best, None, regret_below, None, why), start
-    space = {name: dist for name, (dist, _) in study_io.distributions(found).items() if not dist.single()}
-    data = arrays(space, seen) if space else None
-    if data is None or len(data.losses) < 2 or np.ptp(data.losses) == 0.0:
-        equal = "all finished trials returned the same value, which says nothing about the rest of the space"
-        why = (
-            equal if data is not None and len(data.losses) > 1 else "no parameter varies, so there is nothing to model"
+        return no_verdict(f"{n} of the {max(min_trials, 2)} finished trials that a verdict needs")
+    if not view.varying or len(view.data.losses) < 2:
+        return no_verdict("no parameter varies, so there is nothing to model")
+    if np.ptp(view.data.losses) == 0.0:
+        return no_verdict(
+            "all finished trials returned the same value, which tells nothing about the rest of the space"
         )
-        return StoppingVerdict(False, n, best, None, regret_below, None, why), start
-    gp = _fit(data, surrogate, start)
-    bound = upper_bound_regret(gp, data.X, data.space, width=_WIDTH)[0]
-    noise = _noise(gp, data)
-    return StoppingVerdict.from_bound(n, best, bound, regret_below, noise), gp.hyperparameters
+    gp = _fitted(view, surrogate, start)
+    bound = upper_bound_regret(gp, view.data.X, view.data.space, width=_WIDTH)[0]
+    return StoppingVerdict.from_bound(n, best, bound, regret_below, _noise(gp)), gp.hyperparameters
 
 
-def _fit(data: Arrays, surrogate: GaussianProcess | None, start: Hyperparameters | None) -> GaussianProcess:
-    template = surrogate if surrogate is not None else GaussianProcess(warp="auto")
+def _fitted(view: StudyView, surrogate: GaussianProcess | None, start: Hyperparameters | None) -> GaussianProcess:
+    data = view.data
+    if start is None or start.nominal not in ((), data.space.nominal):
+        return fitted_model(view, data, surrogate)
+    template = default_template() if surrogate is None else surrogate
     gp = template.unfitted(data.space.nominal)
-    if start is not None and start.nominal not in ((), data.space.nominal):
-        start = None
-    return gp.fit(data.X, data.losses, data.observations.noise_variance, start=start, restart=start is not None)
+    return gp.fit(data.X, data.losses, data.observations.noise_variance, start=start, restart=True)
 
 
-def _noise(gp: GaussianProcess, data: Arrays) -> float:
+def _noise(gp: GaussianProcess) -> float:
     """Standard deviation of one trial's noise near the best trials, in the unit of the objective.
 
-    The warp stretches the scale, so the noise of the latent scale is carried over where it matters: at the best.
+    The warp stretches the scale, so the latent noise is mapped back where it matters: at the best trial.
     """
-    latent = gp.latent_at_observed()
-    best, sd = float(latent.min()), float(np.sqrt(gp.hyperparameters.noise))
+    best, sd = float(gp.latent_at_observed().min()), float(np.sqrt(gp.hyperparameters.noise))
     low, high = gp.losses(np.array([best - sd, best + sd]))
     return float(0.5 * (high - low))
 
@@ -105,53 +107,54 @@ def _noise(gp: GaussianProcess, data: Arrays) -> float:
 # ---------------------------------------------------------------------- over the run
 
 
-def search_course(study: Study, *, regret_below: float | None = None, min_trials: int = 20) -> Course:
-    """How much there was left to find over the run, and what proposals were after; arguments as `stopping_verdict`."""
-    study_io.require_single_objective(study, "search_course")
+def regret_history(study: Study, *, regret_below: float | None = None, min_trials: int = 20) -> RegretHistory:
+    """How much there was left to find over the run, and how much proposals explored.
+
+    Args:
+        study, regret_below, min_trials: as for `stopping_verdict`.
+    """
     check_stopping(regret_below, min_trials)
-    with one_thread:
-        stopping, h = verdict_of(study, regret_below, min_trials, None, None)
-        after, bounds = (
-            ((), ()) if h is None or stopping.bound is None else _bounds_over_the_run(study, h, stopping.bound)
-        )
-    found = study_io.trials(study)
-    proposals = [
-        (r, explored_share(r.acquisition))
-        for r in study_io.model_receipts(found, len(found))
-        if r.acquisition is not None
-    ]
-    return Course(
+    with opened(study, "regret_history") as view:
+        return regret_history_of(view, regret_below, min_trials)
+
+
+def regret_history_of(view: StudyView, regret_below: float | None = None, min_trials: int = 20) -> RegretHistory:
+    stopping, hyperparameters = verdict_and_fit(view, regret_below, min_trials, None, None)
+    after: tuple[int, ...] = ()
+    bounds: tuple[float, ...] = ()
+    if hyperparameters is not None and stopping.bound is not None:
+        after, bounds = _bounds_over_the_run(view.data, hyperparameters, stopping.bound)
+    proposals = model_receipts(view.trials, len(view.trials))
+    acquisitions = [receipt.acquisition for receipt in proposals if receipt.acquisition is not None]
+    return RegretHistory(
         stopping,
         after,
         bounds,
-        tuple(r.trial for r, _ in proposals),
-        tuple(_alpha(r) for r, _ in proposals),
-        tuple(share for _, share in proposals),
+        tuple(receipt.trial for receipt in proposals),
+        tuple(_alpha(receipt) for receipt in proposals),
+        tuple(explored_share(acquisition) for acquisition in acquisitions),
     )
 
 
-def _bounds_over_the_run(study: Study, h: Hyperparameters, now: float) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """After a few trials before the last; early ones are closer together, and cost less."""
-    found = study_io.trials(study)
-    space = {name: dist for name, (dist, _) in study_io.distributions(found).items() if not dist.single()}
-    data = arrays(space, study_io.observations(found, study_io.sign(study)))
+def _bounds_over_the_run(
+    data: Arrays, hyperparameters: Hyperparameters, last_bound: float
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Trial numbers and the bound after each. Early trials are closer together, because bounds change faster there."""
     noise, n = data.observations.noise_variance, len(data.losses)
     last = max(1, min(int(0.9 * n), _MOST_CONDITIONED))
     counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS).round().astype(int))
     bounds = []
-    for k in counts:
-        gp = GaussianProcess.from_hyperparameters(h)
-        gp.condition(data.X[:k], data.losses[:k], None if noise is None else noise[:k])
-        bounds.append(upper_bound_regret(gp, data.X[:k], data.space, width=_WIDTH)[0])
+    for count in counts:
+        gp = GaussianProcess.from_hyperparameters(hyperparameters)
+        gp.condition(data.X[:count], data.losses[:count], None if noise is None else noise[:count])
+        bounds.append(upper_bound_regret(gp, data.X[:count], data.space, width=_WIDTH)[0])
     numbers = data.observations.numbers
-    return (*(numbers[k - 1] for k in counts), numbers[-1]), (*bounds, now)
+    return (*(numbers[count - 1] for count in counts), numbers[-1]), (*bounds, last_bound)
 
 
 def _alpha(receipt: Receipt) -> float | None:
-    """The weight that a policy set, where the proposal was made with it: its guard may have put EI in its place."""
+    """The weight that a policy set; None if the proposal was made without it: WEI's guard may have used EI instead."""
     assert receipt.acquisition is not None
-    return (
-        receipt.policy.numbers.get("alpha")
-        if receipt.policy is not None and "alpha" in receipt.acquisition.settings
-        else None
-    )
+    if receipt.policy is None or "alpha" not in receipt.acquisition.settings:
+        return None
+    return receipt.policy.numbers.get("alpha")

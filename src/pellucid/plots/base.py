@@ -1,4 +1,4 @@
-"""What all figures share: colours, style, escaping of the user's names, and how a figure gets into a file."""
+"""What all figures share: colours, style, escaping of the user's names, and writing a figure to a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from textwrap import wrap
@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from plotly.io import to_json
 from plotly.offline import get_plotlyjs
 
-# Colours that differ in lightness too, so that a figure survives greyscale and colour-blindness.
+# Colours that also differ in lightness, so that figures work in greyscale and for the colour-blind.
 COLOURS = ("#0b3c6f", "#d1495b", "#e8a33d", "#3f8f6b", "#8d6fb0", "#5aa9c7", "#7a4b2a", "#c97fa7", "#4d4d4d")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 EXPLOIT, EXPLORE, CHOSEN, GREY, PALE = COLOURS[0], COLOURS[2], COLOURS[1], "#8a929c", "#b8bec6"
@@ -33,8 +33,36 @@ _FONT = "DejaVu Sans, Arial, sans-serif"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
+Drawing = Callable[[Any], go.Figure]
+_DRAWINGS: dict[type, dict[str, Drawing]] = {}
+
+
+def draws(record: type, what: str = "") -> Callable[[Drawing], Drawing]:
+    """Decorate the function that draws a kind of record, `what` of it if there are several figures. The first one is
+    drawn unless another is named."""
+
+    def register(drawing: Drawing) -> Drawing:
+        _DRAWINGS.setdefault(record, {})[what] = drawing
+        return drawing
+
+    return register
+
+
+def draw(record: object, what: str | None = None) -> go.Figure:
+    """The figure of a record, or the one called `what` if there are several."""
+    drawings = _DRAWINGS.get(type(record))
+    if drawings is None:
+        raise TypeError(f"There is no figure for {type(record).__name__}.")
+    if what is None:
+        return next(iter(drawings.values()))(record)
+    if what not in drawings:
+        names = " or ".join(map(repr, drawings))
+        raise ValueError(f"{type(record).__name__} is drawn as {names}, but got {what!r}.")
+    return drawings[what](record)
+
+
 def parameter_colour(name: str) -> str:
-    """A parameter has the same colour in every figure, whatever other parameters there are; labels tell them apart."""
+    """A parameter has the same colour in every figure, whichever other parameters there are."""
     return _PARAMETERS[zlib.crc32(name.encode()) % len(_PARAMETERS)]
 
 
@@ -43,13 +71,13 @@ def cut(text: str) -> str:
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    """Names as labels: escaped, and long ones cut where that leaves them different."""
+    """Names as labels: escaped, and cut if they are long and stay different."""
     short = [cut(name) for name in names]
     return [escape(name) for name in (short if len(set(short)) == len(set(names)) else names)]
 
 
 def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 92) -> int:
-    """The finding as the title; reasons for doubt under it. Returns the height that they take."""
+    """Set the finding as the title, with reasons for doubt below it. Returns the height of both."""
     title = wrap(escape(finding, quote=False), width)
     under = wrap(escape(" ".join(doubts), quote=False), round(1.36 * width))
     lines = [*title, *(f"<span style='font-size:12px;color:#a03030'>{line}</span>" for line in under)]
@@ -65,7 +93,7 @@ def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 
         },
         margin={"t": top},
         # For pages that set the finding as text of their own.
-        meta={"finding": escape(finding), "doubts": [escape(one) for one in doubts]},
+        meta={"finding": escape(finding), "doubts": [escape(doubt) for doubt in doubts]},
     )
     return top
 
@@ -96,33 +124,33 @@ def faint(colour: str) -> str:
 
 
 def browser() -> str | None:
-    """A Chromium that can draw a figure as a picture: `$CHROMIUM`, or the first of the usual names that is here."""
+    """A Chromium that can take a picture of a figure: `$CHROMIUM`, or the first of the usual names that is found."""
     named = os.environ.get("CHROMIUM")
     return named if named else next((name for name in _BROWSERS if shutil.which(name)), None)
 
 
 def script() -> str:
-    """What a page needs to draw figures."""
+    """The script that a page needs to draw figures."""
     return str(get_plotlyjs())
 
 
 def stored(figure: go.Figure) -> dict[str, Any]:
-    """A figure as a page keeps it: plain data, numbers as a screen shows them."""
+    """A figure as a page stores it: plain data, with numbers rounded to what a screen shows."""
     return dict(json.loads(to_json(figure, validate=False, engine="json"), parse_float=_rounded))
 
 
 def template() -> dict[str, Any]:
-    """What all figures are drawn with."""
+    """The template that all figures share."""
     return dict(stored(go.Figure(layout={"template": _TEMPLATE}))["layout"]["template"])
 
 
 def _rounded(text: str) -> float:
-    """Six digits are more than a screen shows, and half the size."""
+    """Six digits: more than a screen shows, at half the size."""
     return float(f"{float(text):.6g}")
 
 
 def save(figure: go.Figure, path: Path) -> None:
-    """As a page that needs no network (.html), or as a picture of it that a real browser drew (.png)."""
+    """Write a figure as a page that needs no network (.html), or as a picture that a browser takes of it (.png)."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".html":
         figure.write_html(path, include_plotlyjs=True)

@@ -7,7 +7,19 @@ from html import escape
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, LEGEND_ABOVE, PALE, cut, labels, parameter_colour, say, style
+from pellucid.plots.base import (
+    COLOURS,
+    EXPLOIT,
+    EXPLORE,
+    LEGEND_ABOVE,
+    PALE,
+    cut,
+    draws,
+    labels,
+    parameter_colour,
+    say,
+    style,
+)  # fmt: skip
 from pellucid.records import HsicImportance, IntervalReduction, ParameterImportance
 
 _COLOURS = {"impactful": EXPLOIT, "cannot tell": EXPLORE, "no effect": PALE}
@@ -16,37 +28,39 @@ _MOST_SHOWN = 3
 _MOST_COLUMNS, _MOST_PANELS = 3, 9
 
 
-def importance(found: HsicImportance) -> go.Figure:
+@draws(HsicImportance, "importance")
+def importance(record: HsicImportance) -> go.Figure:
     """Bars by parameter, coloured by verdict; beside them the first few parameters' values, overall and in the goal."""
-    shown = found.parameters[:_MOST_SHOWN]
+    shown = record.parameters[:_MOST_SHOWN]
     figure = make_subplots(
         rows=max(len(shown), 1), cols=2, column_widths=[0.55, 0.45], horizontal_spacing=0.14,
         specs=[[{"rowspan": max(len(shown), 1)}, {}], *([[None, {}]] * (len(shown) - 1))], vertical_spacing=0.2,
         subplot_titles=["", *(escape(cut(one.name)) for one in shown)],
     )  # fmt: skip
-    _bars(figure, found)
+    _bars(figure, record)
     for i, one in enumerate(shown, start=1):
         _histogram(figure, one, row=i, col=2, listed=i == 1)
     style(figure, "", 1080, 200 + 190 * max(len(shown), 1))
-    top = say(figure, found.verdict, found.notes, width=112)
+    top = say(figure, record.sentence, record.notes, width=112)
     figure.update_layout(height=top + 120 + 190 * max(len(shown), 1), margin={"t": top + 20, "b": 90},
                          legend={"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0.0})  # fmt: skip
     return figure
 
 
-def indices(found: HsicImportance) -> go.Figure:
+@draws(HsicImportance, "indices")
+def indices(record: HsicImportance) -> go.Figure:
     """The bars alone."""
     figure = make_subplots(rows=1, cols=1)
-    _bars(figure, found)
+    _bars(figure, record)
     style(figure, "", 900, 300)
-    top = say(figure, found.headline, found.notes)
-    figure.update_layout(height=top + 110 + 26 * len(found.parameters), margin={"b": 60},
+    top = say(figure, record.headline, record.notes)
+    figure.update_layout(height=top + 110 + 26 * len(record.parameters), margin={"b": 60},
                          legend=LEGEND_ABOVE)  # fmt: skip
     return figure
 
 
-def _bars(figure: go.Figure, found: HsicImportance) -> None:
-    rows = found.parameters[::-1]
+def _bars(figure: go.Figure, record: HsicImportance) -> None:
+    rows = record.parameters[::-1]
     label = dict(zip((one.name for one in rows), labels([one.name for one in rows]), strict=True))
     for verdict, colour in _COLOURS.items():
         mine = [one for one in rows if one.verdict == verdict]
@@ -70,9 +84,10 @@ def _histogram(figure: go.Figure, one: ParameterImportance, *, row: int, col: in
     figure.update_xaxes(type="category", tickangle=-30, tickfont={"size": 10}, row=row, col=col)
 
 
-def values(found: HsicImportance) -> go.Figure:
-    """How values are distributed overall and in the goal: a panel per parameter that matters (all where none does)."""
-    wanted = [one for one in found.parameters if one.verdict == "impactful"] or list(found.parameters)
+@draws(HsicImportance, "values")
+def values(record: HsicImportance) -> go.Figure:
+    """How values are distributed overall and in the goal: a panel per parameter that matters, for all if none does."""
+    wanted = [one for one in record.parameters if one.verdict == "impactful"] or list(record.parameters)
     shown = wanted[:_MOST_PANELS]
     columns = min(_MOST_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
@@ -82,9 +97,9 @@ def values(found: HsicImportance) -> go.Figure:
     for i, one in enumerate(shown):
         _histogram(figure, one, row=i // columns + 1, col=i % columns + 1, listed=i == 0)
     style(figure, "", 1080, 300)
-    finding = f"Where trials are that count as {found.goal}, against all"
-    if found.source == "surrogate":
-        finding = f"Where the model expects {found.goal}, against the whole space"
+    finding = f"Where trials are that count as {record.goal}, against all"
+    if record.source == "surrogate":
+        finding = f"Where the model expects {record.goal}, against the whole space"
     doubts = [f"{len(shown)} of {len(wanted)} parameters are shown."] if len(shown) < len(wanted) else []
     top = say(figure, finding, doubts, width=112)
     figure.update_layout(height=top + 90 + 230 * rows, margin={"t": top + 20},
@@ -92,14 +107,15 @@ def values(found: HsicImportance) -> go.Figure:
     return figure
 
 
-def pairs(found: HsicImportance) -> go.Figure:
-    """A map of pairs that were looked at, in multiples of what no effect would give; a star where it is significant."""
-    names = [one.name for one in found.parameters if any(one.name in pair.names for pair in found.pairs)]
+@draws(HsicImportance, "pairs")
+def pairs(record: HsicImportance) -> go.Figure:
+    """A map of the tested pairs, in multiples of the index without an effect; significant ones have a star."""
+    names = [one.name for one in record.parameters if any(one.name in pair.params for pair in record.pairs)]
     place = {name: i for i, name in enumerate(names)}
     table: list[list[float | None]] = [[None] * len(names) for _ in names]
     stars = []
-    for pair in found.pairs:
-        a, b = sorted(pair.names, key=place.__getitem__)
+    for pair in record.pairs:
+        a, b = sorted(pair.params, key=place.__getitem__)
         table[place[b]][place[a]] = pair.index / pair.null if pair.null > 0.0 else None
         if pair.interact:
             stars.append((place[a], place[b]))
@@ -110,12 +126,12 @@ def pairs(found: HsicImportance) -> go.Figure:
                        hovertemplate="%{z:.1f} × no effect<extra></extra>")  # fmt: skip
     figure.add_scatter(x=[a for a, _ in stars], y=[b for _, b in stars], mode="text", text="★", showlegend=False,
                        textfont={"color": "white", "size": 18}, hoverinfo="skip")  # fmt: skip
-    together = [f"`{a}` and `{b}`" for a, b in (pair.names for pair in found.pairs if pair.interact)]
-    finding = "No two parameters that do nothing alone matter together" if found.pairs else "No pairs were looked at"
+    together = [f"`{a}` and `{b}`" for a, b in (pair.params for pair in record.pairs if pair.interact)]
+    finding = "No two parameters that do nothing alone matter together" if record.pairs else "No pairs were tested"
     if together:
-        finding = f"Matter together, not alone: {'; '.join(together)}"
+        finding = f"Matter together, but not alone: {'; '.join(together)}"
     style(figure, "", 760, 300)
-    top = say(figure, f"{finding} (for {found.goal}).", [])
+    top = say(figure, f"{finding} (for {record.goal}).", [])
     figure.update_layout(height=top + 160 + 34 * len(names))
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(tickvals=list(range(len(names))), ticktext=short, automargin=True)
@@ -123,28 +139,29 @@ def pairs(found: HsicImportance) -> go.Figure:
     return figure
 
 
-def interval(found: IntervalReduction) -> go.Figure:
-    """The index of what is left over the cuts, filled where it is significant; a line at what costs nothing."""
+@draws(IntervalReduction)
+def interval(record: IntervalReduction) -> go.Figure:
+    """The index of what is left after each cut, filled if significant; a line at the value that costs nothing."""
     figure = go.Figure()
-    x = [f"{one:.4g}" for one in found.cuts]
+    x = [f"{one:.4g}" for one in record.cuts]
     if len(set(x)) < len(x):
-        x = [repr(one) for one in found.cuts]
-    colour = parameter_colour(found.param)
+        x = [repr(one) for one in record.cuts]
+    colour = parameter_colour(record.param)
     for name, wanted, symbol in (("matters (p ≤ 0.05)", True, "circle"), ("does not", False, "circle-open")):
-        mine = [i for i, p in enumerate(found.p) if (p <= 0.05) == wanted]
+        mine = [i for i, p in enumerate(record.p) if (p <= 0.05) == wanted]
         figure.add_scatter(
-            x=[x[i] for i in mine], y=[found.index[i] for i in mine], mode="markers", name=name,
-            error_y={"type": "data", "array": [found.stderr[i] for i in mine], "thickness": 1.5},
+            x=[x[i] for i in mine], y=[record.index[i] for i in mine], mode="markers", name=name,
+            error_y={"type": "data", "array": [record.stderr[i] for i in mine], "thickness": 1.5},
             marker={"color": colour, "size": 10, "symbol": symbol},
         )  # fmt: skip
-    if found.value is not None:
-        place = found.cuts.index(found.value)  # Categories are counted; labels that look like numbers would be too.
+    if record.value is not None:
+        place = record.cuts.index(record.value)  # Plotly takes the position of a category.
         figure.add_shape(type="line", x0=place, x1=place, y0=0, y1=1, yref="paper",
                          line={"color": COLOURS[1], "dash": "dash", "width": 2})  # fmt: skip
     style(figure, "", 900, 460)
-    say(figure, found.verdict, found.notes)
-    side = "from here up" if found.cheap == "low" else "up to here"
-    figure.update_xaxes(title=f"{escape(cut(found.param))}, {side}", type="category", categoryorder="array",
+    say(figure, record.sentence, record.notes)
+    side = "from here up" if record.cheap == "low" else "up to here"
+    figure.update_xaxes(title=f"{escape(cut(record.param))}, {side}", type="category", categoryorder="array",
                         categoryarray=x)  # fmt: skip
     figure.update_yaxes(title="HSIC of what is left, with standard error", exponentformat="power", zeroline=True)
     figure.update_layout(legend=LEGEND_ABOVE)

@@ -1,4 +1,4 @@
-"""Figures of a study, in the manner of `optuna.visualization`: each asks for a record and draws it."""
+"""Figures of a study, like those of `optuna.visualization`: each function asks for an answer and draws it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from optuna.study import Study
 from pellucid.explain.effects.dependence import partial_dependence
 from pellucid.explain.history import history
 from pellucid.explain.importance.analysis import hsic_importance
+from pellucid.explain.intervals import Cheap, interval_reduction
 from pellucid.explain.proposals.explanation import desirability_paths, explain_proposal
-from pellucid.explain.ranges import Cheap, interval_reduction, parameter_ranges
-from pellucid.explain.stopping import search_course
+from pellucid.explain.ranges import parameter_ranges
+from pellucid.explain.stopping import regret_history
 from pellucid.goals import Goal, failed
 
 
 def plot_history(study: Study) -> go.Figure:
-    """Trials, the best so far, what the model expected of each proposal, and who chose."""
+    """Trials, the best so far, what the model expected of each proposal, and which sampler chose it."""
     return history(study).plot()
 
 
-def plot_course(study: Study, *, regret_below: float | None = None) -> go.Figure:
-    """What could still be found over the run, and what proposals were after."""
-    return search_course(study, regret_below=regret_below).plot()
+def plot_regret_history(study: Study, *, regret_below: float | None = None) -> go.Figure:
+    """How much was left to find over the run, and how much proposals explored."""
+    return regret_history(study, regret_below=regret_below).plot()
 
 
 def plot_partial_dependence(study: Study, params: str | Sequence[str], *, trial: int | None = None) -> go.Figure:
@@ -47,12 +48,12 @@ def plot_importance(study: Study, goal: Goal | Callable[[float], bool] | None = 
 
 
 def plot_values(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:
-    """Where the trials in the goal are, against all."""
+    """Where the trials that reach the goal are, compared with all trials."""
     return hsic_importance(study, goal, pairs=False).plot("values")
 
 
 def plot_pairs(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:
-    """Which parameters matter together, of those that do nothing alone."""
+    """Which of the parameters that do nothing alone matter together."""
     return hsic_importance(study, goal).plot("pairs")
 
 
@@ -61,11 +62,11 @@ def plot_failures(study: Study) -> go.Figure:
     return hsic_importance(study, failed(), pairs=False).plot()
 
 
-def plot_interval_reduction(study: Study, param: str, cheap: Cheap = "low") -> go.Figure:
+def plot_interval_reduction(study: Study, param: str, *, cheap: Cheap = "low") -> go.Figure:
     """The cheapest value that costs nothing."""
-    return interval_reduction(study, param, cheap).plot()
+    return interval_reduction(study, param, cheap=cheap).plot()
 
 
 def plot_ranges(study: Study) -> go.Figure:
-    """Every range with its trials, and what to change."""
+    """Every range with its trials, and what to change about it."""
     return parameter_ranges(study).plot()

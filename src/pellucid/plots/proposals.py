@@ -9,9 +9,16 @@ from typing import TypeVar
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, LEGEND_ABOVE, cut, labels, say, style
+from pellucid.plots.base import COLOURS, LEGEND_ABOVE, cut, draws, labels, say, style
 from pellucid.plots.curves import Line, panels
-from pellucid.records import OBJECTIVE, Comparison, Contribution, DesirabilityPaths, ProposalExplanation, Term
+from pellucid.records import (
+    OBJECTIVE,
+    Contribution,
+    DesirabilityPaths,
+    ImportanceComparison,
+    ProposalExplanation,
+    Term,
+)
 from pellucid.records.proposal import Role
 
 # What a term stands for has the same colour in every figure: predictions blue, uncertainty yellow.
@@ -34,6 +41,7 @@ _TOTAL = "#3a3a3a"
 Value = TypeVar("Value")
 
 
+@draws(ProposalExplanation)
 def proposal(found: ProposalExplanation) -> go.Figure:
     """One bar per parameter, stacked by term, the largest contribution on top; a diamond with an interval: the sum."""
     rows = sorted(found.contributions, key=lambda c: c.total)
@@ -52,7 +60,7 @@ def proposal(found: ProposalExplanation) -> go.Figure:
     figure.add_scatter(y=shown, x=[c.total for c in rows], mode="markers", name=label, error_x=error,
                        marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
     style(figure, "", 900, 220 + 34 * len(rows))
-    top = say(figure, found.verdict, [*found.notes, *_doubts([found])])
+    top = say(figure, found.sentence, [*found.notes, *_doubts([found])])
     figure.update_layout(
         barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
         legend=LEGEND_ABOVE,
@@ -63,6 +71,7 @@ def proposal(found: ProposalExplanation) -> go.Figure:
     return figure
 
 
+@draws(DesirabilityPaths, "contributions")
 def contribution_paths(found: DesirabilityPaths) -> go.Figure:
     """Small multiples: a panel per parameter, a line per term with its band, the sum dashed; the same scale for all."""
     shown = {}
@@ -79,7 +88,7 @@ def contribution_paths(found: DesirabilityPaths) -> go.Figure:
                 lines.append(Line("sum", x, y, _TOTAL, dash="dot", width=1.5))
         shown[title] = lines
     figure = panels(shown, columns=3, x_title="trial", y_title=f"contribution<br>({_common_unit(found)})")
-    top = say(figure, found.verdict, [*found.notes, *_doubts(found.explanations)], width=112)
+    top = say(figure, found.sentence, [*found.notes, *_doubts(found.explanations)], width=112)
     figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})
     return figure
 
@@ -128,6 +137,7 @@ def _doubts(explanations: Sequence[ProposalExplanation]) -> list[str]:
     return out
 
 
+@draws(DesirabilityPaths, "payouts")
 def payout_paths(found: DesirabilityPaths) -> go.Figure:
     """Over the run: by how much each term was better at the proposal than on average, and their sum."""
     figure = go.Figure()
@@ -143,7 +153,7 @@ def payout_paths(found: DesirabilityPaths) -> go.Figure:
                            mode=_mode(found.explanations), name="sum",
                            line={"color": _TOTAL, "width": 1.5, "dash": "dot"})  # fmt: skip
     style(figure, "", 900, 480)
-    say(figure, found.verdict, [*found.notes, *_doubts(found.explanations)])
+    say(figure, found.sentence, [*found.notes, *_doubts(found.explanations)])
     figure.update_xaxes(title="trial")
     figure.update_yaxes(title=f"better than average by<br>({_common_unit(found)})", exponentformat="power",
                         zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
@@ -151,7 +161,8 @@ def payout_paths(found: DesirabilityPaths) -> go.Figure:
     return figure
 
 
-def comparison(found: Comparison) -> go.Figure:
+@draws(ImportanceComparison)
+def comparison(found: ImportanceComparison) -> go.Figure:
     """Four bars per parameter: its share in the prediction by four methods."""
     figure = go.Figure()
     names = labels(found.params)
@@ -159,7 +170,7 @@ def comparison(found: Comparison) -> go.Figure:
         shares = [100 * share for share in getattr(found, method)]
         figure.add_bar(x=names, y=shares, name=_METHOD_WORDS[method], marker={"color": COLOURS[i]})
     style(figure, "", 900, 460)
-    say(figure, str(found), [])
+    say(figure, found.sentence, [])
     figure.update_yaxes(title="share of the prediction (%)", zeroline=True, zerolinecolor="#888888")
     figure.update_xaxes(type="category")
     figure.update_layout(legend=LEGEND_ABOVE)

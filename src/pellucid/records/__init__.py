@@ -1,21 +1,21 @@
-"""The data that travels between rooms and into the storage: frozen, validated, JSON both ways.
+"""The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
-Nothing here computes; nothing here knows Optuna. `receipt`: why a trial got its parameters; `findings`: what pellucid
-tells a user about a study; `course`: how its search went; `attribution`: what contributed how much to a proposal;
-`importance`: which parameters matter for a goal; `ranges`: which ranges to change; `plan`: what a two-step search does.
+Nothing here knows Optuna. `receipt`: why a trial got its parameters. `finding`: the base of every answer. The answers:
+`recommendation`, `course` (how the search went), `proposal` (why a trial was proposed), `importance` (which parameters
+matter), `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
 """
 
-from pellucid.records.course import Course, History, Stretch
-from pellucid.records.finding import NotKnown
-from pellucid.records.findings import IndividualCurve, PartialDependence, Recommendation, StoppingVerdict
+from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
+from pellucid.records.effect import IndividualCurve, PartialDependence
+from pellucid.records.finding import Finding, NotKnown, attempt, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
     OBJECTIVE,
     Attribution,
-    Comparison,
     Contribution,
     DesirabilityPaths,
+    ImportanceComparison,
     ProposalExplanation,
     Term,
 )
@@ -30,20 +30,21 @@ from pellucid.records.receipt import (
     RecordError,
     Warp,
 )
+from pellucid.records.recommendation import Recommendation
 
 __all__ = [
     "OBJECTIVE",
     "RECEIPT_VERSION",
     "AcquisitionState",
     "Attribution",
-    "Comparison",
     "Contribution",
-    "Course",
     "DesirabilityPaths",
+    "Finding",
     "HeldParameter",
     "History",
     "HsicImportance",
     "Hyperparameters",
+    "ImportanceComparison",
     "IndividualCurve",
     "IntervalReduction",
     "NotKnown",
@@ -51,6 +52,7 @@ __all__ = [
     "ParameterImportance",
     "ParameterRanges",
     "PartialDependence",
+    "Phase",
     "PolicyState",
     "ProposalExplanation",
     "RangeAdvice",
@@ -59,9 +61,11 @@ __all__ = [
     "Receipt",
     "Recommendation",
     "RecordError",
+    "RegretHistory",
     "StoppingVerdict",
-    "Stretch",
     "Term",
     "TwoStepPlan",
     "Warp",
+    "attempt",
+    "plain",
 ]

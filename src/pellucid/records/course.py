@@ -1,17 +1,17 @@
-"""How a search went: what trials returned and were expected to return, and how much there was left to find."""
+"""How a search went: what trials returned, how much was left to find, and whether the study can stop."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.findings import StoppingVerdict
-from pellucid.records.views import drawn, framed
+from pellucid.records.finding import Finding
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Trials in a row that were chosen in one way: sampled to cover the space, proposed, a step of a search."""
+class Phase:
+    """Consecutive trials that were chosen in the same way: start-up trials, proposals, a step of a search."""
 
     first: int
     last: int
@@ -19,12 +19,12 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class History:
-    """Every trial of a study, in the unit and direction of the objective; None where there is nothing to say.
+class History(Finding):
+    """Every trial of a study; None where there is no value.
 
-    states         'complete', 'pruned', 'failed', 'interrupted' (by the user), 'running' or 'waiting'; of a pruned
-                   trial, the last reported value counts
-    best           the best value of a complete trial up to this one
+    states         'complete', 'pruned', 'failed', 'interrupted' (by the user), 'running' or 'waiting'
+    values         what trials returned; the last reported value of a pruned trial
+    best           the best value of a complete trial so far
     expected, sd   what the model predicted for the trial when it proposed it
     """
 
@@ -34,35 +34,68 @@ class History:
     best: tuple[float | None, ...]
     expected: tuple[float | None, ...]
     sd: tuple[float | None, ...]
-    stretches: tuple[Stretch, ...]
+    phases: tuple[Phase, ...]
     direction: str
-    verdict: str
+    sentence: str
+    notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    @property
+    def n_trials(self) -> int:
+        return len(self.numbers)
 
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per trial."""
-        names = ("numbers", "states", "values", "best", "expected", "sd")
-        return framed({name: list(getattr(self, name)) for name in names})
-
-    def plot(self) -> Any:
-        """A Plotly figure: trials, the best so far, what the model expected, and who chose."""
-        return drawn(self)
-
-    def __str__(self) -> str:
-        return self.verdict
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per trial."""
+        return {name: getattr(self, name) for name in ("numbers", "states", "values", "best", "expected", "sd")}
 
 
 @dataclass(frozen=True)
-class Course:
-    """How much there was left to find, and what the search was after.
+class StoppingVerdict(Finding):
+    """Whether a study can stop.
 
-    after, bounds    after which trial, how much better anything could still be (95 % bounds; with the hyperparameters
-                     that all trials together suggest)
-    trials           proposals whose receipts tell what they were after
-    alpha            the weight of exploitation that a policy set for them, None where there was none
-    exploring        the share of their appeal that came from what was not known, None where that cannot be told
+    bound       no configuration is expected to beat the best evaluated one by more than this (95% bounds); None if
+                there are too few trials to say
+    tolerance   what was asked for; the noise of one trial if nothing was
+    noise       estimated standard deviation of one trial's noise
+    """
+
+    stop: bool
+    n_trials: int
+    best_value: float | None
+    bound: float | None
+    tolerance: float | None
+    noise: float | None
+    reason: str
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_bound(
+        n_trials: int, best_value: float | None, bound: float, tolerance: float | None, noise: float
+    ) -> StoppingVerdict:
+        """Stop if the bound is within the tolerance; without one, within the noise of one trial."""
+        limit = noise if tolerance is None else tolerance
+        limit_text = "the noise of one trial is about" if tolerance is None else "your tolerance is"
+        reason = f"expected remaining improvement ≤ {bound:.2g} after {n_trials} trials; {limit_text} {limit:.2g}"
+        return StoppingVerdict(bound <= limit, n_trials, best_value, bound, limit, noise, reason)
+
+    @property
+    def sentence(self) -> str:
+        return f"{'Stop' if self.stop else 'Continue'}: {self.reason}."
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row."""
+        names = ("stop", "n_trials", "best_value", "bound", "tolerance", "noise", "reason")
+        return {name: [getattr(self, name)] for name in names}
+
+
+@dataclass(frozen=True)
+class RegretHistory(Finding):
+    """How much there was left to find over the run, and whether proposals explored.
+
+    after, bounds    after each of these trials, how much better than the best any configuration could still be (95%
+                     bounds, with the hyperparameters fitted to all trials)
+    trials           proposals whose receipts have an acquisition
+    alpha            the weight of exploitation that a policy set for each of them; None if none did
+    exploring        the share of each proposal's appeal that came from uncertainty; None if it cannot be split off
     """
 
     stopping: StoppingVerdict
@@ -72,16 +105,14 @@ class Course:
     alpha: tuple[float | None, ...]
     exploring: tuple[float | None, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    @property
+    def sentence(self) -> str:
+        return self.stopping.sentence
 
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per bound."""
-        return framed({"after": list(self.after), "bound": list(self.bounds)})
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.stopping.notes
 
-    def plot(self) -> Any:
-        """A Plotly figure: the bound over the trials, its tolerance, and what proposals were after."""
-        return drawn(self)
-
-    def __str__(self) -> str:
-        return str(self.stopping)
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per bound."""
+        return {"after": self.after, "bound": self.bounds}

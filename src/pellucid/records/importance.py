@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.views import drawn, framed
+from pellucid.records.finding import Finding
 
 VERDICTS = ("impactful", "cannot tell", "no effect")
+SIGNIFICANCE = 0.05
 _MOST_LISTED = 3
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MOST_LISTED])
-    return f"{shown} and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else shown
 
 
 @dataclass(frozen=True)
 class ParameterImportance:
     """How much one parameter matters for reaching a goal.
 
-    index, stderr   HSIC between the parameter and reaching the goal;  null  what it is on average without any effect
-    p, p_adjusted   of a permutation test, and adjusted for all parameters that were looked at
-    verdict         'impactful', 'cannot tell' or 'no effect'
-    group           where the parameter exists, in words; empty when always
-    n, n_goal       trials that have the parameter, and those of them in the goal
-    bins            (label, share of all trials, share of the trials in the goal), over the parameter's values
+    index, stderr       HSIC between the parameter and reaching the goal;  null  its average without any effect
+    p, p_adjusted       of a permutation test; adjusted for all parameters that were tested
+    verdict             'impactful', 'cannot tell' or 'no effect'
+    group               where the parameter exists, in words; empty if always
+    n_trials, n_goal    trials that have the parameter, and those of them that reach the goal
+    bins                (label, share of all trials, share of the trials in the goal) over the parameter's values
     """
 
     name: str
@@ -37,7 +33,7 @@ class ParameterImportance:
     p_adjusted: float
     verdict: str
     group: str
-    n: int
+    n_trials: int
     n_goal: int
     bins: tuple[tuple[str, float, float], ...]
 
@@ -46,7 +42,7 @@ class ParameterImportance:
 class PairImportance:
     """Two parameters together, neither of which is impactful alone: does their combination matter?"""
 
-    names: tuple[str, str]
+    params: tuple[str, str]
     index: float
     stderr: float
     null: float
@@ -55,54 +51,59 @@ class PairImportance:
 
     @property
     def interact(self) -> bool:
-        return self.p_adjusted <= 0.05
+        return self.p_adjusted <= SIGNIFICANCE
 
 
 @dataclass(frozen=True)
-class HsicImportance:
-    """What matters for reaching a goal, most important first; `source`: which trials (or model) it was told from."""
+class HsicImportance(Finding):
+    """What matters for reaching a goal, most important first.
+
+    source   the trials behind it: 'random', 'all', or 'surrogate' for draws of a model
+    """
 
     goal: str
     parameters: tuple[ParameterImportance, ...]
     pairs: tuple[PairImportance, ...]
-    n: int
+    n_trials: int
     n_goal: int
     bandwidth: float
     source: str
-    verdict: str
+    sentence: str
     notes: tuple[str, ...] = ()
 
     @property
     def impactful(self) -> tuple[str, ...]:
-        return tuple(one.name for one in self.parameters if one.verdict == "impactful")
+        return tuple(parameter.name for parameter in self.parameters if parameter.verdict == "impactful")
 
     @property
     def headline(self) -> str:
-        """What matters most and about what one cannot tell, in as few words as a title has."""
-        verdicts = {name: [f"`{one.name}`" for one in self.parameters if one.verdict == name] for name in VERDICTS}
-        sure, unsure, none = verdicts.values()
-        if not sure:
+        """The sentence in as few words as a title has."""
+        names = {
+            verdict: [f"`{parameter.name}`" for parameter in self.parameters if parameter.verdict == verdict]
+            for verdict in VERDICTS
+        }
+        impactful, unclear, idle = names.values()
+        if not impactful:
             text = f"For {self.goal}, no parameter matters measurably"
-        elif len(sure) == 1:
-            text = f"{sure[0]} matters for {self.goal}"
+        elif len(impactful) == 1:
+            text = f"{impactful[0]} matters for {self.goal}"
         else:
-            text = f"{sure[0]} matters most for {self.goal}, then {_listed(sure[1:])}"
-        if unsure:
-            text += f"; {_listed(unsure)}: cannot tell"
-        return f"{text}; {_listed(none)}: no effect." if none else f"{text}."
+            text = f"{impactful[0]} matters most for {self.goal}, then {_listed(impactful[1:])}"
+        if unclear:
+            text += f"; too few trials to judge {_listed(unclear)}"
+        return f"{text}; no effect of {_listed(idle)}." if idle else f"{text}."
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per parameter."""
-        fields = ("name", "index", "stderr", "null", "p", "p_adjusted", "verdict", "group", "n", "n_goal")
-        return framed({name: [getattr(one, name) for one in self.parameters] for name in fields})
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per parameter."""
+        names = ("name", "index", "stderr", "null", "p", "p_adjusted", "verdict", "group", "n_trials", "n_goal")
+        return {name: [getattr(parameter, name) for parameter in self.parameters] for name in names}
 
     def plot(self, what: str = "importance") -> Any:
-        """A Plotly figure: `what` is "importance" (indices with errors, and how the values of the first parameters
+        """A Plotly figure. `what`: "importance" (indices with errors, and how the values of the first parameters
         differ in the goal), "indices" (those alone), "values" (of all parameters that matter) or "pairs"."""
-        return drawn(self, what)
+        return self._drawn(what)
 
-    def __str__(self) -> str:
-        return " ".join((self.verdict, *self.notes))
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_LISTED])
+    return f"{shown} and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else shown

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.views import framed
+from pellucid.records.finding import Finding
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class HeldParameter:
 
 
 @dataclass(frozen=True)
-class TwoStepPlan:
+class TwoStepPlan(Finding):
     """Which parameters the first step tunes, and the values at which the others are held meanwhile.
 
     trial       the random trial whose values are held (those that it has)
@@ -48,16 +49,10 @@ class TwoStepPlan:
         tuned = ", ".join(f"`{name}`" for name in self.tuned)
         return "; ".join((f"Step 1 tunes {tuned}", *cheap, *rest)) + "."
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per parameter."""
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per parameter."""
         rows = [
             *((name, None, "step 1 tunes it") for name in self.tuned),
             *((held.name, held.value, held.reason) for held in self.held),
         ]
-        return framed({head: [row[i] for row in rows] for i, head in enumerate(("param", "held at", "reason"))})
-
-    def __str__(self) -> str:
-        return " ".join((self.sentence, *self.notes))
+        return {head: [row[i] for row in rows] for i, head in enumerate(("param", "held at", "reason"))}

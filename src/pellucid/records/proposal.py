@@ -5,13 +5,14 @@ Contributions are signed: positive ones made a configuration more attractive.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.records.views import drawn, framed
+from pellucid.records.finding import Finding
 
 Array = npt.NDArray[np.float64]
 Role = Literal["prediction", "uncertainty", "room", "information", "feasibility"]
@@ -98,7 +99,7 @@ class Contribution:
 
 
 @dataclass(frozen=True)
-class ProposalExplanation:
+class ProposalExplanation(Finding):
     """Why a trial was proposed: its acquisition, shared out over its parameters and split by term.
 
     contributions  one per parameter that the proposal has, in the order of the space
@@ -135,21 +136,18 @@ class ProposalExplanation:
     mean: float
     sd: float
     n_trials: int
-    verdict: str
+    sentence: str
     notes: tuple[str, ...] = ()
 
     @property
     def term_names(self) -> tuple[str, ...]:
         return tuple(self.payouts)
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per parameter."""
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per parameter."""
         rows = self.contributions
         columns: dict[str, Any] = {
-            "parameter": [c.name for c in rows],
+            "param": [c.name for c in rows],
             "value": [c.value for c in rows],
             "contribution": [c.total for c in rows],
             "low": [c.low for c in rows],
@@ -157,23 +155,16 @@ class ProposalExplanation:
         }
         for term in self.term_names:
             columns[term] = [c.terms[term] for c in rows]
-        return framed(columns)
-
-    def plot(self) -> Any:
-        """A Plotly figure: bars stacked by term, with intervals."""
-        return drawn(self)
-
-    def __str__(self) -> str:
-        return " ".join((self.verdict, *self.notes))
+        return columns
 
 
 @dataclass(frozen=True)
-class DesirabilityPaths:
+class DesirabilityPaths(Finding):
     """Explanations of many proposals of one study, in order; `skipped` says which trials have none, and why."""
 
     explanations: tuple[ProposalExplanation, ...]
     skipped: dict[int, str]
-    verdict: str
+    sentence: str
     notes: tuple[str, ...] = ()
 
     @property
@@ -190,15 +181,12 @@ class DesirabilityPaths:
         """The words for every term that any of the proposals had, in order of appearance."""
         return {name: term for explanation in self.explanations for name, term in explanation.terms.items()}
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per trial and parameter."""
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per trial and parameter."""
         rows = [(one, c) for one in self.explanations for c in one.contributions]
         columns: dict[str, Any] = {
             "trial": [one.trial for one, _ in rows],
-            "parameter": [c.name for _, c in rows],
+            "param": [c.name for _, c in rows],
             "value": [c.value for _, c in rows],
             "contribution": [c.total for _, c in rows],
             "low": [c.low for _, c in rows],
@@ -206,18 +194,15 @@ class DesirabilityPaths:
         }
         for term in self.term_names:
             columns[term] = [c.terms.get(term) for _, c in rows]
-        return framed(columns)
+        return columns
 
     def plot(self, what: str = "contributions") -> Any:
         """A Plotly figure: `what` is "contributions" (a panel per parameter) or "payouts" (by term, over the run)."""
-        return drawn(self, what)
-
-    def __str__(self) -> str:
-        return " ".join((self.verdict, *self.notes))
+        return self._drawn(what)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ImportanceComparison(Finding):
     """Shares of the parameters in a trial's predicted objective, told four ways; the sizes of each sum to one.
 
     shapley, ablation, local, permutation   see `pellucid.explain.compare`
@@ -241,15 +226,16 @@ class Comparison:
         pairs = [{"params": list(pair), "h": h} for pair, h in self.interactions.items()]
         return {**asdict(replace(self, interactions={})), "interactions": pairs}
 
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per parameter."""
-        return framed({"parameter": self.params, **{name: getattr(self, name) for name in self.METHODS}})
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per parameter."""
+        return {"param": self.params, **{name: getattr(self, name) for name in self.METHODS}}
 
-    def plot(self) -> Any:
-        """A Plotly figure: bars side by side."""
-        return drawn(self)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
         if not any(self.shapley):
             return f"The model of trial {self.trial} predicts the same everywhere, so no parameter matters to it."
 

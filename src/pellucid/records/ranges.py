@@ -1,21 +1,23 @@
-"""Where to put a range: the cheapest value that costs nothing, and what to narrow, widen or drop."""
+"""Which ranges to change: the cheapest value that costs nothing, and what to narrow, widen or drop."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pellucid.records.views import drawn, framed
+from pellucid.records.finding import Finding
 
 
 @dataclass(frozen=True)
-class IntervalReduction:
-    """How much a parameter still matters when its cheap end is left out, cut by cut.
+class IntervalReduction(Finding):
+    """How much a parameter still matters after its cheap end is cut off, for a sequence of cuts.
 
-    cuts           values at which the range would begin (or end, where high values are cheap)
-    index, stderr  HSIC towards the goal on what is left;  p  of its permutation test
-    rate           share of the trials at the cheap end of what is left that reach the goal, and `base` of all of them
-    n              trials left;  value  the cheapest one that costs nothing, None when that cannot be told
+    cuts           values at which the range would begin (or end, if high values are cheap)
+    index, stderr  HSIC towards the goal on the remaining trials;  p  of its permutation test
+    rate, base     share of the remaining trials that reach the goal: at their cheap end, and of all of them
+    n_trials       remaining trials, per cut
+    value          the cheapest value that costs nothing; None if that is not known
     """
 
     param: str
@@ -27,31 +29,24 @@ class IntervalReduction:
     p: tuple[float, ...]
     rate: tuple[float, ...]
     base: tuple[float, ...]
-    n: tuple[int, ...]
+    n_trials: tuple[int, ...]
     value: float | None
-    verdict: str
+    sentence: str
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per cut."""
-        names = ("cuts", "index", "stderr", "p", "rate", "base", "n")
-        return framed({name: list(getattr(self, name)) for name in names})
-
-    def plot(self) -> Any:
-        """A Plotly figure: the index over the cuts, with errors, and where it stops to matter."""
-        return drawn(self)
-
-    def __str__(self) -> str:
-        return " ".join((self.verdict, *self.notes))
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per cut."""
+        return {name: getattr(self, name) for name in ("cuts", "index", "stderr", "p", "rate", "base", "n_trials")}
 
 
 @dataclass(frozen=True)
-class RangeAdvice:
-    """One piece of advice: `what` is 'widen', 'narrow' or 'drop'; p of what it rests on; `start`, `stop`: the part of
-    the range that it is about, as shares of the range (on its own scale: logarithmic, or choice by choice)."""
+class RangeAdvice(Finding):
+    """One piece of advice about a range.
+
+    what          'widen', 'narrow' or 'drop';  p  of the test behind it
+    start, stop   the part of the range that it is about, as shares of the range on its own scale: linear, logarithmic,
+                  or choice by choice
+    """
 
     param: str
     what: str
@@ -60,19 +55,21 @@ class RangeAdvice:
     start: float = 0.0
     stop: float = 1.0
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
 
-    def __str__(self) -> str:
-        return self.sentence
+    def _columns(self) -> Mapping[str, Any]:
+        """One row."""
+        return {name: [value] for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
 class RangeAxis:
     """The range of one parameter and where trials are in it, as shares of the range.
 
-    ticks         positions with the parameter's values there, in words
-    others, best  positions of the trials that have the parameter: those not among the best tenth, and those that are
+    ticks         positions with the parameter's values there, as text
+    others, best  positions of the trials that have the parameter: those outside the best tenth, and those in it
     """
 
     param: str
@@ -82,32 +79,26 @@ class RangeAxis:
 
 
 @dataclass(frozen=True)
-class ParameterRanges:
-    """The ranges of a study with what to change about them, surest first."""
+class ParameterRanges(Finding):
+    """The ranges of a study, with advice on what to change: the most certain first."""
 
     axes: tuple[RangeAxis, ...]
     advice: tuple[RangeAdvice, ...]
     n_trials: int
+    notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per piece of advice."""
-        return framed(
-            {name: [getattr(one, name) for one in self.advice] for name in ("param", "what", "p", "sentence")}
-        )
-
-    def plot(self) -> Any:
-        """A Plotly figure: the trials on every range, and the parts that the advice is about."""
-        return drawn(self)
-
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
         if not self.advice:
-            return f"Nothing that {self.n_trials} trials say about the ranges calls for a change."
-        by_kind: dict[str, list[str]] = {}
-        for one in self.advice:
-            names = by_kind.setdefault({"drop": "Drop a choice of"}.get(one.what, one.what.capitalize()), [])
-            if f"`{one.param}`" not in names:
-                names.append(f"`{one.param}`")
-        return "; ".join(f"{what} {', '.join(names)}" for what, names in by_kind.items()) + "."
+            return f"Nothing in the {self.n_trials} trials calls for a change of the ranges."
+        verbs = {"widen": "Widen", "narrow": "Narrow", "drop": "Drop a choice of"}
+        parts = []
+        for what in dict.fromkeys(advice.what for advice in self.advice):
+            names = dict.fromkeys(f"`{advice.param}`" for advice in self.advice if advice.what == what)
+            parts.append(f"{verbs[what]} {', '.join(names)}")
+        return "; ".join(parts) + "."
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per piece of advice."""
+        names = ("param", "what", "p", "start", "stop", "sentence")
+        return {name: [getattr(advice, name) for advice in self.advice] for name in names}

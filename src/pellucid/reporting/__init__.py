@@ -1,24 +1,24 @@
-"""One offline file that answers the questions about a study.
+"""The report: one offline file that answers the questions about a study.
 
-`gather` computes every record once, `answers` and `page` set them as HTML, `figures` stores what is drawn, `markup`
-escapes. The page carries its scripts and runs no others.
+`gather` computes every answer once, `answers` and `page` turn them into HTML, `figures` holds the figures, `markup`
+escapes. The page contains its scripts and runs no others.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 from optuna.study import Study
 
+from pellucid.records.files import write_atomically
+
 
 def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
-    """Write the report of a study, whatever sampler ran it, as one HTML file that needs no network.
+    """Write the report of a study, whichever sampler ran it, as one HTML file that needs no network.
 
     Args:
-        study: with one objective; empty ones say what cannot be known yet.
-        path: of the file; folders that are missing are made.
+        study: with one objective; the report of an empty one says what is not known yet.
+        path: of the file; missing folders are created.
         progress: show a progress bar on a terminal.
     """
     try:
@@ -32,17 +32,5 @@ def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
         raise ValueError(f"A report is a file, but {target} is a folder; give a name like {target / 'report.html'}.")
     target.parent.mkdir(parents=True, exist_ok=True)
     text = page(gather(study, progress))
-    # Written beside its place and moved there: a reader never sees half a page, an old one stays if writing fails.
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(target)) from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomically(target, text.encode())
     return target

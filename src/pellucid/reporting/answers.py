@@ -8,22 +8,22 @@ from collections.abc import Sequence
 
 from optuna.trial import TrialState
 
-from pellucid.explain.effects.words import value_text, with_error
+from pellucid.explain.text import value_text, with_error
 from pellucid.plots import parameter_colour
-from pellucid.records import Course, HsicImportance, ParameterRanges, Recommendation
-from pellucid.reporting.gather import Findings
+from pellucid.records import HsicImportance, NotKnown, ParameterRanges, Recommendation, RegretHistory
+from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
 _MOST_PARAMETERS, _MOST_ADVICE, _MOST_DOUBTS, _FEW = 8, 4, 6, 10
 
 
-def answers(found: Findings) -> Markup:
+def answers(study: StudyAnswers) -> Markup:
     cards = (
-        _card("Use this", _use(found)),
-        _card("Can you stop?", _stop(found.course)),
-        _card("What matters?", _matters(found.importance)),
-        _card("Which ranges to change?", _change(found.ranges)),
-        _card("What to distrust", _distrust(doubts(found))),
+        _card("Use this", _use(study)),
+        _card("Can you stop?", _stop(study.regret)),
+        _card("What matters?", _matters(study.importance)),
+        _card("Which ranges to change?", _change(study.ranges)),
+        _card("What to distrust", _distrust(doubts(study))),
     )
     return tag("section", *cards, class_="answers", id="answers", aria_label="Answers")
 
@@ -32,8 +32,8 @@ def _card(title: str, content: Markup) -> Markup:
     return tag("div", tag("h2", title), content, class_="card")
 
 
-def _unknown(why: str) -> Markup:
-    return joined(tag("p", "Not known yet.", class_="big"), tag("p", prose(why), class_="soft"))
+def _not_known(answer: NotKnown) -> Markup:
+    return joined(tag("p", "Not known yet.", class_="big"), tag("p", prose(answer.reason), class_="soft"))
 
 
 def parameter(name: str) -> Markup:
@@ -42,128 +42,141 @@ def parameter(name: str) -> Markup:
     return joined(swatch, tag("code", name))
 
 
-def _use(everything: Findings) -> Markup:
-    found, importance = everything.recommendation, everything.importance
-    if isinstance(found, str):
-        return _unknown(found)
-    order = [] if isinstance(importance, str) else [one.name for one in importance.parameters]
-    names = [*(name for name in order if name in found.params), *(name for name in found.params if name not in order)]
-    rows = [tag("tr", tag("th", parameter(name)), tag("td", value_text(found.params[name]))) for name in names]
+def _use(study: StudyAnswers) -> Markup:
+    use, importance = study.recommendation, study.importance
+    if isinstance(use, NotKnown):
+        return _not_known(use)
+    order = [] if isinstance(importance, NotKnown) else [parameter.name for parameter in importance.parameters]
+    names = [*(name for name in order if name in use.params), *(name for name in use.params if name not in order)]
+    rows = [tag("tr", tag("th", parameter(name)), tag("td", value_text(use.params[name]))) for name in names]
     listed = tag("table", *rows[:_MOST_PARAMETERS])
     if len(rows) > _MOST_PARAMETERS:
         more = tag("summary", f"{len(rows) - _MOST_PARAMETERS} more parameters")
         listed = joined(listed, tag("details", more, tag("table", *rows[_MOST_PARAMETERS:])))
     return joined(
-        tag("p", f"Expect {_number(found.expected, found)}", class_="big"),
-        tag("p", _interval(found), class_="soft"),
-        tag("p", found.note, class_="doubt") if found.note else "",
+        tag("p", f"Expect {_number(use.expected, use)}", class_="big"),
+        tag("p", _interval(use), class_="soft"),
+        *(tag("p", note, class_="doubt") for note in use.notes),
         listed,
-        tag("p", _best(everything, found), class_="soft"),
+        tag("p", _best(study, use), class_="soft"),
     )
 
 
-def _number(value: float, found: Recommendation) -> str:
-    """To the digits that the interval leaves standing."""
-    width = 0.5 * (found.high - found.low)
+def _number(value: float, use: Recommendation) -> str:
+    """A value to the digits that the interval leaves meaningful."""
+    width = 0.5 * (use.high - use.low)
     return with_error(value, width).partition(" ")[0] if math.isfinite(width) else f"{value:.6g}"
 
 
-def _interval(found: Recommendation) -> str:
-    observed = f"trial {found.trial} returned {_number(found.observed, found)}"
-    if not (math.isfinite(found.low) and math.isfinite(found.high)):
-        return f"No interval can be given; {observed}."
-    ends = f"{_number(found.low, found)} to {_number(found.high, found)}"
-    return f"{100 * found.level:.0f} % interval {ends}; {observed}."
+def _interval(use: Recommendation) -> str:
+    observed = f"trial {use.trial} returned {_number(use.observed, use)}"
+    if not (math.isfinite(use.low) and math.isfinite(use.high)):
+        return f"There is no interval; {observed}."
+    ends = f"{_number(use.low, use)} to {_number(use.high, use)}"
+    return f"{100 * use.level:.0f}% interval {ends}; {observed}."
 
 
-def _best(everything: Findings, used: Recommendation) -> Markup:
-    """How the best value relates to what is recommended: with noise it may have been luck."""
-    told = everything.history
-    best = next((b for b in reversed(told.best) if b is not None), None)
-    if best is None or best == used.observed:
+def _best(study: StudyAnswers, use: Recommendation) -> Markup:
+    """How the best value compares with the recommended trial: with noise it may have been luck."""
+    history = study.history
+    best = next((value for value in reversed(history.best) if value is not None), None)
+    if best is None or best == use.observed:
         return joined("No other trial returned a better value.")
-    rows = zip(told.numbers, told.values, told.states, strict=True)
+    rows = zip(history.numbers, history.values, history.states, strict=True)
     trial = next(n for n, value, state in rows if value == best and state == "complete")
     return joined(
-        f"The best value that was observed, {_number(best, used)}, is that of ",
+        f"The best observed value, {_number(best, use)}, is that of ",
         tag("a", f"trial {trial}", href=f"#trial-{trial}"),
         "; the model expects no more of it than of this one.",
     )
 
 
-def _stop(found: Course | str) -> Markup:
-    if isinstance(found, str):
-        return _unknown(found)
-    verdict = found.stopping
+def _stop(regret: RegretHistory | NotKnown) -> Markup:
+    if isinstance(regret, NotKnown):
+        return _not_known(regret)
+    verdict = regret.stopping
     word = tag("p", "Yes" if verdict.stop else "Not yet", class_=f"big {'stop' if verdict.stop else 'go'}")
     if verdict.bound is None:
         word = tag("p", "Not known yet.", class_="big")
-    return joined(word, tag("p", f"{verdict.why[0].upper()}{verdict.why[1:]}."))
+    return joined(word, tag("p", f"{verdict.reason[0].upper()}{verdict.reason[1:]}."))
 
 
-def _matters(found: HsicImportance | str) -> Markup:
-    if isinstance(found, str):
-        return _unknown(found)
-    sure = [parameter(one.name) for one in found.parameters if one.verdict == "impactful"]
-    first = joined(*(tag("span", one) for one in sure[:5])) if sure else joined("Nothing measurably")
-    return joined(tag("p", first, class_="big"), tag("p", prose(found.headline)))
+def _matters(importance: HsicImportance | NotKnown) -> Markup:
+    if isinstance(importance, NotKnown):
+        return _not_known(importance)
+    names = [parameter(name) for name in importance.impactful]
+    first = joined(*(tag("span", name) for name in names[:5])) if names else joined("Nothing measurably")
+    return joined(tag("p", first, class_="big"), tag("p", prose(importance.headline)))
 
 
-def _change(found: ParameterRanges | str) -> Markup:
-    if isinstance(found, str):
-        return _unknown(found)
-    if not found.advice:
-        return joined(tag("p", "None", class_="big"), tag("p", str(found)))
-    rows = [tag("li", prose(one.sentence)) for one in found.advice[:_MOST_ADVICE]]
-    left = len(found.advice) - _MOST_ADVICE
+def _change(ranges: ParameterRanges | NotKnown) -> Markup:
+    if isinstance(ranges, NotKnown):
+        return _not_known(ranges)
+    if not ranges.advice:
+        return joined(tag("p", "None", class_="big"), tag("p", ranges.sentence))
+    rows = [tag("li", prose(advice.sentence)) for advice in ranges.advice[:_MOST_ADVICE]]
+    left = len(ranges.advice) - _MOST_ADVICE
     return joined(tag("ul", *rows), tag("p", f"And {left} more, below.", class_="soft") if left > 0 else "")
 
 
-def _distrust(found: Sequence[str]) -> Markup:
-    if not found:
+def _distrust(reasons: Sequence[str]) -> Markup:
+    if not reasons:
         return tag("p", "Nothing stands out.")
-    return tag("ul", *(tag("li", prose(one)) for one in found[:_MOST_DOUBTS]))
+    return tag("ul", *(tag("li", prose(reason)) for reason in reasons[:_MOST_DOUBTS]))
 
 
-def _others(found: Findings) -> list[str]:
-    """Trials that begun without a receipt: enqueued by the user, or chosen by another sampler."""
-    begun = [(t, r) for t, r in zip(found.trials, found.receipts, strict=True) if t.state != TrialState.WAITING]
+def _others(study: StudyAnswers) -> list[str]:
+    """Trials without a receipt: enqueued by the user, or chosen by another sampler."""
+    begun = [(t, r) for t, r in zip(study.trials, study.receipts, strict=True) if t.state != TrialState.WAITING]
     enqueued = sum(r is None and "fixed_params" in t.system_attrs for t, r in begun)
     foreign = sum(r is None for _, r in begun) - enqueued
-    out = []
+    reasons = []
     if enqueued:
-        out.append(f"{enqueued} of {len(begun)} trials were enqueued, not proposed.")
-    if foreign:
-        whose = "All" if foreign == len(begun) else f"{foreign} of {len(begun)}"
-        out.append(f"{whose} trials were chosen by another sampler: why they were is what pellucid's model would say.")
-    return out
+        reasons.append(f"{enqueued} of {len(begun)} trials were enqueued, not proposed.")
+    if foreign == len(begun) and foreign:
+        reasons.append("Another sampler ran this study, so “why this trial” is our reconstruction.")
+    elif foreign:
+        reasons.append(
+            f"Another sampler chose {foreign} of {len(begun)} trials; “why this trial” is our reconstruction for those."
+        )
+    return reasons
 
 
-def doubts(found: Findings) -> list[str]:
-    """Reasons not to believe all of it, the broadest first."""
-    out: list[str] = []
-    counts, n = found.counts, len(found.trials)
+def doubts(study: StudyAnswers) -> list[str]:
+    """Reasons to distrust the answers, the broadest first."""
+    n = len(study.trials)
     if n == 0:
-        return ["The study has no trials yet: nothing here says anything about your problem."]
-    finished = sum(value is not None for value in found.history.values)
-    if finished < _FEW:
-        out.append(f"Few finished trials ({finished}): intervals and verdicts rest on assumptions more than on data.")
-    if counts["failed"]:
-        out.append(f"{counts['failed']} of {n} trials failed; they count where failures are looked at, nowhere else.")
-    if counts["pruned"]:
-        said = "they count by the last value they reported, never as better than the median"
-        out.append(f"{counts['pruned']} of {n} trials were pruned; {said}.")
-    infinite = sum(value is not None and math.isinf(value) for value in found.history.values)
-    if infinite:
-        out.append(f"{infinite} of {n} trials returned an infinite value; it counts as the worst (or best) finite one.")
-    fallbacks = sum(one is not None and one.kind == "fallback" for one in found.receipts)
-    if fallbacks:
-        out.append(f"{fallbacks} trials were sampled at random because the model could not be used.")
-    out += _others(found)
-    if not isinstance(found.effects, str):
-        alarms = Counter(alarm for one in found.effects for alarm in one.alarms)
-        out += [alarm for alarm, _ in alarms.most_common(3)]
-    if isinstance(found.importance, HsicImportance):
-        out += found.importance.notes
+        return ["The study has no trials yet, so nothing here is about your problem."]
+    reasons = [*_unusual_trials(study), *_others(study)]
+    if not isinstance(study.effects, NotKnown):
+        notes = Counter(note for effect in study.effects for note in effect.notes)
+        reasons += [note for note, _ in notes.most_common(3)]
+    if isinstance(study.importance, HsicImportance):
+        reasons += study.importance.notes
     # Two models may say the same with other numbers: once is enough.
-    return list({one.split(":")[0]: one for one in reversed(out)}.values())[::-1]
+    return list({reason.split(":")[0]: reason for reason in reversed(reasons)}.values())[::-1]
+
+
+def _unusual_trials(study: StudyAnswers) -> list[str]:
+    """What is unusual about the trials: few, failed, pruned, infinite or random ones."""
+    reasons = []
+    counts, n, values = study.counts, len(study.trials), study.history.values
+    finished = sum(value is not None for value in values)
+    if finished < _FEW:
+        reasons.append(
+            f"Few finished trials ({finished}): intervals and verdicts rest more on assumptions than on data."
+        )
+    if counts["failed"]:
+        reasons.append(f"{counts['failed']} of {n} trials failed; only the analysis of failures uses them.")
+    if counts["pruned"]:
+        rule = "they count with the last value they reported, never as better than the median"
+        reasons.append(f"{counts['pruned']} of {n} trials were pruned; {rule}.")
+    infinite = sum(value is not None and math.isinf(value) for value in values)
+    if infinite:
+        reasons.append(
+            f"{infinite} of {n} trials returned an infinite value; it counts as the worst (or best) finite one."
+        )
+    fallbacks = sum(receipt is not None and receipt.kind == "fallback" for receipt in study.receipts)
+    if fallbacks:
+        reasons.append(f"{fallbacks} trials were sampled at random because the model could not be used.")
+    return reasons

@@ -1,4 +1,4 @@
-"""Figures on their way into a page: titles become text, and what all share is stored once."""
+"""Figures for a page: titles become text, and what all figures share is stored once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from html import unescape
 from typing import Any
 
 from pellucid import plots
-from pellucid.records import Course, HsicImportance, ParameterRanges
-from pellucid.reporting.gather import Findings
+from pellucid.records import HsicImportance, NotKnown, ParameterRanges, RegretHistory
+from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
 
 _TOP = 34
@@ -32,8 +32,8 @@ class Shelf:
         top: int = _TOP,
         said: Collection[str] = (),
     ) -> Markup:
-        """Where the page shows the figure, under its finding as a heading (unless it has one already) and with doubts
-        (but those that were `said` before)."""
+        """The place for a figure in the page, with its finding as a heading (if `titled`) and its doubts, except those
+        that were `said` before."""
         stored = plots.stored(figure)
         layout = stored["layout"]
         meta = layout.pop("meta")
@@ -47,7 +47,7 @@ class Shelf:
         place = tag("div", data_figure=name, role="img", aria_label=finding, style=f"height:{height:.0f}px")
         doubts = [text for text in map(unescape, meta["doubts"]) if text not in said]
         heading = (
-            [tag("h3", prose(finding)), *(tag("p", prose(one), class_="doubt") for one in doubts)] if titled else []
+            [tag("h3", prose(finding)), *(tag("p", prose(doubt), class_="doubt") for doubt in doubts)] if titled else []
         )
         shown = tag("div", place, class_="figure wide" if wide else "figure")
         return tag("div", *heading, shown, class_="finding")
@@ -58,20 +58,20 @@ class Shelf:
         return name
 
 
-def key_figures(found: Findings) -> Iterator[tuple[str, Any]]:
-    """The figures that answer the questions, by name, where there is an answer."""
-    if any(value is not None for value in found.history.values):
-        yield "history", found.history.plot()
-    if isinstance(found.course, Course) and found.course.after:
-        yield "course", found.course.plot()
-    if isinstance(found.importance, HsicImportance):
-        yield "importance", found.importance.plot()
-    if not isinstance(found.effects, str):
-        for i, one in enumerate(found.effects[:_MOST_EFFECTS]):
-            yield f"effect-{i}", one.plot()
-    if isinstance(found.ranges, ParameterRanges):
-        yield "ranges", found.ranges.plot()
-    if isinstance(found.failures, HsicImportance):
-        yield "failures", found.failures.plot()
-    if found.explanations:
-        yield "why", found.explanations[0].plot()
+def key_figures(study: StudyAnswers) -> Iterator[tuple[str, Any]]:
+    """The figures that answer the questions, by name, if there is an answer."""
+    if any(value is not None for value in study.history.values):
+        yield "history", study.history.plot()
+    if isinstance(study.regret, RegretHistory) and study.regret.after:
+        yield "course", study.regret.plot()
+    if isinstance(study.importance, HsicImportance):
+        yield "importance", study.importance.plot()
+    if not isinstance(study.effects, NotKnown):
+        for i, effect in enumerate(study.effects[:_MOST_EFFECTS]):
+            yield f"effect-{i}", effect.plot()
+    if isinstance(study.ranges, ParameterRanges):
+        yield "ranges", study.ranges.plot()
+    if isinstance(study.failures, HsicImportance):
+        yield "failures", study.failures.plot()
+    if study.explanations:
+        yield "why", study.explanations[0].plot()

@@ -43,7 +43,7 @@ from pellucid.study.view import StudyView, single_objective
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-    from pellucid.surrogates.ranking.ranker import Ranked, Ranker, Serving
+    from pellucid.surrogates.ranking.ranker import FittedStudyRanker, Ranker, StudyRanker
 
 RankAcquisition = Literal["mean", "ucb", "ei"]
 RankReference = Literal["incumbent", "last"]
@@ -141,13 +141,13 @@ class RankingSampler(BaseSampler):
         from pellucid.explain.progress import progress_bar
 
         _rankers()
-        from pellucid.surrogates.ranking.past import learn, past_of, steps_for
+        from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, learn, steps_for
         from pellucid.surrogates.ranking.ranker import Ranker
 
         if isinstance(names, str):
             raise ValueError(f"`names` lists studies of the storage, but got {names!r}.")
         # A study that is named twice counts once.
-        past = past_of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
+        past = EarlierStudies.of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
         for name, reason in past.left_out.items():
             _logger.warning("`%s` is left out: %s.", name, reason)
         with progress_bar("learning from earlier studies", steps_for(past), wanted=progress) as bar:
@@ -217,7 +217,7 @@ class RankingSampler(BaseSampler):
 
     def _serving(
         self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]
-    ) -> Serving | NotKnown:
+    ) -> StudyRanker | NotKnown:
         """The model as it serves this study, or why the fallback has to propose."""
         n = len(view.observations)
         ready = n >= self._fallback.n_startup_trials
@@ -231,7 +231,7 @@ class RankingSampler(BaseSampler):
             if self._warn:
                 self._warn_once("The fallback proposes all trials, because %s.", reason)
             return NotKnown(reason)
-        serving = self._ranker.serving(_known(view))
+        serving = self._ranker.for_study(_known(view))
         data = encoded(serving.space, view.observations)
         contradiction = serving.contradiction(data.X, data.losses)
         if contradiction:
@@ -243,13 +243,13 @@ class RankingSampler(BaseSampler):
         )
         return serving
 
-    def _alone(self, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> Serving | NotKnown:
+    def _alone(self, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> StudyRanker | NotKnown:
         """An ensemble that is trained on this study alone."""
         if not search_space:
             return NotKnown("")
         if len(view.observations) < max(self._fallback.n_startup_trials, 2):
             return NotKnown("too few trials have a value yet")
-        serving: Serving = _rankers().alone(view.arrays(search_space).space)
+        serving: StudyRanker = _rankers().StudyRanker.untrained(view.arrays(search_space).space)
         return serving
 
     def _mismatch(self, ranker: Ranker, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> str:
@@ -269,7 +269,7 @@ class RankingSampler(BaseSampler):
             _logger.warning(words, reason)
 
     def _ranked(
-        self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution], serving: Serving
+        self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution], serving: StudyRanker
     ) -> Proposal:
         data = encoded(serving.space, view.observations)
         turn, epochs = self._turn(trial.number, len(data.losses), serving)
@@ -292,17 +292,17 @@ class RankingSampler(BaseSampler):
         params = {name: value for name, value in configuration.params.items() if name in search_space}
         return params, replace(receipt, kind="ranking", ranking=state)
 
-    def _turn(self, number: int, n: int, serving: Serving) -> tuple[Turn, int]:
+    def _turn(self, number: int, n: int, serving: StudyRanker) -> tuple[Turn, int]:
         """Whose ranks count, and epochs of training on this study."""
         if self._ranker is None:
-            return "alone", _rankers().epochs_of(serving.model, n)
+            return "alone", serving.epochs(n)
         if number % 2 and n:
-            epochs = _rankers().epochs_of(serving.model, n)
+            epochs = serving.epochs(n)
             if epochs:
                 return "tuned", epochs
         return "transferred", 0
 
-    def _best(self, ranked: Ranked, data: Arrays, tried: Array, number: int, apart: float) -> Array:
+    def _best(self, ranked: FittedStudyRanker, data: Arrays, tried: Array, number: int, apart: float) -> Array:
         """The best new configuration of many everywhere, then of more and more around the best of these."""
         space = data.space
         rng = stream(self._seed, "ranking candidates", number)
@@ -314,10 +314,10 @@ class RankingSampler(BaseSampler):
         X = candidates(space, data.X[order[:_N_INCUMBENTS]], rng, _FIRST_ROUND)
         for round_ in range(_ROUNDS):
             values = self._values(ranked, X, reference, space, len(data.losses))
-            fresh = X[np.lexsort((ranked.beyond(X), -values))]
+            fresh = X[np.lexsort((ranked.distance_outside(X), -values))]
             # Distances as the study measures them and as the model does: otherwise a range that is much narrower or
             # wider than in earlier studies would be used up at once.
-            near = known.exactly(fresh) if known.countable else _near(fresh, tried, ranked.placed, apart)
+            near = known.exactly(fresh) if known.countable else _near(fresh, tried, ranked.in_model_encoding, apart)
             if round_ < _ROUNDS - 1:
                 top = fresh if known.countable else fresh[~near]
                 X = np.unique(np.vstack([X, candidates(space, top[:_N_TOP], rng, _NEXT_ROUNDS)]), axis=0)
@@ -327,7 +327,7 @@ class RankingSampler(BaseSampler):
         X = left if len(left) else X
         return np.asarray(X[int(np.argmax(self._values(ranked, X, reference, space, len(data.losses))))])
 
-    def _values(self, ranked: Ranked, X: Array, reference: Array, space: Space, n: int) -> Array:
+    def _values(self, ranked: FittedStudyRanker, X: Array, reference: Array, space: Space, n: int) -> Array:
         reference = reference if self._acquisition == "ei" else reference[:0]
         mean, sd = ranked.predict(np.vstack([reference, X]))
         best = float(mean[0]) if len(reference) else 1.0

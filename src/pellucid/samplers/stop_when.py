@@ -7,11 +7,11 @@ import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.explain.stopping import check_stopping, verdict_of
+from pellucid.explain.stopping import check_stopping, verdict_and_fit
 from pellucid.numerics import one_thread
 from pellucid.records import Hyperparameters
 from pellucid.study.storage import set_user_attribute
-from pellucid.study.view import single_objective
+from pellucid.study.view import StudyView, single_objective
 from pellucid.surrogates import GaussianProcess
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"
@@ -52,8 +52,12 @@ class StopWhen:
         single_objective(study, type(self).__name__)
         try:
             with one_thread:
-                verdict, self._last = verdict_of(
-                    study, self._regret_below, self._min_trials, self._surrogate, self._last
+                verdict, self._last = verdict_and_fit(
+                    StudyView.of(study, type(self).__name__),
+                    self._regret_below,
+                    self._min_trials,
+                    self._surrogate,
+                    self._last,
                 )
         except Exception as error:  # A callback that raises would end the study, so it goes on without a verdict.
             _logger.warning("No verdict on stopping after trial %d (%s).", trial.number, error, exc_info=True)

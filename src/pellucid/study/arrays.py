@@ -1,4 +1,4 @@
-"""From a study's trials to a space and arrays: the one way in which samplers and explainers see a study."""
+"""From the observations of a study to a space and encoded arrays, for samplers and explainers alike."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pellucid.study.observations import Observations
 
 @dataclass(frozen=True)
 class Arrays:
-    """The observations that fit the space, encoded: X (n, d), losses (n,), and whose they are."""
+    """The observations that fit the space, and their encoded configurations X (n, d)."""
 
     space: Space
     observations: Observations
@@ -30,23 +30,24 @@ class Arrays:
 
 def arrays(
     distributions: Mapping[str, BaseDistribution],
-    seen: Observations,
+    observations: Observations,
     declared: Mapping[str, tuple[str, Sequence[Any]]] | None = None,
     ordinal: Sequence[str] | None = None,
 ) -> Arrays:
-    """Space (with conditions, declared or inferred from complete trials) and the observations that fit it."""
+    """The space, with conditions declared or inferred from complete trials, and the observations that fit it."""
     flat = Space.of(distributions, None, ordinal)
-    finished = [c for c, done in zip(seen.configurations, seen.complete, strict=True) if done]
-    conditions = infer_conditions(flat, finished)
+    complete = [c for c, done in zip(observations.configurations, observations.complete, strict=True) if done]
+    conditions = infer_conditions(flat, complete)
     if declared:
         conditions.update(declared_conditions(flat, declared))
     space = Space(flat.dimensions, conditions)
-    return encoded(space, seen)
+    return encoded(space, observations)
 
 
-def encoded(space: Space, seen: Observations) -> Arrays:
-    X, fits = space.encode(seen.configurations)
+def encoded(space: Space, observations: Observations) -> Arrays:
+    """The observations that fit a given space."""
+    X, fits = space.encode(observations.configurations)
     if not fits.all():
         keep = np.flatnonzero(fits)
-        return Arrays(space, seen.select(keep.tolist()), X[keep])
-    return Arrays(space, seen, X)
+        return Arrays(space, observations.select(keep.tolist()), X[keep])
+    return Arrays(space, observations, X)

@@ -1,9 +1,9 @@
-"""Optuna's parameters <-> the unit cube, where the encoding of a parameter *is* the CDF of its sampling distribution.
+"""From Optuna's parameters to the unit cube and back. The encoding of a parameter is the CDF of its distribution.
 
 Notation
-    u in [0, 1]   encoded value; a discrete parameter with K values owns K cells and is represented by their mid-points
+    u in [0, 1]   encoded value; each of the K values of a discrete parameter has a cell, represented by its mid-point
     cells         K for discrete parameters, 0 for continuous ones
-    X (n, d)      encoded configurations, one column per parameter; an inactive parameter sits at `INACTIVE` = 1/2
+    X (n, d)      encoded configurations, one column per parameter; an inactive parameter has the value `INACTIVE` = 1/2
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -24,15 +23,20 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Integers, Mask
 
-Mask = npt.NDArray[np.bool_]
 INACTIVE = 0.5
+# A last step that rounding has made slightly too long still counts.
+_STEP_TOLERANCE = 1e-8
+# Larger numbers in damaged records count as missing; larger choices are not compared as numbers.
+_LARGEST_NUMBER, _LARGEST_CHOICE = 1e308, 1e300
+# Stands for zero and negative numbers where a logarithm is taken.
+_SMALLEST_POSITIVE = 1e-300
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Active iff the parent is and its value is in `codes` (discrete) or in [low, high] (encoded)."""
+    """Active if and only if the parent is active and its value is in `codes` (discrete) or in [low, high] (encoded)."""
 
     parent: str
     codes: tuple[int, ...] | None = None
@@ -65,7 +69,7 @@ class Dimension:
         if isinstance(d, IntDistribution):
             return (d.high - d.low) // d.step + 1
         assert isinstance(d, FloatDistribution)
-        return 0 if d.step is None else math.floor((d.high - d.low) / d.step + 1e-8) + 1
+        return 0 if d.step is None else math.floor((d.high - d.low) / d.step + _STEP_TOLERANCE) + 1
 
     @property
     def nominal(self) -> bool:
@@ -73,7 +77,7 @@ class Dimension:
 
     @cached_property
     def _range(self) -> tuple[float, float]:
-        """Ends of the underlying interval (in logs where log): discrete values own half a step on each side."""
+        """Ends of the interval, as logarithms on a log scale; discrete values extend half a step to each side."""
         d = self.distribution
         assert isinstance(d, (FloatDistribution, IntDistribution))
         half = 0.5 * d.step if d.step is not None else 0.0
@@ -84,12 +88,12 @@ class Dimension:
     def _codes(self) -> dict[Any, int]:
         assert isinstance(self.distribution, CategoricalDistribution)
         choices = self.distribution.choices
-        # A receipt carries what is no plain value (a list, a tuple) as its text.
+        # A receipt stores choices that are not plain values, such as lists and tuples, as their text.
         texts = {_key(repr(choice)): i for i, choice in enumerate(choices) if not _is_plain(choice)}
         return {**texts, **{_key(choice): i for i, choice in reversed(list(enumerate(choices)))}}
 
     def encode(self, values: Sequence[Any]) -> tuple[Array, Mask]:
-        """Encoded values, and which of them lie inside the range (the others are not meaningful)."""
+        """Encoded values, and which of them are inside the range (the others have no meaning)."""
         if isinstance(self.distribution, CategoricalDistribution):
             known = self._codes
             codes = np.array([known.get(_key(v), -1) for v in values], dtype=float)
@@ -108,7 +112,7 @@ class Dimension:
         return np.clip(u, 0.0, 1.0), inside
 
     def place(self, values: Array) -> Array:
-        """Encoded numbers, also of those outside the range: below 0 or above 1."""
+        """Encoded numbers; those outside the range are below 0 or above 1."""
         d = self.distribution
         assert isinstance(d, (FloatDistribution, IntDistribution))
         low, high = self._range
@@ -116,17 +120,17 @@ class Dimension:
             inner = np.maximum(values, 1.0)
             at = 0.5 * (np.log(inner - 0.5) + np.log(inner + 0.5))
         else:
-            at = np.log(np.maximum(values, 1e-300)) if d.log else values
+            at = np.log(np.maximum(values, _SMALLEST_POSITIVE)) if d.log else values
         return _fraction(at, low, high)
 
     def snap(self, u: Array) -> Array:
-        """The nearest representable encoded value: mid-points for discrete parameters, u itself for continuous ones."""
+        """The nearest encoded value that exists: a mid-point for discrete parameters, u itself for continuous ones."""
         if not self.cells:
             return np.clip(u, 0.0, 1.0)
         return self.midpoint(self.code(u))
 
-    def code(self, u: Array) -> npt.NDArray[np.int64]:
-        """Index of the cell that holds u."""
+    def code(self, u: Array) -> Integers:
+        """Index of the cell that contains u."""
         if isinstance(self.distribution, IntDistribution) and self.distribution.log:
             low, high = self._range
             k = np.rint(np.exp(low + np.clip(u, 0.0, 1.0) * (high - low))) - self.distribution.low
@@ -134,15 +138,15 @@ class Dimension:
             k = np.floor(np.asarray(u) * self.cells)
         return np.asarray(np.clip(k, 0, self.cells - 1), dtype=np.int64)
 
-    def midpoint(self, code: npt.NDArray[np.int64]) -> Array:
+    def midpoint(self, code: Integers) -> Array:
         if isinstance(self.distribution, IntDistribution) and self.distribution.log:
             low, high = self._range
             value = code + float(self.distribution.low)
             return np.asarray((0.5 * (np.log(value - 0.5) + np.log(value + 0.5)) - low) / (high - low))
         return np.asarray((code + 0.5) / self.cells)
 
-    def cell(self, code: npt.NDArray[np.int64]) -> tuple[Array, Array]:
-        """Ends of the cells that discrete values own; what is drawn uniformly from [0, 1] falls into one of them."""
+    def cell(self, code: Integers) -> tuple[Array, Array]:
+        """Lower and upper ends of the cells of discrete values; the cells partition [0, 1]."""
         if isinstance(self.distribution, IntDistribution) and self.distribution.log:
             low, high = self._range
             value = code + float(self.distribution.low)
@@ -170,18 +174,18 @@ class Dimension:
 
 
 def _fraction(raw: Array, low: float | Array, high: float | Array) -> Array:
-    """(raw - low) / (high - low) without overflow for ranges wider than a float; 1/2 where the range is one value."""
+    """(raw - low) / (high - low) without overflow for the widest ranges; 1/2 if the range is a single value."""
     width = 0.5 * np.asarray(high) - 0.5 * np.asarray(low)
     return np.where(width > 0.0, (0.5 * raw - 0.5 * np.asarray(low)) / np.where(width > 0.0, width, 1.0), 0.5)
 
 
 def _numbers(values: Sequence[Any]) -> Array:
-    """Values as floats; whatever is no number (a damaged record's) becomes NaN, which is in no range."""
+    """Values as floats; values of a damaged record that are not numbers become NaN, which is in no range."""
     try:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
         return np.array(
-            [v if isinstance(v, (int, float)) and abs(v) < 1e308 else math.nan for v in values], dtype=float
+            [v if isinstance(v, (int, float)) and abs(v) < _LARGEST_NUMBER else math.nan for v in values], dtype=float
         )
 
 
@@ -190,7 +194,7 @@ def _is_plain(choice: Any) -> bool:
 
 
 def _key(choice: Any) -> Any:
-    """Dictionary key under which a choice is found again: NaN equals NaN, True is not 1, lists count by their text."""
+    """Dictionary key of a choice: NaN equals NaN, True is not 1, and lists are compared by their text."""
     if isinstance(choice, float) and math.isnan(choice):
         return "nan", float
     try:
@@ -201,11 +205,11 @@ def _key(choice: Any) -> Any:
 
 
 def is_ordered(distribution: BaseDistribution) -> bool:
-    """Whether a categorical's choices read as an ordered scale: three or more numbers, sorted either way."""
+    """Whether the choices of a categorical form an ordered scale: three or more numbers, ascending or descending."""
     if not isinstance(distribution, CategoricalDistribution) or len(distribution.choices) < 3:
         return False
     choices = distribution.choices
-    if not all(isinstance(c, (int, float)) and not isinstance(c, bool) and abs(c) < 1e300 for c in choices):
+    if not all(isinstance(c, (int, float)) and not isinstance(c, bool) and abs(c) < _LARGEST_CHOICE for c in choices):
         return False
     steps = np.diff(np.array(choices, dtype=float))
     return bool((steps > 0).all() or (steps < 0).all())
@@ -215,7 +219,7 @@ def is_ordered(distribution: BaseDistribution) -> bool:
 class Space:
     """An ordered set of parameters with their activity conditions.
 
-    A parameter without a condition is always active. Parents come before children in `order`.
+    A parameter without a condition is always active. In `order`, parents come before their children.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -227,14 +231,17 @@ class Space:
         conditions: Mapping[str, Condition] | None = None,
         ordinal: Sequence[str] | None = None,
     ) -> Space:
-        """`ordinal`: names of ordered categoricals; None lets sorted numeric choices speak for themselves."""
-        return Space(
-            tuple(
-                Dimension(name, dist, is_ordered(dist) if ordinal is None else name in ordinal)
-                for name, dist in distributions.items()
-            ),
-            {c: k for c, k in (conditions or {}).items() if c in distributions and k.parent in distributions},
+        """`ordinal`: names of the ordered categoricals; None treats sorted numeric choices as ordered."""
+        dimensions = tuple(
+            Dimension(name, distribution, is_ordered(distribution) if ordinal is None else name in ordinal)
+            for name, distribution in distributions.items()
         )
+        known = {
+            child: condition
+            for child, condition in (conditions or {}).items()
+            if child in distributions and condition.parent in distributions
+        }
+        return Space(dimensions, known)
 
     def __len__(self) -> int:
         return len(self.dimensions)
@@ -253,7 +260,7 @@ class Space:
 
     @cached_property
     def nominal(self) -> tuple[int, ...]:
-        """Number of categories per column for the surrogate; empty when no column is nominal."""
+        """Number of categories per column, 0 for ordered columns; empty if no column is nominal."""
         sizes = tuple(d.cells if d.nominal else 0 for d in self.dimensions)
         return sizes if any(sizes) else ()
 
@@ -269,12 +276,12 @@ class Space:
         return tuple(done)
 
     def size(self) -> float:
-        """Number of configurations, ignoring conditions; inf when a parameter is continuous."""
+        """Number of configurations, ignoring conditions; inf if a parameter is continuous."""
         return math.prod(float(d.cells) if d.cells else math.inf for d in self.dimensions)
 
     @cached_property
     def _tables(self) -> dict[int, Mask]:
-        """For every conditional column with a list of codes: a truth table over the parent's codes."""
+        """For every conditional column with a list of codes, whether it is active for each code of its parent."""
         out = {}
         for j in self.order:
             condition = self.conditions[self.names[j]]
@@ -287,7 +294,7 @@ class Space:
     def active(self, X: Array) -> Mask:
         """Which entries of X are active."""
         out = np.ones(X.shape, dtype=bool)
-        codes: dict[int, npt.NDArray[np.int64]] = {}
+        codes: dict[int, Integers] = {}
         for j in self.order:
             condition = self.conditions[self.names[j]]
             p = self.index[condition.parent]
@@ -302,7 +309,7 @@ class Space:
         return out
 
     def canonical(self, X: Array) -> Array:
-        """Snapped to representable values, inactive entries at 1/2: equal configurations have equal rows."""
+        """X with values that exist and inactive entries at 1/2, so that equal configurations have equal rows."""
         out = np.minimum(np.maximum(X, 0.0), 1.0)
         for j in self._discrete:
             out[:, j] = self.dimensions[j].snap(X[:, j])
@@ -320,7 +327,7 @@ class Space:
 
     @cached_property
     def _bounds(self) -> tuple[Array, Array, Array, Array, Mask]:
-        """Of the continuous columns: low, high in the user's units; low, high where logs are taken; which are log."""
+        """Continuous columns: low and high in the user's units, the same as logarithms if log, and which are log."""
         kinds = [self.dimensions[j].distribution for j in self._continuous]
         floats = [kind for kind in kinds if isinstance(kind, FloatDistribution)]
         low, high = np.array([f.low for f in floats]), np.array([f.high for f in floats])
@@ -328,7 +335,7 @@ class Space:
         return low, high, np.log(low, where=log, out=low.copy()), np.log(high, where=log, out=high.copy()), log
 
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> tuple[Array, Mask]:
-        """X (n, d) and which rows fit: every parameter they have lies in its range. A missing one is inactive."""
+        """X (n, d), and which rows have all their parameters inside the ranges. Missing parameters are inactive."""
         n = len(configurations)
         X = np.full((n, len(self)), INACTIVE)
         fits = np.ones(n, dtype=bool)
@@ -342,7 +349,7 @@ class Space:
         return X, fits
 
     def _encode_continuous(self, configurations: Sequence[Mapping[str, Any]], X: Array, fits: Mask) -> list[int]:
-        """Fill the continuous columns at once where every configuration has them all; returns the columns left."""
+        """Fill all continuous columns at once if every configuration has all of them; returns the columns left."""
         names = [self.names[j] for j in self._continuous]
         if not names:
             return list(range(len(self)))
@@ -361,7 +368,7 @@ class Space:
         return self._discrete
 
     def decode(self, X: Array, *, only_active: bool = True) -> list[dict[str, Any]]:
-        """Configurations as dictionaries; inactive parameters are left out unless asked for."""
+        """Configurations as dictionaries, without inactive parameters unless `only_active` is False."""
         columns: list[list[Any]] = [[]] * len(self)
         for j in self._discrete:
             columns[j] = self.dimensions[j].decode(X[:, j])
@@ -376,7 +383,7 @@ class Space:
         ]
 
     def _decode_continuous(self, X: Array) -> list[list[float]]:
-        """What `Dimension.decode` does, for all continuous columns at once."""
+        """`Dimension.decode` for all continuous columns at once."""
         if not self._continuous:
             return []
         low, high, start, stop, log = self._bounds

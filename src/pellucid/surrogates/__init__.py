@@ -1,6 +1,6 @@
-"""Surrogates: encoded configurations and losses in, posteriors out.
+"""Surrogates: models that predict the loss of encoded configurations, with their uncertainty.
 
-`RankingEnsemble` needs torch and is loaded when it is first used.
+`RankingEnsemble` needs torch and is loaded at first use.
 """
 
 from importlib import import_module

@@ -4,8 +4,8 @@ Notation
     X (n, d)  encoded;  z (n,)  standardised targets;  R(l) correlations;  eta = noise / outputscale
     v (n,)    known noise variances on the scale of z^2 (0 where unknown);  s outputscale, b mean, on the scale of z
     C = R + eta I + diag(v / s)
-    theta     (log l_1..d, log eta) with b profiled out and s at its posterior mode given theta, in closed form;
-              (log l_1..d, log eta, log s) when some v > 0, because s no longer factors out
+    theta     (log l_1..d, log eta), with b profiled out and s at its posterior mode given theta, in closed form;
+              (log l_1..d, log eta, log s) if some v > 0, because s no longer factors out
     objective -log p(z | theta) - log p(theta) up to a constant (smaller is better)
 """
 
@@ -15,27 +15,39 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Indices
 from pellucid.surrogates.pairs import Pairs
 
+# Rows that hyperparameters are fitted on at most: more of them determine these better, but an evaluation is O(n^3).
 MAX_FIT_POINTS = 400
+
+# The priors were chosen on the development problems of lab/results/engine.
+# Log-normal prior of a lengthscale, of an ordered and of a nominal column, on the unit cube: wide enough that the data
+# decide, narrow enough that a few observations cannot make a parameter irrelevant or infinitely rough.
+_LOG_L_MEAN, _NOMINAL_LOG_L_MEAN, _LOG_L_SD = 0.0, 0.0, 1.0
+# Shorter lengthscales are white noise, longer ones a constant; both make C hard to factor.
 _LOG_L_BOUNDS = (np.log(5e-3), np.log(1e2))
-_LOG_L_MEAN = 0.0
-_NOMINAL_LOG_L_MEAN = 0.0
-_LOG_L_SD = 1.0
-# Inverse-gamma prior on the outputscale with mean about 1 (targets are standardised), worth this many observations:
-# without it, trials that cluster around the incumbent shrink the scale and with it the wish to look elsewhere.
+# Inverse-gamma prior of the outputscale with mean about 1 (targets are standardised), worth this many observations:
+# without it, trials that cluster around the incumbent shrink the scale, and with it the exploration.
 _SCALE_WEIGHT = 20.0
+_SCALE_BOUNDS = (1e-4, 1e4)
+
+# Minimisation. Longest step in any log hyperparameter: longer ones often leave the region where the gradient is valid.
 _LARGEST_STEP = 1.5
+# Share of the predicted decrease that a step must achieve (Armijo), and the step below which the search gives up.
+_SUFFICIENT_DECREASE, _SMALLEST_STEP = 1e-4, 1e-4
+# Factor of a step after a failed factorisation, and the range of the factor after a step that decreased too little.
+_FAILED_FACTOR, _BACKTRACKING = 0.3, (0.1, 0.5)
+# Digits of the fitted hyperparameters: more than the data determine, and few enough that a study in another unit, or on
+# another BLAS, whose targets differ in their last bits, gets the same hyperparameters and not merely similar ones.
 _DIGITS = 5
 
 
 @dataclass(frozen=True)
 class NoisePrior:
-    """Log-normal prior of the noise ratio eta, with hard bounds that keep C factorable."""
+    """Log-normal prior of the noise ratio eta, with hard bounds that keep C positive definite."""
 
     median: float
     log_sd: float
@@ -43,12 +55,16 @@ class NoisePrior:
     high: float
 
 
+# Unknown noise has an sd of about 1% of the signal's, give or take a factor of three. A deterministic objective has
+# almost none, but the factorisation needs some.
 UNKNOWN_NOISE = NoisePrior(median=1e-4, log_sd=2.0, low=1e-8, high=1e1)
 NO_NOISE = NoisePrior(median=1e-7, log_sd=1.0, low=1e-9, high=1e-5)
 
 
 @dataclass(frozen=True)
 class Fit:
+    """Fitted hyperparameters on the scale of z, with the objective there and the inverse Hessian in theta."""
+
     lengthscales: Array
     noise_ratio: float
     outputscale: float
@@ -63,15 +79,15 @@ class Fit:
 
 
 class _Objective:
-    """-log posterior and its gradient; remembers the profiled mean and scale of every point it saw."""
+    """-log posterior and its gradient; keeps the profiled mean and scale of every theta it was called with."""
 
     def __init__(self, pairs: Pairs, z: Array, v: Array | None, noise: NoisePrior) -> None:
         self.pairs, self.v, self.noise = pairs, v, noise
         self.moments: dict[bytes, tuple[float, float]] = {}
         self.targets = np.column_stack([z, np.ones_like(z)])
         size = pairs.d + (1 if v is None else 2)
-        self.low = np.r_[np.full(pairs.d, _LOG_L_BOUNDS[0]), np.log(noise.low), np.log(1e-4)][:size]
-        self.high = np.r_[np.full(pairs.d, _LOG_L_BOUNDS[1]), np.log(noise.high), np.log(1e4)][:size]
+        self.low = np.r_[np.full(pairs.d, _LOG_L_BOUNDS[0]), np.log(noise.low), np.log(_SCALE_BOUNDS[0])][:size]
+        self.high = np.r_[np.full(pairs.d, _LOG_L_BOUNDS[1]), np.log(noise.high), np.log(_SCALE_BOUNDS[1])][:size]
         nominal = np.array([pairs.kernel.is_nominal(j) for j in range(pairs.d)])
         self.prior_mean = np.where(nominal, _NOMINAL_LOG_L_MEAN, _LOG_L_MEAN)
         self.evaluations = 0
@@ -123,7 +139,7 @@ class _Objective:
         gradient[d] += away / self.noise.log_sd
         value += 0.5 * away**2
         if self.v is not None:
-            # The same prior that the closed form above has: weight / 2 * (log s + 1 / s).
+            # The same prior as in the closed form above: weight / 2 * (log s + 1 / s).
             inverse_scale = float(np.exp(-theta[d + 1]))
             gradient[d + 1] += 0.5 * _SCALE_WEIGHT * (1.0 - inverse_scale)
             value += 0.5 * _SCALE_WEIGHT * (theta[d + 1] + inverse_scale)
@@ -139,7 +155,7 @@ def minimise(
     tolerance: float = 1e-3,
     max_evaluations: int = 40,
 ) -> tuple[Array, float, Array]:
-    """BFGS in a box (clipped steps, Armijo backtracking): few evaluations, each of which is what costs.
+    """BFGS in a box (clipped steps, Armijo backtracking), with few evaluations, because these take almost all the time.
 
     Stops when the predicted decrease is below `tolerance`. Returns the point, its value and the inverse Hessian.
     """
@@ -160,25 +176,28 @@ def minimise(
         p *= min(1.0, _LARGEST_STEP / float(np.abs(p).max()))
         step = 1.0
         while used < max_evaluations:
-            trial = np.clip(x + step * p, low, high)
-            f_new, g_new = function(trial)
+            x_new = np.clip(x + step * p, low, high)
+            f_new, g_new = function(x_new)
             used += 1
-            if f_new <= f + 1e-4 * float(g @ (trial - x)):
+            if f_new <= f + _SUFFICIENT_DECREASE * float(g @ (x_new - x)):
                 break
-            step *= 0.3 if not np.isfinite(f_new) else max(0.1, min(0.5, _quadratic_step(step, f, f_new, slope)))
-            if step < 1e-4:
+            step *= _step_factor(step, f, f_new, slope)
+            if step < _SMALLEST_STEP:
                 return x, f, H
         else:
             break
-        H = _bfgs_update(H, trial - x, g_new - g)
-        x, f, g = trial, f_new, g_new
+        H = _bfgs_update(H, x_new - x, g_new - g)
+        x, f, g = x_new, f_new, g_new
     return x, f, H
 
 
-def _quadratic_step(step: float, f: float, f_new: float, slope: float) -> float:
-    """Minimiser of the parabola through both values and the slope, as a fraction of the step."""
+def _step_factor(step: float, f: float, f_new: float, slope: float) -> float:
+    """Factor by which a step is shortened: towards the minimum of the parabola through both values and the slope."""
+    if not np.isfinite(f_new):
+        return _FAILED_FACTOR
     bend = f_new - f - step * slope
-    return 0.5 if bend <= 0 else -0.5 * step * slope / bend
+    fraction = 0.5 if bend <= 0 else -0.5 * step * slope / bend
+    return max(_BACKTRACKING[0], min(_BACKTRACKING[1], fraction))
 
 
 def _bfgs_update(H: Array, s: Array, y: Array) -> Array:
@@ -189,9 +208,9 @@ def _bfgs_update(H: Array, s: Array, y: Array) -> Array:
     return np.asarray(H + np.outer(s, s) * ((sy + float(y @ Hy)) / sy**2) - (np.outer(Hy, s) + np.outer(s, Hy)) / sy)
 
 
-def subset(z: Array, size: int = MAX_FIT_POINTS) -> npt.NDArray[np.intp]:
-    """Rows that hyperparameters are fitted on when there are many: half of `size` the best, the rest evenly spread; and
-    the worst, where it is so far from all of these that they would not know of it."""
+def subset(z: Array, size: int = MAX_FIT_POINTS) -> Indices:
+    """Rows that hyperparameters are fitted on: all, or `size` of them, half of these the best and half evenly spread
+    over the others. The worst row is added if it is farther above the chosen ones than their whole range."""
     n = len(z)
     if n <= size:
         return np.arange(n)
@@ -219,14 +238,12 @@ def fit(
     for start in starts:
         theta0 = start if v is None else np.r_[start, 0.0]
         H = inverse_hessian if inverse_hessian is not None and len(inverse_hessian) == len(theta0) else None
-        found = minimise(objective, theta0, objective.low, objective.high, H, tolerance, max_evaluations)
-        if best is None or found[1] < best[1]:
-            best = found
+        optimum = minimise(objective, theta0, objective.low, objective.high, H, tolerance, max_evaluations)
+        if best is None or optimum[1] < best[1]:
+            best = optimum
     assert best is not None
     theta, value, H = best
     mean, scale = objective.moments[theta.tobytes()]
     d = pairs.d
-    # To five digits: more than the data can tell, and few enough that a study in another unit, or on another BLAS,
-    # whose targets differ in their last bits, arrives at the same hyperparameters and not merely at similar ones.
     theta, mean, scale = np.round(theta, _DIGITS), round(mean, _DIGITS), float(np.exp(round(np.log(scale), _DIGITS)))
     return Fit(np.exp(theta[:d]), float(np.exp(theta[d])), scale, mean, value, H, objective.evaluations)

@@ -6,7 +6,7 @@ Notation
     C = R + eta I + diag(v / s),  C = L L',  alpha = C^-1 z
     latent mean m(x) = r(x)' alpha;  latent variance  s (1 - r(x)' C^-1 r(x))  (of the function, without noise)
 
-`predict` speaks the unit of y; `latent*` speak the scale on which acquisitions work.
+`predict` returns the unit of y; `latent*` return the latent scale, on which acquisitions work.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from pellucid.numerics import Array, Cholesky, cholesky, extend_cholesky, single_precision_half_solve
-from pellucid.records import Hyperparameters, Warp
+from pellucid.records import Hyperparameters
 from pellucid.surrogates import fitting, warp
+from pellucid.surrogates.hyperparameters import FitProblem, latent_noise, theta_of, uninformed, vary
 from pellucid.surrogates.kernels import Kernel
-from pellucid.surrogates.pairs import Pairs
 
-_SMALLEST_RELATIVE_VARIANCE = 1e-12
-_SMALLEST_SPREAD = 1e-280
-_LARGEST_NOISE = 1e9
-_LARGEST_VALUE = 1e306
+# Smallest variance relative to the outputscale, in double and in single precision: rounding must not leave zero at an
+# observed point, because acquisitions divide by the sd.
+_SMALLEST_RELATIVE_VARIANCE, _SMALLEST_SCREENED_VARIANCE = 1e-12, 1e-7
 
 
 @dataclass(frozen=True)
 class _Data:
-    """What conditioning produced: columns of X, factor of C, and the two vectors predictions need."""
+    """The data that the process is conditioned on: scaled columns of X, factor of C, and vectors for predictions."""
 
     X: Array
     columns: Array
@@ -47,8 +46,8 @@ class GaussianProcess:
     Args:
         kernel: one of `pellucid.surrogates.kernels.KERNELS`.
         warp: None, or "auto" to let the likelihood choose a monotone output warp.
-        deterministic: the objective has no noise; repeated configurations return the same value.
-        nominal: number of categories per column, 0 for ordered columns; empty when no column is nominal.
+        deterministic: whether the objective has no noise, so that a repeated configuration returns the same value.
+        nominal: number of categories per column, 0 for ordered columns; empty if no column is nominal.
     """
 
     def __init__(
@@ -70,18 +69,18 @@ class GaussianProcess:
 
     @staticmethod
     def from_hyperparameters(record: Hyperparameters) -> GaussianProcess:
-        """A process with these hyperparameters and no data; `.condition(X, y)` gives it some."""
+        """A process with these hyperparameters and no data; add data with `.condition(X, y)`."""
         gp = GaussianProcess(record.kernel, nominal=record.nominal)
         gp._hyperparameters = record
         return gp
 
     def unfitted(self, nominal: tuple[int, ...], *, deterministic: bool | None = None) -> GaussianProcess:
-        """A process with the same settings for columns of these kinds, which has learned nothing yet."""
-        sure = self.deterministic if deterministic is None else deterministic
-        return GaussianProcess(self.kernel.name, warp=self.warp, deterministic=sure, nominal=nominal)
+        """A process with the same settings for columns of these kinds, without hyperparameters and data."""
+        deterministic = self.deterministic if deterministic is None else deterministic
+        return GaussianProcess(self.kernel.name, warp=self.warp, deterministic=deterministic, nominal=nominal)
 
     def unwarped(self) -> GaussianProcess:
-        """A process with the same settings whose averages are exact: no output warp, and a product kernel."""
+        """A process with the same settings, but without a warp and with a product kernel: its averages are exact."""
         name = "matern52" if self.kernel.radial else self.kernel.name
         return GaussianProcess(name, deterministic=self.deterministic, nominal=self.kernel.nominal)
 
@@ -117,89 +116,37 @@ class GaussianProcess:
 
         `noise_variance`: known variances of y's noise in the unit of y squared, NaN or 0 where unknown.
         `start`, `inverse_hessian`: an earlier fit, which makes this one a short warm start; `restart` compares it with
-        a start from the prior all the same, so that a long study cannot stay in a poor local optimum.
+        a start from the prior, so that a long study does not stay in a poor local optimum.
         """
         X, y = _checked(X, y)
-        prior = fitting.NO_NOISE if self.deterministic else fitting.UNKNOWN_NOISE
-        spread = float(np.max(y) - np.min(y)) if len(y) else 0.0
-        if len(y) < 2 or not spread > max(1e-14 * float(np.max(np.abs(y))), _SMALLEST_SPREAD):
-            return self._without_information(X, y, prior, noise_variance)
-        rows = fitting.subset(y)
-        pairs, ys = Pairs(self.kernel, X[rows]), y[rows]
-        default = np.r_[np.full(X.shape[1], np.log(0.7)), np.log(prior.median)]
-        if start is not None and (len(start.lengthscales) != X.shape[1] or start.kernel != self.kernel.name):
-            start = None
-        found: fitting.Fit | None = None
-        if start is None:
-            z, _, y_scale = _standardise(ys)
-            v = _latent_noise(noise_variance, rows, None, ys, y_scale)
-            smooth = np.r_[np.full(X.shape[1], np.log(2.0)), np.log(prior.median)]
-            found = fitting.fit(pairs, z, v, prior, [default, smooth], None, max_evaluations=25)
-            theta = found.theta
+        noise = fitting.NO_NOISE if self.deterministic else fitting.UNKNOWN_NOISE
+        if not vary(y):
+            self._hyperparameters = uninformed(self.kernel, X.shape[1], y, noise)
+            return self.condition(X, y, noise_variance)
+        problem = FitProblem.of(self.kernel, X, y, noise_variance, noise)
+        warm_start = start if start is not None and problem.accepts(start) else None
+        if warm_start is None:
+            solution = problem.from_scratch()
+            theta = solution.fit.theta
         else:
-            theta = np.round(np.append(np.log(start.lengthscales), np.log(start.noise / start.outputscale)), 6)
-        chosen = self._choose_warp(pairs, ys, theta) if self.warp == "auto" else None
-        if chosen is not None:
-            # Bent as far as all losses reach, not only those it was chosen by: on a straight line, one that diverged
-            # would be millions of standard deviations away.
-            chosen = replace(chosen, high=max(chosen.high, float(y.max())))
-        z, y_mean, y_scale = _standardise(warp.forward(chosen, ys))
-        if found is None or chosen is not None:
-            v = _latent_noise(noise_variance, rows, chosen, ys, y_scale)
-            starts = [theta, default] if restart else [theta]
-            found = fitting.fit(
-                pairs, z, v, prior, starts, inverse_hessian,
-                tolerance=1e-3 if start is None else 3e-2, max_evaluations=40 if start is None else 10,
-            )  # fmt: skip
-        self.inverse_hessian = found.inverse_hessian
-        outputscale = float(np.clip(found.outputscale, 1e-12, 1e12))
-        self._hyperparameters = Hyperparameters(
-            kernel=self.kernel.name,
-            lengthscales=tuple(float(v) for v in found.lengthscales),
-            outputscale=outputscale,
-            noise=outputscale * found.noise_ratio,
-            y_mean=y_mean + y_scale * found.mean,
-            y_scale=y_scale,
-            warp=chosen,
-            nominal=self.kernel.nominal,
-        )
+            theta = theta_of(warm_start)
+        chosen = problem.choose_warp(theta) if self.warp == "auto" else None
+        if warm_start is not None or chosen is not None:
+            warm = warm_start is not None
+            solution = problem.refined(chosen, theta, inverse_hessian, warm=warm, restart=restart)
+        self.inverse_hessian = solution.fit.inverse_hessian
+        self._hyperparameters = solution.hyperparameters(self.kernel)
         return self.condition(X, y, noise_variance)
-
-    def _without_information(
-        self, X: Array, y: Array, prior: fitting.NoisePrior, noise_variance: Array | None
-    ) -> GaussianProcess:
-        """One value, or all values equal: the prior is all there is to know."""
-        mean = float(y[0]) if len(y) else 0.0
-        self._hyperparameters = Hyperparameters(
-            self.kernel.name, (1.0,) * X.shape[1], 1.0, prior.median, mean, max(abs(mean) * 1e-3, 1e-12), None,
-            self.kernel.nominal,
-        )  # fmt: skip
-        return self.condition(X, y, noise_variance)
-
-    def _choose_warp(self, pairs: Pairs, y: Array, theta: Array) -> Warp | None:
-        """The warp with the largest Jacobian-corrected profile likelihood, all on one Cholesky factor."""
-        options, warped, jacobian = warp.candidates(y)
-        if len(options) == 1:
-            return None
-        n = len(y)
-        factor = cholesky(pairs.square(pairs.correlations(np.exp(theta[: pairs.d])), 1.0 + np.exp(theta[pairs.d])))
-        # Each column in its own unit (losses near 1e300 are legal); the unit enters the likelihood with the Jacobian.
-        unit = np.maximum(np.abs(warped).max(axis=0), 1e-300)
-        half = factor.half_solve(np.column_stack([warped / unit, np.ones(n)]))
-        ones = half[:, -1]
-        residual = half[:, :-1] - np.outer(ones, (ones @ half[:, :-1]) / (ones @ ones))
-        scale = np.maximum((residual**2).sum(axis=0) / n, 1e-300)
-        return options[int(np.argmax(jacobian - n * np.log(unit) - 0.5 * n * np.log(scale)))]
 
     def condition(self, X: Array, y: Array, noise_variance: Array | None = None) -> GaussianProcess:
-        """Condition on data with the hyperparameters as they are."""
+        """Condition on data without changing the hyperparameters."""
         X, y = _checked(X, y)
         h = self.hyperparameters
         if X.shape[1] != len(h.lengthscales):
             raise ValueError(f"X must have {len(h.lengthscales)} columns, one per lengthscale, but has {X.shape[1]}.")
         l = np.array(h.lengthscales)
         z = (warp.forward(h.warp, y) - h.y_mean) / h.y_scale
-        v = _latent_noise(noise_variance, np.arange(len(y)), h.warp, y, h.y_scale)
+        v = latent_noise(noise_variance, h.warp, y, h.y_scale)
         eta = np.full(len(y), h.noise / h.outputscale) + (0.0 if v is None else v / h.outputscale)
         columns = self.kernel.columns(X, l)
         C = self.kernel.gram(columns, l)
@@ -209,7 +156,8 @@ class GaussianProcess:
         return self
 
     def believe(self, X: Array) -> GaussianProcess:
-        """This process after X had returned exactly what it expects: mean unchanged, no variance left there."""
+        """This process as if X had been observed at its posterior mean: the mean is unchanged and the variance at X is
+        gone (the "kriging believer" for trials that are still running)."""
         if len(X) == 0:
             return self
         data, h = self.data, self.hyperparameters
@@ -241,7 +189,7 @@ class GaussianProcess:
         return out
 
     def update(self, X: Array, y: Array) -> GaussianProcess:
-        """Add observations in O(n^2) with the hyperparameters as they are (incremental Cholesky)."""
+        """Add observations in O(n^2) without changing the hyperparameters (incremental Cholesky)."""
         X, y = _checked(X, y)
         data, h = self.believe(X).data, self.hyperparameters
         z = np.append(self.data.z, (warp.forward(h.warp, y) - h.y_mean) / h.y_scale)
@@ -257,12 +205,12 @@ class GaussianProcess:
         )
 
     def latent_mean(self, X: Array) -> Array:
-        """Latent mean alone, for a fraction of the price."""
+        """Latent mean alone, in a fraction of the time."""
         data, l = self.data, np.array(self.hyperparameters.lengthscales)
         return np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float) @ data.alpha
 
     def latent_from_correlations(self, r: Array) -> tuple[Array, Array]:
-        """The same for points whose correlations (m, n) with the data are known already."""
+        """Latent mean and sd from the correlations (m, n) of points with the data."""
         data = self.data
         half = data.factor.half_solve(r.T)
         variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
@@ -283,11 +231,11 @@ class GaussianProcess:
         return r @ data.alpha, sd, gradient[:, 0], gradient[:, 1] * (-h.outputscale / sd)[:, None]
 
     def screen(self, X: Array) -> tuple[Array, Array]:
-        """Latent mean and sd in single precision: for ranking many candidates, never for a result."""
+        """Latent mean and sd in single precision, for ranking many candidates, not for results."""
         return self.screen_with_correlations(X)[:2]
 
     def screen_with_correlations(self, X: Array) -> tuple[Array, Array, npt.NDArray[np.float32]]:
-        """The same, and the correlations (m, n) of X with the data."""
+        """`screen`, and the correlations (m, n) of X with the data."""
         data, h = self.data, self.hyperparameters
         l = np.array(h.lengthscales)
         A = self.kernel.columns(X, l).astype(np.float32)
@@ -295,7 +243,7 @@ class GaussianProcess:
         r = np.asarray(self.kernel.cross(A, B, l), dtype=np.float32)
         mean = r @ data.alpha.astype(np.float32)
         half = single_precision_half_solve(data.factor.L.astype(np.float32), r.copy())
-        variance = np.maximum(1.0 - np.einsum("ij,ij->i", half, half), 1e-7)
+        variance = np.maximum(1.0 - np.einsum("ij,ij->i", half, half), _SMALLEST_SCREENED_VARIANCE)
         return mean.astype(float), np.sqrt(h.outputscale * variance.astype(float)), r
 
     def joint(self, X: Array) -> tuple[Array, Array]:
@@ -313,9 +261,8 @@ class GaussianProcess:
         data = self.data
         return np.asarray(data.z - data.noise_ratio * data.alpha - data.factor.jitter * data.alpha)
 
-    def left_out(self) -> Array:
-        """What every observation would be expected to be, in the unit of y, had it been left out (hyperparameters as
-        they are)."""
+    def leave_one_out_mean(self) -> Array:
+        """Prediction of every observation from all others, in the unit of y, with the same hyperparameters."""
         data = self.data
         precision = np.maximum(np.diagonal(data.factor.solve(np.eye(len(data.z)))), 1e-300)
         mean = data.z - data.alpha / precision
@@ -331,12 +278,12 @@ class GaussianProcess:
         return warp.moments(h.warp, h.y_mean + h.y_scale * mean, h.y_scale * sd)
 
     def quantile(self, X: Array, p: float) -> Array:
-        """Quantile of the function's posterior in the unit of y: exact, a monotone warp maps quantiles to quantiles."""
+        """Quantile of the function's posterior in the unit of y; exact, because a warp is monotone."""
         mean, sd = self.latent(np.atleast_2d(np.asarray(X, dtype=float)))
         return self.losses(mean + float(ndtri(p)) * sd)
 
     def losses(self, latent: Array) -> Array:
-        """Latent values in the unit of y. Monotone: bounds and quantiles stay exact."""
+        """Latent values in the unit of y. The map is monotone, so bounds and quantiles stay exact."""
         h = self.hyperparameters
         return warp.inverse(h.warp, h.y_mean + h.y_scale * latent)
 
@@ -347,7 +294,7 @@ class GaussianProcess:
         return self.losses(draws)
 
     def log_marginal_likelihood(self) -> float:
-        """log N(z; 0, s C): of the latent targets, without priors and without the Jacobian of the warp."""
+        """log N(z; 0, s C) of the latent targets, without priors and without the Jacobian of the warp."""
         data, h = self.data, self.hyperparameters
         n = len(data.z)
         quadratic = float(data.z @ data.alpha) / h.outputscale
@@ -361,27 +308,4 @@ def _checked(X: Array, y: Array) -> tuple[Array, Array]:
         raise ValueError(f"X and y must have the same number of rows, but got {len(X)} and {len(y)}.")
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise ValueError("X and y must be finite: drop or replace NaN and infinite values first.")
-    return X, np.clip(y, -_LARGEST_VALUE, _LARGEST_VALUE)
-
-
-def _standardise(w: Array) -> tuple[Array, float, float]:
-    """(w - mean) / sd without overflow for values up to 1e308."""
-    size = max(float(np.max(np.abs(w))), 1e-300)
-    scaled = w / size
-    mean, sd = float(scaled.mean()), float(scaled.std())
-    return (scaled - mean) / sd, mean * size, sd * size
-
-
-def _latent_noise(
-    noise_variance: Array | None, rows: npt.NDArray[np.intp], chosen: Warp | None, y: Array, y_scale: float
-) -> Array | None:
-    """Known noise variances on the scale of z^2, by the delta method through the warp; None when nothing is known."""
-    if noise_variance is None:
-        return None
-    known = np.nan_to_num(np.asarray(noise_variance, dtype=float)[rows], nan=0.0, posinf=0.0, neginf=0.0)
-    if not (known > 0).any():
-        return None
-    with np.errstate(over="ignore"):
-        sd = np.sqrt(np.maximum(known, 0.0)) * np.exp(warp.log_derivative(chosen, y)) / y_scale
-    # Beyond this a trial says nothing anyway, and the factorisation keeps its precision.
-    return np.asarray(np.minimum(sd, np.sqrt(_LARGEST_NOISE)) ** 2)
+    return X, np.clip(y, -warp.LARGEST_VALUE, warp.LARGEST_VALUE)

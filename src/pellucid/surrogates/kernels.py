@@ -1,15 +1,15 @@
-"""Stationary kernels on the unit cube: tensor products (integrals in closed form) and radial ones (for parity).
+"""Stationary kernels on the unit cube: tensor products (integrals in closed form) and radial ones (for comparison).
 
 Notation
     X        (n, d)   encoded configurations
     l        (d,)     lengthscales; for a nominal column the Hamming length, correlation exp(-1/l) between categories
     a_j      (n,)     column j of X scaled by c / l_j, c = sqrt(3), sqrt(5) or 1; category codes where nominal
     r_j               |a_j - b_j|
-    R        (m, n)   correlations, R(x, x) = 1; variances are the surrogate's business
+    R        (m, n)   correlations, R(x, x) = 1; the surrogate multiplies them by its variance
 
-Every product kernel is `R = P * exp(-S)`: S adds r_j (or r_j^2/2, or 1/l_j where categories differ), P multiplies a
-polynomial of r_j. One exponential serves a whole group of columns; groups are small enough to keep P finite whatever
-the dimension (r <= 700 after clipping, where the factor is zero anyway), and 0 * finite = 0 when exp underflows.
+Every product kernel is `R = P * exp(-S)`: S is the sum of r_j (r_j^2/2 for se, 1/l_j where categories differ), P the
+product of polynomials of r_j. One exponential serves a group of columns. Groups are small enough to keep P finite in
+any dimension (r is clipped to 700, where the factor is zero anyway), and 0 * finite = 0 when exp underflows.
 """
 
 from __future__ import annotations
@@ -32,28 +32,33 @@ RATE = {
     "matern52-radial": np.sqrt(5.0),
     "rbf-radial": 1.0,
 }
-_GROUP = 16
-_SMALL = 60_000
-_BLOCK_BYTES = 98_304
+# Scaled distances are clipped here: exp(-700) is still a normal float, and as good as zero.
 LARGEST_R = 700.0
+# Columns whose polynomials can be multiplied without overflow, in double and single precision: with r = 700, the 16th
+# power of 1 + r + r^2/3 is below 1e308 and the 7th below 3e38.
+_GROUP, _SINGLE_PRECISION_GROUP = 16, 7
+# Up to this many distances (d m n), one expression over all columns is faster than a loop over columns.
+_SMALL = 60_000
+# Size of a block of rows: large enough that the loop over blocks costs little, small enough to stay in the cache.
+_BLOCK_BYTES = 98_304
+# In either precision.
 Floats = npt.NDArray[np.floating]
 
 
 def _group(kind: np.dtype[Any]) -> int:
-    """Columns whose polynomials can be multiplied without overflow: (1 + 700 + 700^2/3)^16 < 1e308, ^7 < 3e38."""
-    return _GROUP if kind == np.float64 else 7
+    return _GROUP if kind == np.float64 else _SINGLE_PRECISION_GROUP
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel family and which columns are nominal (`nominal[j]` = number of categories, 0 for ordered columns)."""
+    """A kernel family, and which columns are nominal (`nominal[j]`: number of categories, 0 for ordered columns)."""
 
     name: str
     nominal: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.name not in KERNELS:
-            raise ValueError(f"A kernel is one of {', '.join(KERNELS)}, but got {self.name!r}.")
+            raise ValueError(f"`kernel` must be one of {', '.join(KERNELS)}, but got {self.name!r}.")
 
     @property
     def radial(self) -> bool:
@@ -84,13 +89,14 @@ class Kernel:
         return out
 
     def gram(self, A: Array, l: Array) -> Array:
-        """Correlations (n, n) of scaled columns with themselves: the lower triangle; above it, anything finite."""
+        """Correlations (n, n) of scaled columns with themselves. Only the lower triangle is filled in; the rest is
+        finite."""
         out = np.zeros((A.shape[1], A.shape[1]))
         self._fill(A, A, l, out, triangle=True)
         return out
 
     def _fill(self, A: Floats, B: Floats, l: Array, out: Floats, triangle: bool) -> None:
-        """Block by block of rows, so that all the work on a block stays in the cache; scratch space is shared."""
+        """Fill `out` in blocks of rows, so that the work on a block stays in the cache; blocks share scratch space."""
         m, n = out.shape
         rows = max(1, min(m, _BLOCK_BYTES // (max(n, 1) * out.itemsize)))
         scratch = np.empty((2, rows * n), dtype=out.dtype)
@@ -106,7 +112,7 @@ class Kernel:
                 self._product_block(a, b, l, block, r, S, clip)
 
     def _reaches_far(self, A: Floats, B: Floats) -> bool:
-        """Whether any scaled distance can exceed what the polynomials bear."""
+        """Whether any scaled distance can exceed `LARGEST_R`."""
         if A.shape[1] == 0 or B.shape[1] == 0:
             return False
         high, low = np.maximum(A.max(axis=1), B.max(axis=1)), np.minimum(A.min(axis=1), B.min(axis=1))
@@ -122,7 +128,7 @@ class Kernel:
 
     @cached_property
     def _ordered(self) -> Any:
-        """Index of the ordered rows: a slice when all are, so that nothing is copied."""
+        """Index of the ordered columns; a slice if all are ordered, so that nothing is copied."""
         return [j for j, k in enumerate(self.nominal) if k == 0] if self.nominal else slice(None)
 
     @cached_property
@@ -130,7 +136,7 @@ class Kernel:
         return [j for j, k in enumerate(self.nominal) if k > 0]
 
     def _at_once(self, delta: Floats, l: Array) -> Floats:
-        """Correlations from signed distances (d, m, n), all columns in one expression: best for few points."""
+        """Correlations from signed distances (d, m, n), all columns in one expression: faster for few points."""
         hamming = delta[self._unordered].sum(axis=0) if self._unordered else 0.0
         ordered = delta[self._ordered]
         if self.name in ("se", "rbf-radial"):
@@ -150,8 +156,8 @@ class Kernel:
         return np.asarray(np.ones(delta.shape[1:]) if out is None else out)
 
     def _product_block(self, A: Floats, B: Floats, l: Array, out: Floats, r: Floats, S: Floats, clip: bool) -> None:
-        """The same column by column, in place: best for many points. `r`, `S`: scratch of the shape of `out`
-        (distances, minus their sum)."""
+        """The same column by column and in place: faster for many points. `r` (distances) and `S` (minus their sum) are
+        scratch space of the shape of `out`."""
         size = _group(out.dtype)
         P = out if len(A) <= size else np.empty_like(r)
         for first in range(0, len(A), size):
@@ -186,7 +192,7 @@ class Kernel:
                 np.multiply(P, S, out=out)
 
     def cross_with_slopes(self, A: Array, B: Array, l: Array) -> tuple[Array, Array]:
-        """Correlations R (m, n) and d log R / dx (d, m, n) in the first argument; 0 for nominal columns."""
+        """Correlations R (m, n) and d log R / dx (d, m, n) for x in the first argument; 0 for nominal columns."""
         delta = np.asarray(self._distances(A, B, l), dtype=float)
         R = np.asarray(self._at_once(delta, l), dtype=float)
         if self.name == "matern32":

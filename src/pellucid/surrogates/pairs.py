@@ -1,11 +1,11 @@
-"""Correlations of a data set with itself and their lengthscale gradients: the inner loop of every fit.
+"""Correlations of a data set with itself and their gradients in the lengthscales: the inner loop of every fit.
 
-Distances of all pairs are computed once; each evaluation then touches them as few times as possible.
+Distances of all pairs are computed once; each evaluation then reads them as few times as possible.
 
 Notation
     p = n(n-1)/2 pairs, packed row by row below the diagonal
     D (d, p)   |x_ij - x_kj| (squared for se and radial kernels; 0 or 1 for nominal columns)
-    c (d,)     what D is multiplied by: rate / l, rate^2 / l^2 (squared distances) or 1 / l (nominal)
+    c (d,)     multipliers of D: rate / l, rate^2 / l^2 (squared distances) or 1 / l (nominal)
     u = c D    so that log R is  -sum u + sum log(1 + u)              matern32
                                  -sum u + sum log(1 + u + u^2/3)      matern52
                                  -sum u / 2                           se, rbf-radial
@@ -20,17 +20,20 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Indices
 from pellucid.surrogates.kernels import RATE, Kernel
 
+# Pairs that are processed together: scratch space of this length stays in the cache.
 _CHUNK = 8192
+# Columns that share one exponential, small enough that the product of their polynomials stays finite (see `kernels`).
 _GROUP = 16
+# Exponents are clipped here, where the correlation is zero anyway; it keeps 0 * inf from happening.
+_SMALLEST_EXPONENT = -700.0
 
 
 @lru_cache(maxsize=4)
-def _below_diagonal(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _below_diagonal(n: int) -> tuple[Indices, Indices, Indices]:
     rows, columns = np.tril_indices(n, -1)
     return rows, columns, rows * n + columns
 
@@ -53,7 +56,7 @@ class Pairs:
             else:
                 np.abs(delta, out=delta)
         self._nominal = frozenset(j for j in range(self.d) if kernel.is_nominal(j))
-        self._remembered: dict[bytes, Array] = {}
+        self._cache: dict[bytes, Array] = {}
         self._ordered = [j for j in range(self.d) if not kernel.is_nominal(j)]
 
     def _multipliers(self, l: Array) -> Array:
@@ -64,14 +67,14 @@ class Pairs:
         return c
 
     def correlations(self, l: Array) -> Array:
-        """Packed correlations (p,), not to be written to: choosing a warp and the first step of a fit ask for the same
-        ones."""
+        """Packed correlations (p,); do not write to them. The last two are cached, because the choice of a warp and the
+        first step of a fit need the same ones."""
         key = l.tobytes()
-        if key not in self._remembered:
-            if len(self._remembered) > 1:
-                self._remembered.pop(next(iter(self._remembered)))
-            self._remembered[key] = self._correlations(l)
-        return self._remembered[key]
+        if key not in self._cache:
+            if len(self._cache) > 1:
+                self._cache.pop(next(iter(self._cache)))
+            self._cache[key] = self._correlations(l)
+        return self._cache[key]
 
     def _correlations(self, l: Array) -> Array:
         c = self._multipliers(l)
@@ -90,8 +93,7 @@ class Pairs:
         cubic = self.kernel.name == "matern52"
         for first in range(0, self.d, _GROUP):
             last = min(first + _GROUP, self.d)
-            # Clipping only matters where the correlation is zero anyway; it keeps 0 * inf from happening.
-            part = np.exp(np.maximum(-(c[first:last] @ D[first:last]), -700.0))
+            part = np.exp(np.maximum(-(c[first:last] @ D[first:last]), _SMALLEST_EXPONENT))
             for j in range(first, last):
                 if j in self._nominal:
                     continue

@@ -1,9 +1,9 @@
-"""Monotone output warps: what makes a Gaussian process fit losses with long tails and flat valleys.
+"""Monotone output warps, with which a Gaussian process fits losses with long tails and flat valleys.
 
 Notation (all arrays (n,))
     y        loss in the user's unit, smaller is better
     t        (y - centre) / spread
-    w(y)     warped loss; increasing, onto the whole real line, straight outside the range it was chosen for
+    w(y)     warped loss; increasing, onto the whole real line, linear outside the range it was chosen for
     J        sum_i log w'(y_i), the Jacobian that makes likelihoods of different warps comparable
 """
 
@@ -14,11 +14,21 @@ import numpy as np
 from pellucid.numerics import Array
 from pellucid.records import Warp
 
+# Powers of the Yeo-Johnson warp (1 would be no warp) and offsets of the log warp, from the strongest bend to the
+# weakest: more candidates follow the data more closely and cost time at every proposal. Chosen on the development
+# problems of lab/results/engine.
 _LAMBDAS = (0.0, 0.25, 0.5, 0.75)
 _OFFSETS = (0.01, 0.1, 0.5)
+# Distinct neighbouring losses needed before a warp is chosen; fewer do not show a shape.
+_FEWEST_DIFFERENCES = 4
+# Spread below which losses count as equal, relative to their size.
+_SMALLEST_SPREAD = 1e-12
+# Interquartile range of the standard normal distribution.
+_NORMAL_QUARTILES = 1.35
+# Losses are clipped to this size, so that sums and differences of two of them stay finite.
+LARGEST_VALUE = 1e306
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_LARGEST_VALUE = 1e306
 
 
 def forward(warp: Warp | None, y: Array) -> Array:
@@ -40,7 +50,7 @@ def inverse(warp: Warp | None, v: Array) -> Array:
     at_end = np.where(v > inside, ends[1], ends[0])
     with np.errstate(over="ignore"):
         y = np.where(v == inside, y, at_end + (v - inside) * np.exp(-log_derivative(warp, at_end)))
-    return np.clip(y, -_LARGEST_VALUE, _LARGEST_VALUE)
+    return np.clip(y, -LARGEST_VALUE, LARGEST_VALUE)
 
 
 def log_derivative(warp: Warp | None, y: Array) -> Array:
@@ -76,15 +86,18 @@ def _unbend(warp: Warp, v: Array) -> Array:
 
 
 def candidates(y: Array) -> tuple[list[Warp | None], Array, Array]:
-    """The warps worth comparing for these losses, the losses under each (n, k), and the Jacobian of each (k,).
+    """Candidate warps for these losses, the losses under each (n, k), and the Jacobian of each (k,).
 
-    None, Yeo-Johnson about the median, log above the minimum; computed together, because this runs at every proposal.
+    No warp, Yeo-Johnson around the median, and log above the minimum. Computed together, because this runs at every
+    proposal.
     """
     ordered = np.sort(y)
     lowest, quartile, median, upper = (float(ordered[round(q * (len(y) - 1))]) for q in (0.0, 0.25, 0.5, 0.75))
-    spread, reach = (upper - quartile) / 1.35, median - lowest
-    smallest = 1e-12 * max(abs(lowest), abs(median), 1e-300)
-    if np.count_nonzero(np.diff(ordered)) < 4 or not (smallest < spread < np.inf and smallest < reach < np.inf):
+    spread, reach = (upper - quartile) / _NORMAL_QUARTILES, median - lowest
+    smallest = _SMALLEST_SPREAD * max(abs(lowest), abs(median), 1e-300)
+    if np.count_nonzero(np.diff(ordered)) < _FEWEST_DIFFERENCES or not (
+        smallest < spread < np.inf and smallest < reach < np.inf
+    ):
         return [None], y[:, None], np.zeros(1)
     options: list[Warp | None] = [None]
     ends = lowest, float(ordered[-1])
@@ -101,11 +114,11 @@ def candidates(y: Array) -> tuple[list[Warp | None], Array, Array]:
 
 
 def moments(warp: Warp | None, mean: Array, sd: Array) -> tuple[Array, Array]:
-    """Mean and sd of w^-1(N(mean, sd^2)), by 32-point Gauss-Hermite quadrature (exact without a warp)."""
+    """Mean and sd of w^-1(N(mean, sd^2)) by 32-point Gauss-Hermite quadrature; exact without a warp."""
     if warp is None:
         return mean, sd
     values = inverse(warp, mean[..., None] + sd[..., None] * _NODES)
-    # Scaled, because losses near 1e300 are legal and their squares are not numbers.
+    # Scaled, because losses near 1e300 are allowed and their squares overflow.
     size = np.maximum(np.abs(values).max(axis=-1, keepdims=True), 1e-300)
     scaled = values / size
     centre = scaled @ _WEIGHTS

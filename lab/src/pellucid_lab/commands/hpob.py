@@ -8,19 +8,32 @@ from typing import Annotated
 import typer
 
 from pellucid.cli.terminal import sentences
-from pellucid_lab.terminal import AsJson, Figures, Jobs, Quiet, command_line, load_plots, names_in, save_figure, write
+from pellucid_lab.terminal import (
+    AsJson,
+    Figures,
+    Jobs,
+    Out,
+    Quiet,
+    command_line,
+    load_plots,
+    names_in,
+    save_figure,
+    write,
+)
+
+_PACKAGES = ("pellucid", "optuna", "numpy", "scipy", "scikit-learn")
 
 
 def hpob(
     data: Annotated[
-        str | None, typer.Option(help="Folder with HPO-B's JSON files; default: hpob-data in $PELLUCID_DATA.")
+        str | None, typer.Option(help="Folder with the JSON files of HPO-B; default: hpob-data in $PELLUCID_DATA.")
     ] = None,
-    spaces: Annotated[str | None, typer.Option(help="Search spaces by id, with commas; default: all.")] = None,
+    spaces: Annotated[str | None, typer.Option(help="Ids of search spaces separated by commas; default: all.")] = None,
     methods: Annotated[
-        str, typer.Option(help="Of random, gp, deep-ensemble, dgp, fsbo, rgpe, ranking; with commas.")
+        str, typer.Option(help="Of random, gp, deep-ensemble, dgp, fsbo, rgpe, ranking; separated by commas.")
     ] = ("random,gp"),
-    steps: Annotated[int, typer.Option(min=1, help="Configurations each run looks up after its start.")] = 100,
-    out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("hpob"),
+    steps: Annotated[int, typer.Option(min=1, help="Configurations that each run looks up after its start.")] = 100,
+    out: Out = Path("hpob"),
     jobs: Jobs = 2,
     figures: Figures = True,
     as_json: AsJson = False,
@@ -28,33 +41,28 @@ def hpob(
 ) -> None:
     """Regret, average ranks and critical differences of methods on the test tasks of HPO-B-v3.
 
-    Every task is searched by every method from the published starts. Repeat the command to continue after a stop, or
-    with other methods to add them.
+    Every method searches every task from the published starts. Repeat the command to continue after a stop, or use
+    other methods to add them.
     """
     with sentences():
         chosen = names_in(methods, "--methods")
         wanted = None if spaces is None else names_in(spaces, "--spaces")
-        from pellucid_lab.papers.ranking import hpob as hpob_runs
+        from pellucid_lab.papers.ranking import report
+        from pellucid_lab.papers.ranking.hpob import HpobRun, check_methods, plan, regrets_of, run_hpob_task
         from pellucid_lab.problems.hpob import find_folder
-        from pellucid_lab.runs.resumable import read, run_with_bar
+        from pellucid_lab.runs.files import RunFile
+        from pellucid_lab.runs.runner import complete
+        from pellucid_lab.tables.grids import page, provenance_now, show_grids
 
-        hpob_runs.check_methods(chosen)
+        check_methods(chosen)
         if figures:
             load_plots()
-        planned = hpob_runs.plan(str(find_folder(data)), wanted, chosen, steps)
-        file = out / "hpob.jsonl"
-        done = {one.key for one in read(file, hpob_runs.Found)}
-        run_with_bar("hpob", hpob_runs.run_job, planned, done, file, jobs, quiet)
-        regrets = hpob_runs.regrets_of(planned, read(file, hpob_runs.Found))
-
-        from pellucid_lab.papers.ranking import report as transfer_report
-        from pellucid_lab.tables.output import page_markdown
-
-        grids = transfer_report.report_grids(regrets)
-        write(out / "hpob.md", page_markdown("HPO-B-v3", transfer_report.NOTE, grids, command_line()))
+        tasks = plan(str(find_folder(data)), wanted, chosen, steps)
+        runs = complete("hpob", run_hpob_task, tasks, RunFile(out / "hpob.jsonl", HpobRun), jobs, quiet)
+        regrets = regrets_of(tasks, runs)
+        grids = report.report_grids(regrets)
+        write(out / "hpob.md", page("HPO-B-v3", [report.NOTE], grids, provenance_now(command_line(), _PACKAGES)))
         if figures:
-            for name, figure in transfer_report.figures(regrets, "HPO-B-v3").items():
+            for name, figure in report.figures(regrets, "HPO-B-v3").items():
                 save_figure(figure, out / f"hpob-{name}")
-        from pellucid_lab.tables.output import show_grids
-
         show_grids(grids, as_json, quiet)

@@ -10,21 +10,27 @@ import typer
 from pellucid.cli.errors import Mistake
 from pellucid.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.base import require_modules
-from pellucid_lab.terminal import AsJson, Quiet, command_line, integers, progress_bar, write
+from pellucid_lab.terminal import AsJson, Data, Quiet, collect, command_line, integers, progress_bar, write
 
 if TYPE_CHECKING:
-    from pellucid_lab.costs.ranking import Asks, Plan, Race, Training
+    from pellucid_lab.costs.ranking import Measurement, SpeedPlan, TrainingTime
 
 _PACKAGES = ("pellucid", "optuna", "numpy", "scipy", "torch")
+# The ranking surrogate is fine-tuned from this many observations on.
+_FINE_TUNING_STARTS = 9
 
 
 def ranking(
-    data: Annotated[str | None, typer.Option(help="Folder with yahpo/ and meta/; default $PELLUCID_DATA.")] = None,
+    data: Data = None,
     steps: Annotated[int, typer.Option(min=1, help="Steps of meta-training in the race of ten members.")] = 100,
-    turns: Annotated[int, typer.Option(min=1, help="How often every contestant of a race is timed.")] = 5,
-    observations: Annotated[str, typer.Option(help="Of fine-tuning in the race, with commas.")] = "20,50",
-    trials: Annotated[str, typer.Option(help="Finished trials of a study that asks, with commas.")] = "10,20,30,50",
-    asks: Annotated[int, typer.Option(min=1, help="Studies that ask, for every number of trials.")] = 11,
+    turns: Annotated[int, typer.Option(min=1, help="How often each contestant of a race is timed.")] = 5,
+    observations: Annotated[
+        str, typer.Option(help="Numbers of observations in the races of fine-tuning, separated by commas.")
+    ] = "20,50",
+    trials: Annotated[
+        str, typer.Option(help="Numbers of finished trials before a timed ask, separated by commas.")
+    ] = "10,20,30,50",
+    asks: Annotated[int, typer.Option(min=1, help="Timed asks, each in its own study, for every number.")] = 11,
     full: Annotated[bool, typer.Option(help="Also time meta-training with the default recipe.")] = True,
     out: Annotated[Path | None, typer.Option(help="Write the tables as a page of Markdown to this file.")] = None,
     as_json: AsJson = False,
@@ -34,37 +40,34 @@ def ranking(
     with sentences():
         require_modules(("torch", "safetensors", "onnxruntime"), "the ranking surrogate")
         from pellucid_lab.costs import ranking as speed
-        from pellucid_lab.costs.latency import load_per_core
+        from pellucid_lab.costs.load import load_per_core
         from pellucid_lab.papers.ranking.experiments import COLLECTIONS
-        from pellucid_lab.tables.output import page_markdown
+        from pellucid_lab.tables.grids import page, provenance_now, show_grids
 
-        plan = speed.Plan(
+        plan = speed.SpeedPlan(
             data, COLLECTIONS, steps, turns, _counts(observations, "--observations"), _counts(trials, "--trials"), asks
         )
         note = speed.note(load_per_core())
-        found: list[Race | Asks | Training] = []
-        stopped = False
-        try:
-            with progress_bar("ranking", plan.measurements, quiet) as advance:
-                for one in speed.measure(plan):
-                    found.append(one)
-                    advance(one.name if isinstance(one, speed.Race) else f"{one.collection}, {one.trials} trials")
-            if full:
-                found.append(_full(plan, quiet))
-        except KeyboardInterrupt:
-            stopped = True
-        grids = speed.grids(found)
+        measurements: list[Measurement]
+        measurements, stopped = collect(
+            "ranking", speed.measure(plan), plan.measurements, quiet, lambda measurement: measurement.label
+        )
+        if full and not stopped:
+            try:
+                measurements.append(_full_training(plan, quiet))
+            except KeyboardInterrupt:
+                stopped = True
+        grids = speed.grids(measurements)
         if out is not None:
-            write(out, page_markdown("What the ranking surrogate costs", note, grids, command_line(), _PACKAGES))
-        from pellucid_lab.tables.output import show_grids
-
+            made = provenance_now(command_line(), _PACKAGES)
+            write(out, page("What the ranking surrogate costs", [note], grids, made))
         show_grids(grids, as_json, quiet)
         if stopped:
-            say(f"Stopped after {len(found)} of {plan.measurements + full} measurements.")
+            say(f"Stopped after {len(measurements)} of {plan.measurements + full} measurements.")
             raise typer.Exit(STOPPED)
 
 
-def _full(plan: Plan, quiet: bool) -> Training:
+def _full_training(plan: SpeedPlan, quiet: bool) -> TrainingTime:
     from pellucid.surrogates.ranking.training import Recipe
     from pellucid_lab.costs.ranking import full_training
 
@@ -74,8 +77,9 @@ def _full(plan: Plan, quiet: bool) -> Training:
 
 
 def _counts(text: str, option: str) -> tuple[int, ...]:
-    """Fine-tuning begins with the ninth observation."""
-    found = integers(text, option)
-    if min(found) < 9:
-        raise Mistake(f"{option} lists numbers of at least 9, where fine-tuning begins; got {min(found)}.")
-    return found
+    counts = integers(text, option)
+    if min(counts) < _FINE_TUNING_STARTS:
+        raise Mistake(
+            f"{option} lists numbers of at least {_FINE_TUNING_STARTS}, where fine-tuning begins; got {min(counts)}."
+        )
+    return counts

@@ -1,6 +1,6 @@
-"""``pellucid reproduce``: the experiments of the sources again, on one machine, beside what the sources say.
+"""``pellucid reproduce``: repeat the experiments of five papers on one machine and compare with what they report.
 
-Exit codes as for ``pellucid bench``. Every run is in a file before the next one starts; the same command continues.
+Exit codes: see `pellucid_lab.terminal`. Each run is in a file before the next one starts; repeat a command to continue.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pellucid_lab.papers.ranking.command import ranking
 from pellucid_lab.papers.sawei.command import sawei
 from pellucid_lab.papers.shapley.command import shapley
 
-app = typer.Typer(no_args_is_help=True, help="Repeat the experiments of the sources.")
+app = typer.Typer(no_args_is_help=True, help="Repeat the experiments of five papers.")
 app.command()(sawei)
 app.command()(bobax)
 app.command()(shapley)

@@ -1,1 +1,1 @@
-"""What proposals, reports and rankings cost, and what stopping early saves."""
+"""What pellucid costs: milliseconds per proposal, reports, the ranking surrogate, stopping early."""

@@ -1,43 +1,43 @@
 """Milliseconds per ask against the number of finished trials, all methods side by side in one run.
 
-Each method lives in its own one-thread process and only one of them works at any time. For every n the
-methods take turns, several times over where that is affordable, so that a slow spell of the machine falls on all of
-them: a fast method's steps are over in a blink, and one blink is no sample. The trials a study starts from are the
-same for all.
+Each method has its own process with one thread, and only one process works at a time. For every n the methods take
+turns, several times if they are fast enough: a fast method's steps take so little time that a single turn would not be
+a fair sample of the machine. All methods start from the same trials.
 """
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from pellucid_lab.base import Job, stable_seed
+from pellucid_lab.base import stable_seed
 from pellucid_lab.methods.samplers import find_method
 from pellucid_lab.problems.functions import bbob_name
 from pellucid_lab.problems.suites import load_problem
-from pellucid_lab.runs.results import now
-from pellucid_lab.runs.runner import method_versions, run_job, timed_step, warm_up
+from pellucid_lab.runs.provenance import stamp
+from pellucid_lab.runs.regret import RegretTask, packages_of, run_regret_task, timed_step, warm_up
 from pellucid_lab.runs.workers import Worker
 
+# Untimed steps at the start of a turn: the first step fits hyperparameters from scratch.
 WARM_UP_STEPS = 2
+# A turn that has taken BLOCK_SECONDS ends after MIN_REPEATS steps: the spread of slow peers is small next to their
+# median.
 MIN_REPEATS = 3
-# A block that has used this long stops at MIN_REPEATS: the peers' spread is small next to their median.
 BLOCK_SECONDS = 10.0
-# Above this n one step takes the better part of a minute: one warm-up and one timed step have to do.
+# Above this n a step takes most of a minute, so that one warm-up step and one timed step have to be enough.
 ONE_REPEAT_ABOVE: Mapping[str, int] = {"smac": 280}
-# Turns at every n; a method whose first turn took longer than this has had a fair sample of the machine already.
+# Turns at every n. A method whose turn took longer than SLOW_TURN_SECONDS gets no further turn.
 ROUNDS = 5
 SLOW_TURN_SECONDS = 8.0
+# Random and proposed evaluations of the complete run.
 FULL_RUN = (24, 256)
 
 
 @dataclass(frozen=True)
 class Block:
-    """What one process is asked to do at one n."""
+    """The steps that one process times in one turn at one n."""
 
     method: str
     n: int
@@ -48,7 +48,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of each timed step (ask and tell, without the objective) of one method at one n."""
+    """Seconds of each timed step (ask and tell, without the objective) of a method at one n."""
 
     method: str
     n: int
@@ -63,7 +63,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class FullRun:
-    """Sampler time (ask and tell, initial design excluded) of one complete run."""
+    """Sampler time (ask and tell, without the initial design) of a complete run."""
 
     method: str
     n_init: int
@@ -74,8 +74,8 @@ class FullRun:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What to measure. The first method is the one the others are divided by."""
+class LatencyPlan:
+    """What to measure. The times of the other methods are divided by those of the first."""
 
     methods: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -86,7 +86,7 @@ class Plan:
     full_run: bool
 
     def blocks(self) -> list[Block]:
-        """Every method at one n before any method at the next."""
+        """In the order of measurement: all methods at one n, then all at the next."""
         return [
             Block(method, n, self.dim, self.function, self.repeats)
             for n in self.sizes
@@ -99,10 +99,10 @@ class Plan:
 class Latency:
     """A measurement, complete or stopped early; ``timings`` are in the order in which they were taken.
 
-    ``load`` is the load average per core before the start: well above 0, the times cannot be trusted.
+    ``load`` is the load average per core before the start: if it is well above 0, the times cannot be trusted.
     """
 
-    plan: Plan
+    plan: LatencyPlan
     timings: tuple[Timing, ...]
     full_run: FullRun | None
     load: float
@@ -112,7 +112,7 @@ class Latency:
     command: str
 
     def find(self, method: str, n: int) -> Timing | None:
-        return next((one for one in self.timings if (one.method, one.n) == (method, n)), None)
+        return next((timing for timing in self.timings if (timing.method, timing.n) == (method, n)), None)
 
     def ratio(self, method: str, n: int) -> float | None:
         """Time of ``method`` over time of the first method at the same n."""
@@ -123,7 +123,7 @@ class Latency:
 
 
 def measure_block(block: Block) -> Timing:
-    """Preload, warm up, measure; meant to be called inside a one-thread worker."""
+    """Load the method, warm up, measure; runs in this process, which should be a worker with one thread."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -143,12 +143,12 @@ def measure_block(block: Block) -> Timing:
     while len(seconds) < (1 if brief else block.repeats):
         if len(seconds) >= MIN_REPEATS and time.perf_counter() - started > BLOCK_SECONDS:
             break
-        _, asked, told = timed_step(study, problem)
-        seconds.append(asked + told)
-    return Timing(block.method, block.n, block.dim, tuple(round(one, 6) for one in seconds))
+        _, ask_s, tell_s = timed_step(study, problem)
+        seconds.append(ask_s + tell_s)
+    return Timing(block.method, block.n, block.dim, tuple(round(second, 6) for second in seconds))
 
 
-def measure(plan: Plan) -> Iterator[Timing | FullRun]:
+def measure(plan: LatencyPlan) -> Iterator[Timing | FullRun]:
     """Results as they come; closing the iterator ends the processes."""
     workers = {method: Worker() for method in plan.methods}
     try:
@@ -179,37 +179,27 @@ def _take_turns(blocks: Sequence[Block], workers: dict[str, Worker]) -> Iterator
             if outcome.error is not None or time.perf_counter() - started > SLOW_TURN_SECONDS:
                 slow.add(block.method)
     for block in blocks:
-        mine = turns[block.method]
-        error = next((one.error for one in mine if one.error is not None), None)
-        seconds = tuple(second for one in mine for second in one.seconds)
+        timings = turns[block.method]
+        error = next((timing.error for timing in timings if timing.error is not None), None)
+        seconds = tuple(second for timing in timings for second in timing.seconds)
         yield Timing(block.method, block.n, block.dim, seconds, error)
 
 
-def _full_run(worker: Worker, plan: Plan) -> FullRun:
+def _full_run(worker: Worker, plan: LatencyPlan) -> FullRun:
     method, (n_init, n_steps) = plan.methods[0], FULL_RUN
-    outcome = worker.call(run_job, Job("bbob", bbob_name(plan.function, 1, plan.dim), method, 0, n_init, n_steps))
+    task = RegretTask("bbob", bbob_name(plan.function, 1, plan.dim), method, 0, n_init, n_steps)
+    outcome = worker.call(run_regret_task, task)
     if outcome.error is not None:
         return FullRun(method, n_init, n_steps, plan.dim, error=outcome.error)
-    run = outcome.value
-    total = sum(run.ask_s[n_init:]) + sum(run.tell_s[n_init:])
-    return FullRun(method, n_init, n_steps, plan.dim, sampler_s=round(total, 3))
+    return FullRun(method, n_init, n_steps, plan.dim, sampler_s=round(outcome.value.sampler_s, 3))
 
 
-def load_per_core() -> float:
-    return os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 0.0
-
-
-def assemble(plan: Plan, results: Sequence[Timing | FullRun], load: float, command: str) -> Latency:
-    versions: dict[str, str] = {}
-    for method in plan.methods:
-        versions |= method_versions(method)
+def assemble(plan: LatencyPlan, results: Sequence[Timing | FullRun], load: float, command: str) -> Latency:
+    packages = tuple(dict.fromkeys(package for method in plan.methods for package in packages_of(method)))
     return Latency(
         plan=plan,
-        timings=tuple(one for one in results if isinstance(one, Timing)),
-        full_run=next((one for one in results if isinstance(one, FullRun)), None),
+        timings=tuple(result for result in results if isinstance(result, Timing)),
+        full_run=next((result for result in results if isinstance(result, FullRun)), None),
         load=round(load, 2),
-        versions=versions,
-        machine=platform.platform(),
-        date=now(),
-        command=command,
+        **stamp(packages, command),
     )

@@ -1,12 +1,13 @@
-"""Milliseconds per ask as tables: for people, for Markdown and as JSON."""
+"""Milliseconds per ask as tables for the terminal, Markdown and JSON."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pellucid_lab.costs.latency import Latency
-from pellucid_lab.tables.output import BUSY, Grid, grid_markdown, provenance
+from pellucid_lab.costs.load import busy_sentences
+from pellucid_lab.tables.grids import Grid, page, provenance
 
 
 def latency_grids(latency: Latency) -> list[Grid]:
@@ -19,25 +20,23 @@ def latency_grids(latency: Latency) -> list[Grid]:
     ]
     rows = []
     for n in plan.sizes:
-        found = [latency.find(method, n) for method in plan.methods]
+        timings = [latency.find(method, n) for method in plan.methods]
         times = [
-            "–" if one is None else "failed" if one.ms is None else f"{one.ms:.1f} ({len(one.seconds)})"
-            for one in found
+            "–" if timing is None else "failed" if timing.ms is None else f"{timing.ms:.1f} ({len(timing.seconds)})"
+            for timing in timings
         ]
         ratios = [latency.ratio(method, n) for method in others]
-        rows.append((str(n), *times, *("–" if one is None else f"{one:.1f}×" for one in ratios)))
+        rows.append((str(n), *times, *("–" if ratio is None else f"{ratio:.1f}×" for ratio in ratios)))
     title = f"Median ms per ask and tell (steps timed), BBOB f{plan.function}, {plan.dim}-d, one thread each"
     return [Grid(title, tuple(columns), tuple(rows))]
 
 
 def latency_sentences(latency: Latency) -> list[str]:
+    """Failures, a warning if the machine was busy, and the time of the complete run."""
+    failed = [timing for timing in latency.timings if timing.error is not None]
+    sentences = [f"{timing.method} failed at n = {timing.n}: {timing.error}" for timing in failed]
+    sentences += busy_sentences(latency.load)
     run = latency.full_run
-    sentences = [f"{one.method} failed at n = {one.n}: {one.error}" for one in latency.timings if one.error is not None]
-    if latency.load > BUSY:
-        sentences.append(
-            f"The machine was busy before the start (load average {latency.load:.2f} per core): do not "
-            f"trust these times, measure again on an idle machine."
-        )
     if run is None:
         return sentences
     what = f"A complete {run.n_init} + {run.n_steps} evaluation run of {run.method} in {run.dim} dimensions"
@@ -48,12 +47,13 @@ def latency_sentences(latency: Latency) -> list[str]:
 
 def latency_markdown(latency: Latency) -> str:
     (grid,) = latency_grids(latency)
-    parts = [f"# {grid.title}\n", grid_markdown(grid)]
-    parts += [f"{sentence}\n" for sentence in latency_sentences(latency)]
-    parts.append(provenance((latency.command,), latency.date, latency.versions, (latency.machine,)))
-    return "\n".join(parts)
+    made = provenance((latency.command,), latency.date, latency.versions, (latency.machine,))
+    return page(grid.title, [], [replace(grid, title="")], made, latency_sentences(latency))
 
 
 def latency_json(latency: Latency) -> dict[str, Any]:
-    timings = [{**asdict(one), "ms": one.ms, "ratio": latency.ratio(one.method, one.n)} for one in latency.timings]
+    timings = [
+        {**asdict(timing), "ms": timing.ms, "ratio": latency.ratio(timing.method, timing.n)}
+        for timing in latency.timings
+    ]
     return {**asdict(latency), "timings": timings}

@@ -1,4 +1,4 @@
-"""What a report costs: seconds and megabytes, for studies of several samplers and sizes."""
+"""Seconds and megabytes of a report, for studies of two samplers and several sizes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ import optuna
 
 from pellucid.reporting import report
 from pellucid.samplers.bayesian import BayesianSampler
+from pellucid_lab.tables.grids import Grid, page
 
 SAMPLERS = ("random", "pellucid")
 
 
 @dataclass(frozen=True)
-class Cost:
+class ReportCost:
     sampler: str
     trials: int
     params: int
@@ -28,10 +29,10 @@ class Cost:
 
 
 def study_of(sampler: str, trials: int, params: int) -> optuna.Study:
-    """A noisy function of continuous, whole, categorical and conditional parameters, some of which do nothing."""
+    """A study of a noisy function of continuous, integer, categorical and conditional parameters."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    chosen = BayesianSampler(seed=0) if sampler == "pellucid" else optuna.samplers.RandomSampler(seed=0)
-    dice = np.random.default_rng(0)
+    chosen_sampler = BayesianSampler(seed=0) if sampler == "pellucid" else optuna.samplers.RandomSampler(seed=0)
+    rng = np.random.default_rng(0)
 
     def objective(trial: optuna.Trial) -> float:
         rate = trial.suggest_float("learning_rate", 1e-5, 1e-1, log=True)
@@ -40,23 +41,25 @@ def study_of(sampler: str, trials: int, params: int) -> optuna.Study:
         momentum = trial.suggest_float("momentum", 0.5, 0.99) if kind == "sgd" else 0.9
         x = [trial.suggest_float(f"x{j}", 0.0, 1.0) for j in range(params - 4)]
         value = 0.3 * (math.log10(rate) + 3.0) ** 2 + 0.2 * (kind == "sgd") + 0.05 * abs(math.log(units / 64))
-        return value + abs(momentum - 0.9) + sum((one - 0.3) ** 2 for one in x[:4]) + 0.02 * float(dice.normal())
+        return value + abs(momentum - 0.9) + sum((x_j - 0.3) ** 2 for x_j in x[:4]) + 0.02 * float(rng.normal())
 
-    study = optuna.create_study(study_name=f"{sampler}-{trials}", sampler=chosen)
+    study = optuna.create_study(study_name=f"{sampler}-{trials}", sampler=chosen_sampler)
     study.optimize(objective, n_trials=trials)
     return study
 
 
-def cost_of(sampler: str, trials: int, params: int) -> Cost:
+def cost_of(sampler: str, trials: int, params: int) -> ReportCost:
     study = study_of(sampler, trials, params)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         path = report(study, Path(folder) / "report.html", progress=False)
-        return Cost(sampler, trials, params, time.perf_counter() - start, path.stat().st_size / 1e6)
+        return ReportCost(sampler, trials, params, time.perf_counter() - start, path.stat().st_size / 1e6)
 
 
-def markdown(costs: Sequence[Cost]) -> str:
-    rows = [f"| {c.sampler} | {c.trials} | {c.params} | {c.seconds:.1f} | {c.megabytes:.2f} |" for c in costs]
-    head = ["# What a report costs", "", "One thread; making the study is not counted.", ""]
-    table = ["| sampler | trials | parameters | s | MB |", "| --- | ---: | ---: | ---: | ---: |", *rows]
-    return "\n".join([*head, *table, ""])
+def markdown(costs: Sequence[ReportCost], provenance: str) -> str:
+    rows = [
+        (cost.sampler, str(cost.trials), str(cost.params), f"{cost.seconds:.1f}", f"{cost.megabytes:.2f}")
+        for cost in costs
+    ]
+    grid = Grid("", ("sampler", "trials", "parameters", "s", "MB"), tuple(rows))
+    return page("What a report costs", ["One thread; making the study is not counted."], [grid], provenance)

@@ -1,23 +1,23 @@
-"""What stopping early saves and costs: runs that note where `StopWhen` would have ended them, and go on to the end."""
+"""What stopping early saves and costs: each run records where `StopWhen` would have ended it, and continues to the end
+of its budget."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
 
-from pellucid.cli.errors import Mistake
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.suites import load_problem
-from pellucid_lab.runs.workers import run_all
+from pellucid_lab.tables.grids import Grid, page
 
-if TYPE_CHECKING:
-    pass
+StoppingKey = tuple[str, str, int, int, int, float, int, int]
 
 
 @dataclass(frozen=True)
-class Task:
+class StoppingTask:
+    """One run; ``tolerance``, ``patience`` and ``min_trials`` are the arguments of `StopWhen`."""
+
     suite: str
     problem: str
     seed: int
@@ -27,20 +27,30 @@ class Task:
     patience: int
     min_trials: int
 
+    @property
+    def key(self) -> StoppingKey:
+        return (
+            *(self.suite, self.problem, self.seed, self.n_startup),
+            *(self.budget, self.tolerance, self.patience, self.min_trials),
+        )
+
+    @property
+    def label(self) -> str:
+        return f"{self.problem} seed {self.seed}"
+
 
 @dataclass(frozen=True)
-class Ending:
-    """Where one run would have stopped (its budget if nowhere), and what the rest of the budget still brought."""
+class StoppingRun(StoppingTask):
+    """After how many trials the run would have stopped (its budget if never), and by how much the rest of the budget
+    still improved the best value; ``sentence``: the reason that `StopWhen` gave."""
 
-    problem: str
-    seed: int
-    used: int
-    loss: float
-    sentence: str
+    used: int = 0
+    loss: float = 0.0
+    sentence: str = ""
 
 
-def run_task(task: Task) -> Ending:
-    """Meant to be called inside a one-thread worker."""
+def run_stopping_task(task: StoppingTask) -> StoppingRun:
+    """Run in this process, which should be a worker with one thread."""
     import optuna
 
     from pellucid import BayesianSampler, StopWhen
@@ -61,34 +71,28 @@ def run_task(task: Task) -> Ending:
     sentence = str(study.user_attrs.get(STOPPED_ATTRIBUTE, ""))
     if used < task.budget:
         study.optimize(problem.objective, n_trials=task.budget - used)
-    return Ending(task.problem, task.seed, used, abs(study.best_value - at_stop), sentence)
+    return StoppingRun(**asdict(task), used=used, loss=abs(study.best_value - at_stop), sentence=sentence)
 
 
-def run_tasks(tasks: Sequence[Task], processes: int) -> Iterator[Ending]:
-    for finished in run_all(run_task, tasks, processes):
-        if finished.outcome.error is not None:
-            raise Mistake(f"{finished.task.problem} seed {finished.task.seed} failed: {finished.outcome.error}.")
-        yield finished.outcome.value
+def markdown(runs: Sequence[StoppingRun], provenance: str) -> str:
+    """A page about runs of one suite with the same settings."""
+    first = runs[0]
+    title = f"Stopping on {first.suite}: tolerance {first.tolerance:g}, budget {first.budget} trials"
+    note = (
+        f"`StopWhen({first.tolerance:g}, patience={first.patience}, min_trials={first.min_trials})`; the loss is the "
+        "improvement that the rest of the budget still brought, in the unit of the objective."
+    )
+    example = next((run for run in runs if run.sentence), None)
+    after = [] if example is None else [f"For example, {example.problem}, seed {example.seed}: “{example.sentence}”"]
+    return page(title, [note], [_grid(runs)], provenance, after)
 
 
-def markdown(tasks: Sequence[Task], endings: Sequence[Ending]) -> str:
-    first = tasks[0]
-    lines = [
-        f"# Stopping on {first.suite}: tolerance {first.tolerance:g}, budget {first.budget} trials",
-        "",
-        f"`StopWhen({first.tolerance:g}, patience={first.patience}, min_trials={first.min_trials})`; the loss is what "
-        "the rest of the budget still brought, in the unit of the objective.",
-        "",
-        "| problem | runs | mean share of the budget used | mean loss | largest loss |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    problems = list(dict.fromkeys(task.problem for task in tasks))
-    for name in [*problems, "all"]:
-        mine = [one for one in endings if name in (one.problem, "all")]
-        used = fmean(one.used for one in mine) / first.budget
-        losses = [one.loss for one in mine]
-        lines.append(f"| {name} | {len(mine)} | {used:.0%} | {fmean(losses):.5f} | {max(losses):.5f} |")
-    example = next((one for one in endings if one.sentence), None)
-    if example is not None:
-        lines += ["", f"For example, {example.problem}, seed {example.seed}: “{example.sentence}”"]
-    return "\n".join(lines) + "\n"
+def _grid(runs: Sequence[StoppingRun]) -> Grid:
+    rows = []
+    for name in [*dict.fromkeys(sorted(run.problem for run in runs)), "all"]:
+        chosen = [run for run in runs if name in (run.problem, "all")]
+        used = fmean(run.used for run in chosen) / runs[0].budget
+        losses = [run.loss for run in chosen]
+        rows.append((name, str(len(chosen)), f"{used:.0%}", f"{fmean(losses):.5f}", f"{max(losses):.5f}"))
+    columns = ("problem", "runs", "mean share of the budget used", "mean loss", "largest loss")
+    return Grid("", columns, tuple(rows))

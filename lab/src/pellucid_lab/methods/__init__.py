@@ -1,1 +1,1 @@
-"""The samplers that are compared."""
+"""The samplers that are compared: ours, Optuna's, BoTorch and SMAC."""

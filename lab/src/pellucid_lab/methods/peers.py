@@ -1,7 +1,7 @@
-"""BoTorch and SMAC behind Optuna's sampler interface, each with its own recommended settings.
+"""BoTorch and SMAC as Optuna samplers, each with its own recommended settings.
 
-Both see every finished trial of the study, whoever proposed it, and both are given static spaces only. Their
-packages are imported inside the functions that need them: they are optional and slow to load.
+Both use every finished trial of the study, whoever proposed it, and both support static spaces only. Their packages
+are imported inside the functions that need them: they are optional and slow to load.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Space = dict[str, BaseDistribution]
 
 
 def to_unit(value: float, distribution: BaseDistribution) -> float:
-    """Position of a number in its range, on the log scale where declared; integers sit mid-cell."""
+    """Position of a number in its range, on a log scale if it has one; integers are at the centres of their cells."""
     low, high, log = _edges(distribution)
     if low == high:
         return 0.5
@@ -48,7 +48,7 @@ def from_unit(unit: float, distribution: BaseDistribution) -> float | int:
         last = (distribution.high - distribution.low) // distribution.step
         return distribution.low + distribution.step * min(max(steps, 0), last)
     if not isinstance(distribution, FloatDistribution):
-        raise TypeError(f"Only numbers have a place on the unit interval; got {distribution!r}.")
+        raise TypeError(f"Only numbers can be mapped to the unit interval; got {distribution!r}.")
     if distribution.step is not None:
         value = distribution.low + distribution.step * round((value - distribution.low) / distribution.step)
     return min(max(value, distribution.low), distribution.high)
@@ -109,32 +109,32 @@ class BoTorchSampler(_StaticSampler):
         from botorch.utils.sampling import manual_seed
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        rows = [[to_unit(one.params[name], space[name]) for name in space] for one in trials]
+        rows = [[to_unit(finished.params[name], space[name]) for name in space] for finished in trials]
         inputs = torch.tensor(rows, dtype=torch.float64)
         gains = -torch.tensor(_costs(study, trials), dtype=torch.float64).unsqueeze(-1)
         dim = len(space)
         with manual_seed(self._seed + trial.number):
             model = SingleTaskGP(inputs, gains, input_transform=Normalize(d=dim), outcome_transform=Standardize(m=1))
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-            found, _ = optimize_acqf(
+            candidate, _ = optimize_acqf(
                 LogExpectedImprovement(model, best_f=gains.max()),
                 bounds=torch.tensor([[0.0] * dim, [1.0] * dim], dtype=torch.float64),
                 q=1,
                 num_restarts=10,
                 raw_samples=512,
             )
-        units = found.squeeze(0).tolist()
+        units = candidate.squeeze(0).tolist()
         return {name: from_unit(unit, space[name]) for name, unit in zip(space, units, strict=True)}
 
 
 class SmacSampler(_StaticSampler):
-    """SMAC's BlackBoxFacade by ask and tell, without an initial design: the study already has one."""
+    """SMAC's BlackBoxFacade with ask and tell, without an initial design because the study already has one."""
 
     def __init__(self, seed: int, n_startup: int) -> None:
         super().__init__(seed, n_startup)
         self._folder = TemporaryDirectory(prefix="pellucid-smac-")
         self._facade: Any = None
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
         self._asked: dict[int, Any] = {}
 
     def _propose(self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space) -> dict[str, Any]:
@@ -144,15 +144,15 @@ class SmacSampler(_StaticSampler):
         if self._facade is None:
             self._facade = self._make_facade(space)
         config_space = self._facade.scenario.configspace
-        for one, cost in zip(trials, _costs(study, trials), strict=True):
-            if one.number in self._told:
+        for finished, cost in zip(trials, _costs(study, trials), strict=True):
+            if finished.number in self._reported:
                 continue
-            values = {name: one.params[name] for name in space}
-            info = self._asked.pop(one.number, None)
+            values = {name: finished.params[name] for name in space}
+            info = self._asked.pop(finished.number, None)
             if info is None:
                 info = TrialInfo(Configuration(config_space, values=values), seed=0)
             self._facade.tell(info, TrialValue(cost), save=False)
-            self._told.add(one.number)
+            self._reported.add(finished.number)
         info = self._facade.ask()
         self._asked[trial.number] = info
         return {name: _allowed(info.config[name], space[name]) for name in space}
@@ -181,20 +181,20 @@ def _config_space(space: Mapping[str, BaseDistribution], seed: int) -> Configura
     from ConfigSpace import UniformIntegerHyperparameter as Integer
 
     config_space = ConfigurationSpace(seed=seed)
-    for name, one in space.items():
-        if isinstance(one, CategoricalDistribution):
-            config_space.add(CategoricalHyperparameter(name, one.choices))
-        elif isinstance(one, FloatDistribution) and one.step is None:
-            config_space.add(Float(name, one.low, one.high, log=one.log))
-        elif isinstance(one, IntDistribution) and one.step == 1:
-            config_space.add(Integer(name, one.low, one.high, log=one.log))
+    for name, dist in space.items():
+        if isinstance(dist, CategoricalDistribution):
+            config_space.add(CategoricalHyperparameter(name, dist.choices))
+        elif isinstance(dist, FloatDistribution) and dist.step is None:
+            config_space.add(Float(name, dist.low, dist.high, log=dist.log))
+        elif isinstance(dist, IntDistribution) and dist.step == 1:
+            config_space.add(Integer(name, dist.low, dist.high, log=dist.log))
         else:
-            raise TypeError(f"The smac peer takes floats, ints and categoricals without a step; got {one!r}.")
+            raise TypeError(f"The smac peer takes floats, ints and categoricals without a step; got {dist!r}.")
     return config_space
 
 
 def _allowed(value: Any, distribution: BaseDistribution) -> Any:
-    """SMAC's log transform may leave the range by a rounding error, which Optuna would reject."""
+    """The value within its range: SMAC's log transform may leave it by a rounding error, which Optuna rejects."""
     if isinstance(distribution, FloatDistribution):
         return min(max(float(value), distribution.low), distribution.high)
     return int(value) if isinstance(distribution, IntDistribution) else value

@@ -1,4 +1,4 @@
-"""The samplers that can be compared. To add one, write its factory and a line in ``METHODS``."""
+"""The samplers that can be compared. To add one, write a function that makes it and a line in ``METHODS``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _random(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
 
 
 def _with(acquisition: Callable[[int], Acquisition | Policy]) -> Callable[[int, int, int], BaseSampler]:
-    """Our sampler with an acquisition or a policy, which is told how many proposals there will be."""
+    """Our sampler with an acquisition or a policy, which is made from the number of proposals."""
 
     def make(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
         from pellucid import BayesianSampler
@@ -83,7 +83,7 @@ def _with(acquisition: Callable[[int], Acquisition | Policy]) -> Callable[[int, 
 
 
 def _information(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
-    """Every proposal learns about the effects of all parameters."""
+    """A sampler whose proposals all learn the effects of the parameters."""
     from pellucid import BayesianSampler
 
     return BayesianSampler(acquisition=InformationGain(), seed=seed, n_startup_trials=n_startup)
@@ -95,7 +95,7 @@ def _bobax(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
     return BayesianSampler(acquisition=EI(), interleave=Interleave(), seed=seed, n_startup_trials=n_startup)
 
 
-# What SAWEI was compared with in its source (Table 1 there; without a guard, as there), SAWEI itself, and ours.
+# The schedules that SAWEI is compared with in its paper (Table 1; without a guard, as there), SAWEI itself, and ours.
 SCHEDULES: dict[str, Callable[[int], Acquisition | Policy]] = {
     "ei": lambda n: EI(),
     "pi": lambda n: PI(),
@@ -140,7 +140,7 @@ def find_method(name: str) -> Method:
 
 
 def usable_methods(names: Sequence[str]) -> tuple[list[Method], list[str]]:
-    """The methods whose packages are here, and a sentence for each of the others."""
+    """The methods whose packages are installed, and a sentence for each of the others."""
     methods = [find_method(name) for name in names]
     reasons = {method.name: _missing(method) for method in methods}
     usable = [method for method in methods if reasons[method.name] is None]
@@ -156,7 +156,7 @@ def _missing(method: Method) -> str | None:
 
 
 def prepare(method: Method) -> None:
-    """Import what the method needs and hold torch to one thread, so that neither shows up in its times."""
+    """Import what the method needs and limit torch to one thread, so that times are comparable."""
     for module in method.requires:
         import_module(module)
     if "torch" in sys.modules:

@@ -1,1 +1,1 @@
-"""The experiments of the five papers."""
+"""The experiments of five papers, one package each."""

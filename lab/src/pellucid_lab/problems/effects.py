@@ -1,7 +1,7 @@
-"""Problems whose partial dependence is known: five functions (exactly) and the LCBench surrogates (densely sampled).
+"""Problems with known partial dependence: five functions (exact) and the LCBench surrogates (densely sampled).
 
-Everything is encoded: X in the unit cube, a parameter's effect on a grid of [0, 1], averages over a uniform rest.
-Values are losses; on LCBench 1 - balanced accuracy.
+Everything is encoded: X is in the unit cube, the effect of a parameter is on a grid of [0, 1], and averages are over
+uniformly distributed other parameters. Values are losses; on LCBench 1 - balanced accuracy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LCBENCH_TASKS = (
     *("3945", "34539", "7593", "126025", "126026", "126029", "146212", "167104"),
     *("167149", "167152", "167161", "167168", "167185", "167200", "189908"),
 )
-# The network configuration that is tuned there; everything else is fixed.
+# The tuned parameters; all others are fixed.
 LCBENCH_SPACE: dict[str, BaseDistribution] = {
     "learning_rate": FloatDistribution(1e-4, 1e-1, log=True),
     "max_dropout": FloatDistribution(0.0, 1.0),
@@ -36,6 +36,8 @@ LCBENCH_SPACE: dict[str, BaseDistribution] = {
     "weight_decay": FloatDistribution(1e-5, 1e-1),
 }
 LCBENCH_FIXED = {"batch_size": 512.0, "num_layers": 5.0, "epoch": 52.0}
+# Values at which effects are compared; configurations over which the true effects on LCBench are averaged; nodes per
+# coordinate of the quadrature of the formulas.
 GRID_SIZE = 20
 _N_TRUTH = 2048
 _NODES = 64
@@ -43,7 +45,8 @@ _NODES = 64
 
 @dataclass(frozen=True)
 class KnownEffects:
-    """``losses`` (n, d) -> (n,) of encoded configurations; ``effect`` (column, grid) -> true partial dependence."""
+    """``losses`` maps encoded configurations (n, d) to (n,); ``effect`` maps a column and a grid to the true partial
+    dependence on that grid."""
 
     name: str
     space: Space
@@ -70,7 +73,7 @@ def known_effects(name: str, data: str | None = None) -> KnownEffects:
 
 
 def grid_of(space: Space, column: int) -> Array:
-    """Evenly spaced over the axis, ends included; the mid-points of the cells of a discrete parameter."""
+    """Evenly spaced values from 0 to 1; for a discrete parameter, the centres of its cells."""
     return np.unique(space.dimensions[column].snap(np.linspace(0.0, 1.0, GRID_SIZE)))
 
 
@@ -81,13 +84,13 @@ def grid_of(space: Space, column: int) -> Array:
 def _function(name: str) -> KnownEffects:
     formula, box, optimum = SYNTHETIC[name]
     low, high = np.array(box, dtype=float).T
-    kinds: Mapping[str, BaseDistribution] = {f"x{j}": FloatDistribution(a, b) for j, (a, b) in enumerate(box)}
+    distributions: Mapping[str, BaseDistribution] = {f"x{j}": FloatDistribution(a, b) for j, (a, b) in enumerate(box)}
     effect = partial(_hartmann_effect, name) if name in HARTMANN else partial(_quadrature, formula, low, high)
-    return KnownEffects(name, Space.of(kinds), lambda X: formula(low + X * (high - low)), effect, optimum)
+    return KnownEffects(name, Space.of(distributions), lambda X: formula(low + X * (high - low)), effect, optimum)
 
 
 def _hartmann_effect(name: str, column: int, grid: Array) -> Array:
-    """Every summand is a product of Gaussians, so that each averaged coordinate is a difference of error functions."""
+    """Every term is a product of Gaussians: its average over a coordinate is a difference of error functions."""
     widths, centres = HARTMANN[name]
     root = np.sqrt(widths)
     averages = np.sqrt(np.pi) / (2.0 * root) * (erf(root * (1.0 - centres)) + erf(root * centres))
@@ -97,7 +100,7 @@ def _hartmann_effect(name: str, column: int, grid: Array) -> Array:
 
 
 def _quadrature(formula: Callable[[Array], Array], low: Array, high: Array, column: int, grid: Array) -> Array:
-    """Gauss-Legendre over the other one or two coordinates."""
+    """Gauss-Legendre quadrature over the other one or two coordinates."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
     d = len(low)
@@ -116,7 +119,7 @@ def _quadrature(formula: Callable[[Array], Array], low: Array, high: Array, colu
 def _lcbench(task: str, data: str | None) -> KnownEffects:
     space = Space.of(LCBENCH_SPACE)
     losses = partial(_lcbench_losses, space, task, data)
-    everywhere = losses(low_discrepancy(0, _N_TRUTH, np.full(len(space), 0.5)))
+    sampled_losses = losses(low_discrepancy(0, _N_TRUTH, np.full(len(space), 0.5)))
 
     @cache
     def on_grid(column: int) -> tuple[Array, Array]:
@@ -126,12 +129,12 @@ def _lcbench(task: str, data: str | None) -> KnownEffects:
         return grid, losses(rows.reshape(-1, len(space))).reshape(len(grid), -1).mean(axis=1)
 
     def effect(column: int, grid: Array) -> Array:
-        known, values = on_grid(column)
-        if not np.array_equal(known, grid):
+        known_grid, values = on_grid(column)
+        if not np.array_equal(known_grid, grid):
             raise ValueError("The effects of a task are known on `grid_of(space, column)` only.")
         return values
 
-    return KnownEffects(f"lcbench-{task}", space, losses, effect, float(everywhere.min()))
+    return KnownEffects(f"lcbench-{task}", space, losses, effect, float(sampled_losses.min()))
 
 
 def _lcbench_losses(space: Space, task: str, data: str | None, X: Array) -> Array:

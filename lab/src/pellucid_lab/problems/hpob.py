@@ -1,6 +1,6 @@
-"""HPO-B-v3 from its files: per search space, tables of data sets to learn from, to choose settings by and to tune.
+"""HPO-B-v3 from its files: for each search space, tables of data sets for training, validation and tests.
 
-The folder, as it is published (larger y is better, X lies in [0, 1])
+The published folder (larger y is better, X is in [0, 1]):
     meta-train-dataset.json, meta-validation-dataset.json, meta-test-dataset.json
         {search space: {data set: {"X": [[x0, x1, ...], ...], "y": [[y], ...] or [y, ...]}}}
     bo-initializations.json
@@ -22,16 +22,17 @@ from optuna.distributions import FloatDistribution
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.study.encoding import Space
 from pellucid_lab.base import stable_seed
-from pellucid_lab.problems.tabular import Collection, Indices, Task
-from pellucid_lab.problems.yahpo import data_folder
+from pellucid_lab.problems.data import find_data
+from pellucid_lab.problems.tabular import Collection, Indices, TabularTask
 
 Split = Literal["train", "validation", "test"]
 
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 STARTS = "bo-initializations.json"
+# The steps after a start that HPO-B reports.
 STEPS = 100
 SOURCE = "https://github.com/machinelearningnuremberg/HPO-B"
-# Scaled columns may leave [0, 1] by what rounding does to them.
+# Scaled columns may leave [0, 1] by rounding errors.
 ROUNDING = 1e-6
 
 
@@ -40,34 +41,26 @@ def file_of(split: Split) -> str:
 
 
 def find_folder(data: str | None) -> Path:
-    """Where the files are: `data` itself, or `hpob-data` in it, the name under which they are published."""
-    root = data_folder(None) if data is None else Path(data)
-    for folder in () if root is None else (root, root / "hpob-data"):
-        if (folder / file_of("test")).is_file():
-            return folder
-    where = "no data folder was named" if root is None else f"there is none in {root}"
-    raise Unavailable(
-        f"HPO-B is skipped: it needs {file_of('test')}, but {where}; unpack hpob-data.zip, which {SOURCE} links to, "
-        "and pass --data DIR."
-    )
+    """The folder with the files: the data folder itself, or `hpob-data` in it, as the published archive unpacks."""
+    return find_data("HPO-B", data, ("", "hpob-data"), (file_of("test"),), f"hpob-data.zip, which {SOURCE} links to,")
 
 
 def read_hpob(
     data: str | None, spaces: Sequence[str] | None = None, splits: Sequence[Split] = SPLITS
 ) -> tuple[Collection, ...]:
-    """One collection per search space, in the order that was asked for; splits that are not read are left empty.
+    """One collection per search space, in the requested order; splits that are not requested are empty.
 
-    The files are large: they are read one after the other, and only what belongs to `spaces` is kept.
+    The files are large: they are read one after the other, and only the requested search spaces are kept.
     """
     folder = find_folder(data)
     wanted, tables = spaces, {}
-    # The split to be tuned says which spaces there are.
+    # The test split determines the search spaces.
     for split in sorted({*splits, "test"}, key=SPLITS.index, reverse=True):
         file = folder / file_of(split)
-        found = _load(file)
-        wanted = _choose(found, wanted, file)
-        tables[split] = {space: _tasks(found[space], space, file) for space in wanted}
-        del found
+        content = _load(file)
+        wanted = _choose(content, wanted, file)
+        tables[split] = {space: _tasks(content[space], space, file) for space in wanted}
+        del content
     starts = _load(folder / STARTS)
     return tuple(
         _collection(space, {split: of[space] for split, of in tables.items()}, starts, folder / STARTS)
@@ -80,21 +73,21 @@ def _load(file: Path) -> dict[str, Any]:
         raise Unavailable(f"HPO-B is skipped: it needs {file}, which is not there; {SOURCE} links to the files.")
     try:
         with file.open(encoding="utf-8") as stream:
-            found = json.load(stream, object_hook=_compact)
+            content = json.load(stream, object_hook=_compact)
     except (ValueError, RecursionError) as error:
         raise _wrong(str(file), f"the file has to be JSON, but is not ({error})") from error
-    if not isinstance(found, dict) or not found:
+    if not isinstance(content, dict) or not content:
         raise _wrong(str(file), "the file has to map search spaces to data sets, but does not")
-    return found
+    return content
 
 
-def _compact(found: dict[str, Any]) -> dict[str, Any]:
-    """Numbers as an array as soon as a table is parsed: as lists they take several times the memory."""
-    return {key: _numbers(value) if key in ("X", "y") else value for key, value in found.items()}
+def _compact(entry: dict[str, Any]) -> dict[str, Any]:
+    """Numbers as an array as soon as a table is parsed: as lists they need several times the memory."""
+    return {key: _numbers(value) if key in ("X", "y") else value for key, value in entry.items()}
 
 
 def _numbers(value: Any) -> Any:
-    """What is no array of numbers stays as it is, for the check that can say where it was found."""
+    """An array of numbers; anything else stays as it is and is reported later, with its place."""
     try:
         array = np.array(value)
     except (ValueError, OverflowError):
@@ -102,27 +95,27 @@ def _numbers(value: Any) -> Any:
     return array.astype(float) if array.dtype.kind in "iuf" else value
 
 
-def _choose(found: Mapping[str, Any], wanted: Sequence[str] | None, file: Path) -> Sequence[str]:
-    unknown = [space for space in wanted or () if space not in found]
+def _choose(content: Mapping[str, Any], wanted: Sequence[str] | None, file: Path) -> Sequence[str]:
+    unknown = [space for space in wanted or () if space not in content]
     if unknown:
-        raise Mistake(f"{file} has no search space `{unknown[0]}`; it has {', '.join(found)}.")
-    return list(found) if wanted is None else wanted
+        raise Mistake(f"{file} has no search space `{unknown[0]}`; it has {', '.join(content)}.")
+    return list(content) if wanted is None else wanted
 
 
-def _tasks(found: Any, space: str, file: Path) -> tuple[Task, ...]:
+def _tasks(entries: Any, space: str, file: Path) -> tuple[TabularTask, ...]:
     where = f"{file}, search space {space}"
-    if not isinstance(found, dict) or not found or not all(isinstance(entry, dict) for entry in found.values()):
+    if not isinstance(entries, dict) or not entries or not all(isinstance(entry, dict) for entry in entries.values()):
         raise _wrong(where, 'a search space has to map data sets to {"X": ..., "y": ...}, but does not')
-    tasks = tuple(_task(name, entry, f"{where}, data set {name}") for name, entry in found.items())
+    tasks = tuple(_task(name, entry, f"{where}, data set {name}") for name, entry in entries.items())
     d = tasks[0].X.shape[1]
     other = next((task for task in tasks if task.X.shape[1] != d), None)
     if other is not None:
-        both = f"{tasks[0].name} has {d} and {other.name} has {other.X.shape[1]}"
-        raise _wrong(where, f"all data sets have to share the columns of X, but {both}")
+        widths = f"{tasks[0].name} has {d} and {other.name} has {other.X.shape[1]}"
+        raise _wrong(where, f"all data sets have to share the columns of X, but {widths}")
     return tasks
 
 
-def _task(name: str, entry: Mapping[str, Any], where: str) -> Task:
+def _task(name: str, entry: Mapping[str, Any], where: str) -> TabularTask:
     missing = [key for key in ("X", "y") if key not in entry]
     if missing:
         raise _wrong(where, f"a data set has to have X and y, but {' and '.join(missing)} is missing")
@@ -139,25 +132,25 @@ def _task(name: str, entry: Mapping[str, Any], where: str) -> Task:
             raise _wrong(where, f"{key} has to be finite, but row {bad[0, 0]} is not")
     if X.min() < -ROUNDING or X.max() > 1.0 + ROUNDING:
         raise _wrong(where, f"X has to lie in [0, 1], but reaches from {X.min():g} to {X.max():g}")
-    return Task(name, np.clip(X, 0.0, 1.0), y.ravel())
+    return TabularTask(name, np.clip(X, 0.0, 1.0), y.ravel())
 
 
 def _collection(
-    space: str, tables: Mapping[Split, tuple[Task, ...]], starts: Mapping[str, Any], file: Path
+    space: str, tables: Mapping[Split, tuple[TabularTask, ...]], starts: Mapping[str, Any], file: Path
 ) -> Collection:
-    parts: dict[Split, tuple[Task, ...]] = {split: tables.get(split, ()) for split in SPLITS}
+    parts: dict[Split, tuple[TabularTask, ...]] = {split: tables.get(split, ()) for split in SPLITS}
     _check_splits(space, parts)
     seeds = {task.name: _starts(starts, space, task, file) for task in parts["test"]}
     repetitions, n_init = next(iter(seeds.values())).shape
     for task in parts["validation"]:
-        # The files have starts for what is reported; settings are chosen from starts of their own.
+        # The files have starts for the test split only; those for validation are drawn here.
         seeds[task.name] = _drawn(space, task, repetitions, n_init)
     d = parts["test"][0].X.shape[1]
     columns = Space.of({f"x{j}": FloatDistribution(0.0, 1.0) for j in range(d)})
     return Collection(space, columns, parts["train"], parts["validation"], parts["test"], seeds, STEPS)
 
 
-def _check_splits(space: str, parts: Mapping[Split, tuple[Task, ...]]) -> None:
+def _check_splits(space: str, parts: Mapping[Split, tuple[TabularTask, ...]]) -> None:
     d = parts["test"][0].X.shape[1]
     home: dict[str, Split] = {}
     for split, tasks in parts.items():
@@ -175,10 +168,10 @@ def _check_splits(space: str, parts: Mapping[Split, tuple[Task, ...]]) -> None:
             home[task.name] = split
 
 
-def _starts(found: Mapping[str, Any], space: str, task: Task, file: Path) -> Indices:
-    """(repetitions, n_init)"""
+def _starts(content: Mapping[str, Any], space: str, task: TabularTask, file: Path) -> Indices:
+    """Indices of the starts, (repetitions, n_init)."""
     where = f"{file}, search space {space}, data set {task.name}"
-    of_space = found.get(space)
+    of_space = content.get(space)
     entry = of_space.get(task.name) if isinstance(of_space, dict) else None
     if not isinstance(entry, dict) or not entry:
         raise _wrong(where, "a data set of the test split has to have starts, but has none")
@@ -198,7 +191,7 @@ def _starts(found: Mapping[str, Any], space: str, task: Task, file: Path) -> Ind
     return np.array([entry[seed] for seed in sorted(entry, key=lambda name: (len(name), name))], dtype=np.int64)
 
 
-def _drawn(space: str, task: Task, repetitions: int, n_init: int) -> Indices:
+def _drawn(space: str, task: TabularTask, repetitions: int, n_init: int) -> Indices:
     size = min(n_init, len(task.y))
     rngs = [np.random.default_rng(stable_seed("hpob", space, task.name, k)) for k in range(repetitions)]
     return np.stack([rng.choice(len(task.y), size, replace=False) for rng in rngs])

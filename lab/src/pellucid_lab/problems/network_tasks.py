@@ -1,7 +1,8 @@
-"""What the networks learn and what may be tuned about them: Runge's function, Bateman's equations, handwritten digits.
+"""The tasks that networks learn, and the spaces in which they are tuned: Runge's function, Bateman's equations,
+handwritten digits.
 
-Spaces are the source's (its appendix A) with fewer units, smaller batches and fewer repetitions, so that thousands of
-trainings take minutes on two cores.
+The spaces are the paper's (its appendix A) with fewer units, smaller batches and fewer repetitions, so that training
+thousands of networks takes minutes on two cores.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from optuna.trial import BaseTrial
 
-from pellucid.explain.ranges import Cheap
+from pellucid.explain.intervals import Cheap
 from pellucid.numerics import Array
-from pellucid_lab.problems.networks import Task
+from pellucid_lab.problems.networks import NetworkTask
 
 NAMES = ("runge", "bateman", "digits")
+# The cheap end of a parameter's range.
 CHEAP: dict[str, Cheap] = {"n_layers": "low", "n_units": "low"}
+# Bateman's equations of the paper: chemical species, reactions, Euler steps and the largest time.
 _SPECIES = 11
 # Reactants, products, rate constant; species by number.
 _REACTIONS = (
@@ -30,34 +33,35 @@ _REACTIONS = (
 )
 _EULER_STEP = 1e-3
 _HORIZON = 5.0
+# The largest width of a layer.
 _MOST_UNITS = {"runge": 128, "bateman": 256, "digits": 1024}
 
 
 @cache
-def task(name: str) -> Task:
+def task(name: str) -> NetworkTask:
     return {"runge": _runge, "bateman": _bateman, "digits": _digits}[name]()
 
 
-def _runge() -> Task:
-    """Eleven points of 1 / (1 + 15 x²); 200 others at random to choose by, 1000 in even steps to test."""
+def _runge() -> NetworkTask:
+    """1 / (1 + 15 x²): 11 points for training, 200 random ones for validation, 1000 evenly spaced ones for tests."""
     x = (
         np.linspace(-1.0, 1.0, 11)[:, None],
         np.random.default_rng(0).uniform(-1.0, 1.0, (200, 1)),
         np.linspace(-1.0, 1.0, 1000)[:, None],
     )
-    y = tuple(1.0 / (1.0 + 15.0 * one**2) for one in x)
-    return Task("runge", x, (y[0], y[1], y[2]), classes=False, updates=300)
+    y = tuple(1.0 / (1.0 + 15.0 * part**2) for part in x)
+    return NetworkTask("runge", x, (y[0], y[1], y[2]), classes=False, updates=300)
 
 
-def _bateman() -> Task:
-    """From eleven concentrations and a time to the concentrations at that time."""
+def _bateman() -> NetworkTask:
+    """Maps eleven initial concentrations and a time to the concentrations at that time."""
     rng = np.random.default_rng(0)
     start, steps = rng.random((2400, _SPECIES)), rng.integers(0, int(_HORIZON / _EULER_STEP) + 1, 2400)
     x = np.hstack([2.0 * start - 1.0, 2.0 * steps[:, None] * _EULER_STEP / _HORIZON - 1.0])
     y = concentrations(start, steps)
     cuts = (0, 1000, 1400, 2400)
-    xs, ys = ([one[a:b] for a, b in pairwise(cuts)] for one in (x, y))
-    return Task("bateman", (xs[0], xs[1], xs[2]), (ys[0], ys[1], ys[2]), classes=False, updates=400)
+    xs, ys = ([rows[a:b] for a, b in pairwise(cuts)] for rows in (x, y))
+    return NetworkTask("bateman", (xs[0], xs[1], xs[2]), (ys[0], ys[1], ys[2]), classes=False, updates=400)
 
 
 def concentrations(start: Array, steps: npt.NDArray[np.int64]) -> Array:
@@ -68,28 +72,28 @@ def concentrations(start: Array, steps: npt.NDArray[np.int64]) -> Array:
         change = np.zeros_like(now)
         for reactants, products, rate in _REACTIONS:
             speed = rate * now[:, reactants[0] - 1] * now[:, reactants[1] - 1]
-            for one in reactants:
-                change[:, one - 1] -= speed
-            for one in products:
-                change[:, one - 1] += speed
+            for species in reactants:
+                change[:, species - 1] -= speed
+            for species in products:
+                change[:, species - 1] += speed
         now = now + _EULER_STEP * change
         out[steps == k] = now[steps == k]
     return out
 
 
-def _digits() -> Task:
+def _digits() -> NetworkTask:
     from sklearn.datasets import load_digits
 
     data = load_digits()
     order = np.random.default_rng(0).permutation(len(data.target))
     x, y = data.data[order] / 16.0, np.eye(10)[data.target[order]]
     cuts = (0, 900, 1200, len(x))
-    xs, ys = ([one[a:b] for a, b in pairwise(cuts)] for one in (x, y))
-    return Task("digits", (xs[0], xs[1], xs[2]), (ys[0], ys[1], ys[2]), classes=True, updates=400)
+    xs, ys = ([rows[a:b] for a, b in pairwise(cuts)] for rows in (x, y))
+    return NetworkTask("digits", (xs[0], xs[1], xs[2]), (ys[0], ys[1], ys[2]), classes=True, updates=400)
 
 
 def suggest(trial: BaseTrial, name: str) -> dict[str, Any]:
-    """A configuration of the network for a task, in the names of the source."""
+    """A configuration of the network for a task, with the paper's names."""
     out: dict[str, Any] = {
         "n_layers": trial.suggest_int("n_layers", 1, 10),
         "n_units": trial.suggest_int("n_units", 7, _MOST_UNITS[name]),

@@ -1,6 +1,6 @@
-"""The suites with their protocols, the problems each contains, and how a problem is built from its name.
+"""The suites: their protocols, their problems, and how a problem is made from its name.
 
-A name may end in a factor: `vehicle*1000` is `vehicle` with its objective in another unit.
+A name may end with a factor: `vehicle*1000` is `vehicle` with its objective multiplied by 1000.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def problem_names(
     instances: tuple[int, ...],
     dim: int,
 ) -> tuple[str, ...]:
-    """The problems asked for, or the suite's own; the last three arguments matter to bbob alone."""
+    """The requested problems, or those of the suite; bbob alone uses the last three arguments."""
     from pellucid_lab.problems import functions as formulas
     from pellucid_lab.problems import models, yahpo
 
@@ -58,7 +58,7 @@ def problem_names(
 
 
 def check_problem(suite: str, name: str, data: str | None) -> None:
-    """Say what is wrong with a name before any process starts, without loading the problem itself."""
+    """Raise `Mistake` if a name is wrong, without loading the problem."""
     from pellucid_lab.problems import functions as formulas
     from pellucid_lab.problems import models, yahpo
 

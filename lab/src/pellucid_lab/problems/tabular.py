@@ -1,6 +1,7 @@
-"""Tables of past tuning runs, in the shape of HPO-B: tasks that share a space, some to learn from, some to be tuned.
+"""Tables of configurations and their values, organised like HPO-B: tasks that share a space, split into training,
+validation and tests.
 
-A run starts with the configurations of a seed and then takes one pending configuration of the table at a time.
+A run starts with the configurations of a seed and then evaluates one pending configuration of the table at a time.
 """
 
 from __future__ import annotations
@@ -15,18 +16,22 @@ import numpy as np
 import numpy.typing as npt
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.cli.errors import Mistake
 from pellucid.numerics import Array
 from pellucid.study.activity import declared_conditions
 from pellucid.study.encoding import Space
-from pellucid_lab.problems.yahpo import SCENARIOS, Surrogate, data_folder, load_surrogate
+from pellucid_lab.problems.data import find_data
+from pellucid_lab.problems.yahpo import SCENARIOS, Surrogate, load_surrogate
 
 Indices = npt.NDArray[np.int64]
+_PARTS = ("train", "validation", "test")
+# Repetitions on validation tasks, as many as on test tasks.
+_VALIDATION_SEEDS = 5
 
 
 @dataclass(frozen=True)
-class Task:
-    """X (n, d) encoded configurations of one data set and what they reached, y (n,): larger is better."""
+class TabularTask:
+    """The configurations of one data set, X (n, d) encoded, and their values, y (n,): larger is better."""
 
     name: str
     X: Array
@@ -36,59 +41,55 @@ class Task:
         """(max - best so far) / (max - min) after each of the chosen configurations, (len(chosen),)."""
         best = np.maximum.accumulate(self.y[chosen])
         spread = self.y.max() - self.y.min()
-        # Where all are equal every one of them is the best.
+        # If all values are equal, all of them are the best.
         return np.asarray((self.y.max() - best) / spread if spread > 0.0 else np.zeros(len(best)))
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Tasks of one space: to learn from, to choose settings by, and to be tuned from each of the seeds' indices.
+    """Tasks of one space, for training, for the choice of settings, and for tests.
 
-    `seeds` has, for a task of `validation` or `test`, one row of initial indices per repetition.
+    `seeds` has one row of initial indices per repetition, for each task of `validation` and `test`.
     """
 
     name: str
     space: Space
-    train: tuple[Task, ...]
-    validation: tuple[Task, ...]
-    test: tuple[Task, ...]
+    train: tuple[TabularTask, ...]
+    validation: tuple[TabularTask, ...]
+    test: tuple[TabularTask, ...]
     seeds: Mapping[str, Indices]
     steps: int
 
 
 def read_splits(data: str | None) -> dict[str, Any]:
-    root = data_folder(data)
-    file = None if root is None else root / "meta" / "splits.json"
-    if file is None or not file.is_file():
-        raise Unavailable(
-            f"The transfer benchmark is skipped: it needs meta/splits.json under {root or 'a data folder'}; "
-            "pass --data DIR or set PELLUCID_DATA=DIR."
-        )
-    found: dict[str, Any] = json.loads(file.read_text())
-    return found
+    file = "meta/splits.json"
+    folder = find_data("The transfer benchmark", data, ("",), (file,), "the splits of the transfer benchmark")
+    splits: dict[str, Any] = json.loads((folder / file).read_text())
+    return splits
 
 
 @lru_cache(maxsize=2)
 def tabular(name: str, data: str | None, draw: int = 0) -> Collection:
-    """One of the collections that splits.json describes, evaluated on the fly. Draw 0 has the configurations of the
-    file's seed; others have configurations of their own for the same tasks, parts and starts."""
+    """One of the collections that splits.json describes; its surrogate is evaluated here. Draw 0 has the configurations
+    of the file's seed; other draws have other configurations of the same tasks, with the same splits and starts."""
     splits = read_splits(data)
     if name not in splits or name not in SCENARIOS:
-        raise Mistake(f"There is no collection `{name}`; take one of {', '.join(n for n in SCENARIOS if n in splits)}.")
-    ours, surrogate = splits[name], load_surrogate(SCENARIOS[name], data)
+        raise Mistake(f"There is no collection `{name}`; use one of {', '.join(n for n in SCENARIOS if n in splits)}.")
+    split, surrogate = splits[name], load_surrogate(SCENARIOS[name], data)
     space = space_of(surrogate)
-    used = {task: surrogate.tasks.index(task) for part in ("train", "validation", "test") for task in ours[part]}
-    other, size = ([1000 + draw] if draw else []), int(splits["N"])
-    made = {
-        task: table(surrogate, space, task, ours["target"], drawn(surrogate, size, [splits["seed"], index, *other]))
-        for task, index in used.items()
+    number = {task: surrogate.tasks.index(task) for part in _PARTS for task in split[part]}
+    draw_seed, size = ([1000 + draw] if draw else []), int(splits["N"])
+    tables = {
+        task: table(surrogate, space, task, split["target"], drawn(surrogate, size, [splits["seed"], i, *draw_seed]))
+        for task, i in number.items()
     }
-    seeds = {task: np.array(rows, dtype=np.int64) for task, rows in ours["init"].items()}
-    for task in ours["validation"]:
-        # Settings are chosen on tasks that are never reported, from starts of their own.
-        rng = np.random.default_rng([int(splits["seed"]), used[task], 1])
-        seeds[task] = np.stack([rng.choice(int(splits["N"]), splits["n_init"], replace=False) for _ in range(5)])
-    parts = {part: tuple(made[task] for task in ours[part]) for part in ("train", "validation", "test")}
+    seeds = {task: np.array(rows, dtype=np.int64) for task, rows in split["init"].items()}
+    for task in split["validation"]:
+        # The file has starts for the test tasks only; those for validation are drawn here.
+        rng = np.random.default_rng([int(splits["seed"]), number[task], 1])
+        starts = [rng.choice(size, splits["n_init"], replace=False) for _ in range(_VALIDATION_SEEDS)]
+        seeds[task] = np.stack(starts)
+    parts = {part: tuple(tables[task] for task in split[part]) for part in _PARTS}
     return Collection(name, space, parts["train"], parts["validation"], parts["test"], seeds, int(splits["steps"]))
 
 
@@ -98,7 +99,7 @@ def space_of(surrogate: Surrogate) -> Space:
     return Space(flat.dimensions, declared_conditions(flat, declared))
 
 
-def table(surrogate: Surrogate, space: Space, task: str, target: str, drawn: Mapping[str, list[Any]]) -> Task:
+def table(surrogate: Surrogate, space: Space, task: str, target: str, drawn: Mapping[str, list[Any]]) -> TabularTask:
     scenario, size = surrogate.scenario, len(next(iter(drawn.values())))
     configurations = [{name: drawn[name][i] for name in surrogate.space} for i in range(size)]
     X = space.canonical(space.encode(configurations)[0])
@@ -117,12 +118,12 @@ def table(surrogate: Surrogate, space: Space, task: str, target: str, drawn: Map
         else:
             numbers[:, scenario.numbers.index(name)] = np.where(on, np.array(column, dtype=float), 0.0)
     outputs = surrogate.run(codes, numbers)
-    return Task(task, X, outputs[:, scenario.outputs.index(target)])
+    return TabularTask(task, X, outputs[:, scenario.outputs.index(target)])
 
 
 def drawn(surrogate: Surrogate, size: int, seed: Sequence[int]) -> dict[str, list[Any]]:
-    """One parameter after the other in the order of config_space.json, without those of the fidelity; integers are
-    rounded. splits.json does not say how, but so drawn, its list of saturated tasks follows from the tables."""
+    """Random values of one parameter after the other in the order of config_space.json, without the fidelity; integers
+    are rounded. splits.json does not say how to draw; drawn in this way, its list of saturated tasks is reproduced."""
     rng, out = np.random.default_rng(list(seed)), {}
     for name in surrogate.order:
         distribution = surrogate.space[name]
@@ -145,6 +146,6 @@ def _placed(distribution: BaseDistribution, uniform: Array) -> list[Any]:
     return [float(value) for value in np.clip(values, low, high)]
 
 
-def as_losses(tasks: tuple[Task, ...]) -> list[tuple[str, Array, Array]]:
+def as_losses(tasks: tuple[TabularTask, ...]) -> list[tuple[str, Array, Array]]:
     """Name, encoded configurations and losses of each task, as the ranking surrogate learns from them."""
     return [(task.name, task.X, -task.y) for task in tasks]

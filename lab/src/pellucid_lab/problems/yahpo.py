@@ -1,13 +1,12 @@
 """YAHPO Gym surrogates of real tuning runs: ``lcbench`` (static space), ``rbv2_xgboost`` (conditional space).
 
-The network takes raw values (scaling and logarithms are inside it); an inactive number is 0.0 and an inactive
-choice is code 0. The column order is not that of ``config_space.json``, hence the tuples in each scenario.
+The network takes raw values (it scales and takes logarithms itself); an inactive number is 0.0 and an inactive choice
+has code 0. Its columns are not in the order of ``config_space.json``: each scenario lists them.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,20 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.cli.errors import Mistake, Unavailable
-from pellucid_lab.base import Params, Problem, stable_seed, suggest_one
+from pellucid.cli.errors import Mistake
+from pellucid_lab.base import Params, Problem, stable_seed, suggest_value
+from pellucid_lab.problems.data import find_data
 
 if TYPE_CHECKING:
     from optuna.trial import Trial
 
-DATA_VARIABLE = "PELLUCID_DATA"
-DEFAULT_DATA = Path("..", "shared", "data")
+# Configurations of the random search that gives a task's anchor (its median) and a best known value.
 REFERENCE_SIZE = 20_000
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """How one surrogate is fed and read; ``saturated`` tasks sit at the ceiling almost everywhere."""
+    """Inputs and outputs of a surrogate; ``saturated`` tasks have the best value almost everywhere."""
 
     name: str
     task: str
@@ -81,36 +80,21 @@ RBV2_XGBOOST = Scenario(
     ),
 )
 
-SCENARIOS: dict[str, Scenario] = {one.name: one for one in (LCBENCH, RBV2_XGBOOST)}
-
-
-def data_folder(data: str | None) -> Path | None:
-    """The folder asked for, or the one in the environment, or the default if it exists."""
-    chosen = data or os.environ.get(DATA_VARIABLE)
-    if chosen:
-        return Path(chosen)
-    return DEFAULT_DATA if DEFAULT_DATA.is_dir() else None
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (LCBENCH, RBV2_XGBOOST)}
 
 
 def scenario_folder(scenario: Scenario, data: str | None) -> Path:
-    """Where the three files of a scenario are: DIR/yahpo/NAME, or DIR/NAME as in yahpo_data itself."""
-    root = data_folder(data)
-    for folder in () if root is None else (root / "yahpo" / scenario.name, root / scenario.name):
-        if all((folder / file).is_file() for file in ("model.onnx", "config_space.json", "encoding.json")):
-            return folder
-    missing = f"{DEFAULT_DATA} does not exist" if root is None else f"they are not under {root}"
-    raise Unavailable(
-        f"{scenario.name} is skipped: it needs model.onnx, config_space.json and encoding.json of the YAHPO "
-        f"Gym data and {missing}; get https://github.com/slds-lmu/yahpo_data and pass --data DIR or set "
-        f"{DATA_VARIABLE}=DIR."
-    )
+    """The folder with the files of a scenario: DIR/yahpo/NAME, or DIR/NAME as in yahpo_data itself."""
+    files = ("model.onnx", "config_space.json", "encoding.json")
+    source = "https://github.com/slds-lmu/yahpo_data"
+    return find_data(scenario.name, data, (f"yahpo/{scenario.name}", scenario.name), files, source)
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """The loaded network, its codes and its space; ``active_when`` maps a child to its parent's values; ``order`` is
-    that of ``config_space.json``, where a child can come before its parent; ``tasks`` are those of that file, sorted by
-    number, while ``codes`` can have more."""
+    """The loaded network, its codes and its space. ``active_when`` maps a child to its parent and the parent's values;
+    ``order`` is that of ``config_space.json``, where a child can come before its parent; ``tasks`` are those of that
+    file, sorted by number, while ``codes`` can have more."""
 
     scenario: Scenario
     session: Any
@@ -125,7 +109,7 @@ class Surrogate:
         return np.asarray(self.session.run(None, {"x_cat": codes, "x_cont": numbers})[0], dtype=np.float64)
 
     def predict(self, params: Mapping[str, Any]) -> dict[str, float]:
-        """All outputs for one configuration; what it leaves out is inactive."""
+        """All outputs for a configuration; parameters that it does not have are inactive."""
         codes = [self.codes[name][params[name]] if name in params else 0 for name in self.scenario.choices]
         numbers = [params.get(name, 0.0) for name in self.scenario.numbers]
         outputs = self.run(np.array([codes], dtype=np.int32), np.array([numbers], dtype=np.float32))
@@ -218,7 +202,7 @@ def random_outputs(surrogate: Surrogate, task: str, size: int, rng: np.random.Ge
 
 @lru_cache(maxsize=64)
 def reference_search(scenario: Scenario, task: str, data: str | None) -> tuple[float, float]:
-    """Median and highest target over a fixed random search of the task."""
+    """Median and highest value of the target in a fixed random search of the task."""
     surrogate = load_surrogate(scenario, data)
     rng = np.random.default_rng(stable_seed("reference", scenario.name, task))
     outputs = random_outputs(surrogate, task, REFERENCE_SIZE, rng)
@@ -228,13 +212,13 @@ def reference_search(scenario: Scenario, task: str, data: str | None) -> tuple[f
 
 def check_task(scenario: Scenario, task: str, data: str | None) -> None:
     known = json.loads((scenario_folder(scenario, data) / "encoding.json").read_text())[scenario.task]
-    # The network answers for an unknown task too (code 0), with numbers that mean nothing.
+    # For an unknown task (code 0) the network also returns numbers, but they mean nothing.
     if known.get(task, 0) == 0:
-        raise Mistake(f"{scenario.name} has no task `{task}`; take one of {', '.join(scenario.default_tasks)}.")
+        raise Mistake(f"{scenario.name} has no task `{task}`; use one of {', '.join(scenario.default_tasks)}.")
     if task in scenario.saturated:
         raise Mistake(
-            f"Task {task} of {scenario.name} is saturated (the surrogate is at its ceiling: all tie); "
-            f"take one of {', '.join(scenario.default_tasks)}."
+            f"Task {task} of {scenario.name} is saturated (almost all configurations have the best value); "
+            f"use one of {', '.join(scenario.default_tasks)}."
         )
 
 
@@ -247,7 +231,7 @@ def yahpo(scenario: Scenario, task: str, data: str | None) -> Problem:
         params: Params = {}
         for name, distribution in surrogate.space.items():
             if surrogate.active(name, params):
-                params[name] = suggest_one(trial, name, distribution)
+                params[name] = suggest_value(trial, name, distribution)
         return params
 
     def evaluate(params: Mapping[str, Any]) -> float:

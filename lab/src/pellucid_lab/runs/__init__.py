@@ -1,1 +1,1 @@
-"""Resumable runs in worker processes, stored as lines of JSON."""
+"""Resumable runs: worker processes, files with one JSON line per run, and the runs that measure regret."""

@@ -1,7 +1,7 @@
-"""Processes that run one function at a time on one thread each, and survive a crash of what they run.
+"""Worker processes with one thread each, which run one task at a time; a task that kills its process is reported.
 
-A pool from the standard library loses track of its task when a worker dies (a segmentation fault in a peer,
-the out-of-memory killer); here the parent always knows which task a dead process held.
+A pool of the standard library loses track of a task if its worker dies (a segmentation fault in a peer, the
+out-of-memory killer). Here the parent always knows which task a dead process had.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task returned, or why it did not; ``trace`` is for the log."""
+    """What a task returned, or the error that ended it; ``trace`` is for the log."""
 
     value: Any = None
     error: str | None = None
@@ -41,7 +41,7 @@ class Outcome:
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """Thread limits for processes started inside: BLAS reads them once, before Python code could set them."""
+    """Limits the threads of processes that are started inside: BLAS reads the limits once, when it is loaded."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     try:
@@ -55,7 +55,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _serve(connection: Connection) -> None:
-    # Ctrl-C reaches the whole process group; the parent decides what happens then.
+    # Ctrl-C reaches all processes of the group; the parent ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
@@ -71,23 +71,23 @@ def _serve(connection: Connection) -> None:
 
 
 class Worker:
-    """One fresh interpreter, limited to one thread, that keeps its imports and caches between tasks."""
+    """A fresh interpreter with one thread, which keeps its imports and caches between tasks."""
 
     def __init__(self) -> None:
         context = get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.connection, remote = context.Pipe()
+        self._process = context.Process(target=_serve, args=(remote,), daemon=True)
         with _one_thread():
             self._process.start()
-        theirs.close()
+        remote.close()
 
     def send(self, function: Callable[[Task], Any], task: Task) -> None:
-        # A process that is already dead is reported by receive(), with its exit code.
+        # If the process is already dead, receive() reports it with its exit code.
         with contextlib.suppress(ConnectionError):
             self.connection.send((function, task))
 
     def receive(self) -> Outcome:
-        """Block for the outcome of the task sent last; a dead process gives an outcome with its exit code."""
+        """Wait for the outcome of the last task; if the process died, the outcome is an error with its exit code."""
         try:
             outcome = self.connection.recv()
         except (EOFError, ConnectionError):
@@ -118,9 +118,9 @@ class Finished(Generic[Task]):
 
 
 def run_all(function: Callable[[Task], Any], tasks: Sequence[Task], jobs: int) -> Iterator[Finished[Task]]:
-    """Outcomes of ``function`` over the tasks as they come, with ``jobs`` processes.
+    """Outcomes of ``function`` for each task as they come, from ``jobs`` processes.
 
-    Closing the iterator (or an exception in the loop around it, Ctrl-C included) ends the processes.
+    Closing the iterator (or an exception in the loop around it, including Ctrl-C) ends the processes.
     """
     waiting = deque(tasks)
     running: dict[Worker, Task] = {}
@@ -132,7 +132,7 @@ def run_all(function: Callable[[Task], Any], tasks: Sequence[Task], jobs: int) -
                 running[worker] = task
                 worker.send(function, task)
             ready = wait([worker.connection for worker in running])
-            for worker in [one for one in running if one.connection in ready]:
+            for worker in [worker for worker in running if worker.connection in ready]:
                 task = running.pop(worker)
                 outcome = worker.receive()
                 if not worker.alive:

@@ -1,1 +1,1 @@
-"""Numbers from runs, and tables of them."""
+"""Tables and figures: the layout that all commands share, regret and ranks, and tests of significance."""

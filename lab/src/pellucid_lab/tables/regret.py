@@ -1,12 +1,12 @@
-"""Numbers from runs: regret, ranks, wins and times, as frozen records that the printers only lay out.
+"""Regret, ranks, wins and times of runs, as frozen records.
 
-Regret of a run after n evaluations is the distance from its best value so far to the best value known. Where
-the problem gives no exact optimum, that is the best of all runs in the file, so regrets of one file are comparable
-with each other and not with another file's; the mean against the best of a long random search (which no run of this
-budget may be able to find) and of all runs is given beside it. Scales:
+The regret of a run after n evaluations is the distance from its best value so far to the best known value. If the
+problem has no exact optimum, the best known value is the best of all runs in the file, so that regrets of different
+files cannot be compared. For those problems the mean is also given against the best of all runs and of a long random
+search, which may be out of reach for a run of this budget. Scales:
 
-* ``log10``: log10 of the distance, which is cut at 1e-8 (the BBOB convention; two runs below it tie);
-* ``normalised``: the distance divided by that between the best value and the problem's anchor;
+* ``log10``: log10 of the distance, cut at 1e-8 (the BBOB convention; two runs below it tie);
+* ``normalised``: the distance divided by the distance from the best known value to the problem's anchor;
 * ``difference``: the distance itself.
 """
 
@@ -18,10 +18,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean, median
 
+from scipy.stats import rankdata
+
 from pellucid_lab.base import Scale
 from pellucid_lab.problems.suites import SUITES
-from pellucid_lab.runs.results import Run
+from pellucid_lab.runs.regret import RegretRun
 
+# The target precision of BBOB: smaller distances count as solved.
 PRECISION = 1e-8
 
 Cell = tuple[str, int]
@@ -29,7 +32,8 @@ Cell = tuple[str, int]
 
 @dataclass(frozen=True)
 class MethodRow:
-    """One method over its own runs. ``rank_all`` is None unless the method has a run in every cell."""
+    """One method over its own runs. A cell is a problem and a seed; ``rank_all`` is None unless the method has a run in
+    every cell."""
 
     method: str
     runs: int
@@ -59,7 +63,7 @@ class Duel:
 
     @property
     def win_rate(self) -> float:
-        """Share of the cells won, a tie counting half."""
+        """Share of the cells won; a tie counts half."""
         return (self.wins + 0.5 * self.ties) / self.cells
 
     @property
@@ -68,7 +72,7 @@ class Duel:
 
 
 @dataclass(frozen=True)
-class Table:
+class RegretTable:
     """Everything reported about one suite at one budget."""
 
     suite: str
@@ -87,21 +91,22 @@ class Table:
     machines: tuple[str, ...]
 
 
-def make_tables(runs: Sequence[Run], reference: str = "pellucid") -> list[Table]:
+def make_tables(runs: Sequence[RegretRun], reference: str = "pellucid") -> list[RegretTable]:
     """One table per suite and budget, in the order of first appearance.
 
-    ``reference`` is the method whose wins are counted; without runs of it, the first method of the file is.
+    ``reference`` is the method whose wins are counted; if it has no runs, it is the first method of the file.
     """
     best = best_values(runs)
     with_search = best_values(runs, with_search=True)
-    groups: dict[tuple[str, int, int], list[Run]] = {}
+    groups: dict[tuple[str, int, int], list[RegretRun]] = {}
     for run in runs:
         groups.setdefault((run.suite, run.n_init, run.n_steps), []).append(run)
     return [_make_table(group, best, with_search, reference) for group in groups.values()]
 
 
-def best_values(runs: Sequence[Run], with_search: bool = False) -> dict[tuple[str, str], float]:
-    """Best value known per problem: the exact optimum, or the best of all runs (and of the problem's own search)."""
+def best_values(runs: Sequence[RegretRun], with_search: bool = False) -> dict[tuple[str, str], float]:
+    """Best known value per problem: the exact optimum, or the best of all runs and, `with_search`, of the problem's
+    random search."""
     best: dict[tuple[str, str], float] = {}
     for run in runs:
         better = min if run.direction == "minimize" else max
@@ -114,10 +119,10 @@ def best_values(runs: Sequence[Run], with_search: bool = False) -> dict[tuple[st
     return best
 
 
-def regret_curve(run: Run, best: float, scale: Scale) -> list[float]:
+def regret_curve(run: RegretRun, best: float, scale: Scale) -> list[float]:
     """Regret after each evaluation, on the given scale."""
     better = min if run.direction == "minimize" else max
-    # Rounding can leave a value a hair better than a stored optimum.
+    # Rounding can make a value slightly better than a stored optimum.
     distances = [
         max(value - best if run.direction == "minimize" else best - value, 0.0)
         for value in accumulate(run.values, better)
@@ -131,16 +136,16 @@ def regret_curve(run: Run, best: float, scale: Scale) -> list[float]:
 
 
 def average_ranks(values: Sequence[float]) -> list[float]:
-    """Ranks from 1 for the smallest; equal values share the mean of the ranks they cover."""
-    return [1 + sum(other < value for other in values) + (values.count(value) - 1) / 2 for value in values]
+    """Ranks from 1 for the smallest; equal values share the mean of their ranks."""
+    return [float(rank) for rank in rankdata(values)]
 
 
 def _make_table(
-    runs: Sequence[Run],
+    runs: Sequence[RegretRun],
     best: Mapping[tuple[str, str], float],
     with_search: Mapping[tuple[str, str], float],
     reference: str,
-) -> Table:
+) -> RegretTable:
     suite, n_init, n_steps = runs[0].suite, runs[0].n_init, runs[0].n_steps
     scale = SUITES[suite].scale if suite in SUITES else "difference"
     methods = list(dict.fromkeys(run.method for run in runs))
@@ -167,7 +172,7 @@ def _make_table(
         for method in methods
     ]
     dates = sorted(run.date for run in runs)
-    return Table(
+    return RegretTable(
         suite=suite,
         scale=scale,
         n_init=n_init,
@@ -202,7 +207,7 @@ def mean_ranks(
 
 def _method_row(
     method: str,
-    runs: Sequence[Run],
+    runs: Sequence[RegretRun],
     curves: Sequence[Sequence[float]],
     with_search: Sequence[float],
     rank_all: float | None,
@@ -211,7 +216,6 @@ def _method_row(
     half = [curve[(len(curve) + 1) // 2 - 1] for curve in curves]
     full = [curve[-1] for curve in curves]
     asks = [seconds for run in runs for seconds in run.ask_s[run.n_init :]]
-    totals = [sum(run.ask_s[run.n_init :]) + sum(run.tell_s[run.n_init :]) for run in runs]
     return MethodRow(
         method=method,
         runs=len(runs),
@@ -223,14 +227,14 @@ def _method_row(
         full_median=median(full),
         full_mean_with_search=fmean(with_search),
         ask_ms=1e3 * median(asks) if asks else 0.0,
-        sampler_s=fmean(totals),
+        sampler_s=fmean(run.sampler_s for run in runs),
     )
 
 
 def _duel(ours: Mapping[Cell, float], other: str, theirs: Mapping[Cell, float]) -> Duel:
     pairs = [(ours[cell], theirs[cell]) for cell in ours if cell in theirs]
-    wins = sum(mine < yours for mine, yours in pairs)
-    losses = sum(mine > yours for mine, yours in pairs)
+    wins = sum(our_regret < their_regret for our_regret, their_regret in pairs)
+    losses = sum(our_regret > their_regret for our_regret, their_regret in pairs)
     return Duel(other, wins, len(pairs) - wins - losses, losses)
 
 
@@ -250,12 +254,10 @@ def _by_problem(
     return tuple(rows)
 
 
-def _merged_versions(runs: Sequence[Run]) -> dict[str, str]:
-    """Every version that took part; more than one of a package are all named, so that a mixed file shows."""
-    found: dict[str, list[str]] = {}
+def _merged_versions(runs: Sequence[RegretRun]) -> dict[str, str]:
+    """The versions of all runs; if there are several of one package, all are named."""
+    by_package: dict[str, dict[str, None]] = {}
     for run in runs:
         for package, version in run.versions.items():
-            found.setdefault(package, [])
-            if version not in found[package]:
-                found[package].append(version)
-    return {package: " and ".join(versions) for package, versions in found.items()}
+            by_package.setdefault(package, {})[version] = None
+    return {package: " and ".join(versions) for package, versions in by_package.items()}

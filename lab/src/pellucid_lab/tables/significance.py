@@ -1,7 +1,7 @@
-"""Are methods different? Friedman's test on plain and on aligned ranks, Nemenyi's critical difference for the former,
-and Hommel's correction for comparing all with the best.
+"""Whether methods differ: Friedman's test on plain and on aligned ranks, Nemenyi's critical difference for plain ranks,
+and Hommel's correction for comparing all methods with the best.
 
-Notation: values (n, k), n blocks (problem and seed), k methods, smaller is better. Aligned: each block's mean is
+Notation: values (n, k), n blocks (problem and seed), k methods, smaller is better. Aligned ranks: each block's mean is
 subtracted, then all n k values are ranked together, so that differences between blocks do not count.
 """
 
@@ -17,24 +17,24 @@ Array = NDArray[np.float64]
 
 
 def aligned_ranks(values: Array) -> Array:
-    """(n, k): ranks 1 .. n k of what is left after subtracting block means; equal values share a rank."""
+    """(n, k): ranks 1 .. n k of the values minus their block's mean; equal values share a rank."""
     aligned = values - values.mean(axis=1, keepdims=True)
     return np.asarray(rankdata(aligned).reshape(values.shape), dtype=float)
 
 
 def friedman(values: Array) -> tuple[float, float]:
-    """The plain test, on ranks within blocks, which Nemenyi's comparison belongs to; corrected for ties."""
+    """Statistic and p-value of the test on ranks within blocks, corrected for ties."""
     n, k = values.shape
     ranks = rankdata(values, axis=1)
     top = n * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
     spread = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
-    if spread == 0.0:  # All are equal in every block.
+    if spread == 0.0:  # All methods are equal in every block.
         return 0.0, 1.0
     return top / spread, float(chi2.sf(top / spread, k - 1))
 
 
 def friedman_aligned(values: Array) -> tuple[float, float]:
-    """Statistic and p-value of the hypothesis that all methods are equal."""
+    """Statistic and p-value of the test on aligned ranks."""
     n, k = values.shape
     ranks = aligned_ranks(values)
     by_method, by_block = ranks.sum(axis=0), ranks.sum(axis=1)
@@ -45,12 +45,13 @@ def friedman_aligned(values: Array) -> tuple[float, float]:
 
 
 def against_best(values: Array) -> tuple[int, Array]:
-    """The method with the best mean aligned rank, and the corrected p-values of the others being worse (its own: 1)."""
+    """Column of the method with the best mean aligned rank, and the corrected p-value of each method's difference to it
+    (1 for itself)."""
     n, k = values.shape
     means = aligned_ranks(values).mean(axis=0)
     best = int(np.argmin(means))
-    # Under the hypothesis a rank has variance ((n k)^2 - 1) / 12, and two of one block correlate by -1 / (k - 1). (The
-    # sqrt(k (n + 1) / 6) that is often quoted for this test is too small by about sqrt(k): it belongs to plain ranks.)
+    # If all methods are equal, a rank has variance ((n k)^2 - 1) / 12, and two ranks of a block have correlation
+    # -1 / (k - 1). (The often quoted sqrt(k (n + 1) / 6) is for plain ranks: here it is too small by about sqrt(k).)
     z = (means - means[best]) / np.sqrt(k / (k - 1) * ((n * k) ** 2 - 1) / (6 * n))
     others = [j for j in range(k) if j != best]
     corrected = np.ones(k)
@@ -59,7 +60,7 @@ def against_best(values: Array) -> tuple[int, Array]:
 
 
 def critical_difference(n_methods: int, n_problems: int, level: float = 0.05) -> float:
-    """Nemenyi's: mean ranks of two methods over the problems that are farther apart differ significantly."""
+    """Nemenyi's critical difference: two methods whose mean ranks are farther apart differ significantly."""
     from scipy.stats import studentized_range
 
     q = float(studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
@@ -67,7 +68,7 @@ def critical_difference(n_methods: int, n_problems: int, level: float = 0.05) ->
 
 
 def hommel(p: Sequence[float]) -> Array:
-    """Adjusted p-values: the smallest level at which each hypothesis is rejected by Hommel's procedure."""
+    """Adjusted p-values: the smallest level at which Hommel's procedure rejects each hypothesis."""
     order = np.argsort(p)
     sorted_p = np.asarray(p, dtype=float)[order]
     m = len(sorted_p)

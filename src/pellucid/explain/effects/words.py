@@ -1,179 +1,157 @@
-"""What a partial dependence says, and what speaks against believing it, in sentences.
+"""Partial dependence in sentences: what it shows, and why one might doubt it.
 
-Nothing is computed that is not in the arrays already; every number comes rounded to what the band allows.
+Every number comes rounded to the digits that the band leaves meaningful.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from optuna.distributions import FloatDistribution, IntDistribution
 
+from pellucid.explain.text import value_text, with_error
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.effects import Band
 
-_N_COVER = 256
-_UNEXPLORED = 0.2
-_FEW_TRIALS = 4.0
-_PROVISIONAL = 15
-_MOST_STRETCHES = 4
 Mask = npt.NDArray[np.bool_]
 
-
-def value_text(value: Any) -> str:
-    """Numbers short, words as they are; words that look like a number or a constant in quotes."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return repr(value) if isinstance(value, str) and _looks_like_something_else(value) else str(value)
-
-
-def _looks_like_something_else(text: str) -> bool:
-    if text in ("None", "True", "False"):
-        return True
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+# Points at which the model's uncertainty over the whole space is averaged.
+_N_COVER = 256
+# The share of the trials' variance that the model may leave unexplained before the space counts as unexplored.
+_UNEXPLORED = 0.2
+# How many times the model's own sd the jackknife may reach before a curve counts as driven by few trials.
+_FEW_TRIALS = 4.0
+# Trials per parameter below which effects are called provisional.
+_TRIALS_PER_PARAMETER = 15
+_MOST_GAPS = 4
 
 
-def condition_text(space: Space, rule: Condition) -> str:
-    """When a conditional parameter exists: "opt is sgd or rms", "depth is between 2 and 5"."""
-    parent = space.dimensions[space.index[rule.parent]]
-    if rule.codes is not None:
-        allowed = [value_text(parent.decode(parent.midpoint(np.array([code])))[0]) for code in rule.codes]
-        return f"{rule.parent} is {' or '.join(allowed)}"
-    low, high = parent.decode(np.array([rule.low, rule.high]))
-    return f"{rule.parent} is between {value_text(low)} and {value_text(high)}"
+@dataclass(frozen=True)
+class Curve:
+    """A partial dependence on its grid, in the unit of the objective.
+
+    names       of the parameters;  values  per parameter, its value at every grid point
+    mean, low, high, trusted   (G,), see `PartialDependence`;  best  index of the best trusted point, if any
+    """
+
+    names: Sequence[str]
+    values: Sequence[Sequence[Any]]
+    mean: Array
+    low: Array
+    high: Array
+    trusted: Mask
+    best: int | None
+
+    @property
+    def subject(self) -> str:
+        return " and ".join(f"`{name}`" for name in self.names)
+
+    def point(self, i: int) -> str:
+        """The values of the parameters at a grid point."""
+        return " and ".join(value_text(column[i]) for column in self.values)
+
+    def objective(self, i: int) -> str:
+        """The mean at a grid point with its half-width."""
+        return with_error(float(self.mean[i]), float(0.5 * (self.high[i] - self.low[i])))
 
 
-def with_error(value: float, half: float) -> str:
-    """A value to the digits that its half-width leaves standing."""
-    if not (math.isfinite(half) and half > 0.0):
-        return f"{value:.4g}"
-    digits = max(0, 1 - math.floor(math.log10(half)))
-    if digits > 6 or abs(value) >= 1e6:
-        return f"{value:.4g} ± {half:.2g}"
-    return f"{value:.{digits}f} ± {half:.{digits}f}"
+def effect_sentence(curve: Curve, *, level: float, n_trials: int, condition: str, typical: bool, constant: bool) -> str:
+    """What the parameter does, or that this is not known.
 
-
-def verdict_of(
-    names: Sequence[str],
-    values: Sequence[Sequence[Any]],
-    mean: Array,
-    low: Array,
-    high: Array,
-    trusted: Mask,
-    best: int | None,
-    level: float,
-    n_trials: int,
-    condition: str,
-    typical: bool,
-    constant: bool,
-) -> str:
-    """One sentence: what the parameter does, or that nobody can tell."""
-    what = " and ".join(f"`{name}`" for name in names)
+    `condition`: the part of the space that the average covers, in words; `typical`: curves show typical values;
+    `constant`: all trials returned the same value.
+    """
     where = f" (where {condition})" if condition else ""
-    average = "typical" if typical else "average"
     if constant:
-        return f"All {n_trials} trials have returned the same value, so nothing can be told about {what}{where}."
-    if best is None:
+        return f"All {n_trials} trials returned the same value, so the effect of {curve.subject}{where} is not known."
+    if curve.best is None:
         return (
-            f"What {what} does{where} cannot be told from {n_trials} trials: everywhere the {100 * level:g} % band is "
-            "as wide as the range of what the trials have returned."
+            f"{n_trials} trials do not show what {curve.subject} does{where}: everywhere the {100 * level:g}% band is "
+            "as wide as the range of the values that the trials returned."
         )
-    inside = np.flatnonzero(trusted)
-    worst = int(inside[np.argmax(np.abs(mean[inside] - mean[best]))])
-    half = 0.5 * (high - low)
-
-    def at(i: int) -> str:
-        return " and ".join(value_text(column[i]) for column in values)
-
-    if float(low[inside].max()) <= float(high[inside].min()):
-        most = float(high[inside].max() - low[inside].min())
-        near = "" if len(inside) == len(mean) else " where it is narrow enough to say anything"
+    inside = np.flatnonzero(curve.trusted)
+    average = "typical" if typical else "average"
+    if float(curve.low[inside].max()) <= float(curve.high[inside].min()):
+        largest = float(curve.high[inside].max() - curve.low[inside].min())
+        known = "" if len(inside) == len(curve.mean) else " where enough is known"
         return (
-            f"No effect of {what}{where} can be told from {n_trials} trials: a constant {average} value fits inside "
-            f"the {100 * level:g} % band, which leaves room for differences of up to {most:.2g}{near}."
+            f"{n_trials} trials cannot show an effect of {curve.subject}{where}: a constant {average} value fits "
+            f"inside the {100 * level:g}% band. Any effect is probably below {largest:.2g}{known}."
         )
-    verb = "matters" if len(names) == 1 else "matter"
+    worst = int(inside[np.argmax(np.abs(curve.mean[inside] - curve.mean[curve.best]))])
     return (
-        f"{what} {verb}{where}: the {average} objective is {with_error(float(mean[best]), float(half[best]))} at "
-        f"{at(best)}, the best value, and {with_error(float(mean[worst]), float(half[worst]))} at {at(worst)} "
-        f"({100 * level:g} % band, {n_trials} trials)."
+        f"{curve.subject} {'matters' if len(curve.names) == 1 else 'matter'}{where}: the {average} objective is "
+        f"{curve.objective(curve.best)} at {curve.point(curve.best)}, the best value, and {curve.objective(worst)} at "
+        f"{curve.point(worst)} ({100 * level:g}% band, {n_trials} trials)."
     )
 
 
 def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
-    """A sentence where the model knows little of the space: its variance at rows all over it, against the trials'."""
+    """A note if the model is unsure about most of the space: `anywhere` are encoded rows spread all over it."""
     unexplained = float(np.mean(gp.latent(anywhere)[1] ** 2)) / max(float(np.var(gp.data.z)), 1e-300)
     if unexplained <= _UNEXPLORED:
         return []
-    return [
-        "Much of the space is unexplored: on average over the space the model's variance is "
-        f"{100 * min(unexplained, 9.99):.0f} % of that of the values the trials returned."
-    ]
+    share = f"{100 * min(unexplained, 9.99):.0f}%"
+    return [f"The model is unsure about most of the space: its variance is {share} of that of the trials' values."]
 
 
-def alarms_of(
+def effect_notes(
     data: Arrays,
     gp: GaussianProcess,
     columns: Sequence[int],
-    names: Sequence[str],
-    values: Sequence[Sequence[Any]],
+    curve: Curve,
     support: npt.NDArray[np.int64],
     band: Band,
 ) -> list[str]:
-    """Reasons for doubt."""
-    out = []
+    """Reasons to doubt a partial dependence. `support`: trials near each grid point; `band`: on the latent scale."""
+    notes = []
     n, d = data.X.shape
     if len(columns) == 1:
-        out += _unvisited(data, columns[0], names[0], values[0], support)
+        notes += _gaps(data, columns[0], curve, support == 0)
     elif (support == 0).any():
-        out.append(f"No trial is near {100 * np.mean(support == 0):.0f} % of the pairs of values shown.")
-    if n < _PROVISIONAL * d:
-        out.append(f"Provisional: {n} trials for {d} parameters ({_PROVISIONAL * d} would be better).")
-    anywhere = data.space.canonical(low_discrepancy(0, _N_COVER, np.full(d, 0.5)))
-    out += unexplored(gp, anywhere)
-    few = np.flatnonzero(band.jackknife_sd > _FEW_TRIALS * np.maximum(band.raw_sd, 1e-300))
+        notes.append(f"No trial is near {100 * np.mean(support == 0):.0f}% of the pairs of values shown.")
+    if n < _TRIALS_PER_PARAMETER * d:
+        enough = _TRIALS_PER_PARAMETER * d
+        notes.append(f"Provisional: {n} trials for {d} parameters ({enough} would be better).")
+    notes += unexplored(gp, data.space.canonical(low_discrepancy(0, _N_COVER, np.full(d, 0.5))))
+    raw_sd = np.maximum(band.raw_sd, 1e-300)
+    few = np.flatnonzero(band.jackknife_sd > _FEW_TRIALS * raw_sd)
     if len(few):
-        most = int(few[np.argmax(band.jackknife_sd[few] / np.maximum(band.raw_sd[few], 1e-300))])
-        place = " and ".join(f"{name} = {value_text(v[most])}" for name, v in zip(names, values, strict=True))
-        out.append(f"Around {place} the curve is driven by few trials.")
-    return out
+        most = int(few[np.argmax(band.jackknife_sd[few] / raw_sd[few])])
+        settings = zip(curve.names, curve.values, strict=True)
+        place = " and ".join(f"{name} = {value_text(values[most])}" for name, values in settings)
+        notes.append(f"Around {place} the curve depends on few trials.")
+    return notes
 
 
-def _unvisited(
-    data: Arrays, column: int, name: str, values: Sequence[Any], support: npt.NDArray[np.int64]
-) -> list[str]:
-    """Values that no trial has come near, in the parameter's own units."""
-    empty = support == 0
+def _gaps(data: Arrays, column: int, curve: Curve, empty: Mask) -> list[str]:
+    """A note on the values that no trial came near."""
     if not empty.any():
         return []
+    (name,), (values,) = curve.names, curve.values
     dimension = data.space.dimensions[column]
     if dimension.nominal or not isinstance(dimension.distribution, (FloatDistribution, IntDistribution)):
-        missing = ", ".join(value_text(v) for v, none in zip(values, empty, strict=True) if none)
-        return [f"No trial has had `{name}` = {missing}: what is shown there is a guess."]
+        untried = ", ".join(value_text(value) for value, none in zip(values, empty, strict=True) if none)
+        return [f"No trial had `{name}` = {untried}: the value shown there is a guess."]
     edges = np.flatnonzero(np.diff(np.r_[False, empty, False]))
-    stretches = []
+    gaps = []
     for first, after in zip(edges[::2], edges[1::2], strict=True):
         low, high = value_text(values[first]), value_text(values[after - 1])
         if first == 0 and after == len(values):
-            stretches.append("anywhere")
+            gaps.append("anywhere")
         elif after == first + 1:
-            stretches.append(f"= {low}")
+            gaps.append(f"= {low}")
         elif first == 0:
-            stretches.append(f"up to {high}")
+            gaps.append(f"up to {high}")
         elif after == len(values):
-            stretches.append(f"from {low} on")
+            gaps.append(f"from {low} up")
         else:
-            stretches.append(f"between {low} and {high}")
-    shown = " or ".join(stretches[:_MOST_STRETCHES]) + (" and elsewhere" if len(stretches) > _MOST_STRETCHES else "")
-    return [f"No trial is near `{name}` {shown}: what is shown there is a guess."]
+            gaps.append(f"between {low} and {high}")
+    shown = " or ".join(gaps[:_MOST_GAPS]) + (" and elsewhere" if len(gaps) > _MOST_GAPS else "")
+    return [f"No trial is near `{name}` {shown}: the curve there is a guess."]

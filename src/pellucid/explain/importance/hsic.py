@@ -30,6 +30,8 @@ Goal = npt.NDArray[np.bool_]
 
 # |u - v| of two uniform numbers has this median: the bandwidth that does not look at the data.
 MEDIAN = 1.0 - 0.5**0.5
+# An index below this share of that of a parameter which alone decides is a negligible effect.
+NEGLIGIBLE = 0.05
 _GRID = tuple(float(h) for h in np.geomspace(0.06, 3.0, 14))
 _SMALLEST_SMOOTH = 0.02
 _EXACT, _ROUGH = 1e-17, 1e-9
@@ -114,6 +116,18 @@ def shared_bandwidth(u: Array, in_goal: Goal) -> float:
     points, z = _checked(u, in_goal)
     w = (z - z.mean()) / len(z)
     return float(max(_GRID, key=lambda h: max(_rough_index(column[:, None], h, w) for column in points.T)))
+
+
+def largest_possible(in_goal: Goal, h: float) -> float:
+    """The index of a parameter that alone decides, by being small: the yardstick for others."""
+    n = len(in_goal)
+    return hsic_index((np.arange(n) + 0.5) / n, np.arange(n) < in_goal.sum(), h)[0]
+
+
+def negligible(index: float, stderr: float, test: PermutationTest, in_goal: Goal, h: float) -> bool:
+    """Whether there is no effect worth mentioning, and one would have been seen."""
+    limit = NEGLIGIBLE * largest_possible(in_goal, h)
+    return test.usual <= limit and index - test.null + 2.0 * stderr <= limit
 
 
 def holm(p: Array) -> Array:

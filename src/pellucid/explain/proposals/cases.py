@@ -6,22 +6,22 @@ pellucid's default model, given the trials that had finished when it began.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import Acquisition, Situation, from_state
 from pellucid.acquisition.bounds import LCB
-from pellucid.explain.model import rebuild_from, require_model
 from pellucid.explain.proposals.games import Game
+from pellucid.explain.rebuild import rebuilt_from, require_model
 from pellucid.numerics import expand_integers, is_whole_number
 from pellucid.records import Receipt, RecordError
 from pellucid.study import study_io
 from pellucid.study.arrays import arrays
+from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
 _FEWEST = 3
@@ -47,30 +47,22 @@ class Case:
     notes: tuple[str, ...]
 
 
-def trials_of(study: Study) -> dict[int, FrozenTrial]:
-    """By number; a study without trials has nothing to explain."""
-    found = {t.number: t for t in study_io.trials(study)}
-    if not found:
+def case_of(view: StudyView, number: int) -> Case:
+    if not view.trials:
         raise ValueError("The study has no trials yet, so there is nothing to explain.")
-    return found
-
-
-def case_of(found: Mapping[int, FrozenTrial], number: int, loss_sign: float) -> Case:
     if not is_whole_number(number):
         raise ValueError(f"A trial is named by its number, but got {number!r}.")
-    if number not in found:
-        raise ValueError(f"The study has no trial {number}; its trials are 0 to {max(found)}.")
-    trial = found[number]
-    receipt = study_io.read_receipt(trial)
+    trial = view.trial(number)
+    receipt = view.receipt(number)
     if receipt is None:
-        return _hypothetical(found, trial, loss_sign)
+        return _hypothetical(view, trial)
     require_model(receipt, number, "choice of the model to explain")
-    return _receipted(found, trial, receipt, loss_sign)
+    return _receipted(view, trial, receipt)
 
 
-def _receipted(found: Mapping[int, FrozenTrial], trial: FrozenTrial, receipt: Receipt, loss_sign: float) -> Case:
+def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> Case:
     assert receipt.acquisition is not None
-    rebuilt = rebuild_from(receipt, found, loss_sign)
+    rebuilt = rebuilt_from(receipt, view)
     X, fits = rebuilt.space.encode([receipt.params])
     if not fits[0]:
         raise RecordError(f"The receipt of trial {trial.number} is damaged: its parameters are outside their ranges.")
@@ -87,19 +79,19 @@ def _receipted(found: Mapping[int, FrozenTrial], trial: FrozenTrial, receipt: Re
         best=best,
         incumbent=_best(rebuilt.surrogate, fitted_on),
         proposed=True,
-        loss_sign=loss_sign,
+        loss_sign=view.sign,
         n_seen=len(fitted_on),
         notes=notes,
     )
 
 
-def _hypothetical(found: Mapping[int, FrozenTrial], trial: FrozenTrial, loss_sign: float) -> Case:
+def _hypothetical(view: StudyView, trial: FrozenTrial) -> Case:
     """The default model, fitted to what had finished when the trial began."""
     number = trial.number
     if not trial.params:
         raise ValueError(f"Trial {number} has no parameters{_so_far(trial)}, so there is nothing to explain.")
-    before = [t for t in found.values() if t.number < number and _ended_before(t, trial)]
-    seen = study_io.observations(before, loss_sign)
+    before = [t for t in view.trials if t.number < number and _ended_before(t, trial)]
+    seen = study_io.observations(before, view.sign)
     if len(seen) < _FEWEST:
         raise ValueError(
             f"Trial {number} was not proposed by pellucid, and a model needs at least {_FEWEST} trials that had "
@@ -137,7 +129,7 @@ def _hypothetical(found: Mapping[int, FrozenTrial], trial: FrozenTrial, loss_sig
         best=best,
         incumbent=_best(gp, data.observations.numbers),
         proposed=False,
-        loss_sign=loss_sign,
+        loss_sign=view.sign,
         n_seen=len(data.losses),
         notes=notes,
     )

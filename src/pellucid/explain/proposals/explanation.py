@@ -18,14 +18,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.explain import shapley
-from pellucid.explain.model import require_own
+from pellucid.explain.model import opened
 from pellucid.explain.progress import tracked
 from pellucid.explain.proposals.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
-from pellucid.explain.proposals.cases import Case, case_of, changes, fate, trials_of
+from pellucid.explain.proposals.cases import Case, case_of, changes, fate
 from pellucid.explain.proposals.games import MOST_ENUMERATED, Game, estimated
 from pellucid.explain.proposals.ranked import explain_ranked, space_and_data
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.proposals.why import path_verdict, unsettled, verdict_of
+from pellucid.explain.rebuild import require_own
 from pellucid.numerics import Array, is_whole_number, one_thread
 from pellucid.records import (
     OBJECTIVE,
@@ -48,9 +49,9 @@ _N_ROWS = 512
 def explain_proposal(
     study: Study,
     trial: int,
+    *,
     background: Background = "global",
     baseline: int | str | Mapping[str, Any] | None = None,
-    *,
     level: float = LEVEL,
 ) -> ProposalExplanation:
     """Which parameters made a proposal attractive, and whether by what was predicted or by what was unknown.
@@ -64,19 +65,17 @@ def explain_proposal(
             which the model expected most), or a dictionary of parameters.
         level: of the intervals where something had to be sampled.
     """
-    study_io.require_single_objective(study, "explain_proposal")
     _check(background, baseline, level)
-    with one_thread:
-        found = trials_of(study)
-        return _explanation(study, found, trial, background, baseline, level)
+    with opened(study, "explain_proposal") as view:
+        return explanation_of(view, trial, background, baseline, level)
 
 
 def desirability_paths(
     study: Study,
     trials: Iterable[int] | None = None,
+    *,
     background: Background = "global",
     baseline: int | str | Mapping[str, Any] | None = None,
-    *,
     level: float = LEVEL,
     progress: bool = True,
 ) -> DesirabilityPaths:
@@ -88,15 +87,16 @@ def desirability_paths(
         progress: show a progress bar on a terminal.
         study, background, baseline, level: as for `explain_proposal`.
     """
-    study_io.require_single_objective(study, "desirability_paths")
     _check(background, baseline, level)
-    found = trials_of(study)
-    numbers = _wanted(found) if trials is None else _numbers(trials)
+    view = StudyView.of(study, "desirability_paths")
+    if not view.trials:
+        raise ValueError("The study has no trials yet, so there is nothing to explain.")
+    numbers = _wanted(view.by_number) if trials is None else _numbers(trials)
 
     def attempted(number: int) -> ProposalExplanation | str:
         """The explanation, or why there is none."""
         try:
-            return _explanation(study, found, number, background, baseline, level)
+            return explanation_of(view, number, background, baseline, level)
         except (ValueError, RecordError) as error:
             return str(error)
 
@@ -111,17 +111,18 @@ def desirability_paths(
     return DesirabilityPaths(tuple(explanations), skipped, path_verdict(explanations), tuple(notes))
 
 
-def proposal_interactions(study: Study, trial: int, background: Background = "global") -> dict[tuple[str, ...], float]:
+def proposal_interactions(
+    study: Study, trial: int, *, background: Background = "global"
+) -> dict[tuple[str, ...], float]:
     """How parameters worked together in a proposal: (name,) -> what it contributed alone, (name, other) -> what the two
     contributed together beyond that, in the unit of `explain_proposal`; all of them sum to the payout.
 
     Order-two Shapley interactions (k-SII) of the acquisition; for proposals of two to ten parameters. Needs
     `pip install 'pellucid[interactions]'`.
     """
-    study_io.require_single_objective(study, "proposal_interactions")
     _check(background, None, LEVEL)
-    with one_thread:
-        case = case_of(trials_of(study), trial, study_io.sign(study))
+    with opened(study, "proposal_interactions") as view:
+        case = case_of(view, trial)
         game = case.game
         if not 2 <= len(game.players) <= MOST_ENUMERATED:
             raise ValueError(
@@ -174,22 +175,20 @@ def _was_proposed(trial: FrozenTrial) -> bool:
 # ---------------------------------------------------------------------- explaining it
 
 
-def _explanation(
-    study: Study,
-    found: Mapping[int, FrozenTrial],
+def explanation_of(
+    view: StudyView,
     number: int,
-    background: Background,
-    baseline: int | str | Mapping[str, Any] | None,
-    level: float,
+    background: Background = "global",
+    baseline: int | str | Mapping[str, Any] | None = None,
+    level: float = LEVEL,
 ) -> ProposalExplanation:
     """By the ranking that proposed the trial, or else by a Gaussian process."""
-    receipt = study_io.read_receipt(found[number]) if is_whole_number(number) and number in found else None
-    loss_sign = study_io.sign(study)
+    found = view.by_number
+    receipt = view.receipt(number) if is_whole_number(number) and number in found else None
     if receipt is None or receipt.kind != "ranking":
-        objective = StudyView.of(study, "explain_proposal").objective.name
-        return _explained(case_of(found, number, loss_sign), objective, found, background, baseline, level)
+        return _explained(case_of(view, number), view.objective.name, found, background, baseline, level)
     require_own(receipt, number)
-    space, data = space_and_data(receipt, found, loss_sign)
+    space, data = space_and_data(receipt, found, view.sign)
     x = space.canonical(space.encode([receipt.params])[0])[0]
     players = [space.names[j] for j in np.flatnonzero(space.active(x[None])[0])]
     numbers, losses = data.observations.numbers, data.losses
@@ -197,7 +196,7 @@ def _explanation(
     compared_with = None if baseline is None else _baseline(space, players, number, incumbent, found, baseline)
     notes = (*fate(found[number]), *changes(found[number], receipt))
     words = _COMPARED[background]
-    return explain_ranked(study, receipt, found, background, words, compared_with, level, notes)
+    return explain_ranked(view.study, receipt, found, background, words, compared_with, level, notes)
 
 
 def _explained(
@@ -252,7 +251,7 @@ def _explained(
         mean=case.loss_sign * float(mean[0]),
         sd=float(sd[0]),
         n_trials=case.n_seen,
-        verdict=verdict_of(
+        sentence=verdict_of(
             trial=case.trial,
             contributions=contributions,
             total=total,

@@ -25,7 +25,7 @@ from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
 
 if TYPE_CHECKING:
-    from pellucid.surrogates.ranking.ranker import Ranked
+    from pellucid.surrogates.ranking.ranker import FittedStudyRanker
 
 _N_ROWS, _FEW_ROWS = 256, 64
 _RANK = Term("predicted rank", "ranked high by the model", "prediction")
@@ -115,7 +115,7 @@ def explain_ranked(
         mean=float(mean[0]),
         sd=float(sd[0]),
         n_trials=len(data.losses),
-        verdict=verdict_of(
+        sentence=verdict_of(
             trial=receipt.trial,
             contributions=contributions,
             total=float(payouts[-1]),
@@ -147,21 +147,21 @@ def space_and_data(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign
     return space, data
 
 
-def _refitted(study: Study, receipt: Receipt, space: Space, data: Arrays) -> Ranked:
+def _refitted(study: Study, receipt: Receipt, space: Space, data: Arrays) -> FittedStudyRanker:
     state = receipt.ranking
     assert state is not None
     try:
-        from pellucid.surrogates.ranking.ranker import Ranker, Serving, alone
-        from pellucid.surrogates.ranking.serving import Translation
+        from pellucid.surrogates.ranking.ranker import Ranker, StudyRanker
+        from pellucid.surrogates.ranking.translation import Translation
     except ModuleNotFoundError as error:
         raise ValueError(
             f"Trial {receipt.trial} was proposed by a ranking surrogate; to explain it needs torch and safetensors: "
             "`pip install 'pellucid[ranking]'`."
         ) from error
     if state.turn == "alone":
-        return alone(space).fit(data.X, data.losses, state.epochs, receipt.seed)
+        return StudyRanker.untrained(space).fit(data.X, data.losses, state.epochs, receipt.seed)
     ranker = Ranker.from_data(study_io.kept_model(study, state.model), f"The model `{state.model}` of the study")
-    return Serving(ranker.model, Translation(space, ranker.model.space)).fit(
+    return StudyRanker(ranker.model, Translation(space, ranker.model.space)).fit(
         data.X, data.losses, state.epochs, receipt.seed
     )
 

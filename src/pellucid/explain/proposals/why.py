@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from pellucid.explain.effects.words import value_text
+from pellucid.explain.text import value_text
 from pellucid.records import Contribution, ProposalExplanation, Term
 
 # Shares of what speaks for a proposal: from half on it is "mainly" that, from a quarter on a parameter is always named,

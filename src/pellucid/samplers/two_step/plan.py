@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.effects.words import value_text
-from pellucid.explain.importance.analysis import LEVEL, importance_of
+from pellucid.explain.importance.analysis import importance_of
 from pellucid.explain.importance.draws import Sample, sample_of
-from pellucid.explain.ranges import Cheap, numeric_column, reduced
+from pellucid.explain.intervals import Cheap, numeric_column, reduced
+from pellucid.explain.text import value_text
 from pellucid.goals import best
 from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
+from pellucid.records.importance import SIGNIFICANCE as LEVEL
 from pellucid.study.encoding import Dimension
 from pellucid.study.trials import plain
 
@@ -75,7 +76,7 @@ def two_step_plan(trials: Sequence[FrozenTrial], sign: float, cheap: Mapping[str
             if donor is model and ends:
                 which += f", the cheapest of the best {len(good)}"
             held[name] = HeldParameter(name, plain(donor.params[name]), False, f"as in {which}")
-    return TwoStepPlan(tuned, tuple(held.values()), model.number, importance.n, importance.n_goal, tuple(notes))
+    return TwoStepPlan(tuned, tuple(held.values()), model.number, importance.n_trials, importance.n_goal, tuple(notes))
 
 
 def _ranked(trials: Sequence[FrozenTrial], sample: Sample, sign: float) -> list[FrozenTrial]:
@@ -113,7 +114,7 @@ def _cheap_ends(sample: Sample, cheap: Mapping[str, Cheap]) -> tuple[list[_Cheap
         reduction = reduced(sample, column, end, _GOAL)
         cut = _first_cut(reduction)
         if cut is None:
-            notes.append(f"`{name}` is not held: {reduction.verdict}")
+            notes.append(f"`{name}` is not held: {reduction.sentence}")
         else:
             dimension = sample.space.dimensions[column]
             out.append(_CheapEnd(dimension, end, reduction.cuts[cut], _effect(reduction, cut)))

@@ -17,7 +17,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import PointwiseAcquisition
-from pellucid.explain.ranges import Cheap
+from pellucid.explain.intervals import Cheap
 from pellucid.numerics import one_thread, stream
 from pellucid.records import NotKnown, Receipt, TwoStepPlan
 from pellucid.samplers.bayesian import DEFAULT_ACQUISITION

@@ -9,8 +9,8 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.slices import Slice
-from pellucid.explain.effects.words import value_text
-from pellucid.explain.ranges import Cheap
+from pellucid.explain.intervals import Cheap
+from pellucid.explain.text import value_text
 from pellucid.records import NotKnown, TwoStepPlan
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.maximising import Region

@@ -1,13 +1,13 @@
-"""Uniform averages over a space, seen through a product kernel: exact for mixed and conditional parameters.
+"""Uniform averages over a space under a product kernel, exact for mixed and conditional parameters.
 
 Notation
-    phi(g)       average of f over all parameters but the held ones, which sit at grid point g (encoded)
+    phi(g)       average of f over all parameters but the held ones, which have the values of grid point g (encoded)
     G, n         number of grid points, number of rows of T
     cross        Cov(phi(g), f(t)) / s, (G, n);  prior  Cov(phi(g), phi'(g')) / s, (G, G');  s the outputscale
-    part         how one parameter enters: held at the grid's values, or averaged over points and intervals
-A parameter that is switched off sits at 1/2, as everywhere; so do all that hang on it. Because a product kernel gives
-every parameter its own factor, an average factorises over parameters, and over trees of parameters where some switch
-others: below, a node's factor is summed over its pieces, each of which says which children are on.
+    piece        how one parameter enters: held at the grid's values, or averaged over points and intervals
+An inactive parameter has the value 1/2, as everywhere, and so do all its descendants. A product kernel has one factor
+per parameter, so an average is a product over parameters, or over trees of parameters if some switch others: the factor
+of a node is then a sum over its pieces, each of which determines which children are active ("on").
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
 from pellucid.study.encoding import INACTIVE, Condition, Dimension, Space
 from pellucid.surrogates.averages import integrals
 from pellucid.surrogates.kernels import Kernel
 
-Mask = npt.NDArray[np.bool_]
-# A parameter with more values than the first number is averaged over the first few exactly (on a logarithmic scale they
-# are the wide ones) and as if it were continuous over the rest, which is right to about eight digits.
+# A parameter with more values than the first number is averaged exactly over as many of them as the second (on a
+# logarithmic scale, the first values have the widest cells) and as if it were continuous over the rest. That saves time
+# and is right to about eight digits.
 _MANY_CELLS, _FEW_POINTS = 2048, 512
+# From this many rows on, factors are computed once per distinct value: discrete parameters have few of them.
+_MANY_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Axis:
 
     @staticmethod
     def of(dimension: Dimension, *, every_value: bool = False) -> Axis:
-        """The distribution from which a sampler without preferences would draw the parameter.
+        """The uniform distribution of a parameter.
 
-        `every_value`: as points however many there are; a choice has no neighbours that an interval could stand for.
+        `every_value`: as points, however many there are, so that conditions on single values can be applied.
         """
         if not dimension.cells:
             return Axis.between(0.0, 1.0)
@@ -58,7 +59,7 @@ class Axis:
         count = dimension.cells if few else _FEW_POINTS
         points = dimension.midpoint(np.arange(count))
         edges = np.zeros(count + 1)
-        # Mid-points lie in the middle of their cells, so every edge follows from the one before.
+        # Mid-points are in the middle of their cells, so every edge follows from the one before.
         for i, point in enumerate(points):
             edges[i + 1] = 2.0 * point - edges[i]
         rest = ((float(edges[-1]), 1.0, float(1.0 - edges[-1])),) if count < dimension.cells else ()
@@ -73,7 +74,7 @@ class Axis:
         return Axis(self.points, self.point_weights / total, tuple((a, b, w / total) for a, b, w in self.intervals))
 
     def quantiles(self, u: Array) -> Array:
-        """Values at levels u: the inverse of the distribution function, points first, then intervals."""
+        """Values at levels u of the distribution function, which puts points first and intervals after them."""
         ends = np.cumsum(np.r_[self.point_weights, [w for _, _, w in self.intervals]])
         ends = ends / ends[-1]
         starts = np.r_[0.0, ends[:-1]]
@@ -84,11 +85,11 @@ class Axis:
         return np.asarray(low[which] + share * (high[which] - low[which]))
 
     def where(self, dimension: Dimension, condition: Condition, satisfied: bool = True) -> Axis:
-        """The part of this distribution on which a condition holds (or does not), with the weight it has here."""
+        """The part of this distribution on which a condition holds (or does not), with its weight."""
         inside = holds(dimension, condition, self.points) == satisfied
         pieces: list[tuple[float, float, float]] = []
         for low, high, weight in self.intervals:
-            assert condition.codes is None, "values are listed for parameters whose values are all points"
+            assert condition.codes is None, "a condition that lists values needs an axis of points"
             first, last = max(low, condition.low), min(high, condition.high)
             cuts = [(first, last)] if satisfied else [(low, min(high, first)), (max(low, last), high)]
             if not satisfied and first >= last:
@@ -107,10 +108,10 @@ def holds(dimension: Dimension, condition: Condition, u: Array) -> Mask:
 
 @dataclass(frozen=True)
 class _Piece:
-    """One way in which a parameter enters an average: `held` at the grid's values or spread over an axis.
+    """One way in which a parameter enters an average: `held` at the grid's values, or averaged over an axis.
 
-    on     which of its children are on while it does
-    mask   at which grid points this is the way (None: at all of them)
+    on     which of its children are active in this case
+    mask   grid points for which this is the case; None for all of them
     """
 
     held: Array | None
@@ -127,12 +128,11 @@ class Factors:
 
     def __init__(self, kernel: Kernel, lengthscales: Array) -> None:
         if kernel.radial:
-            raise ValueError(
-                f"Exact averages need a product kernel, but the kernel is {kernel.name!r}: use method='mc' for it."
-            )
+            raise ValueError(f"Exact averages need a product kernel, but got {kernel.name!r}: use method='mc' for it.")
         self.kernel, self.lengthscales = kernel, lengthscales
 
     def between(self, j: int, x: Array, t: Array) -> Array:
+        """Factor of column j between values x and t, broadcast."""
         l = float(self.lengthscales[j])
         if self.kernel.is_nominal(j):
             same = self.kernel.codes(x, j) == self.kernel.codes(t, j)
@@ -154,14 +154,13 @@ class Factors:
         name, l = self.kernel.name, float(self.lengthscales[j])
         out = np.zeros(len(t))
         if len(axis.points):
-            # Discrete parameters take few distinct values: the average is needed once for each.
-            values, where = np.unique(t, return_inverse=True) if len(t) > 64 else (t, np.arange(len(t)))
+            distinct, which = np.unique(t, return_inverse=True) if len(t) > _MANY_ROWS else (t, np.arange(len(t)))
             x = axis.points[:, None]
-            table = integrals.factor_slope(name, x, values, l) if slope else self.between(j, x, values)
-            out += (axis.point_weights @ table)[where]
-        whole = integrals.interval_mean_slope if slope else integrals.interval_mean
+            table = integrals.factor_slope(name, x, distinct, l) if slope else self.between(j, x, distinct)
+            out += (axis.point_weights @ table)[which]
+        interval_mean = integrals.interval_mean_slope if slope else integrals.interval_mean
         for low, high, weight in axis.intervals:
-            out += weight * whole(name, t, low, high, l)
+            out += weight * interval_mean(name, t, low, high, l)
         return out
 
     def double_mean(self, j: int, first: _Piece, second: _Piece) -> Array:
@@ -185,10 +184,10 @@ class Factors:
 
 @dataclass(frozen=True)
 class Average:
-    """The average over a space of everything but the held parameters.
+    """The average over a space of all parameters but the held ones.
 
     held    column -> its values at the grid points (G,), encoded
-    axes    column -> distribution of a parameter that is averaged, where it is not the usual one
+    axes    column -> distribution of an averaged parameter, if it is not the uniform one
     """
 
     space: Space
@@ -196,29 +195,21 @@ class Average:
     axes: Mapping[int, Axis] = field(default_factory=dict)
 
     @staticmethod
-    def of(space: Space, held: Mapping[int, Array], given: Mapping[int, Axis] | None = None) -> Average:
-        """Average over `space`; where a held or given parameter is conditional, over configurations that have it.
+    def of(space: Space, held: Mapping[int, Array], axes: Mapping[int, Axis] | None = None) -> Average:
+        """Average over the configurations that have all parameters of `held` and `axes`.
 
-        `given`: distributions of other parameters, for averages over a part of the space.
+        `axes`: distributions of other parameters, for averages over a part of the space.
         """
-        axes = dict(given or {})
-        for j in (*held, *axes):
+        narrowed = dict(axes or {})
+        for j in (*held, *narrowed):
             child = j
             while space.names[child] in space.conditions:
                 condition = space.conditions[space.names[child]]
                 parent = space.index[condition.parent]
                 if parent not in held:
-                    dimension = space.dimensions[parent]
-                    whole = Axis.of(dimension, every_value=condition.codes is not None)
-                    part = axes.get(parent, whole).where(dimension, condition)
-                    if part.weight <= 0.0:
-                        raise ValueError(
-                            f"`{space.names[child]}` does not exist for the values of `{condition.parent}` "
-                            "that were asked for, so there is nothing to average."
-                        )
-                    axes[parent] = part.normalised()
+                    narrowed[parent] = _where_active(space, child, narrowed.get(parent))
                 child = parent
-        return Average(space, dict(held), axes)
+        return Average(space, dict(held), narrowed)
 
     @cached_property
     def size(self) -> int:
@@ -226,7 +217,7 @@ class Average:
 
     @cached_property
     def children(self) -> dict[int, list[int]]:
-        """Only where a parent can really switch them: conditions on a parameter that is missing do not count."""
+        """Parent -> columns that it switches; conditions on a parameter outside the space do not count."""
         out: dict[int, list[int]] = {j: [] for j in range(len(self.space))}
         for j in self.space.order:
             out[self.space.index[self.space.conditions[self.space.names[j]].parent]].append(j)
@@ -238,7 +229,7 @@ class Average:
 
     @cached_property
     def touched(self) -> frozenset[int]:
-        """Roots of the trees in which something is held or not averaged as usual."""
+        """Roots of the trees in which a parameter is held or not averaged uniformly."""
         out = set()
         for j in (*self.held, *self.axes):
             while self.space.names[j] in self.space.conditions:
@@ -257,7 +248,7 @@ class Average:
         return {}
 
     def pieces(self, j: int, on: bool) -> list[_Piece]:
-        """The ways in which parameter j enters, given whether it is on."""
+        """The pieces of parameter j if it is active (`on`) or not."""
         if (j, on) not in self._pieces:
             self._pieces[j, on] = self._find_pieces(j, on)
         return self._pieces[j, on]
@@ -311,17 +302,32 @@ class Average:
 
     def _tree_prior(self, factors: Factors, other: Average, j: int, on: bool, other_on: bool) -> Array:
         total: Array | float = 0.0
-        for mine in self.pieces(j, on):
-            for theirs in other.pieces(j, other_on):
-                value = factors.double_mean(j, mine, theirs)
-                for child, a, b in zip(self.children[j], mine.on, theirs.on, strict=True):
+        for piece in self.pieces(j, on):
+            for other_piece in other.pieces(j, other_on):
+                value = factors.double_mean(j, piece, other_piece)
+                for child, a, b in zip(self.children[j], piece.on, other_piece.on, strict=True):
                     value = value * self._tree_prior(factors, other, child, a, b)
-                if mine.mask is not None:
-                    value = mine.mask[:, None] * value
-                if theirs.mask is not None:
-                    value = value * theirs.mask[None, :]
+                if piece.mask is not None:
+                    value = piece.mask[:, None] * value
+                if other_piece.mask is not None:
+                    value = value * other_piece.mask[None, :]
                 total = total + value
         return np.asarray(total)
+
+
+def _where_active(space: Space, child: int, axis: Axis | None) -> Axis:
+    """Distribution of a parent (`axis`, or uniform) among its values for which the child is active."""
+    condition = space.conditions[space.names[child]]
+    dimension = space.dimensions[space.index[condition.parent]]
+    if axis is None:
+        axis = Axis.of(dimension, every_value=condition.codes is not None)
+    part = axis.where(dimension, condition)
+    if part.weight <= 0.0:
+        raise ValueError(
+            f"`{space.names[child]}` does not exist for the requested values of `{condition.parent}`, so there is "
+            "nothing to average."
+        )
+    return part.normalised()
 
 
 def _all(states: Sequence[Mask], pattern: Sequence[bool]) -> Mask:

@@ -1,4 +1,4 @@
-"""Averages of a conditioned Gaussian process, stacked: their posterior, its calibration, and what an observation tells.
+"""Averages of a conditioned Gaussian process, stacked: their posterior, its calibration, and their covariances with f.
 
 Notation
     phi (P,)       averages stacked: one entry per grid point of every effect; latent scale throughout
@@ -24,13 +24,13 @@ from pellucid.surrogates.averages import integrals
 from pellucid.surrogates.averages.averages import Average, Factors
 from pellucid.surrogates.gp import GaussianProcess
 
-# How much of the jackknife variance is added to the posterior variance: half of it was calibrated best, see
-# benchmarks/bobax; all of it is the cautious choice.
+# Share of the jackknife variance that is added to the posterior variance: more of it makes bands wider. Half had the
+# best calibration (lab/results/bobax).
 JACKKNIFE_SHARE = 0.5
-_TINY = 1e-300
-_NOT_PREDICTED = 1e-13
-# Parameters with at most this many values are moved value by value; nobody asks for a slope along them.
+# Parameters with at most this many values are searched value by value, so no slope along them is computed.
 FEW_CELLS = 48
+# Smallest divisors: a factor that has underflowed, and the curvature at an observation that no other one predicts.
+_TINY, _NOT_PREDICTED = 1e-300, 1e-13
 Gradient = Callable[[Array], Array]
 
 
@@ -79,7 +79,7 @@ class Effects:
 
     @cached_property
     def variance(self) -> Array:
-        """Diagonal of the covariance, without what effects have to do with each other."""
+        """Diagonal of the covariance, without the work for the rest of it."""
         reduced = self._parts.prior_variance() - (self.cross_observed.T * self.weights).sum(axis=0)
         return np.asarray(self.gp.hyperparameters.outputscale * np.maximum(reduced, 0.0))
 
@@ -88,12 +88,12 @@ class Effects:
         return self._parts.cross(T)
 
     def cross_with_gradient(self, T: Array) -> tuple[Array, Gradient]:
-        """The same, and a function: weights (P, n) -> gradient (n, d) in T of sum_p weights[p] cross[p]."""
+        """`cross`, and a function: weights (P, n) -> gradient (n, d) in T of sum_p weights[p] cross[p]."""
         return self._parts.cross_with_gradient(T)
 
     @cached_property
     def band(self) -> Band:
-        """Mean and calibrated sd: a constant mean integrated out, half of the jackknife variance added."""
+        """Mean and calibrated sd: a constant mean is integrated out and half of the jackknife variance added."""
         data, s = self.gp.data, self.gp.hyperparameters.outputscale
         n = len(data.z)
         ones = data.factor.solve(np.ones(n))
@@ -102,7 +102,7 @@ class Effects:
         w = self.weights.T + np.outer(gap / total, ones)
         inverse = data.factor.solve(np.eye(n)) - np.outer(ones, ones) / total
         alpha = data.alpha - ones * (float(data.alpha.sum()) / total)
-        # A single observation, or one that nothing else predicts, has no residual to leave out.
+        # A single observation, or one that no other predicts, has no leave-one-out residual.
         curvature = np.diagonal(inverse)
         residual = np.where(curvature > _NOT_PREDICTED, alpha, 0.0) / np.maximum(curvature, _NOT_PREDICTED)
         jackknife = np.asarray((w * w) @ (residual * residual))
@@ -119,7 +119,7 @@ class Effects:
 
 
 class _Trees:
-    """Any effects: every tree of parameters by itself; trees that no effect touches are shared by all effects."""
+    """Any effects: tree by tree; the factor of a tree in which an effect holds nothing is shared between effects."""
 
     def __init__(self, factors: Factors, effects: Sequence[Average]) -> None:
         self.factors, self.effects = factors, effects
@@ -188,7 +188,7 @@ class _Flat:
             self.places = np.concatenate([np.arange(self.ends[i], self.ends[i + 1]) for i in self.together])
 
     def prior_variance(self) -> Array:
-        """A held factor is 1 with itself, so that the variance is the product of the other parameters' averages."""
+        """The held factor is 1 with itself, so the variance is the product of the other parameters' averages."""
         own = np.empty(len(self.space))
         own[self.smooth] = integrals.unit_double_mean(self.factors.kernel.name, self.scale[:, 0])
         for j, piece in self.pieces.items():
@@ -196,14 +196,14 @@ class _Flat:
         return np.concatenate([np.full(len(grid), np.delete(own, j).prod()) for j, grid in self.held])
 
     def _averages(self, T: Array) -> tuple[Array, Array, Array]:
-        """Average factors (d, n), their slopes, and the products of all averages but one's own."""
+        """Average factors (d, n), their slopes (d, n), and for each column the product of all other averages (d, n)."""
         name = self.factors.kernel.name
         if not self.discrete:
             average, slopes = integrals.unit_mean_with_slope(name, T.T, self.scale)
         else:
             average, slopes = np.empty(T.T.shape), np.zeros(T.T.shape)
-            both = integrals.unit_mean_with_slope(name, T.T[self.smooth], self.scale)
-            average[self.smooth], slopes[self.smooth] = both
+            smooth = integrals.unit_mean_with_slope(name, T.T[self.smooth], self.scale)
+            average[self.smooth], slopes[self.smooth] = smooth
             for j in self.discrete:
                 average[j] = self.factors.mean(j, self.pieces[j], T[:, j])[0]
                 if self.space.dimensions[j].cells > FEW_CELLS:
@@ -217,7 +217,7 @@ class _Flat:
         others = self._averages(T)[2]
         out = np.empty((self.ends[-1], len(T)))
         for i, (j, _) in enumerate(self.held):
-            # One effect after the other: the work on each stays in the cache.
+            # One effect at a time, so that the work on each stays in the cache.
             out[self.ends[i] : self.ends[i + 1]] = self.factors.mean(j, self.grids[j], T[:, j]) * others[j]
         return out
 

@@ -17,12 +17,13 @@ from pellucid.surrogates.averages.averages import Average, Axis
 from pellucid.surrogates.averages.effects import Effects
 from pellucid.surrogates.gp import GaussianProcess
 
+# Points of a Monte-Carlo average: its error falls with their number, its cost grows with the square.
 _N_MONTE_CARLO = 128
 
 
 @dataclass(frozen=True)
 class GaussianVector:
-    """A joint normal distribution; `exact` is False where a Monte-Carlo sample stood in for an integral."""
+    """A joint normal distribution; `exact` is False if a Monte-Carlo sample replaced an integral."""
 
     mean: Array
     covariance: Array
@@ -34,7 +35,7 @@ class GaussianVector:
 
 
 def columns_only(gp: GaussianProcess) -> Space:
-    """The space that a surrogate alone knows of: continuous columns, and nominal ones where the kernel says so."""
+    """The space as far as a surrogate knows it: continuous columns, and nominal ones according to the kernel."""
     sizes = gp.kernel.nominal or (0,) * len(gp.hyperparameters.lengthscales)
     kinds: dict[str, BaseDistribution] = {
         str(j): CategoricalDistribution(tuple(map(str, range(size)))) if size else FloatDistribution(0.0, 1.0)
@@ -50,19 +51,19 @@ def partial_dependence(
     *,
     method: str = "exact",
     space: Space | None = None,
-    given: Mapping[int, Axis] | None = None,
+    axes: Mapping[int, Axis] | None = None,
     n_samples: int = _N_MONTE_CARLO,
 ) -> GaussianVector:
     """Mean vector and covariance matrix of the partial dependence on columns `dims` at the points of `grid`.
 
     `dims`: one or two columns. `grid`: encoded, (G,) or (G, len(dims)).
-    `method`: "exact" integrals (product kernels), or "mc": an average over `n_samples` evenly spread points.
-    `space`: what the columns are (discrete, conditional); without it they are continuous, or as nominal as the kernel.
-    `given`: distributions of other columns, for an average over a part of the space only.
+    `method`: "exact" for integrals (product kernels), or "mc" for an average over `n_samples` evenly spread points.
+    `space`: the parameters of the columns; without it, columns are continuous, or nominal according to the kernel.
+    `axes`: distributions of other columns, for an average over a part of the space.
     """
     if method not in ("exact", "mc"):
         raise ValueError(f"`method` must be 'exact' or 'mc', but got {method!r}.")
-    effect = average(gp, dims, grid, space, given)
+    effect = average(gp, dims, grid, space, axes)
     if method == "mc":
         mean, covariance = _monte_carlo(gp, effect, n_samples)
     else:
@@ -77,7 +78,7 @@ def average(
     dims: int | Sequence[int],
     grid: Array,
     space: Space | None = None,
-    given: Mapping[int, Axis] | None = None,
+    axes: Mapping[int, Axis] | None = None,
 ) -> Average:
     """The average whose posterior is the partial dependence on `dims`."""
     columns = (dims,) if isinstance(dims, (int, np.integer)) else tuple(dims)
@@ -90,15 +91,15 @@ def average(
         raise ValueError(f"`grid` needs one column per entry of `dims` ({len(columns)}), but has shape {points.shape}.")
     if not (np.isfinite(points).all() and points.min() >= 0.0 and points.max() <= 1.0):
         raise ValueError("`grid` is in encoded units: its entries must lie between 0 and 1.")
-    where = columns_only(gp) if space is None else space
-    if len(where) != d:
-        raise ValueError(f"`space` must have one parameter per column ({d}), but has {len(where)}.")
-    held = {int(j): where.dimensions[j].snap(points[:, i]) for i, j in enumerate(columns)}
-    return Average.of(where, held, given)
+    space = columns_only(gp) if space is None else space
+    if len(space) != d:
+        raise ValueError(f"`space` must have one parameter per column ({d}), but has {len(space)}.")
+    held = {int(j): space.dimensions[j].snap(points[:, i]) for i, j in enumerate(columns)}
+    return Average.of(space, held, axes)
 
 
 def _monte_carlo(gp: GaussianProcess, effect: Average, n_samples: int) -> tuple[Array, Array]:
-    """Latent mean and covariance with the average over the rest replaced by one over evenly spread points."""
+    """Latent mean and covariance, with an average over evenly spread points in place of the integral."""
     X = monte_carlo_rows(effect, n_samples)
     data, h = gp.data, gp.hyperparameters
     l = np.array(h.lengthscales)
@@ -112,7 +113,7 @@ def _monte_carlo(gp: GaussianProcess, effect: Average, n_samples: int) -> tuple[
 
 
 def monte_carlo_rows(effect: Average, n_samples: int) -> Array:
-    """(G, n_samples, d): the same evenly spread configurations of the rest at every grid point."""
+    """(G, n_samples, d): evenly spread configurations of the other parameters, the same at every grid point."""
     space = effect.space
     u = low_discrepancy(0, n_samples, np.full(len(space), 0.5))
     for j, axis in effect.axes.items():

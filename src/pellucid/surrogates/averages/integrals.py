@@ -1,10 +1,10 @@
-"""Integrals of one-dimensional kernel factors in closed form: what makes averages of a posterior exact.
+"""Integrals of one-dimensional kernel factors in closed form, with which averages of a posterior are exact.
 
 Notation
     k(u)     factor of a product kernel at the distance u >= 0, k(0) = 1;  a = c u / l with c = sqrt(3), sqrt(5) or 1
     F(u)     integral of k from 0 to u (odd in u);  G(u) integral of F from 0 to u (even in u): G'' = k
     x, t     encoded values;  [low, high] part of the unit interval
-All of these are averages, not integrals: the weight of an interval is its caller's business.
+Functions named `mean` return averages, not integrals: the caller applies the weight of an interval.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from scipy.special import erf
 from pellucid.numerics import Array
 from pellucid.surrogates.kernels import LARGEST_R, RATE
 
-# Below this scaled distance the closed form of G loses digits to cancellation and its power series takes over.
-_SERIES_BELOW = 1.0
-_SERIES_TERMS = 20
+# Below this scaled distance, the closed form of G loses digits to cancellation and its power series takes over; with
+# this many terms the series is exact to double precision there.
+_SERIES_BELOW, _SERIES_TERMS = 1.0, 20
 
 
 def factor(name: str, x: Array | float, t: Array, l: Array | float) -> Array:
@@ -43,7 +43,7 @@ def factor_slope(name: str, x: Array, t: Array, l: Array | float) -> Array:
 
 
 def factor_with_slope(name: str, x: Array, t: Array, l: Array | float) -> tuple[Array, Array]:
-    """Both at once, for half the exponentials."""
+    """`factor` and `factor_slope` together, with half the exponentials."""
     rate = RATE[name] / l
     signed = (x - t) * rate
     r = np.minimum(np.abs(signed), LARGEST_R)
@@ -73,7 +73,7 @@ def antiderivative(name: str, u: Array, l: Array | float) -> Array:
 
 
 def second_antiderivative(name: str, u: Array, l: Array | float) -> Array:
-    """G(u): with it, the integral of k(x - t) over a rectangle is a sum of four terms."""
+    """G(u). The integral of k(x - t) over a rectangle is a sum of four of them."""
     scale = l / RATE[name]
     a = np.abs(np.asarray(u, dtype=float)) / scale
     small, large = np.minimum(a, _SERIES_BELOW), np.maximum(a, _SERIES_BELOW)
@@ -113,7 +113,7 @@ def interval_mean(name: str, t: Array, low: float, high: float, l: Array | float
 
 
 def interval_mean_slope(name: str, t: Array, low: float, high: float, l: Array | float) -> Array:
-    """Its derivative with respect to t."""
+    """Derivative of `interval_mean` with respect to t."""
     t = np.asarray(t, dtype=float)
     return np.asarray((factor(name, low, t, l) - factor(name, high, t, l)) / (high - low))
 
@@ -148,7 +148,7 @@ def rectangle_mean(name: str, first: tuple[float, float], second: tuple[float, f
 
 
 def factor_mean(name: str, x: Array, l: float, cells: int = 0, nominal: bool = False) -> Array:
-    """Average of k(x, t) over the unit interval: exact integral, or the mean over `cells` mid-points when discrete."""
+    """Average of k(x, t) over the unit interval: the exact integral, or the mean over `cells` mid-points."""
     x = np.asarray(x, dtype=float)
     if nominal:
         return np.full(x.shape, (1.0 + (cells - 1) * np.exp(-1.0 / l)) / cells)

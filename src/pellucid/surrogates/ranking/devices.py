@@ -1,4 +1,4 @@
-"""Where networks are trained, and how arrays get there and back."""
+"""The device that networks are trained on, and the conversion of arrays to and from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def device() -> torch.device:
 
 @contextmanager
 def own_mode() -> Iterator[None]:
-    """Slopes and full precision, whatever mode of torch the user's process is in."""
+    """Gradients and full precision, whatever mode of torch the user's process is in."""
     with torch.inference_mode(False), torch.enable_grad(), torch.autocast(device().type, enabled=False):
         yield
 
@@ -32,5 +32,5 @@ def array(values: Tensor) -> Array:
 
 
 def generators(seeds: Sequence[int]) -> list[torch.Generator]:
-    """One per seed, on the CPU: the numbers are the same wherever the network is trained."""
+    """One generator per seed, on the CPU, so that the numbers do not depend on the device."""
     return [torch.Generator().manual_seed(seed) for seed in seeds]

@@ -1,8 +1,8 @@
-"""The deep ranking surrogate: an ensemble that says how configurations rank, learned from earlier tasks or from one.
+"""The deep ranking surrogate: an ensemble that ranks configurations, learned from earlier tasks or from one study.
 
 Notation
     X (n, d)       encoded configurations (unit cube, float64);  losses (n,) smaller is better, in any unit
-    scores (M, n)  of every member, larger is better;  ranks: 1 for the best of a batch
+    scores (M, n)  of every member, larger is better, no unit;  ranks: 1 for the best of a batch
 """
 
 from __future__ import annotations
@@ -21,24 +21,26 @@ from pellucid.surrogates.ranking.devices import device, own_mode
 from pellucid.surrogates.ranking.features import features, n_features
 from pellucid.surrogates.ranking.network import Architecture, Context, Weights, has_context, initial, scores
 from pellucid.surrogates.ranking.training import (
-    Moment,
     PastTask,
     Recipe,
+    TrainingRecord,
     fine_tune,
     meta_train,
     shifted,
     support_of,
 )
 
+# A check tries this many of the configurations that the model ranks first: one proposal, or the first few.
 _PICKS = (1, 5, 10)
 
 
 @dataclass(frozen=True)
 class Check:
-    """How a model, before it has seen anything of it, does on a task that it was not trained on.
+    """How well a model orders a task that it was not trained on, before it has seen any value of it.
 
-    regret       (best - best of the first 1, 5, 10 in the model's order) / (best - worst) of the task's configurations
-    random       the same, expected of a random order
+    configurations   number of configurations of the task
+    regret           (best - best of the first 1, 5, 10 in the model's order) / (best - worst) of the configurations
+    random           expectation of the same for a random order
     """
 
     task: str
@@ -49,16 +51,20 @@ class Check:
 
 @dataclass(frozen=True)
 class Card:
-    """Where a meta-trained model comes from and what it was seen to do."""
+    """The tasks that a model was meta-trained on, and how it did on tasks that were held out.
+
+    tasks    names of the training tasks;  checks  of the held-out tasks
+    steps    of meta-training that were made;  course  losses at every validation
+    """
 
     tasks: tuple[str, ...]
     checks: tuple[Check, ...] = ()
     steps: int = 0
-    course: tuple[Moment, ...] = field(default=(), repr=False)
+    course: tuple[TrainingRecord, ...] = field(default=(), repr=False)
 
     @property
     def helps(self) -> bool | None:
-        """Whether, on tasks held out, its order beats a random one; None where none was held out."""
+        """Whether its order beats a random one on the held-out tasks; None if no task was held out."""
         if not self.checks:
             return None
         ours = np.mean([np.mean(check.regret) for check in self.checks])
@@ -67,7 +73,7 @@ class Card:
 
 @dataclass(frozen=True)
 class RankingEnsemble:
-    """Scorers that were meta-trained (`weights`), or that start from scratch with every fit."""
+    """An ensemble of scorers: meta-trained if it has `weights`, otherwise trained from scratch at every fit."""
 
     space: Space
     members: int = 10
@@ -80,7 +86,7 @@ class RankingEnsemble:
 
     @property
     def architecture(self) -> Architecture:
-        # A context helps with transfer and hurts without it, in the source and here.
+        # A context helps with transfer and not without it, in the paper and in lab/results/ranking.
         context = self.context or ("none" if self.weights is None else "near")
         return Architecture(n_features(self.space), self.members, self.width, self.layers, context)
 
@@ -93,9 +99,9 @@ class RankingEnsemble:
         seed: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> RankingEnsemble:
-        """A model that has learned from tasks (name, X, losses); validation tasks say when to stop, and if it helps.
+        """A model trained on tasks (name, X, losses). Validation tasks decide when to stop, and whether it helps.
 
-        progress: called with every step, of `recipe.steps` at most.
+        `progress` is called with the number of every step, at most `recipe.steps`.
         """
         if not tasks:
             raise ValueError("Meta-training needs at least one task, but got none.")
@@ -105,26 +111,28 @@ class RankingEnsemble:
         with one_torch_thread():
             weights, course = meta_train(transferring.architecture, self.recipe, past, held_out, rng, progress)
             model = replace(transferring, weights={name: value.cpu() for name, value in weights.items()})
-            checks = tuple(checked(model, *task) for task in validation)
+            checks = tuple(check(model, *task) for task in validation)
         return replace(model, card=Card(tuple(task.name for task in past), checks, course[-1].step, tuple(course)))
 
     def _past(self, name: str, X: Array, losses: Array) -> PastTask:
         if len(losses) < 2:
-            raise ValueError(f"Tasks need two configurations to have an order, but task `{name}` has {len(losses)}.")
+            raise ValueError(f"A task needs at least two configurations, but task `{name}` has {len(losses)}.")
         return PastTask(name, features(self.space, X), -np.asarray(losses, dtype=float))
+
+    def epochs(self, n: int) -> int:
+        """Epochs of training on n observations: fine-tuning if the model was meta-trained, else from scratch."""
+        return self.recipe.scratch_epochs if self.weights is None else self.recipe.tuning_epochs(n)
 
     @own_mode()
     def fit(self, X: Array, losses: Array, *, epochs: int | None = None, seed: int = 0) -> FittedRanking:
-        """The model given observations: meta-trained weights are fine-tuned for some `epochs` (by default more for more
-        observations); without them, a new ensemble is trained."""
+        """Fine-tune the meta-trained weights on observations, or train a new ensemble if there are none."""
         x, y = tensors(self.space, X, losses)
         rng = stream(seed, "ranking", len(losses))
+        epochs = self.epochs(len(losses)) if epochs is None else epochs
         with one_torch_thread():
             if self.weights is not None:
-                epochs = self.recipe.tuning_epochs(len(losses)) if epochs is None else epochs
                 start, rate = self.weights, self.recipe.tuning_rate
             else:
-                epochs = self.recipe.scratch_epochs if epochs is None else epochs
                 generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
                 start, rate = initial(self.architecture, [generator]), self.recipe.scratch_rate
             start = {name: value.to(device()) for name, value in start.items()}
@@ -135,7 +143,7 @@ class RankingEnsemble:
 
 @dataclass(frozen=True)
 class FittedRanking:
-    """Weights, and the observations that the Deep Set reads."""
+    """Weights, and the observations (features x, values y) that the context of the network reads."""
 
     space: Space
     weights: Weights = field(repr=False)
@@ -148,28 +156,28 @@ class FittedRanking:
         query = torch.as_tensor(features(self.space, X), dtype=torch.float32, device=self.x.device)
         support = support_of(self.x, self.y)[None, None] if has_context(self.weights) else None
         with torch.no_grad(), one_torch_thread():
-            found = scores(self.weights, query[None, None], support)[0, :, 0]
-        return np.asarray(found.double().cpu().numpy())
+            values = scores(self.weights, query[None, None], support)[0, :, 0]
+        return np.asarray(values.double().cpu().numpy())
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and sd over members of the rank within this batch (1: the best)."""
         return rank_posterior(self.scores(X))
 
 
-def checked(model: RankingEnsemble, name: str, X: Array, losses: Array) -> Check:
+def check(model: RankingEnsemble, name: str, X: Array, losses: Array) -> Check:
     order = np.argsort(model.fit(X[:0], losses[:0]).predict(X)[0], kind="stable")
     worst_to_best = np.sort(-losses)
     width = float(worst_to_best[-1] - worst_to_best[0]) or 1.0
-    found = [float(losses[order[: min(k, len(losses))]].min() - losses.min()) / width for k in _PICKS]
+    regret = [float(losses[order[: min(k, len(losses))]].min() - losses.min()) / width for k in _PICKS]
     expected = [(float(worst_to_best[-1]) - expected_best(worst_to_best, k)) / width for k in _PICKS]
-    return Check(name, len(losses), tuple(found), tuple(expected))
+    return Check(name, len(losses), tuple(regret), tuple(expected))
 
 
 @dataclass(frozen=True)
 class RankScale:
-    """Ranks among a fixed set of configurations, whatever else is asked: what receipts and explanations speak of.
+    """Ranks among a fixed reference set, which do not depend on the batch. Receipts and explanations use these.
 
-    reference (M, N)   scores of the set, ascending per member
+    reference (M, N)   scores of the reference set, ascending per member
     """
 
     fitted: FittedRanking
@@ -180,38 +188,39 @@ class RankScale:
         return RankScale(fitted, np.sort(fitted.scores(X), axis=1))
 
     def __call__(self, X: Array) -> tuple[Array, Array]:
-        """Mean and sd over members of 1 + how many of the set are better, (n,); an equal one counts half."""
-        found = self.fitted.scores(X)
-        ranks = np.empty_like(found)
-        for member, (scale, mine) in enumerate(zip(self.reference, found, strict=True)):
-            not_better = np.searchsorted(scale, mine, side="left"), np.searchsorted(scale, mine, side="right")
-            ranks[member] = 1.0 + len(scale) - 0.5 * (not_better[0] + not_better[1])
+        """Mean and sd over members of the rank, (n,): 1 + the number of better ones in the set, equal ones by half."""
+        values = self.fitted.scores(X)
+        ranks = np.empty_like(values)
+        for member, (reference, queried) in enumerate(zip(self.reference, values, strict=True)):
+            worse = np.searchsorted(reference, queried, side="left")
+            not_better = np.searchsorted(reference, queried, side="right")
+            ranks[member] = 1.0 + len(reference) - 0.5 * (worse + not_better)
         return ranks.mean(axis=0), ranks.std(axis=0)
 
 
-def rank_posterior(found: Array) -> tuple[Array, Array]:
+def rank_posterior(values: Array) -> tuple[Array, Array]:
     """(..., M, n) scores -> mean and sd over members of the rank, (..., n); equal scores share their average rank."""
-    ranks = average_ranks(found)
+    ranks = average_ranks(values)
     return ranks.mean(axis=-2), ranks.std(axis=-2)
 
 
-def average_ranks(found: Array) -> Array:
+def average_ranks(values: Array) -> Array:
     """1 for the largest along the last axis; equal values share the average of their ranks."""
-    order = np.argsort(-found, axis=-1, kind="stable")
-    sorted_ = np.take_along_axis(found, order, axis=-1)
-    n = found.shape[-1]
-    position = np.broadcast_to(np.arange(1.0, n + 1.0), found.shape)
+    order = np.argsort(-values, axis=-1, kind="stable")
+    sorted_ = np.take_along_axis(values, order, axis=-1)
+    n = values.shape[-1]
+    position = np.broadcast_to(np.arange(1.0, n + 1.0), values.shape)
     new = np.concatenate([np.ones_like(sorted_[..., :1], dtype=bool), sorted_[..., 1:] != sorted_[..., :-1]], axis=-1)
     last = np.concatenate([new[..., 1:], np.ones_like(new[..., :1])], axis=-1)
     first = np.maximum.accumulate(np.where(new, position, 0.0), axis=-1)
     final = np.flip(np.minimum.accumulate(np.flip(np.where(last, position, n + 1.0), -1), axis=-1), -1)
-    out = np.empty(found.shape)
+    out = np.empty(values.shape)
     np.put_along_axis(out, order, 0.5 * (first + final), axis=-1)
     return out
 
 
 def tensors(space: Space, X: Array, losses: Array) -> tuple[Tensor, Tensor]:
-    """Features (n, F) and what was reached (n,), larger is better, in single precision on the device."""
+    """Features (n, F) and values (n,), larger is better, in single precision on the device."""
     y = shifted(-np.asarray(losses, dtype=float)) if len(losses) else np.empty(0)
     where = device()
     return (
@@ -221,27 +230,28 @@ def tensors(space: Space, X: Array, losses: Array) -> tuple[Tensor, Tensor]:
 
 
 def expected_best(worst_to_best: Array, k: int) -> float:
-    """Of k values drawn without replacement, the largest: value i is it with probability C(i, k - 1) / C(n, k)."""
+    """Expected maximum of k values drawn without replacement: value i is the maximum with probability
+    C(i, k - 1) / C(n, k)."""
     n = len(worst_to_best)
     k = min(k, n)
-    chance = np.empty(n)
-    chance[-1] = k / n
+    probability = np.empty(n)
+    probability[-1] = k / n
     for i in range(n - 1, 0, -1):
-        chance[i - 1] = chance[i] * max(i - k + 1, 0) / i
-    return float(chance @ worst_to_best)
+        probability[i - 1] = probability[i] * max(i - k + 1, 0) / i
+    return float(probability @ worst_to_best)
 
 
 class one_torch_thread:
-    """Networks this small are slower on several threads; the setting of the user's process comes back afterwards.
+    """Limits torch to one thread, because networks this small are slower on several, and restores the user's setting.
 
-    Every thread has a setting of its own, and a new one begins with the last that any thread made: with ours, if a
-    study runs in several. What such a thread goes back to is what the others had found.
+    Torch keeps the setting per thread, and a new thread starts with the setting that was made last in any thread: with
+    ours, if a study runs in several threads. Such a thread restores the setting that the other threads started with.
     """
 
     _lock = threading.Lock()
     _depth = threading.local()
     _inside = 0
-    _found = 1
+    _users_setting = 1
 
     def __enter__(self) -> None:
         depth = getattr(self._depth, "value", 0)
@@ -249,9 +259,10 @@ class one_torch_thread:
         if depth:
             return
         with self._lock:
-            before = torch.get_num_threads()
-            self._before = one_torch_thread._found if one_torch_thread._inside and before == 1 else before
-            one_torch_thread._found = self._before
+            current = torch.get_num_threads()
+            inherited = one_torch_thread._inside and current == 1
+            self._before = one_torch_thread._users_setting if inherited else current
+            one_torch_thread._users_setting = self._before
             one_torch_thread._inside += 1
             torch.set_num_threads(1)
 

@@ -1,4 +1,4 @@
-"""What networks see of a configuration: numbers in [-1, 1], choices as indicators, and who is there at all."""
+"""Input of the networks: numbers in [-1, 1], choices as indicators, and which conditional parameters are active."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def n_features(space: Space) -> int:
 
 
 def features(space: Space, X: Array) -> Array:
-    """(n, d) encoded -> (n, F). An inactive number is 0, an inactive choice has no indicator, and every parameter that
-    can be inactive says whether it is."""
+    """(n, d) encoded -> (n, F). An inactive number is 0, the indicators of an inactive choice are all 0, and every
+    conditional parameter has an indicator of being active."""
     active = space.active(X)
     columns: list[Array] = []
     for j, dimension in enumerate(space.dimensions):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -23,60 +22,55 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
+from pellucid.records.files import write_atomically
 from pellucid.study.encoding import Condition, Dimension, Space
 from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
 from pellucid.surrogates.ranking.network import Context
-from pellucid.surrogates.ranking.training import Moment, Recipe, is_number
+from pellucid.surrogates.ranking.training import Recipe, TrainingRecord, is_number
 
 FORMAT = 1
 _KEY = "pellucid:ranker"
-_LARGEST = 64 * 2**20
-# What reading a header that lies can end in.
+# Limits of a file, so that a damaged one is refused before it fills the memory: bytes of the file, weights of a hidden
+# layer, and members, layers or width of the network. All are far above the models that pellucid trains.
+_LARGEST_FILE, _LARGEST_LAYER, _LARGEST_SIZE = 64 * 2**20, 64 * 2**20, 4096
+# Errors that reading a damaged header can raise.
 _DAMAGE = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _T = TypeVar("_T")
 
 
 class ModelFileError(ValueError):
-    """A file that is no ranking model, or not one that this version can read."""
+    """The file is not a ranking model, or not one that this version can read."""
 
 
 def save(model: RankingEnsemble, path: str | os.PathLike[str]) -> None:
-    """Write a meta-trained model; a file that is there is replaced only when the new one is complete."""
-    data = to_bytes(model)
-    folder = Path(path).resolve().parent
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{Path(path).name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """Write a meta-trained model; an existing file is replaced only when the new one is complete."""
+    write_atomically(path, to_bytes(model))
 
 
 def load(path: str | os.PathLike[str]) -> RankingEnsemble:
-    """Read what `save` wrote; ModelFileError says in a sentence why a file cannot be used."""
+    """Read a file that `save` wrote; raises ModelFileError with the reason if it cannot be used."""
     rule = "A model is a file that `pellucid meta-train` or `RankingSampler.save` wrote"
     try:
         size = os.path.getsize(path)
         if os.path.isdir(path):
             raise ModelFileError(f"{rule}, but {path} is a folder: name a file in it.")
-        if size > _LARGEST:
-            raise ModelFileError(f"{path} is no ranking model of pellucid: it has more than {_LARGEST // 2**20} MB.")
+        if size > _LARGEST_FILE:
+            raise ModelFileError(
+                f"{path} is no ranking model of pellucid: it has more than {_LARGEST_FILE // 2**20} MB."
+            )
         data = Path(path).read_bytes()
     except FileNotFoundError as error:
         raise ModelFileError(f"{rule}, but there is no {path}: make it, or name another file.") from error
     except OSError as error:
-        why = error.strerror or error
+        reason = error.strerror or error
         raise ModelFileError(
-            f"{rule}, but {path} cannot be read ({why}): change that, or name another file."
+            f"{rule}, but {path} cannot be read ({reason}): change that, or name another file."
         ) from error
     return from_bytes(data, str(path))
 
 
 def digest(data: bytes) -> str:
-    """A name for a model that follows from its content."""
+    """Name of a model, derived from its content."""
     return blake2b(data, digest_size=8).hexdigest()
 
 
@@ -86,8 +80,8 @@ def to_bytes(model: RankingEnsemble) -> bytes:
     header = {
         "format": FORMAT,
         "space": [
-            {"name": one.name, "distribution": distribution_to_json(one.distribution), "ordinal": one.ordinal}
-            for one in model.space.dimensions
+            {"name": d.name, "distribution": distribution_to_json(d.distribution), "ordinal": d.ordinal}
+            for d in model.space.dimensions
         ],
         "conditions": {child: condition.to_list() for child, condition in model.space.conditions.items()},
         "members": model.members,
@@ -133,31 +127,30 @@ def from_bytes(data: bytes, source: str = "This") -> RankingEnsemble:
 
 
 def _header(data: bytes, source: str) -> dict[str, Any]:
-    """A safetensors file begins with the length of its JSON header, whose `__metadata__` is free text by name."""
+    """A safetensors file starts with the length of its JSON header, whose `__metadata__` maps names to text."""
     size = int.from_bytes(data[:8], "little")
     try:
         if not 0 < size <= len(data) - 8:
-            raise ValueError("it does not begin as a safetensors file does")
-        header = json.loads(data[8 : 8 + size])["__metadata__"][_KEY]
-        found = json.loads(header)
-        if _of(int, _of(dict, found)["format"]) < 1:
-            raise ValueError("its header is of another kind")
+            raise ValueError("it does not start like a safetensors file")
+        header = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
+        if _of(int, _of(dict, header)["format"]) < 1:
+            raise ValueError("its format is below 1")
     except _DAMAGE as error:
-        why = "it has no header of one" if isinstance(error, KeyError) else error
+        reason = "its header is missing or incomplete" if isinstance(error, KeyError) else error
         raise ModelFileError(
-            f"{source} is no ranking model of pellucid ({why}); `pellucid meta-train` writes such files."
+            f"{source} is no ranking model of pellucid ({reason}); `pellucid meta-train` writes such files."
         ) from error
-    return dict(found)
+    return dict(header)
 
 
 def _space(header: dict[str, Any]) -> Space:
     dimensions = tuple(
-        Dimension(_of(str, one["name"]), _distribution(one["distribution"]), _of(bool, one["ordinal"]))
-        for one in _of(list, header["space"])
+        Dimension(_of(str, data["name"]), _distribution(data["distribution"]), _of(bool, data["ordinal"]))
+        for data in _of(list, header["space"])
     )
-    by_name = {one.name: one for one in dimensions}
+    by_name = {dimension.name: dimension for dimension in dimensions}
     if len(by_name) != len(dimensions) or not by_name:
-        raise ValueError("its parameters have no names of their own")
+        raise ValueError("it has no parameters, or two of the same name")
     conditions = {child: _condition(rule, by_name) for child, rule in _of(dict, header["conditions"]).items()}
     for child in conditions:
         name, generations = by_name[child].name, 0
@@ -169,73 +162,79 @@ def _space(header: dict[str, Any]) -> Space:
 
 
 def _distribution(text: Any) -> BaseDistribution:
-    found = json_to_distribution(_of(str, text))
-    if isinstance(found, (FloatDistribution, IntDistribution)) and not (is_number(found.low) and is_number(found.high)):
-        raise ValueError(f"{found} has no end")
-    return found
+    distribution = json_to_distribution(_of(str, text))
+    ends: tuple[float, ...] = ()
+    if isinstance(distribution, (FloatDistribution, IntDistribution)):
+        ends = (distribution.low, distribution.high)
+    if not all(map(is_number, ends)):
+        raise ValueError(f"the ends of {distribution} are not finite numbers")
+    return distribution
 
 
 def _condition(rule: Any, by_name: dict[str, Dimension]) -> Condition:
-    found = Condition.from_list(rule)
-    cells = by_name[found.parent].cells
-    if found.codes is None:
-        possible = math.isfinite(found.low) and math.isfinite(found.high)
+    condition = Condition.from_list(rule)
+    cells = by_name[condition.parent].cells
+    if condition.codes is None:
+        possible = math.isfinite(condition.low) and math.isfinite(condition.high)
     else:
-        possible = bool(found.codes) and all(0 <= code < cells for code in found.codes)
-    if found.to_list() != rule or not possible:
-        raise ValueError(f"{rule!r} is no condition on `{found.parent}`")
-    return found
+        possible = bool(condition.codes) and all(0 <= code < cells for code in condition.codes)
+    if condition.to_list() != rule or not possible:
+        raise ValueError(f"{rule!r} is not a condition on `{condition.parent}`")
+    return condition
 
 
 def _card(data: dict[str, Any]) -> Card:
     return Card(
-        tasks=tuple(_of(str, one) for one in _of(list, data["tasks"])),
+        tasks=tuple(_of(str, name) for name in _of(list, data["tasks"])),
         checks=tuple(
             Check(
-                _of(str, one["task"]), _of(int, one["configurations"]), _finite(one["regret"]), _finite(one["random"])
+                task=_of(str, check["task"]),
+                configurations=_of(int, check["configurations"]),
+                regret=_finite(check["regret"]),
+                random=_finite(check["random"]),
             )
-            for one in _of(list, data["checks"])
+            for check in _of(list, data["checks"])
         ),
         steps=_of(int, data["steps"]),
         course=tuple(
-            Moment(_of(int, one["step"]), _of(float, one["training"]), _of(float, one["validation"]))
-            for one in _of(list, data["course"])
+            TrainingRecord(_of(int, row["step"]), _of(float, row["training"]), _of(float, row["validation"]))
+            for row in _of(list, data["course"])
         ),
     )
 
 
 def _context(value: Any) -> Context:
     if value not in get_args(Context):
-        raise ValueError(f"{value!r} is no kind of context")
-    found: Context = value
-    return found
+        raise ValueError(f"{value!r} is not a kind of context")
+    context: Context = value
+    return context
 
 
 def _finite(values: Any) -> tuple[float, ...]:
     if not _of(list, values) or not all(map(is_number, values)):
-        raise ValueError(f"{values!r} are no numbers")
+        raise ValueError(f"{values!r} is not a list of finite numbers")
     return tuple(map(float, values))
 
 
 def _of(kind: type[_T], value: Any) -> _T:
-    """The value itself: in JSON, true is no number and a number no name."""
+    """The value, if it is exactly of this type: in JSON, true is not a number."""
     if type(value) is not kind:
-        raise TypeError(f"{value!r:.60} where a {kind.__name__} belongs")
+        raise TypeError(f"{value!r:.60} should be of type {kind.__name__}")
     return value
 
 
 def _count(value: Any) -> int:
-    if not 1 <= _of(int, value) <= 4096:
-        raise ValueError(f"{value!r} is no size of a network")
+    if not 1 <= _of(int, value) <= _LARGEST_SIZE:
+        raise ValueError(f"{value!r} is not a size of a network")
     return int(value)
 
 
 def _shapes(model: RankingEnsemble) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for name, (members, rows, columns) in model.architecture.shapes().items():
-        found[f"{name}.weight"] = (1, members, rows, columns)
+        shapes[f"{name}.weight"] = (1, members, rows, columns)
         if name != "scorer.context":
-            found[f"{name}.bias"] = (1, members, 1, columns)
-    if math.prod((model.members, model.width, model.width)) > _LARGEST:
+            shapes[f"{name}.bias"] = (1, members, 1, columns)
+    if math.prod((model.members, model.width, model.width)) > _LARGEST_LAYER:
         raise ValueError("its network is larger than any that pellucid trains")
-    return found
+    return shapes

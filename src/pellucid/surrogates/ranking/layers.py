@@ -1,13 +1,13 @@
-"""Many small networks of linear maps at once, with their gradients written out.
+"""Many small networks of linear maps at once, with hand-written gradients.
 
 Notation (and that of network.py)
-    x (G, N, K)        what all M members of an ensemble see
-    h (G M, N, width)  of every member between two maps, after its reaction max(0, .)
-    g                  slope of the loss in what a map returned, as large as that
+    x (G, N, K)        input of all M members of an ensemble
+    h (G M, N, width)  hidden values of every member, after the activation max(0, .)
+    g                  gradient of the loss with respect to the output of a map, of the same shape as the output
 
-Large pieces of fresh memory cost about as much as the arithmetic in them, because the system hands them out page by
-page. Hence everything happens in place, in an arena that is used again in every step. And what autograd knows as one
-node has a fraction of the bookkeeping of what it knows as eight.
+Fresh memory in large blocks costs about as much as the arithmetic in it, because the system hands it out page by page.
+So everything happens in place, in an arena that is reused in every step. And one node of autograd has a fraction of the
+bookkeeping of eight.
 """
 
 from __future__ import annotations
@@ -20,111 +20,113 @@ from torch import Tensor
 
 
 class Arena:
-    """Memory of one step of training: what is taken in the same order every time is the same piece."""
+    """Memory of one step of training. Blocks that are taken in the same order in every step are reused."""
 
     def __init__(self) -> None:
-        self._pieces: list[Tensor] = []
+        self._blocks: list[Tensor] = []
         self._taken = 0
 
     def free(self) -> None:
-        """Everything that was taken is used up: call it between a backward pass and the next forward pass."""
+        """Release all blocks. Call it between a backward pass and the next forward pass."""
         self._taken = 0
 
     def take(self, shape: Sequence[int], like: Tensor) -> Tensor:
         size = torch.Size(shape).numel()
-        if self._taken == len(self._pieces):
-            self._pieces.append(like.new_empty(size))
-        elif self._pieces[self._taken].numel() < size:
-            self._pieces[self._taken] = like.new_empty(size)
+        if self._taken == len(self._blocks):
+            self._blocks.append(like.new_empty(size))
+        elif self._blocks[self._taken].numel() < size:
+            self._blocks[self._taken] = like.new_empty(size)
         self._taken += 1
-        return self._pieces[self._taken - 1][:size].view(*shape)
+        return self._blocks[self._taken - 1][:size].view(*shape)
 
 
-def through(x: Tensor, heard: Tensor | None, maps: Sequence[tuple[Tensor, Tensor]], arena: Arena | None) -> Tensor:
-    """What linear maps W (G, M, in, out), b (G, M, 1, out) with a reaction between them make of x, (G, M, N, out).
+def apply_layers(
+    x: Tensor, context: Tensor | None, maps: Sequence[tuple[Tensor, Tensor]], arena: Arena | None
+) -> Tensor:
+    """Output (G, M, N, out) of linear maps W (G, M, in, out), b (G, M, 1, out) with activations between them.
 
-    `heard` (G, N, C) is more of x; slopes go back into it, and into x where x wants them.
+    `context` (G, N, C) is appended to x. Gradients flow to the context, and to x if it requires them.
     """
-    found: Tensor = _Layers.apply(arena or Arena(), x, heard, *(one for pair in maps for one in pair))
-    return found
+    out: Tensor = _Layers.apply(arena or Arena(), x, context, *(tensor for pair in maps for tensor in pair))
+    return out
 
 
 class _Layers(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, arena: Arena, x: Tensor, heard: Tensor | None, *maps: Tensor) -> Tensor:
+    def forward(ctx: Any, arena: Arena, x: Tensor, context: Tensor | None, *maps: Tensor) -> Tensor:
         G, M = maps[0].shape[:2]
-        flat = [one.reshape(G * M, *one.shape[2:]) for one in maps]
-        seen = x if heard is None else torch.cat([x, heard], -1)
-        h = seen[:, None].expand(-1, M, -1, -1).reshape(G * M, *seen.shape[1:])
-        kept = [h]
+        flat = [tensor.reshape(G * M, *tensor.shape[2:]) for tensor in maps]
+        inputs = x if context is None else torch.cat([x, context], -1)
+        h = inputs[:, None].expand(-1, M, -1, -1).reshape(G * M, *inputs.shape[1:])
+        hidden = [h]
         for W, b in zip(flat[:-2:2], flat[1:-2:2], strict=True):
             h = torch.baddbmm(b, h, W, out=arena.take((*h.shape[:2], W.shape[-1]), h)).relu_()
-            kept.append(h)
+            hidden.append(h)
         W, b = flat[-2:]
-        # With one output the transposed product is several times as fast.
+        # With one output, the transposed product is several times as fast.
         out = torch.baddbmm(b.mT, W.mT, h.mT).mT if W.shape[-1] == 1 else torch.baddbmm(b, h, W)
-        ctx.save_for_backward(*flat[::2], *kept)
+        ctx.save_for_backward(*flat[::2], *hidden)
         ctx.arena, ctx.sizes, ctx.own = arena, (G, M), x.shape[-1]
         return out.reshape(G, M, *out.shape[1:])
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, g_out: Tensor) -> tuple[Tensor | None, ...]:
         (G, M), saved = ctx.sizes, ctx.saved_tensors
-        weights, kept = saved[: len(saved) // 2], saved[len(saved) // 2 :]
-        g = slope.reshape(G * M, *slope.shape[2:])
-        back: list[Tensor] = []
+        weights, hidden = saved[: len(saved) // 2], saved[len(saved) // 2 :]
+        g = g_out.reshape(G * M, *g_out.shape[2:])
+        g_maps: list[Tensor] = []
         for k in range(len(weights) - 1, -1, -1):
-            W, h = weights[k], kept[k]
-            # The same product either way round, but not as fast: see above.
-            back += [g.sum(-2, keepdim=True), torch.bmm(g.mT, h).mT if g.shape[-1] == 1 else torch.bmm(h.mT, g)]
+            W, h = weights[k], hidden[k]
+            # Both products are equal; with one output, the transposed one is faster.
+            g_maps += [g.sum(-2, keepdim=True), torch.bmm(g.mT, h).mT if g.shape[-1] == 1 else torch.bmm(h.mT, g)]
             if k == 0:
                 break
-            g = _before(g, W, ctx.arena.take(h.shape, h))
+            g = _input_gradient(g, W, ctx.arena.take(h.shape, h))
             torch.ops.aten.threshold_backward.grad_input(g, h, 0.0, grad_input=g)
-        of_x = of_heard = None
+        g_x = g_context = None
         if ctx.needs_input_grad[1]:
-            of_x = _summed(g, weights[0][:, : ctx.own], ctx.arena, (G, M))
+            g_x = _shared_input_gradient(g, weights[0][:, : ctx.own], ctx.arena, (G, M))
         if ctx.needs_input_grad[2]:
-            of_heard = _summed(g, weights[0][:, ctx.own :], ctx.arena, (G, M))
-        return None, of_x, of_heard, *(one.reshape(G, M, *one.shape[1:]) for one in reversed(back))
+            g_context = _shared_input_gradient(g, weights[0][:, ctx.own :], ctx.arena, (G, M))
+        return None, g_x, g_context, *(tensor.reshape(G, M, *tensor.shape[1:]) for tensor in reversed(g_maps))
 
 
-def _before(g: Tensor, W: Tensor, out: Tensor) -> Tensor:
-    """The slope in what a map was given."""
-    found: Tensor = torch.mul(g, W.mT, out=out) if g.shape[-1] == 1 else torch.bmm(g, W.mT, out=out)
-    return found
+def _input_gradient(g: Tensor, W: Tensor, out: Tensor) -> Tensor:
+    """Gradient with respect to the input of a map."""
+    gradient: Tensor = torch.mul(g, W.mT, out=out) if g.shape[-1] == 1 else torch.bmm(g, W.mT, out=out)
+    return gradient
 
 
-def _summed(g: Tensor, W: Tensor, arena: Arena, sizes: tuple[int, int]) -> Tensor:
-    """The slope in what all members were given, (G, N, K)."""
-    found = _before(g, W, arena.take((*g.shape[:2], W.shape[1]), g))
-    return found.view(*sizes, *found.shape[1:]).sum(1)
+def _shared_input_gradient(g: Tensor, W: Tensor, arena: Arena, sizes: tuple[int, int]) -> Tensor:
+    """Gradient with respect to an input that all members share, (G, N, K)."""
+    gradient = _input_gradient(g, W, arena.take((*g.shape[:2], W.shape[1]), g))
+    return gradient.view(*sizes, *gradient.shape[1:]).sum(1)
 
 
-def nearest(here: Tensor, there: Tensor, said: Tensor) -> tuple[Tensor, Tensor]:
-    """What is said (B, s, V) at places `there` (B, s, C), averaged by nearness to places `here` (B, n, C): (B, n, V).
-    And the log of the sum of the weights exp(-distance^2), which says how near they are: (B, n, 1)."""
-    found: tuple[Tensor, Tensor] = _Nearest.apply(here, there, said)
-    return found
+def nearest(here: Tensor, there: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Weighted average (B, n, V) at `here` (B, n, C) of values (B, s, V) at `there` (B, s, C), and the log of the sum
+    of its weights exp(-distance^2), (B, n, 1)."""
+    result: tuple[Tensor, Tensor] = _Nearest.apply(here, there, values)
+    return result
 
 
 class _Nearest(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, here: Tensor, there: Tensor, said: Tensor) -> tuple[Tensor, Tensor]:
-        ours, theirs = here.square().sum(-1, keepdim=True), there.square().sum(-1)[:, None]
-        # Rounding can make a distance of nothing negative; its slope is nothing either way.
-        near = torch.baddbmm(theirs, here, there.mT, beta=-1.0, alpha=2.0).sub_(ours).clamp_(max=0.0)
+    def forward(ctx: Any, here: Tensor, there: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        here_squared, there_squared = here.square().sum(-1, keepdim=True), there.square().sum(-1)[:, None]
+        # Rounding can make a squared distance of zero negative; its gradient is zero either way.
+        near = torch.baddbmm(there_squared, here, there.mT, beta=-1.0, alpha=2.0).sub_(here_squared).clamp_(max=0.0)
         total = near.logsumexp(-1, keepdim=True)
         share = near.sub_(total).exp_()
-        average = torch.bmm(share, said)
-        ctx.save_for_backward(here, there, said, share, average)
+        average = torch.bmm(share, values)
+        ctx.save_for_backward(here, there, values, share, average)
         return average, total
 
     @staticmethod
-    def backward(ctx: Any, of_average: Tensor, of_total: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        here, there, said, share, average = ctx.saved_tensors
-        common = (of_average * average).sum(-1, keepdim=True) - of_total
-        g = torch.bmm(of_average, said.mT).sub_(common).mul_(share)
-        of_here = torch.bmm(g, there).sub_(g.sum(-1, keepdim=True) * here).mul_(2.0)
-        of_there = torch.bmm(g.mT, here).sub_(g.sum(-2)[..., None] * there).mul_(2.0)
-        return of_here, of_there, torch.bmm(share.mT, of_average)
+    def backward(ctx: Any, g_average: Tensor, g_total: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        here, there, values, share, average = ctx.saved_tensors
+        common = (g_average * average).sum(-1, keepdim=True) - g_total
+        g = torch.bmm(g_average, values.mT).sub_(common).mul_(share)
+        g_here = torch.bmm(g, there).sub_(g.sum(-1, keepdim=True) * here).mul_(2.0)
+        g_there = torch.bmm(g.mT, here).sub_(g.sum(-2)[..., None] * there).mul_(2.0)
+        return g_here, g_there, torch.bmm(share.mT, g_average)

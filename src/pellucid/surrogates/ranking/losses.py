@@ -1,11 +1,11 @@
-"""Losses that teach an order instead of values: pointwise, pairwise, listwise.
+"""Losses for learning an order instead of values: pointwise, pairwise, listwise.
 
 Notation
-    scores, targets (batch, list)   what the model says of the items of a list, and what they reached (larger: better)
+    scores, targets (batch, list)   predictions for the items of a list, and their true values (larger is better)
     j = 1 .. k                      position in the list sorted by target, the best first
     Q_j = log sum_{t >= j} exp s_t  of the scores in that order
-Every loss is a scalar, the mean over the lists of the batch. Equal targets are nobody's mistake: listwise losses break
-ties at random, anew at every call; the pairwise one expects a draw; the pointwise one their average rank.
+Every loss is a scalar, the mean over the lists of the batch. Equal targets have no order: listwise losses break ties at
+random, anew at every call; the pairwise loss counts them as a draw; the pointwise loss gives them their average rank.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 Weighting = Literal["inverse_log", "inverse", "linear"]
-# Of random order among ties: one for all lists, or one for each entry of the first axis.
+# Generators of the random order of ties: one for all lists, or one for each entry of the first axis.
 TieBreaks: TypeAlias = torch.Generator | Sequence[torch.Generator] | None
 
 
@@ -29,23 +29,24 @@ def list_mle(
     *,
     generator: TieBreaks = None,
 ) -> Tensor:
-    """ListMLE: minus the log-probability of the true order when items are drawn one by one, each with chances
-    proportional to exp(score) among those that are left; position j counts c(j).
+    """ListMLE: minus the log-probability of the true order when items are drawn one by one, each with a probability
+    proportional to exp(score) among those that are left; position j has weight c(j).
 
-    weighting: 1 / log(j + 1) ("inverse_log"), 1 / j ("inverse"), (k - j + 1) / (1 + ... + k) ("linear"), or None.
+    `weighting`: c(j) = 1 / log(j + 1) ("inverse_log"), 1 / j ("inverse"), (k - j + 1) / (1 + ... + k) ("linear") or 1
+    (None).
     """
     ordered = scores.gather(-1, descending(targets, generator).expand_as(scores))
     return in_order(ordered, position_weights(scores.shape[-1], weighting, scores)).mean()
 
 
 def list_net(scores: Tensor, targets: Tensor) -> Tensor:
-    """ListNet: cross-entropy of the chances to come first, -sum P_y log P_s. (The source swaps the two; then the loss
-    would fall without bound as targets spread.)"""
+    """ListNet: cross-entropy of the probabilities of being first, -sum P_y log P_s. (The paper swaps the two; the loss
+    would then fall without bound as the targets spread.)"""
     return -(targets.softmax(-1) * scores.log_softmax(-1)).sum(-1).mean()
 
 
 def rank_net(scores: Tensor, targets: Tensor) -> Tensor:
-    """RankNet: log-loss of who wins each pair, i beating j with probability 1 / (1 + exp(s_j - s_i)); mean of pairs."""
+    """RankNet: log-loss of the winner of each pair, i with probability 1 / (1 + exp(s_j - s_i)); mean over pairs."""
     i, j = torch.triu_indices(scores.shape[-1], scores.shape[-1], 1, device=scores.device)
     margin = scores[..., i] - scores[..., j]
     winner = 0.5 * (1.0 + torch.sign(targets[..., i] - targets[..., j])).to(margin.dtype)
@@ -54,12 +55,12 @@ def rank_net(scores: Tensor, targets: Tensor) -> Tensor:
 
 
 def subset_regression(scores: Tensor, targets: Tensor) -> Tensor:
-    """Squared error between the score and the rank within the list, 1 for the best. What is learned *is* the rank, so
-    here, and only here, a smaller score is better."""
+    """Squared error between the score and the rank within the list, 1 for the best. The score predicts the rank, so
+    for this loss alone a smaller score is better."""
     return ((scores - ranks(targets).to(scores.dtype)) ** 2).mean()
 
 
-# ---------------------------------------------------------------------- their parts
+# ---------------------------------------------------------------------- parts of the losses
 
 
 def ranks(values: Tensor) -> Tensor:
@@ -72,7 +73,7 @@ def ranks(values: Tensor) -> Tensor:
 def descending(targets: Tensor, generator: TieBreaks = None) -> Tensor:
     """Indices that sort each list, the best first, with ties in random order."""
     if isinstance(generator, Sequence):
-        keys = torch.stack([_keys(targets.shape[1:], targets.device, one) for one in generator])
+        keys = torch.stack([_keys(targets.shape[1:], targets.device, g) for g in generator])
     else:
         keys = _keys(targets.shape, targets.device, generator)
     shuffled = keys.argsort(-1)
@@ -81,7 +82,7 @@ def descending(targets: Tensor, generator: TieBreaks = None) -> Tensor:
 
 
 def _keys(shape: torch.Size, where: torch.device, generator: torch.Generator | None) -> Tensor:
-    """Single precision: with the user's default, ties would be broken differently."""
+    """Random keys in single precision: the user's default precision must not change how ties are broken."""
     return torch.rand(shape, generator=generator, dtype=torch.float32, device=where)
 
 
@@ -99,6 +100,6 @@ def position_weights(k: int, weighting: Weighting | None, like: Tensor) -> Tenso
 
 
 def in_order(ordered: Tensor, weights: Tensor) -> Tensor:
-    """sum_j c(j) (Q_j - s_j) of lists whose scores come in the order of their targets, (...)."""
+    """sum_j c(j) (Q_j - s_j) of lists whose scores are in the order of their targets, (...)."""
     Q = ordered.flip(-1).logcumsumexp(-1).flip(-1)
     return (weights * (Q - ordered)).sum(-1)

@@ -1,6 +1,6 @@
-"""A ranking model in one study: whose ranks count for a proposal, and the configuration that they put first.
+"""A ranking model applied to one study: how it ranks the study's configurations, and whether to trust it there.
 
-Torch stays behind this door: samplers and explainers hold a `Ranker` and import it when they need it.
+Samplers and explainers import this module when they need it, because it imports torch.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from pellucid.numerics import Array, low_discrepancy, stream
 from pellucid.study.encoding import Space
 from pellucid.surrogates.ranking.ensemble import FittedRanking, RankingEnsemble, RankScale
 from pellucid.surrogates.ranking.files import digest, from_bytes, load, save, to_bytes
-from pellucid.surrogates.ranking.serving import Translation, differences
+from pellucid.surrogates.ranking.translation import Translation, differences
 
+# Configurations among which a receipt states the rank of a proposal: more resolve the top better and cost more time.
 N_REFERENCE = 1024
-# Observations before a verdict on the transfer, and the chance of a false one at each look.
+# Distinct configurations needed to judge the transfer, and the probability of a false alarm at each test. The test runs
+# at every proposal, so the level is strict: a false alarm costs all that was learned from earlier studies.
 _FEWEST_TO_JUDGE, _LEVEL = 10, 0.01
 
 
 @dataclass(frozen=True)
 class Ranker:
-    """A meta-trained model, with the name that follows from its content."""
+    """A meta-trained model; its name is a digest of its content."""
 
     model: RankingEnsemble
     data: bytes
@@ -50,17 +52,19 @@ class Ranker:
 
     @property
     def studies(self) -> int:
+        """Number of studies that the model was trained on."""
         return 0 if self.model.card is None else len(self.model.card.tasks)
 
-    def differences(self, given: Mapping[str, BaseDistribution], *, partial: bool = False) -> list[str]:
-        return differences(self.model.space, given, partial=partial)
+    def differences(self, distributions: Mapping[str, BaseDistribution], *, partial: bool = False) -> list[str]:
+        return differences(self.model.space, distributions, partial=partial)
 
-    def serving(self, given: Mapping[str, BaseDistribution]) -> Serving:
-        return Serving(self.model, Translation.of(self.model.space, given))
+    def for_study(self, distributions: Mapping[str, BaseDistribution]) -> StudyRanker:
+        """The model applied to a study with these parameters."""
+        return StudyRanker(self.model, Translation.of(self.model.space, distributions))
 
     @cached_property
     def doubt(self) -> str:
-        """Why the model should not be used at all; empty where nothing speaks against it."""
+        """Reason not to use the model in any study; empty if there is none."""
         card = self.model.card
         if card is None or card.helps is not False:
             return ""
@@ -68,25 +72,35 @@ class Ranker:
 
 
 @dataclass(frozen=True)
-class Serving:
-    """A model and the space of the study that it serves."""
+class StudyRanker:
+    """A model, meta-trained or not, for configurations in the encoding of one study."""
 
     model: RankingEnsemble
     translation: Translation
+
+    @staticmethod
+    def untrained(space: Space) -> StudyRanker:
+        """An ensemble that learns from the study alone."""
+        return StudyRanker(RankingEnsemble(space), Translation(space, space))
 
     @property
     def space(self) -> Space:
         return self.translation.space
 
-    def fit(self, X: Array, losses: Array, epochs: int, seed: int) -> Ranked:
-        return Ranked(self.model.fit(self.translation(X), losses, epochs=epochs, seed=seed), self.translation)
+    def epochs(self, n: int) -> int:
+        """Epochs of training on n observations of the study."""
+        return self.model.epochs(n)
+
+    def fit(self, X: Array, losses: Array, epochs: int, seed: int) -> FittedStudyRanker:
+        fitted = self.model.fit(self.translation(X), losses, epochs=epochs, seed=seed)
+        return FittedStudyRanker(fitted, self.translation)
 
     def contradiction(self, X: Array, losses: Array) -> str:
-        """Whether what was observed runs against the transferred order (Kendall's tau, one-sided); empty where not.
+        """How the observations contradict the transferred order (Kendall's tau, one-sided); empty if they do not.
 
-        The order is that of the model before it saw the study. Its own proposals are all near the top of it, so that no
-        correlation is to be expected among them; a clearly negative one is. A configuration counts once, however often
-        it was tried.
+        The order is that of the model before it saw the study. Its own proposals all rank near the top, so no
+        correlation can be expected among them, but a clearly negative one is evidence against the model. A
+        configuration counts once, however often it was tried.
         """
         from scipy.stats import kendalltau
 
@@ -101,14 +115,9 @@ class Serving:
         return f"trials that earlier studies rank higher came out worse (Kendall's tau {tau:.2f}, p = {p:.2g})"
 
 
-def alone(space: Space) -> Serving:
-    """An ensemble that knows nothing but the study itself."""
-    return Serving(RankingEnsemble(space), Translation(space, space))
-
-
 @dataclass(frozen=True)
-class Ranked:
-    """A fitted model that takes configurations in the encoding of the study."""
+class FittedStudyRanker:
+    """A fitted model for configurations in the encoding of the study."""
 
     fitted: FittedRanking
     translation: Translation
@@ -117,25 +126,19 @@ class Ranked:
         """Mean and sd of the rank within the batch."""
         return self.fitted.predict(self.translation(X))
 
-    def placed(self, X: Array) -> Array:
-        """In the encoding of the model."""
-        return self.translation.placed(X)
+    def in_model_encoding(self, X: Array) -> Array:
+        """See `Translation.in_model_encoding`."""
+        return self.translation.in_model_encoding(X)
 
-    def beyond(self, X: Array) -> Array:
-        """How far from what the model was trained on, where it ranks everything alike."""
-        return self.translation.beyond(X)
+    def distance_outside(self, X: Array) -> Array:
+        """Distance from the ranges the model was trained on, (n,). The model ranks everything outside alike."""
+        return self.translation.distance_outside(X)
 
     def scale(self, seed: int, trial: int) -> Callable[[Array], tuple[Array, Array]]:
-        """Mean and sd of the rank among `N_REFERENCE` configurations that cover the space, others for every trial."""
+        """Function from configurations to the mean and sd of their rank among `N_REFERENCE` configurations that cover
+        the space, different ones for each trial."""
         space = self.translation.space
         shift = stream(seed, "rank scale", trial).random(len(space))
         everywhere = space.canonical(low_discrepancy(0, N_REFERENCE, shift))
         scale = RankScale.of(self.fitted, self.translation(everywhere))
         return lambda X: scale(self.translation(X))
-
-
-def epochs_of(model: RankingEnsemble, n: int) -> int:
-    """Of training on n observations of a study."""
-    if model.weights is None:
-        return model.recipe.scratch_epochs
-    return model.recipe.tuning_epochs(n)

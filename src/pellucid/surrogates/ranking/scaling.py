@@ -1,4 +1,4 @@
-"""Losses without a unit, and seeds that repeat: what the surrogates of this room share. No torch in here."""
+"""Losses without a unit, and reproducible seeds for other libraries. Does not import torch."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import numpy as np
 
 from pellucid.numerics import Array, stream
 
+# Relative spread below which values count as equal: a few times the precision of a float.
 _SMALLEST_SPREAD = 1e-14
 
 
 def standardise(y: Array) -> tuple[Array, Array, Array]:
     """(..., n) -> z (..., n) with mean 0 and sd 1 along the last axis, and the mean and sd (..., 1) that undo it.
 
-    Values that are all equal (or alone) become zeros; their unit is then a thousandth of what they are.
+    If all values are equal, or there is only one, they become zeros and the sd is a thousandth of their size.
     """
     y = np.asarray(y, dtype=float)
-    # In a unit of their own first: squares of losses near 1e300 would overflow.
+    # Divided by the largest first, because squares of losses near 1e300 would overflow.
     size = np.maximum(np.abs(y).max(axis=-1, keepdims=True), 1e-300)
     scaled = y / size
     mean, sd = scaled.mean(axis=-1, keepdims=True), scaled.std(axis=-1, keepdims=True)
@@ -25,7 +26,8 @@ def standardise(y: Array) -> tuple[Array, Array, Array]:
 
 
 def unit_range(y: Array) -> tuple[Array, Array, Array]:
-    """The same into [0, 1], the smallest 0 and the largest 1; what undoes it is the smallest and the range."""
+    """(..., n) -> z (..., n) in [0, 1], the smallest 0 and the largest 1, and the smallest value and the range (..., 1)
+    that undo it."""
     y = np.asarray(y, dtype=float)
     size = np.maximum(np.abs(y).max(axis=-1, keepdims=True), 1e-300)
     scaled = y / size

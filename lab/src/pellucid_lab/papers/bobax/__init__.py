@@ -1,1 +1,1 @@
-"""Bayesian optimisation that also learns partial dependences."""
+"""BOBAX: searches that also learn the effects of parameters."""

@@ -1,10 +1,9 @@
-"""BOBAX again: how well effects are known, and what that costs the search, on problems whose effects are known.
+"""The experiments of BOBAX: how well a search learns effects, and what that costs it, on problems with known effects.
 
-Four experiments, each run by itself and written as one line of JSON:
-    source          the source's own protocol on five functions: squared exponential kernel with hyperparameters fixed
+    source          the paper's own protocol on five functions: squared exponential kernel with hyperparameters fixed
                     per function, 1500 random candidates per proposal, effect of the first variable
     source-lcbench  the same on fifteen tuned networks: effects of all five parameters, a-BOBAX with a tolerance
-    fitted          the five functions with our sampler as users get it (hyperparameters learned, candidates refined)
+    fitted          the five functions with our sampler and its defaults (learned hyperparameters, refined candidates)
     fitted-lcbench  the networks with our sampler
 Effects are compared on a grid of 20 values; `d` is the mean absolute difference to the true effect.
 """
@@ -24,17 +23,22 @@ from pellucid.acquisition.information import stacked
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid_lab.problems.effects import GRID_SIZE, KnownEffects
-from pellucid_lab.runs import resumable
+from pellucid_lab.runs.files import RunFile
 
 Array = NDArray[np.float64]
 
+# The paper's protocol: shares of the budget after which results are reported, random evaluations at the start, all
+# evaluations per dimension, candidates per proposal, size of the sample over which its effects are averaged, and the
+# mean half-width (of 1 - balanced accuracy) that a-BOBAX aims for.
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
 N_INIT = 5
 PER_DIMENSION = 30
 N_CANDIDATES = 1500
 N_SAMPLE = 100
 TOLERANCE = 0.015
+# Lower bound of the nugget (noise variance divided by signal variance).
 SMALLEST_NUGGET = 1e-10
+# The 97.5% quantile of the normal distribution.
 Z95 = 1.959963984540054
 
 SOURCE_METHODS = (
@@ -53,7 +57,7 @@ METHODS = {
 
 
 @dataclass(frozen=True)
-class Task:
+class EffectTask:
     experiment: str
     problem: str
     method: str
@@ -65,20 +69,24 @@ class Task:
     def key(self) -> tuple[str, str, str, int]:
         return (self.experiment, self.problem, self.method, self.seed)
 
+    @property
+    def label(self) -> str:
+        return f"{self.problem} {self.method} seed {self.seed}"
+
 
 @dataclass(frozen=True)
 class EffectRun:
-    """One run, looked at after ``sizes`` evaluations; lists have one entry per size.
+    """One run, evaluated after each of ``sizes`` evaluations; tuples have one entry per size.
 
-    d, d_sample            distance to the true effect of the first variable (lcbench: mean over all): against the exact
-                           integral, and with estimate and truth averaged over the same random sample
+    d, d_sample            distance to the true effect of the first variable (lcbench: mean over all): with exact
+                           integrals, and with estimate and truth averaged over the same random sample
     regret                 best loss so far minus the optimum
-    coverage, raw_coverage share of grid values, over all variables, where the 95 % band holds the true effect:
-                           calibrated band, posterior alone; ``..._first``: of the first variable
+    coverage, raw_coverage share of the grid values of all variables at which the 95% band contains the true effect:
+                           of the calibrated band, and of the posterior alone; ``..._first``: of the first variable
     half_width, raw_...    mean half-widths of these bands over all variables, as a share of the range of the effects
     reached, raw_reached   evaluations after which the mean half-width of all effects was within the tolerance
-    curves                 of seed 0 only, for figures: mean, low, high of the first effect, per size
-    truth                  what these curves should be
+    curves                 for figures, with seed 0 only: mean, low, high of the first effect, per size
+    truth                  the true effect, for the same figures
     """
 
     experiment: str
@@ -111,7 +119,7 @@ class EffectRun:
 
 
 def sizes_of(problem: KnownEffects) -> tuple[int, ...]:
-    """After quarters of the budget, and after 20 evaluations per dimension."""
+    """Quarters of the budget, and 20 evaluations per dimension."""
     budget = PER_DIMENSION * problem.dimension
     return tuple(sorted({*(math.ceil(q * budget) for q in QUARTERS), 20 * problem.dimension}))
 
@@ -121,7 +129,7 @@ def rounded(values: Sequence[float] | Array) -> tuple[float, ...]:
 
 
 def mean_half_widths(gp: GaussianProcess, space: Space) -> dict[str, float]:
-    """Mean half-width over all effects of the calibrated 95 % bands, and of those of the posterior alone."""
+    """Mean half-width over all effects of the calibrated 95% bands, and of the bands of the posterior alone."""
     phi = stacked(gp, space, [(name,) for name in space.names], [GRID_SIZE] * len(space))
     unit = Z95 * gp.hyperparameters.y_scale
     ends = np.cumsum([0, *(effect.size for effect in phi.effects)])[:-1]
@@ -130,6 +138,5 @@ def mean_half_widths(gp: GaussianProcess, space: Space) -> dict[str, float]:
     return {name: unit * float(mean.mean()) for name, mean in zip(("reached", "raw_reached"), means, strict=True)}
 
 
-def read(path: Path) -> list[EffectRun]:
-    """The finished runs of a file; of runs with the same key the last one counts."""
-    return resumable.read(path, EffectRun)
+def effect_file(path: Path) -> RunFile[EffectRun]:
+    return RunFile(path, EffectRun)

@@ -1,4 +1,4 @@
-"""Our sampler as users get it, and what they would see of the effects while it runs."""
+"""Our sampler with its defaults, and the effects that a user would see while it runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pellucid_lab.papers.bobax.experiment import (
     TOLERANCE,
     Z95,
     Array,
-    Task,
+    EffectTask,
     mean_half_widths,
     rounded,
     sizes_of,
@@ -44,7 +44,7 @@ def _sampler(method: str, seed: int, first: str) -> Any:
     return BayesianSampler(seed=seed, n_startup_trials=N_INIT, **options[method])
 
 
-def run_sampler(problem: KnownEffects, task: Task) -> dict[str, Any]:
+def run_sampler(problem: KnownEffects, task: EffectTask) -> dict[str, Any]:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -54,44 +54,44 @@ def run_sampler(problem: KnownEffects, task: Task) -> dict[str, Any]:
     X = problem.space.canonical(rng.random((N_INIT, d)))
     random_rows = problem.space.canonical(rng.random((budget, d)))
     y = problem.losses(X)
-    kinds = {one.name: one.distribution for one in problem.space.dimensions}
+    distributions = {dimension.name: dimension.distribution for dimension in problem.space.dimensions}
     study = optuna.create_study()
     for row, loss in zip(X, y, strict=True):
         params = problem.space.decode(row[None])[0]
-        study.add_trial(optuna.trial.create_trial(params=params, distributions=kinds, value=float(loss)))
+        study.add_trial(optuna.trial.create_trial(params=params, distributions=distributions, value=float(loss)))
     at_random = {"rs": 1, "ei-rs-2": 2}.get(task.method)
     if task.method != "rs":
         study.sampler = _sampler("ei" if at_random else task.method, seed, problem.space.names[0])
-    sizes, looks = sizes_of(problem), _Looks(problem)
+    sizes, history = sizes_of(problem), _EffectHistory(problem)
     reached: dict[str, int | None] = {"reached": None, "raw_reached": None}
     while True:
         if task.experiment == "fitted-lcbench" and None in reached.values():
-            for name, width in looks.mean_half_widths(X, y).items():
+            for name, width in history.mean_half_widths(X, y).items():
                 if reached[name] is None and width <= TOLERANCE:
                     reached[name] = len(y)
         if len(y) in sizes:
-            looks.add(X, y)
+            history.add(X, y)
         if len(y) == budget:
             break
         if at_random is not None and len(y) % at_random == 0:
             x = random_rows[len(y)][None]
             params = problem.space.decode(x)[0]
             loss = float(problem.losses(x)[0])
-            study.add_trial(optuna.trial.create_trial(params=params, distributions=kinds, value=loss))
+            study.add_trial(optuna.trial.create_trial(params=params, distributions=distributions, value=loss))
         else:
-            trial = study.ask(kinds)
+            trial = study.ask(distributions)
             x, _ = problem.space.encode([trial.params])
             loss = float(problem.losses(x)[0])
             study.tell(trial, loss)
         X, y = np.vstack([X, x]), np.append(y, loss)
-    values: dict[str, Any] = {name: rounded(series) for name, series in looks.series.items()}
+    values: dict[str, Any] = {name: rounded(series) for name, series in history.series.items()}
     if task.seed == 0:
-        values |= {"curves": tuple(looks.curves), "truth": rounded(looks.truths[0])}
+        values |= {"curves": tuple(history.curves), "truth": rounded(history.truths[0])}
     return {"sizes": sizes, **reached, "best": float(y.min()), **values}
 
 
-class _Looks:
-    """What a user would see at some moments of a run, beside the truth."""
+class _EffectHistory:
+    """The effects that a user would see at some moments of a run, compared with the true effects."""
 
     def __init__(self, problem: KnownEffects) -> None:
         self.problem = problem
@@ -104,10 +104,9 @@ class _Looks:
         self._learned_from = 0
 
     def add(self, X: Array, y: Array) -> None:
-        from pellucid.explain.model import explanation_model
+        from pellucid.explain.model import effect_model
 
-        found = explanation_model(_arrays(self.problem, X, y))
-        gp = found.gp
+        gp = effect_model(None, _arrays(self.problem, X, y)).gp
         phi = Effects(gp, [average(gp, j, grid, self.problem.space) for j, grid in enumerate(self.grids)])
         band, raw_mean, raw_sd = phi.band, phi.mean, np.sqrt(phi.variance)
         ends = np.cumsum([0, *map(len, self.grids)])
@@ -140,7 +139,7 @@ class _Looks:
         return out
 
     def mean_half_widths(self, X: Array, y: Array) -> dict[str, float]:
-        """With hyperparameters as the sampler learns them: anew when the observations have grown by four per cent."""
+        """With hyperparameters learned as the sampler does: again whenever the observations have grown by 4%."""
         if self._last is None or len(y) - self._learned_from > len(y) // 25:
             self._last = GaussianProcess().fit(X, y, start=None if self._last is None else self._last.hyperparameters)
             self._learned_from = len(y)
@@ -153,5 +152,5 @@ def _arrays(problem: KnownEffects, X: Array, y: Array) -> Any:
     from pellucid.study.arrays import Arrays
     from pellucid.study.observations import Observations
 
-    seen = Observations(tuple(range(len(y))), ({},) * len(y), y, None, (True,) * len(y))
-    return Arrays(problem.space, seen, X)
+    observations = Observations(tuple(range(len(y))), ({},) * len(y), y, None, (True,) * len(y))
+    return Arrays(problem.space, observations, X)

@@ -1,4 +1,4 @@
-"""The source's protocol: hyperparameters fixed per problem, the best of 1500 random candidates at every step."""
+"""The paper's protocol: hyperparameters fixed per problem, the best of 1500 random candidates at every step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pellucid_lab.papers.bobax.experiment import (
     SMALLEST_NUGGET,
     TOLERANCE,
     Array,
-    Task,
+    EffectTask,
     mean_half_widths,
     rounded,
     sizes_of,
@@ -41,9 +41,10 @@ from pellucid_lab.problems.effects import KnownEffects, grid_of, known_effects
 
 @cache
 def fixed_hyperparameters(name: str, data: str | None = None) -> Hyperparameters:
-    """Squared exponential with zero mean: lengthscales, variance and nugget most likely on 200 random points.
+    """Squared exponential kernel with zero mean, fitted by maximum likelihood to 200 random points.
 
-    The same for every method and seed. The best variance is known in closed form; the rest climbs from several starts.
+    The same for every method and seed. The best variance has a closed form; lengthscales and nugget (noise variance
+    divided by signal variance) are optimised from several starts.
     """
     from scipy.linalg import cho_factor, cho_solve
     from scipy.optimize import minimize
@@ -55,8 +56,8 @@ def fixed_hyperparameters(name: str, data: str | None = None) -> Hyperparameters
     mean, sd = float(y.mean()), float(y.std())
     z, squares = (y - mean) / sd, (X[:, None, :] - X[None, :, :]) ** 2
 
-    def unlikely(theta: Array) -> tuple[float, Array]:
-        """Minus the log likelihood at the best variance, up to a constant, and its gradient in log l and log nugget."""
+    def negative_log_likelihood(theta: Array) -> tuple[float, Array]:
+        """At the best variance, up to a constant, with its gradient; theta: log lengthscales and log nugget."""
         scaled = squares / np.exp(2.0 * theta[:d])
         R = np.exp(-0.5 * scaled.sum(axis=2))
         try:
@@ -72,16 +73,16 @@ def fixed_hyperparameters(name: str, data: str | None = None) -> Hyperparameters
 
     bounds = [(math.log(0.03), math.log(20.0))] * d + [(math.log(SMALLEST_NUGGET), 0.0)]
     starts = [np.log(np.r_[np.full(d, l), nugget]) for l in (0.25, 0.5, 1.0, 2.0) for nugget in (1e-8, 1e-4, 1e-2)]
-    found = [minimize(unlikely, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
-    theta = min(found, key=lambda one: float(one.fun)).x
+    optima = [minimize(negative_log_likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+    theta = min(optima, key=lambda optimum: float(optimum.fun)).x
     record = Hyperparameters("se", tuple(float(f"{l:.4g}") for l in np.exp(theta[:d])), 1.0, 1.0, mean, sd)
     nugget = float(f"{math.exp(theta[d]):.3g}")
-    found_data = GaussianProcess.from_hyperparameters(replace(record, noise=nugget)).condition(X, y).data
-    scale = float(f"{float(found_data.z @ found_data.alpha) / n:.4g}")
+    fitted = GaussianProcess.from_hyperparameters(replace(record, noise=nugget)).condition(X, y).data
+    scale = float(f"{float(fitted.z @ fitted.alpha) / n:.4g}")
     return replace(record, outputscale=scale, noise=scale * nugget)
 
 
-def run_source(problem: KnownEffects, task: Task) -> dict[str, Any]:
+def run_source(problem: KnownEffects, task: EffectTask) -> dict[str, Any]:
     rng = np.random.default_rng(stable_seed("source", task.problem, task.seed))
     d, budget, networks = problem.dimension, PER_DIMENSION * problem.dimension, task.experiment != "source"
     X = problem.space.canonical(rng.random((N_INIT, d)))
@@ -121,7 +122,7 @@ def run_source(problem: KnownEffects, task: Task) -> dict[str, Any]:
 def _choose(
     method: str, gp: GaussianProcess, problem: KnownEffects, n: int, candidates: Array, rng: np.random.Generator
 ) -> Array:
-    """The best of the candidates under what the method does at its n-th evaluation."""
+    """The candidate that the method proposes after n evaluations."""
     situation = Situation(float(gp.latent_at_observed().min()), n, problem.dimension)
     kind, _, number = method.partition("-")
     first = InformationGain(problem.space.names[0])
@@ -155,7 +156,7 @@ def _choose(
 def _product(
     gp: GaussianProcess, problem: KnownEffects, situation: Situation, power: float, candidates: Array
 ) -> Array:
-    """EI times information to a power, the information scaled over the candidates."""
+    """The candidate with the largest EI times a power of the information, which is scaled to [0, 1]."""
     information = InformationGain(problem.space.names[0]).bind(gp, situation, problem.space)(candidates)
     scaled = (information - information.min()) / max(float(np.ptp(information)), 1e-300)
     score = EI().bind(gp, situation, problem.space).score(candidates) + power * np.log(np.maximum(scaled, 1e-300))

@@ -1,21 +1,22 @@
-"""Tables of ``pellucid reproduce bobax``: relative errors and regrets, significance, coverage, beside the source's."""
+"""Tables of ``pellucid reproduce bobax``: relative errors and regrets, significance, coverage, beside the paper's."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pellucid_lab.papers.bobax.experiment import METHODS, PER_DIMENSION, QUARTERS, TOLERANCE, EffectRun
-from pellucid_lab.tables.output import Grid, grid_markdown, provenance
+from pellucid_lab.tables.grids import Grid, page, provenance_of
 from pellucid_lab.tables.significance import against_best
 
 Array = NDArray[np.float64]
 
-# What the source prints, four columns each (after 25, 50, 75 and 100 % of the evaluations).
+# The paper's numbers, after 25, 50, 75 and 100% of the evaluations.
 SOURCE_ERRORS: dict[str, tuple[float, ...]] = {
     "rs": (0.0, 0.0, 0.0, 0.0),
     "ei": (0.18, 0.39, 0.47, 0.67),
@@ -30,17 +31,19 @@ SOURCE_REGRETS: dict[str, tuple[float, ...]] = {
     "bax-path": (2.27, 242.06, 602.15, 1408.62),
     "bobax-path": (1.68, 5.04, 4.73, 3.26),
 }
-# Iterations to the precision, final error of the effects, final loss in per cent.
+# The paper's iterations to the tolerance, final error of the effects, and final loss in per cent.
 SOURCE_LCBENCH = {
     "rs": (14.91, 0.49, 22.56),
     "ei": (22.59, 0.57, 19.38),
     "bax-all": (9.85, 0.51, 23.97),
     "a-bobax": (11.56, 0.52, 19.94),
 }
+# The paper's level of significance.
 ALPHA = 0.01
 BOBAX = "bobax-2"
+# Resamples of the seeds for a standard error: enough for its two printed digits.
 RESAMPLES = 500
-# Designs in which a search is at work, and one in which none is: what bands have to be right for.
+# The designs for which the coverage of bands is reported, and those over which it is averaged: random, and searches.
 DESIGNS = {"rs": "random", "ei": "EI", "default": "LCB (default)", "bobax-2": "BOBAX (one effect)",
            "bobax-all": "BOBAX (all effects)", "a-bobax": "a-BOBAX", "bax-all": "BAX"}  # fmt: skip
 JUDGED = ("rs", "ei", "bobax-2", "bobax-all", "a-bobax")
@@ -52,7 +55,7 @@ def at_quarter(run: EffectRun, series: tuple[float, ...], quarter: float) -> flo
 
 
 def methods_in(runs: Sequence[EffectRun]) -> list[str]:
-    """Methods that have a run for every problem and seed that any method has, in the order of the experiment."""
+    """The methods with a run for every problem and seed that any method has, in the order of the experiment."""
     cells = {(run.problem, run.seed) for run in runs}
     listed = METHODS[runs[0].experiment] if runs else ()
     return [m for m in listed if {(r.problem, r.seed) for r in runs if r.method == m} == cells]
@@ -61,16 +64,17 @@ def methods_in(runs: Sequence[EffectRun]) -> list[str]:
 def relative(
     runs: Sequence[EffectRun], method: str, baseline: str, series: Callable[[EffectRun], tuple[float, ...]]
 ) -> list[float]:
-    """Four numbers, one per quarter."""
+    """For each quarter, the mean of a series over seeds divided by that of the baseline, minus 1, averaged over
+    problems."""
     out = []
     for quarter in QUARTERS:
         shares = []
         for problem in dict.fromkeys(run.problem for run in runs):
-            mine, theirs = (
+            ours, theirs = (
                 fmean(at_quarter(r, series(r), quarter) for r in runs if (r.problem, r.method) == (problem, name))
                 for name in (method, baseline)
             )
-            shares.append(mine / theirs - 1.0)
+            shares.append(ours / theirs - 1.0)
         out.append(fmean(shares))
     return out
 
@@ -82,9 +86,9 @@ def indistinguishable(
     out = []
     for quarter in QUARTERS:
         cells = sorted({(run.problem, run.seed) for run in runs})
-        found = {(r.problem, r.seed, r.method): at_quarter(r, series(r), quarter) for r in runs}
-        values = np.array([[found[problem, seed, method] for method in methods] for problem, seed in cells])
-        # Problems have different units: what is compared is the share of the problem's mean.
+        by_cell = {(r.problem, r.seed, r.method): at_quarter(r, series(r), quarter) for r in runs}
+        values = np.array([[by_cell[problem, seed, method] for method in methods] for problem, seed in cells])
+        # Problems have different units: values are divided by the problem's mean.
         for problem in {cell[0] for cell in cells}:
             rows = [i for i, cell in enumerate(cells) if cell[0] == problem]
             values[rows] /= max(float(values[rows].mean()), 1e-300)
@@ -140,8 +144,8 @@ def _by_problem(runs: Sequence[EffectRun]) -> Grid:
     for problem in dict.fromkeys(run.problem for run in runs):
         by_method = {}
         for method in (BOBAX, "rs"):
-            mine = sorted((r for r in runs if (r.problem, r.method) == (problem, method)), key=lambda run: run.seed)
-            by_method[method] = np.array([[at_quarter(run, run.d, q) for q in QUARTERS] for run in mine])
+            seeds = sorted((r for r in runs if (r.problem, r.method) == (problem, method)), key=lambda run: run.seed)
+            by_method[method] = np.array([[at_quarter(run, run.d, q) for q in QUARTERS] for run in seeds])
         ours, theirs = by_method[BOBAX], by_method["rs"]
         again = rng.integers(len(ours), size=(RESAMPLES, len(ours)))
         estimate = ours.mean(axis=0) / theirs.mean(axis=0) - 1.0
@@ -156,7 +160,7 @@ def _by_problem(runs: Sequence[EffectRun]) -> Grid:
 
 
 def _final_regrets(runs: Sequence[EffectRun]) -> Grid:
-    """Ratios say little where the baseline is almost zero: the regrets themselves."""
+    """The regrets themselves, because ratios say little if the baseline is almost zero."""
     methods = methods_in(runs)
     rows = tuple(
         (
@@ -169,15 +173,15 @@ def _final_regrets(runs: Sequence[EffectRun]) -> Grid:
 
 
 def _combined_ranks(runs: Sequence[EffectRun]) -> Grid:
-    """The source's Table 4: half the rank by error plus half the rank by regret, averaged over runs."""
+    """The paper's Table 4: half the rank by error plus half the rank by regret, averaged over runs."""
     from scipy.stats import rankdata
 
     methods = methods_in(runs)
     cells = sorted({(run.problem, run.seed) for run in runs})
-    found = {(r.problem, r.seed, r.method): r for r in runs}
+    by_cell = {(r.problem, r.seed, r.method): r for r in runs}
     columns = []
     for quarter in QUARTERS:
-        rows_of_runs = [[found[problem, seed, method] for method in methods] for problem, seed in cells]
+        rows_of_runs = [[by_cell[problem, seed, method] for method in methods] for problem, seed in cells]
         errors = np.array([[at_quarter(run, run.d, quarter) for run in row] for row in rows_of_runs])
         regrets = np.array([[at_quarter(run, run.regret, quarter) for run in row] for row in rows_of_runs])
         columns.append(0.5 * (rankdata(errors, axis=1) + rankdata(regrets, axis=1)).mean(axis=0))
@@ -196,16 +200,16 @@ def _lcbench_grid(runs: Sequence[EffectRun]) -> Grid:
     equal_raw = indistinguishable(runs, methods, lambda run: steps(run, run.raw_reached))[-1]
     rows = []
     for method in methods:
-        mine = [run for run in runs if run.method == method]
+        chosen = [run for run in runs if run.method == method]
         claim = SOURCE_LCBENCH.get(method)
         rows.append(
             (
                 method,
-                f"{fmean(steps(run, run.reached)[0] for run in mine):.1f}{'*' if method in equal else ''}",
-                f"{fmean(steps(run, run.raw_reached)[0] for run in mine):.1f}{'*' if method in equal_raw else ''}",
-                f"{sum(run.reached is None for run in mine)} / {sum(run.raw_reached is None for run in mine)}",
-                f"{100 * fmean(run.d[-1] for run in mine):.2f}",
-                f"{100 * fmean(run.best for run in mine):.2f}",
+                f"{fmean(steps(run, run.reached)[0] for run in chosen):.1f}{'*' if method in equal else ''}",
+                f"{fmean(steps(run, run.raw_reached)[0] for run in chosen):.1f}{'*' if method in equal_raw else ''}",
+                f"{sum(run.reached is None for run in chosen)} / {sum(run.raw_reached is None for run in chosen)}",
+                f"{100 * fmean(run.d[-1] for run in chosen):.2f}",
+                f"{100 * fmean(run.best for run in chosen):.2f}",
                 " / ".join(f"{v:.2f}" for v in claim) if claim else "–",
             )
         )
@@ -218,7 +222,7 @@ def _lcbench_grid(runs: Sequence[EffectRun]) -> Grid:
 
 
 def coverage_tables(runs: Sequence[EffectRun]) -> list[Grid]:
-    """Share of grid values whose true effect the 95 % band holds: per design and budget, and per problem."""
+    """Share of the grid values at which the 95% band contains the true effect: per design and budget, per problem."""
     return [_coverage_grid(runs), _coverage_by_problem(runs)]
 
 
@@ -227,7 +231,7 @@ def _at(run: EffectRun, size: int, series: tuple[float, ...]) -> float:
 
 
 def _enough(run: EffectRun) -> list[int]:
-    """Budgets from 20 evaluations per dimension on."""
+    """The sizes of at least 20 evaluations per dimension."""
     dimension = max(run.sizes) // PER_DIMENSION
     return [size for size in run.sizes if size >= 20 * dimension]
 
@@ -236,22 +240,22 @@ def _coverage_grid(runs: Sequence[EffectRun]) -> Grid:
     rows = []
     judged: list[tuple[float, ...]] = []
     for method, label in DESIGNS.items():
-        mine = [run for run in runs if run.method == method]
+        of_method = [run for run in runs if run.method == method]
         for kind, where in (("fitted", "functions"), ("fitted-lcbench", "lcbench")):
-            of_kind = [run for run in mine if run.experiment == kind]
+            of_kind = [run for run in of_method if run.experiment == kind]
             if not of_kind:
                 continue
             for share in (0.25, 0.5, 2 / 3, 0.75, 1.0):
                 sizes = [(r, math.ceil(round(share * max(r.sizes), 6))) for r in of_kind]
                 rows.append((label, where, f"{share * PER_DIMENSION:.3g} d", *_coverage_row(sizes)))
-        enough = [(run, size) for run in mine for size in _enough(run)]
+        enough = [(run, size) for run in of_method for size in _enough(run)]
         if enough and method in JUDGED:
             judged.append(_coverage_numbers(enough))
             rows.append((f"**{label}**", "both", "≥ 20 d", *_coverage_row(enough)))
     mean = tuple(fmean(column) for column in zip(*judged, strict=True))
     rows.append(("**mean of these designs**", "both", "≥ 20 d", *_coverage_text(mean)))
     columns = ("design", "problems", "n", "coverage", "without calibration", "half-width", "without", "ratio")
-    return Grid("Coverage of the 95 % bands, all variables, hyperparameters learned", columns, tuple(rows))
+    return Grid("Coverage of the 95% bands, all variables, hyperparameters learned", columns, tuple(rows))
 
 
 def _coverage_numbers(sizes: Sequence[tuple[EffectRun, int]]) -> tuple[float, ...]:
@@ -280,8 +284,8 @@ def _coverage_by_problem(runs: Sequence[EffectRun]) -> Grid:
     for problem in dict.fromkeys(run.problem for run in runs):
         cells = []
         for method in methods:
-            mine = [(r, s) for r in runs if (r.problem, r.method) == (problem, method) for s in _enough(r)]
-            cells.append(f"{_coverage_numbers(mine)[0]:.0%}" if mine else "–")
+            sizes = [(r, s) for r in runs if (r.problem, r.method) == (problem, method) for s in _enough(r)]
+            cells.append(f"{_coverage_numbers(sizes)[0]:.0%}" if sizes else "–")
         rows.append((problem, *cells))
     return Grid("Coverage per problem, n ≥ 20 d", ("problem", *(DESIGNS[m] for m in methods)), tuple(rows))
 
@@ -291,31 +295,29 @@ def _coverage_by_problem(runs: Sequence[EffectRun]) -> Grid:
 _NOTES = {
     "source": "Squared exponential kernel with hyperparameters fixed per function (most likely on 200 random points), "
     "5 random evaluations, 30 per dimension in all, 1500 random candidates per proposal, effect of the first variable "
-    "on 20 values. `bax` and `bobax` learn about bands unless they say what else; numbers after `bobax` and `rs` say "
-    "every how many evaluations.",
-    "fitted": "Our sampler as users get it: output warp and hyperparameters learned as the run goes on, candidates "
-    "refined; the effects are those of `pellucid.partial_dependence`. Regret relative to EI has EI's own regret, down "
-    "to 1e-6 here, in the denominator: it says how far behind EI a method is, not whether that matters.",
+    "on 20 values. `bax` and `bobax` learn about bands unless the name says otherwise; a number after `bobax` or `rs` "
+    "says how many evaluations apart the learning or random ones are.",
+    "fitted": "Our sampler with its defaults: output warp and hyperparameters are learned during the run, candidates "
+    "are refined; the effects are those of `pellucid.partial_dependence`. Regret relative to EI is divided by EI's own "
+    "regret, which can be as small as 1e-6: it says how far a method is behind EI, not whether that matters.",
     "source-lcbench": "Surrogates of real networks, five parameters, 150 evaluations, the source's protocol "
-    "(hyperparameters fixed per network). The precision is reached when the mean half-width of the 95 % bands of all "
-    "effects is within the tolerance (150 where never): of calibrated bands, which also decide when a-BOBAX stops "
+    "(hyperparameters fixed per network). The precision is reached when the mean half-width of the 95% bands of all "
+    "effects is within the tolerance (150 if never): of calibrated bands, which also decide when a-BOBAX stops "
     "learning, and of the posterior alone, as the source counts. `a-bobax` takes turns, `a-bobax-first` learns first.",
-    "fitted-lcbench": "The same networks with our sampler as users get it.",
+    "fitted-lcbench": "The same networks with our sampler and its defaults.",
 }
 
 
 def markdown(experiment: str, runs: Sequence[EffectRun]) -> str:
     seeds = len({run.seed for run in runs})
     problems = len({run.problem for run in runs})
-    parts = [f"# {experiment}: {problems} problems, {seeds} seeds\n", _NOTES[experiment] + "\n"]
-    parts.append(
+    explanation = (
         "A star: not significantly worse than the best of its column (Friedman's aligned ranks, Hommel's correction, "
-        "1 %). Relative: per problem the mean over seeds divided by that of the baseline (random search for effects, "
-        "EI for regret), minus 1; then the mean over problems. 0 is as good as the baseline, -0.5 half its error.\n"
+        "1%). Relative: per problem the mean over seeds divided by that of the baseline (random search for effects, "
+        "EI for regret), minus 1; then the mean over problems. 0 is as good as the baseline, -0.5 is half its error."
     )
-    for grid in tables_of(experiment, runs):
-        parts += [f"## {grid.title}\n", grid_markdown(grid)]
-    return "\n".join([*parts, _provenance(runs)])
+    title = f"{experiment}: {problems} problems, {seeds} seeds"
+    return page(title, [_NOTES[experiment], explanation], tables_of(experiment, runs), _made(runs))
 
 
 def csv(runs: Sequence[EffectRun]) -> str:
@@ -332,21 +334,12 @@ def csv(runs: Sequence[EffectRun]) -> str:
 
 def coverage_markdown(runs: Sequence[EffectRun]) -> str:
     first, *others = coverage_tables(runs)
-    parts = [
-        f"# {first.title}\n",
-        "The share of 20 values per variable at which the band holds the true average; half-widths are shares of the "
-        "range of the largest effect. *Without calibration*: the posterior alone. Problems weigh the same.\n",
-        grid_markdown(first),
-    ]
-    for grid in others:
-        parts += [f"## {grid.title}\n", grid_markdown(grid)]
-    return "\n".join([*parts, _provenance(runs)])
+    note = (
+        "The share of 20 values per variable at which the band contains the true average; half-widths are shares of "
+        "the range of the largest effect. *Without calibration*: the posterior alone. Problems have equal weight."
+    )
+    return page(first.title, [note], [replace(first, title=""), *others], _made(runs))
 
 
-def _provenance(runs: Sequence[EffectRun]) -> str:
-    dates = sorted(run.date for run in runs)
-    commands = tuple(dict.fromkeys(run.command for run in runs))
-    machines = tuple(dict.fromkeys(run.machine for run in runs))
-    minutes = sum(run.seconds for run in runs) / 60
-    text = provenance(commands, f"{dates[0]} to {dates[-1]}", runs[0].versions, machines)
-    return text.rstrip("\n") + f" · {minutes:.0f} minutes of one core\n"
+def _made(runs: Sequence[EffectRun]) -> str:
+    return provenance_of(runs, sum(run.seconds for run in runs))

@@ -1,1 +1,1 @@
-"""Goal-oriented sensitivity with HSIC, and the search in two steps."""
+"""Goal-oriented sensitivity analysis with HSIC, and the search in two steps."""

@@ -1,4 +1,4 @@
-"""``pellucid reproduce hsic``: what matters for a goal, and searching in two steps, beside the source's tables."""
+"""``pellucid reproduce hsic``: importance for a goal, and the search in two steps, beside the paper's tables."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.errors import Mistake
-from pellucid.cli.terminal import STOPPED, say, sentences
+from pellucid.cli.terminal import sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.terminal import (
     AsJson,
     Figures,
     Jobs,
+    Out,
     Quiet,
+    choose,
     command_line,
     load_plots,
-    progress_bar,
     save_figure,
     write,
 )
@@ -26,38 +26,39 @@ from pellucid_lab.terminal import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pellucid_lab.papers.hsic.searches import Drawn, Found
-    from pellucid_lab.tables.output import Grid
+    from pellucid_lab.papers.hsic.searches import RandomNetwork, SearchRun
+    from pellucid_lab.tables.grids import Grid
 
 NETWORKS = ("runge", "bateman", "digits")
 EXPERIMENTS = ("examples", *NETWORKS)
+_TITLES = {"runge": "Runge's function", "bateman": "Bateman's equations", "digits": "Handwritten digits"}
+_PACKAGES = ("pellucid", "optuna", "numpy", "scipy", "scikit-learn")
 
 
 def hsic(
     experiment: Annotated[str, typer.Option(help="examples, runge, bateman, digits, or all of them.")] = "all",
     configurations: Annotated[
-        int | None, typer.Option(min=1200, help="Of each random search; 2000 for runge and 1200 for the others.")
+        int | None,
+        typer.Option(min=1200, help="Networks of each random search; default: 2000 for runge, 1200 for others."),
     ] = None,
-    repetitions: Annotated[int, typer.Option(min=2, help="Of every search.")] = 10,
-    out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("hsic"),
+    repetitions: Annotated[int, typer.Option(min=2, help="Repetitions of every search.")] = 10,
+    out: Out = Path("hsic"),
     jobs: Jobs = 2,
     figures: Figures = True,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """The source's three examples, and networks for Runge's function, Bateman's equations and handwritten digits."""
+    """The paper's three examples, and networks for Runge's function, Bateman's equations and handwritten digits."""
     with sentences():
-        if experiment not in (*EXPERIMENTS, "all"):
-            raise Mistake(f"--experiment is one of {', '.join(EXPERIMENTS)} or all; got `{experiment}`.")
+        from pellucid_lab.tables.grids import show_grids
+
         grids: list[Grid] = []
-        for name in EXPERIMENTS if experiment == "all" else (experiment,):
+        for name in choose(experiment, EXPERIMENTS, "--experiment"):
             if name == "examples":
                 grids += _examples(out, figures)
             else:
-                drawn = configurations or (2000 if name == "runge" else 1200)
-                grids += _network(name, drawn, repetitions, out, jobs, figures, quiet)
-        from pellucid_lab.tables.output import show_grids
-
+                n_random = configurations or (2000 if name == "runge" else 1200)
+                grids += _network(name, n_random, repetitions, out, jobs, figures, quiet)
         show_grids(grids, as_json, quiet)
 
 
@@ -65,7 +66,7 @@ def _examples(out: Path, figures: bool) -> list[Grid]:
     import optuna
 
     from pellucid_lab.papers.hsic import examples as hsic_examples
-    from pellucid_lab.tables.output import page_markdown
+    from pellucid_lab.tables.grids import page, provenance_now
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     grids = [
@@ -76,9 +77,10 @@ def _examples(out: Path, figures: bool) -> list[Grid]:
     ]
     note = (
         "The index of equation (9), with its standard error. Example 1: a parameter's own distribution must not "
-        "count. Example 2: neither of two parameters matters alone. Example 3: x3 exists where x2 > t only."
+        "count. Example 2: neither of two parameters matters alone. Example 3: x3 exists only if x2 > t."
     )
-    write(out / "examples.md", page_markdown("HSIC towards a goal: the source's examples", note, grids, command_line()))
+    made = provenance_now(command_line(), _PACKAGES)
+    write(out / "examples.md", page("HSIC towards a goal: the source's examples", [note], grids, made))
     if figures:
         load_plots()
         save_figure(conditional_figure(), out / "examples-conditional")
@@ -86,91 +88,83 @@ def _examples(out: Path, figures: bool) -> list[Grid]:
 
 
 def _network(
-    name: str, configurations: int, repetitions: int, out: Path, jobs: int, figures: bool, quiet: bool
+    name: str, n_random: int, repetitions: int, out: Path, jobs: int, figures: bool, quiet: bool
 ) -> list[Grid]:
     require_modules(("torch", "sklearn"), "training networks")
-    from pellucid_lab.papers.hsic import searches as hsic_networks
-    from pellucid_lab.runs.resumable import read, run_with_bar
+    from pellucid_lab.papers.hsic import searches
+    from pellucid_lab.runs.files import RunFile
+    from pellucid_lab.runs.runner import complete
 
-    drawn = out / f"{name}-random.jsonl"
-    parts = hsic_networks.missing_parts(name, configurations, drawn)
-    try:
-        with progress_bar(f"{name}, random search", len(parts), quiet) as advance:
-            for words in hsic_networks.random_search(parts, drawn, jobs):
-                advance(words)
-    except KeyboardInterrupt:
-        say(f"Stopped: what was trained is in {drawn}; the same command continues.")
-        raise typer.Exit(STOPPED) from None
-    searches = [
-        hsic_networks.Search(name, method, repetition, str(drawn), configurations)
+    random_file = RunFile(out / f"{name}-random.jsonl", searches.RandomNetwork)
+    batches = searches.missing_batches(name, n_random, random_file)
+    complete(f"{name}, random search", searches.train_batch, batches, random_file, jobs, quiet)
+    tasks = [
+        searches.SearchTask(name, method, repetition, str(random_file.path), n_random)
         for repetition in range(repetitions)
-        for method in hsic_networks.METHODS
-        # Repetitions of a search that takes (nearly) all there is would be one and the same.
+        for method in searches.METHODS
+        # A random search takes (nearly) all networks that there are, so that its repetitions would be the same.
         if repetition == 0 or method != "random search"
     ]
-    file = out / f"{name}-searches.jsonl"
-    done = {one.key for one in read(file, hsic_networks.Found)}
-    run_with_bar(name, hsic_networks.run_search, searches, done, file, jobs, quiet)
-    wanted = {one.key for one in searches}
-    found = [one for one in read(file, hsic_networks.Found) if one.key in wanted]
-    return _network_page(name, hsic_networks.pool(str(drawn), configurations), found, out, figures)
+    file = RunFile(out / f"{name}-searches.jsonl", searches.SearchRun)
+    runs = complete(name, searches.run_search, tasks, file, jobs, quiet)
+    return _network_page(name, searches.pool(str(random_file.path), n_random), runs, out, figures)
 
 
-def _network_page(name: str, drawn: Sequence[Drawn], found: Sequence[Found], out: Path, figures: bool) -> list[Grid]:
+def _network_page(
+    name: str, networks: Sequence[RandomNetwork], runs: Sequence[SearchRun], out: Path, figures: bool
+) -> list[Grid]:
     import optuna
 
-    from pellucid_lab.papers.hsic import report as hsic_report
-    from pellucid_lab.papers.hsic import searches as hsic_networks
+    from pellucid_lab.papers.hsic import report
+    from pellucid_lab.papers.hsic.searches import study_of
     from pellucid_lab.problems.network_tasks import task
-    from pellucid_lab.tables.output import page_markdown
+    from pellucid_lab.tables.grids import page, provenance_now
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = hsic_networks.study_of(drawn)
-    good, bad, reductions = hsic_report.analyses(study)
+    study = study_of(networks)
+    towards_best, towards_worst, reductions = report.analyses(study)
     grids = [
-        hsic_report.importance_grid(good, bad),
-        *map(hsic_report.interval_grid, reductions),
-        hsic_report.search_grid(found, task(name).classes),
+        report.importance_grid(towards_best, towards_worst),
+        *map(report.interval_grid, reductions),
+        report.search_grid(runs, task(name).classes),
     ]
-    diverged = sum(one.validation is None for one in drawn)
-    errors = sorted(one.validation for one in drawn if one.validation is not None)
+    diverged = sum(network.validation is None for network in networks)
+    errors = sorted(network.validation for network in networks if network.validation is not None)
     best, fiftieth, tenth = (errors[math.ceil(share * len(errors)) - 1] for share in (1e-9, 0.02, 0.1))
-    note = "\n\n".join(
-        (
-            f"{len(drawn)} networks with random settings ({diverged} of them diverged to no number). The best has a "
-            f"validation error of {best:.2g}, the best 2 % up to {fiftieth:.2g}, the best 10 % up to {tenth:.2g}. "
-            f"{good} {bad}",
-            "\n".join(f"- {one}" for one in hsic_report.sentences(study, reductions, found)),
-            hsic_report.bar_sentence(found),
-        )
+    notes = (
+        f"{len(networks)} networks with random settings, of which {diverged} diverged. The best has a validation error "
+        f"of {best:.2g}, the best 2% are below {fiftieth:.2g}, the best 10% below {tenth:.2g}. {towards_best} "
+        f"{towards_worst}",
+        "\n".join(f"- {sentence}" for sentence in report.sentences(study, reductions, runs)),
+        report.bar_sentence(runs),
     )
-    title = {"runge": "Runge's function", "bateman": "Bateman's equations", "digits": "Handwritten digits"}[name]
-    packages = ("pellucid", "optuna", "numpy", "scipy", "scikit-learn", "torch")
-    write(out / f"{name}.md", page_markdown(f"{title}: networks", note, grids, command_line(), packages))
+    made = provenance_now(command_line(), (*_PACKAGES, "torch"))
+    write(out / f"{name}.md", page(f"{_TITLES[name]}: networks", notes, grids, made))
     if figures:
         load_plots()
-        for figure, what in ((good.plot(), "importance"), *((one.plot(), one.param) for one in reductions)):
-            save_figure(figure, out / f"{name}-{what.replace('_', '-')}")
+        save_figure(towards_best.plot(), out / f"{name}-importance")
+        for reduction in reductions:
+            save_figure(reduction.plot(), out / f"{name}-{reduction.param.replace('_', '-')}")
     return grids
 
 
 def conditional_figure() -> Any:
-    """The source's figure 7: with groups, how often a conditional parameter exists does not change its index."""
+    """The paper's figure 7: with groups, how often a conditional parameter exists does not change its index."""
     from pellucid import plots
     from pellucid_lab.papers.hsic.examples import SHARES, conditional_indices
 
-    found = [conditional_indices(t) for t in SHARES]
+    indices = [conditional_indices(t) for t in SHARES]
     t = [2.0 * share for share in SHARES]
     shown = {}
     for where, key in (("among all draws", "whole"), ("among the draws that have x3", "group")):
         lines = []
         for k, parameter in enumerate(("x1", "x3")):
-            index, stderr = ([getattr(one, key)[k][i] for one in found] for i in (0, 1))
+            index, stderr = ([getattr(at_t, key)[k][i] for at_t in indices] for i in (0, 1))
             low, high = ([s + way * e for s, e in zip(index, stderr, strict=True)] for way in (-1.0, 1.0))
             lines.append(plots.Line(parameter, t, index, plots.COLOURS[2 * k], low, high))
         shown[where] = lines
-    figure = plots.panels(shown, columns=2, x_title="t: x3 exists where x2 > t", y_title="HSIC towards the goal")
-    text = "Among the draws that have it, x3 matters as much as x1 whatever t is; among all draws it fades"
+    figure = plots.panels(shown, columns=2, x_title="t: x3 exists if x2 > t", y_title="HSIC towards the goal")
+    text = "Among the draws that have it, x3 matters as much as x1 for every t; among all draws its index shrinks"
     top = plots.say(figure, text, [], width=112)
     figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})
     return figure

@@ -1,4 +1,4 @@
-"""The source's three examples (its Tables 1 to 3 and figure 7), and what an analysis of ten thousand trials costs."""
+"""The paper's three examples (its Tables 1 to 3 and figure 7), and the cost of an analysis of ten thousand trials."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from scipy.stats import truncnorm
 from pellucid.explain.importance.analysis import hsic_importance
 from pellucid.explain.importance.hsic import hsic_index, permutation_pvalue, shared_bandwidth
 from pellucid_lab.base import suggest_all
-from pellucid_lab.tables.output import Grid
+from pellucid_lab.tables.grids import Grid
 
+# Shares of the draws in which x3 does not exist (example 3).
 SHARES = (0.125, 0.25, 0.5, 0.75, 0.9)
+# Trials of the analysis whose cost is measured.
 N_COST = 10_000
 
 
@@ -29,29 +31,29 @@ def normalisation(seed: int = 0) -> Grid:
     normal = truncnorm(-1.0 / sd, 1.0 / sd, loc=1.0, scale=sd)
     x1, x2 = normal.rvs(n, random_state=rng), 2.0 * rng.random(n)
     in_goal = (x1 <= 1.0) & (x2 <= 1.0)
-    columns = {
+    claims = {
         "as drawn (/2)": (x1 / 2.0, x2 / 2.0, "1.17 ± 0.05", "1.55 ± 0.05"),
         "by its distribution function": (normal.cdf(x1), x2 / 2.0, "1.54 ± 0.05", "1.55 ± 0.05"),
     }
     rows = []
-    for name, (first, second, claim, other) in columns.items():
-        found = [hsic_index(u, in_goal, "max") for u in (first, second)]
-        rows.append((name, *(f"{100 * s:.2f} ± {100 * e:.2f}" for s, e in found), claim, other))
-    heads = ("u", "x1 (truncated normal)", "x2 (uniform)", "the source: x1", "x2")
-    return Grid("Example 1, index × 100, n = 10,000 (Tables 1 and 2)", heads, tuple(rows))
+    for name, (first, second, claim, other) in claims.items():
+        indices = [hsic_index(u, in_goal, "max") for u in (first, second)]
+        rows.append((name, *(f"{100 * s:.2f} ± {100 * e:.2f}" for s, e in indices), claim, other))
+    columns = ("u", "x1 (truncated normal)", "x2 (uniform)", "the source: x1", "x2")
+    return Grid("Example 1, index × 100, n = 10,000 (Tables 1 and 2)", columns, tuple(rows))
 
 
 def interaction(seed: int = 0) -> Grid:
-    """Example 2: two parameters that matter together only, beside two dummies."""
+    """Example 2: two parameters that matter only together, beside two without effect."""
     x = np.random.default_rng(seed).random((2000, 5))
     in_goal = (x[:, 0] <= 0.5) & ((x[:, 1] > 0.5) != (x[:, 2] > 0.5))
     h = shared_bandwidth(x, in_goal)
     claims = {(0,): "1.51e-02", (1,): "6.26e-06", (2,): "1.64e-05", (1, 2): "3.47e-03", (3, 4): "3.70e-06"}
     rows = []
-    for who, claim in claims.items():
-        index, stderr = hsic_index(x[:, who], in_goal, h)
-        p = permutation_pvalue(x[:, who], in_goal, h)
-        name = ", ".join(f"x{j + 1}" for j in who)
+    for columns, claim in claims.items():
+        index, stderr = hsic_index(x[:, columns], in_goal, h)
+        p = permutation_pvalue(x[:, columns], in_goal, h)
+        name = ", ".join(f"x{j + 1}" for j in columns)
         rows.append((name, f"{index:.2e}", f"{stderr:.1e}", f"{p:.3f}", claim))
     title = f"Example 2, n = 2000, bandwidth {h:.2f} for all (Table 3)"
     return Grid(title, ("parameters", "index", "standard error", "p", "the source"), tuple(rows))
@@ -59,7 +61,7 @@ def interaction(seed: int = 0) -> Grid:
 
 @dataclass(frozen=True)
 class Conditional:
-    """Indices with errors of x1 and x3, among all draws and among the n that have x3."""
+    """Indices with standard errors of x1 and x3, among all draws and among the n draws that have x3."""
 
     n: int
     whole: tuple[tuple[float, float], ...]
@@ -80,34 +82,40 @@ def conditional_indices(share: float) -> Conditional:
 
 
 def conditional() -> Grid:
-    """Example 3: a parameter that exists for a share of the draws only, with and without looking at these alone."""
+    """Example 3: a parameter that exists only in a share of the draws, analysed in all draws and in those draws."""
     rows = []
     for t in SHARES:
-        found = conditional_indices(t)
-        cells = (f"{100 * s:.2f} ± {100 * e:.2f}" for s, e in (*found.whole, *found.group))
-        rows.append((f"{2 * t:g}", str(found.n), *cells))
-    heads = ("t", "draws with x3", "x1, all draws", "x3, all draws", "x1, its group", "x3, its group")
-    return Grid("Example 3, index × 100, n = 2000 (figure 7)", heads, tuple(rows))
+        indices = conditional_indices(t)
+        cells = (f"{100 * s:.2f} ± {100 * e:.2f}" for s, e in (*indices.whole, *indices.group))
+        rows.append((f"{2 * t:g}", str(indices.n), *cells))
+    columns = ("t", "draws with x3", "x1, all draws", "x3, all draws", "x1, its group", "x3, its group")
+    return Grid("Example 3, index × 100, n = 2000 (figure 7)", columns, tuple(rows))
 
 
 def cost(seed: int = 0) -> Grid:
-    """Ten thousand random trials of fourteen parameters, with pairs among the lowest ten."""
+    """One analysis, pairs included, of ten thousand random trials of fourteen parameters."""
     space: dict[str, BaseDistribution] = {f"x{j}": FloatDistribution(0.0, 1.0) for j in range(12)}
     space |= {"kind": CategoricalDistribution(["a", "b", "c", "d"]), "units": IntDistribution(1, 512, log=True)}
-    drawn = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
+    random_study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed))
     trials: list[FrozenTrial] = []
     for _ in range(N_COST):
-        trial = drawn.ask(space)
+        trial = random_study.ask(space)
         p = suggest_all(trial, space)
         value = p["x0"] ** 2 + 0.5 * p["x1"] + 0.3 * ((p["x2"] > 0.5) != (p["x3"] > 0.5))
         trials.append(create_trial(params=dict(p), distributions=space, value=value))
     study = optuna.create_study()
     study.add_trials(trials)
     started = time.perf_counter()
-    found = hsic_importance(study)
+    importance = hsic_importance(study)
     seconds = time.perf_counter() - started
-    # Kilobytes on Linux, bytes on macOS; of the whole process.
+    # The peak of the whole process, in kilobytes on Linux and in bytes on macOS.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
-    row = (f"{len(found.parameters)}", f"{len(found.pairs)}", "999 or more", f"{seconds:.1f} s", f"{peak:.0f} MB")
-    heads = ("parameters", "pairs", "permutations each", "time", "peak memory of the process")
-    return Grid(f"Cost of one analysis, {N_COST} trials", heads, (row,))
+    row = (
+        f"{len(importance.parameters)}",
+        f"{len(importance.pairs)}",
+        "999 or more",
+        f"{seconds:.1f} s",
+        f"{peak:.0f} MB",
+    )
+    columns = ("parameters", "pairs", "permutations each", "time", "peak memory of the process")
+    return Grid(f"Cost of one analysis, {N_COST} trials", columns, (row,))

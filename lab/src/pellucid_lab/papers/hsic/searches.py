@@ -1,11 +1,10 @@
-"""The source's experiments with networks: a large random search, what it says, and four ways to search on from it."""
+"""The paper's experiments with networks: a large random search, and four ways to continue from it."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,25 +15,25 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
-from pellucid.cli.errors import Mistake
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.two_step.sampler import TwoStepSampler
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.network_tasks import CHEAP, suggest, task
 from pellucid_lab.problems.networks import DEVICE, train
-from pellucid_lab.runs.results import open_for_append
-from pellucid_lab.runs.resumable import read
-from pellucid_lab.runs.workers import run_all
+from pellucid_lab.runs.files import RunFile
 
 METHODS = ("random search", "full GP", "two steps (accuracy)", "two steps (accuracy + speed)")
+# The paper's budgets: random networks before two steps, networks of a random search, and trials of the full search and
+# of the first step.
 N_RANDOM, N_SEARCH = 1000, 1200
 N_INITIAL, N_STEPS, N_STEP1 = 50, 50, 25
-_PART = {"cpu": 250, "cuda": 2000}[DEVICE]
+# Networks that are trained together: enough to fill their stacks, few enough that a stop loses little.
+_BATCH = {"cpu": 250, "cuda": 2000}[DEVICE]
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One configuration of the random search; errors are None where training diverged."""
+class RandomNetwork:
+    """A network of the random search; its errors are None if training diverged."""
 
     task: str
     number: int
@@ -56,20 +55,36 @@ def configuration(name: str, number: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Configurations to be trained together."""
+class NetworkBatch:
+    """Networks of the random search that are trained together."""
 
     task: str
     numbers: tuple[int, ...]
 
+    @property
+    def key(self) -> tuple[str, tuple[int, ...]]:
+        return self.task, self.numbers
 
-def train_numbers(part: Numbers) -> list[Drawn]:
+    @property
+    def label(self) -> str:
+        return f"{self.task} {self.numbers[0]}-{self.numbers[-1]}"
+
+
+def train_batch(batch: NetworkBatch) -> list[RandomNetwork]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    found = [configuration(part.task, number) for number in part.numbers]
-    trained = train(task(part.task), found, seed=stable_seed(*part.numbers))
+    settings = [configuration(batch.task, number) for number in batch.numbers]
+    trained = train(task(batch.task), settings, seed=stable_seed(*batch.numbers))
     return [
-        Drawn(part.task, number, settings, _finite(one.validation), _finite(one.test), one.parameters, one.flops)
-        for number, settings, one in zip(part.numbers, found, trained, strict=True)
+        RandomNetwork(
+            batch.task,
+            number,
+            params,
+            _finite(network.validation),
+            _finite(network.test),
+            network.parameters,
+            network.flops,
+        )
+        for number, params, network in zip(batch.numbers, settings, trained, strict=True)
     ]
 
 
@@ -77,41 +92,35 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def missing_parts(name: str, n: int, path: Path) -> list[Numbers]:
-    done = {one.number for one in read(path, Drawn)}
-    left = [number for number in range(n) if number not in done]
-    return [Numbers(name, tuple(left[i : i + _PART])) for i in range(0, len(left), _PART)]
-
-
-def random_search(parts: Sequence[Numbers], path: Path, processes: int) -> Iterator[str]:
-    """Train what is missing; every part is in the file before the next one is named."""
-    open_for_append(path)
-    for finished in run_all(train_numbers, parts, processes):
-        if finished.outcome.error is not None:
-            raise Mistake(f"Training failed: {finished.outcome.error}")
-        with path.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(one)) + "\n" for one in finished.outcome.value)
-        yield f"{finished.task.task} {finished.task.numbers[0]}-{finished.task.numbers[-1]}"
+def missing_batches(name: str, n: int, file: RunFile[RandomNetwork]) -> list[NetworkBatch]:
+    """Batches of those of the first n networks that the file lacks."""
+    done = {network.number for network in file.read()}
+    missing = [number for number in range(n) if number not in done]
+    return [NetworkBatch(name, tuple(missing[i : i + _BATCH])) for i in range(0, len(missing), _BATCH)]
 
 
 @cache
-def pool(path: str, n: int) -> tuple[Drawn, ...]:
-    return tuple(sorted((one for one in read(Path(path), Drawn) if one.number < n), key=lambda one: one.number))
+def pool(path: str, n: int) -> tuple[RandomNetwork, ...]:
+    """The first n networks of the random search, by number."""
+    networks = RunFile(Path(path), RandomNetwork).read()
+    return tuple(sorted((network for network in networks if network.number < n), key=lambda network: network.number))
 
 
-def as_trial(one: Drawn) -> FrozenTrial:
-    stored = FixedTrial(one.params)
-    suggest(stored, one.task)
-    attributes = {"test": one.test, "parameters": one.parameters, "flops": one.flops}
-    state = TrialState.FAIL if one.validation is None else TrialState.COMPLETE
+def as_trial(network: RandomNetwork) -> FrozenTrial:
+    stored = FixedTrial(network.params)
+    suggest(stored, network.task)
     return create_trial(
-        params=one.params, distributions=stored.distributions, state=state, value=one.validation, user_attrs=attributes
+        params=network.params,
+        distributions=stored.distributions,
+        state=TrialState.FAIL if network.validation is None else TrialState.COMPLETE,
+        value=network.validation,
+        user_attrs={"test": network.test, "parameters": network.parameters, "flops": network.flops},
     )
 
 
-def study_of(drawn: Sequence[Drawn]) -> optuna.Study:
+def study_of(networks: Sequence[RandomNetwork]) -> optuna.Study:
     study = optuna.create_study(direction="minimize")
-    study.add_trials([as_trial(one) for one in drawn])
+    study.add_trials([as_trial(network) for network in networks])
     return study
 
 
@@ -119,7 +128,7 @@ def study_of(drawn: Sequence[Drawn]) -> optuna.Study:
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchTask:
     task: str
     method: str
     repetition: int
@@ -131,15 +140,19 @@ class Search:
         return self.task, self.method, self.repetition
 
     @property
+    def label(self) -> str:
+        return f"{self.method} {self.repetition}"
+
+    @property
     def file(self) -> Path:
-        """The trials of a search that is under way."""
+        """The trials of a search that has not ended."""
         name = "".join(letter if letter.isalnum() else "-" for letter in self.method)
         return Path(self.pool).with_name(f"{self.task}-{name}-{self.repetition}.log")
 
 
 @dataclass(frozen=True)
-class Found:
-    """The network that a search would use: its errors and its size, how it was set, and what was decided on the way."""
+class SearchRun:
+    """The network that a search recommends: its errors, its size and its settings; `words`: what two steps decided."""
 
     task: str
     method: str
@@ -156,17 +169,17 @@ class Found:
         return self.task, self.method, self.repetition
 
 
-def run_search(job: Search) -> Found:
+def run_search(search: SearchTask) -> SearchRun:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    seed = stable_seed("search", job.task, job.repetition)
+    seed = stable_seed("search", search.task, search.repetition)
     words = ""
-    if job.method == "random search":
-        best = study_of(_subset(job, seed)[:N_SEARCH]).best_trial
-    elif job.method == "full GP":
-        study = _search(job, BayesianSampler(seed=seed, n_startup_trials=N_INITIAL), [], N_INITIAL + N_STEPS)
+    if search.method == "random search":
+        best = study_of(_subset(search, seed)[:N_SEARCH]).best_trial
+    elif search.method == "full GP":
+        study = _search(search, BayesianSampler(seed=seed, n_startup_trials=N_INITIAL), [], N_INITIAL + N_STEPS)
         best = study.best_trial
     else:
-        fast = job.method.endswith("speed)")
+        fast = search.method.endswith("speed)")
         sampler = TwoStepSampler(
             n_random=N_RANDOM,
             n_step1=N_STEP1,
@@ -174,37 +187,39 @@ def run_search(job: Search) -> Found:
             cheap=CHEAP,
             seed=seed,
         )
-        study = _search(job, sampler, _subset(job, seed)[:N_RANDOM], N_RANDOM + N_STEPS)
+        study = _search(search, sampler, _subset(search, seed)[:N_RANDOM], N_RANDOM + N_STEPS)
         best = sampler.best_trial(study) if fast else study.best_trial
         words = str(sampler.plan(study))
-    job.file.unlink(missing_ok=True)
-    return Found(
-        job.task, job.method, job.repetition, best.values[0], best.user_attrs["test"], best.user_attrs["parameters"],
-        best.user_attrs["flops"], dict(best.params), words,
+    search.file.unlink(missing_ok=True)
+    return SearchRun(
+        *search.key, best.values[0], best.user_attrs["test"], best.user_attrs["parameters"], best.user_attrs["flops"],
+        dict(best.params), words,
     )  # fmt: skip
 
 
-def _subset(job: Search, seed: int) -> list[Drawn]:
+def _subset(search: SearchTask, seed: int) -> list[RandomNetwork]:
     """The random search in another order for every repetition."""
-    drawn = pool(job.pool, job.n_pool)
-    return [drawn[i] for i in np.random.default_rng(seed).permutation(len(drawn))]
+    networks = pool(search.pool, search.n_pool)
+    return [networks[i] for i in np.random.default_rng(seed).permutation(len(networks))]
 
 
-def _search(job: Search, sampler: optuna.samplers.BaseSampler, drawn: Sequence[Drawn], n_trials: int) -> optuna.Study:
-    """Go on after what was drawn until there are so many trials; a search that was stopped goes on where it was."""
-    storage = JournalStorage(JournalFileBackend(str(job.file)))
+def _search(
+    search: SearchTask, sampler: optuna.samplers.BaseSampler, networks: Sequence[RandomNetwork], n_trials: int
+) -> optuna.Study:
+    """Continue after these networks until there are that many trials; a search that was stopped is resumed."""
+    storage = JournalStorage(JournalFileBackend(str(search.file)))
     study = optuna.create_study(
         study_name="search", storage=storage, sampler=sampler, direction="minimize", load_if_exists=True
     )
-    study.add_trials([as_trial(one) for one in drawn[len(study.trials) :]])
+    study.add_trials([as_trial(network) for network in networks[len(study.trials) :]])
 
     def objective(trial: optuna.Trial) -> float:
-        settings = suggest(trial, job.task)
-        seed = stable_seed(job.method, job.repetition, trial.number)
-        (one,) = train(task(job.task), [settings], seed)
-        for name, value in (("test", one.test), ("parameters", one.parameters), ("flops", one.flops)):
+        settings = suggest(trial, search.task)
+        seed = stable_seed(search.method, search.repetition, trial.number)
+        (network,) = train(task(search.task), [settings], seed)
+        for name, value in (("test", network.test), ("parameters", network.parameters), ("flops", network.flops)):
             trial.set_user_attr(name, value)
-        return one.validation
+        return network.validation
 
-    study.optimize(objective, n_trials=n_trials - sum(one.state.is_finished() for one in study.trials))
+    study.optimize(objective, n_trials=n_trials - sum(trial.state.is_finished() for trial in study.trials))
     return study

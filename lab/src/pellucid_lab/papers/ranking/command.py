@@ -1,4 +1,4 @@
-"""``pellucid reproduce ranking``: what learning from earlier studies is worth, beside the source's findings."""
+"""``pellucid reproduce ranking``: how much learning from earlier studies helps, beside the paper's findings."""
 
 from __future__ import annotations
 
@@ -7,25 +7,36 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.errors import Mistake
 from pellucid.cli.terminal import say, sentences
 from pellucid_lab.base import require_modules
-from pellucid_lab.terminal import AsJson, Figures, Jobs, Quiet, command_line, load_plots, save_figure, write
+from pellucid_lab.terminal import (
+    AsJson,
+    Data,
+    Figures,
+    Jobs,
+    Out,
+    Quiet,
+    choose,
+    command_line,
+    load_plots,
+    save_figure,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pellucid_lab.papers.ranking.experiments import Found
-    from pellucid_lab.tables.output import Grid
+    from pellucid_lab.papers.ranking.experiments import TransferRun
+    from pellucid_lab.papers.ranking.report import Regrets
+    from pellucid_lab.tables.grids import Grid
 
 _OURS = (
-    "`ranking` is pellucid's: ListNet, a context of nearness, transferred and fine-tuned scorers in turn, the best "
-    "mean rank next; from {half} observations on every third proposal is made by a Gaussian process, from {all} on all "
-    "are. "
-    "`ranking only` never hands over. Every other name says in what a method differs from that one; `alone` is "
-    "without earlier tasks (and without a context, if none is named). Samplers propose in the space itself, from the "
-    "first trial on, and a step is a trial; their regret is relative to the best that is known of a task, of its table "
-    "and of all these runs."
+    "`ranking` is pellucid's: ListNet, a context weighted by nearness, transferred and fine-tuned scorers in turn, and "
+    "the configuration with the best mean rank is next; from {half} observations on, a Gaussian process makes every "
+    "third proposal, from {all} on all of them. `ranking only` never hands over. Every other name says how a method "
+    "differs from that one; `alone` is without earlier tasks (and without a context, unless one is named). Samplers "
+    "propose in the space itself, from the first trial on, and a step is a trial; their regret is relative to the best "
+    "known value of a task, in its table or in any of these runs."
 )
 _TITLES = {"lcbench": "Tuning networks (lcbench)", "rbv2_xgboost": "Tuning XGBoost (rbv2_xgboost)"}
 
@@ -39,33 +50,26 @@ def ranking(
         ),
     ] = "all",
     collection: Annotated[str, typer.Option(help="lcbench, rbv2_xgboost, or all.")] = "all",
-    seeds: Annotated[int, typer.Option(min=1, max=5, help="Starts of every task, and models.")] = 5,
-    data: Annotated[str | None, typer.Option(help="Folder with yahpo/ and meta/; default $PELLUCID_DATA.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")] = Path("ranking"),
+    seeds: Annotated[int, typer.Option(min=1, max=5, help="Number of starts of every task, and of models.")] = 5,
+    data: Data = None,
+    out: Out = Path("ranking"),
     jobs: Jobs = 2,
     figures: Figures = True,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Losses, weightings, contexts, fine-tuning, acquisitions and the comparison with other surrogates, on tables of
-    tuned networks and of XGBoost. Uses a graphics card where there is one; without it all of it takes hours."""
+    tuned networks and of XGBoost. Uses a GPU if there is one; without it, all experiments take hours."""
     with sentences():
         require_modules(("torch", "onnxruntime"), "the ranking surrogate")
         from pellucid_lab.papers.ranking import experiments
+        from pellucid_lab.tables.grids import show_grids
 
-        chosen = _chosen(experiment, tuple(experiments.EXPERIMENTS), "--experiment")
+        chosen = choose(experiment, tuple(experiments.EXPERIMENTS), "--experiment")
         grids: list[Grid] = []
-        for name in _chosen(collection, experiments.COLLECTIONS, "--collection"):
+        for name in choose(collection, experiments.COLLECTIONS, "--collection"):
             grids += _collection(name, chosen, seeds, data, out, jobs, figures, quiet)
-        from pellucid_lab.tables.output import show_grids
-
         show_grids(grids, as_json, quiet)
-
-
-def _chosen(wanted: str, known: Sequence[str], option: str) -> tuple[str, ...]:
-    if wanted not in (*known, "all"):
-        raise Mistake(f"{option} is one of {', '.join(known)} or all; got `{wanted}`.")
-    return tuple(known) if wanted == "all" else (wanted,)
 
 
 def _collection(
@@ -79,50 +83,52 @@ def _collection(
     quiet: bool,
 ) -> list[Grid]:
     from pellucid.samplers.ranking import HAND_OVER
-    from pellucid_lab.papers.ranking import experiments
-    from pellucid_lab.papers.ranking import report as transfer_report
+    from pellucid_lab.papers.ranking import experiments, report
     from pellucid_lab.problems.tabular import tabular
-    from pellucid_lab.runs.resumable import read, run_with_bar
-    from pellucid_lab.tables.output import page_markdown
+    from pellucid_lab.runs.files import RunFile
+    from pellucid_lab.runs.runner import complete
+    from pellucid_lab.tables.grids import page, provenance_now
 
-    tasks = [task.name for task in tabular(name, data).test]
-    planned = list(
+    task_names = [task.name for task in tabular(name, data).test]
+    tasks = list(
         dict.fromkeys(
-            experiments.Job(name, method, seed, data, draw)
-            for one in chosen
-            for draw in experiments.draws_of(one)
-            for method in experiments.EXPERIMENTS[one]
+            experiments.TransferTask(name, method, seed, data, draw)
+            for experiment in chosen
+            for draw in experiments.draws_of(experiment)
+            for method in experiments.EXPERIMENTS[experiment]
             for seed in range(seeds)
         )
     )
-    file = out / f"{name}.jsonl"
-    done = {one.key for one in read(file, experiments.Found)}
-    run_with_bar(name, experiments.run_job, planned, done, file, jobs, quiet)
-    wanted = {job.key for job in planned}
-    found = [one for one in read(file, experiments.Found) if one.key in wanted]
+    file = RunFile(out / f"{name}.jsonl", experiments.TransferRun)
+    runs = complete(name, experiments.run_transfer_task, tasks, file, jobs, quiet)
     grids: list[Grid] = []
-    for one in chosen:
-        regrets = experiments.regrets_of(name, one, found, tasks)
-        shown = [_named(grid, f"{name}, {one}") for grid in transfer_report.experiment_grids(regrets)]
-        grids += shown
-        if one == "comparison":
-            grids += [transfer_report.task_grid(regrets), _cost_grid(found, experiments.EXPERIMENTS[one])]
-            grids.append(_models_grid(found))
-        if one == "acquisitions":
-            grids.append(_named(_reference_grid(name, data, quiet), f"{name}, {one}"))
+    for experiment in chosen:
+        regrets = experiments.regrets_of(name, experiment, runs, task_names)
+        grids += [_prefixed(grid, f"{name}, {experiment}") for grid in report.experiment_grids(regrets)]
+        if experiment == "comparison":
+            grids += [report.task_grid(regrets), _cost_grid(runs, experiments.EXPERIMENTS[experiment])]
+            grids.append(_models_grid(runs))
+        if experiment == "acquisitions":
+            grids.append(_prefixed(_reference_grid(name, data, quiet), f"{name}, {experiment}"))
         if figures:
-            load_plots()
-            ours = (experiments.OURS, experiments.NEVER_HANDS_OVER, "RankingSampler")
-            for what, figure in transfer_report.figures(regrets, name, bold=ours).items():
-                if one in ("comparison", "other-draws", experiments.IN_THE_SPACE) or what == "ranks":
-                    save_figure(figure, out / f"{name}-{one}-{what}")
+            _draw(name, experiment, regrets, out)
     packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
-    note = f"{transfer_report.NOTE} {_OURS.format(half=HAND_OVER // 2, all=HAND_OVER)}"
-    write(out / f"{name}.md", page_markdown(_TITLES[name], note, grids, command_line(), packages))
+    note = f"{report.NOTE} {_OURS.format(half=HAND_OVER // 2, all=HAND_OVER)}"
+    write(out / f"{name}.md", page(_TITLES[name], [note], grids, provenance_now(command_line(), packages)))
     return grids
 
 
-def _named(grid: Grid, prefix: str) -> Grid:
+def _draw(name: str, experiment: str, regrets: Regrets, out: Path) -> None:
+    load_plots()
+    from pellucid_lab.papers.ranking import experiments, report
+
+    ours = (experiments.OURS, experiments.NEVER_HANDS_OVER, "RankingSampler")
+    for what, figure in report.figures(regrets, name, bold=ours).items():
+        if experiment in ("comparison", "other-draws", experiments.IN_THE_SPACE) or what == "ranks":
+            save_figure(figure, out / f"{name}-{experiment}-{what}")
+
+
+def _prefixed(grid: Grid, prefix: str) -> Grid:
     from dataclasses import replace
 
     return replace(grid, title=f"{prefix}: {grid.title[0].lower()}{grid.title[1:]}")
@@ -135,45 +141,46 @@ def _reference_grid(name: str, data: str | None, quiet: bool) -> Grid:
     from pellucid_lab.problems.tabular import tabular
 
     if not quiet:
-        say("What EI compares with: a model is trained and asked about its references.")
+        say("Training a model to see what EI compares with.")
     collection = tabular(name, data)
     method = METHODS[NEVER_HANDS_OVER](collection, 0)
     assert isinstance(method, Ranking)
     return reference_grid(method, collection)
 
 
-def _models_grid(found: Sequence[Found]) -> Grid:
-    """Validation figures of the models that were trained, all seeds; variants that differ later have the same model."""
-    from pellucid_lab.tables.output import Grid
+def _models_grid(runs: Sequence[TransferRun]) -> Grid:
+    """Validation regret of the trained models over all seeds; variants that differ only later share a model."""
+    from pellucid_lab.tables.grids import Grid
 
+    checked = [run for run in runs if run.checks and run.draw == 0]
     rows, shown = [], set()
-    for method in dict.fromkeys(one.method for one in found if one.checks and one.draw == 0):
-        mine = [one for one in found if one.method == method and one.checks and one.draw == 0]
+    for method in dict.fromkeys(run.method for run in checked):
+        of_method = [run for run in checked if run.method == method]
         means = [
-            sum(check[k] for one in mine for check in one.checks) / sum(len(one.checks) for one in mine)
+            sum(check[k] for run in of_method for check in run.checks) / sum(len(run.checks) for run in of_method)
             for k in range(3)
         ]
-        figures = tuple(f"{mean:.3f}" for mean in means)
-        if figures not in shown:
-            shown.add(figures)
-            rows.append((method, str(len(mine)), *figures))
-    heads = ("model", "trained", "first", "best of 5", "best of 10")
-    return Grid("Regret on validation tasks of a model that has seen nothing of them", heads, tuple(rows))
+        cells = tuple(f"{mean:.3f}" for mean in means)
+        if cells not in shown:
+            shown.add(cells)
+            rows.append((method, str(len(of_method)), *cells))
+    columns = ("model", "trained", "first", "best of 5", "best of 10")
+    return Grid("Regret on validation tasks of a model that has seen nothing of them", columns, tuple(rows))
 
 
-def _cost_grid(found: Sequence[Found], methods: Sequence[str]) -> Grid:
-    from pellucid_lab.tables.output import Grid
+def _cost_grid(runs: Sequence[TransferRun], methods: Sequence[str]) -> Grid:
+    from pellucid_lab.tables.grids import Grid
 
     rows = []
     for method in methods:
-        mine = [one for one in found if one.method == method and one.draw == 0]
-        asks = sum(len(one.regret) * len(one.regret[0]) for one in mine)
+        of_method = [run for run in runs if run.method == method and run.draw == 0]
+        asks = sum(len(run.regret) * len(run.regret[0]) for run in of_method)
         rows.append(
             (
                 method,
-                f"{sum(one.training_s for one in mine) / len(mine):.1f}",
-                f"{1e3 * sum(one.search_s for one in mine) / asks:.0f}",
+                f"{sum(run.training_s for run in of_method) / len(of_method):.1f}",
+                f"{1e3 * sum(run.search_s for run in of_method) / asks:.0f}",
             )
         )
-    heads = ("method", "meta-training, s", "an ask, ms (tasks side by side)")
-    return Grid("What they cost", heads, tuple(rows))
+    columns = ("method", "meta-training, s", "an ask, ms (tasks side by side)")
+    return Grid("What they cost", columns, tuple(rows))

@@ -1,8 +1,8 @@
-"""The experiments of the ranking surrogate: what each part of it is worth, and what it is worth beside others.
+"""The experiments of the ranking surrogate: how much each of its parts helps, and how it compares with others.
 
-A run is a method with a seed on all test tasks of a collection. The seed names the start of every task and, where
-something is meta-trained, the model: what is averaged over seeds is the luck of both. All experiments but one are on
-tables; in that one samplers propose in the spaces of the tasks.
+A run is a method with a seed on all test tasks of a collection. The seed determines the start of every task and the
+meta-trained model, if there is one, so that means over seeds average over both. All experiments but one are on tables;
+in that one, samplers propose in the spaces of the tasks.
 """
 
 from __future__ import annotations
@@ -19,69 +19,69 @@ from pellucid.acquisition import EI, LCB
 from pellucid.samplers.ranking import HAND_OVER
 from pellucid_lab.papers.ranking.report import Regrets, regret_after
 from pellucid_lab.papers.ranking.samplers import SAMPLERS, against_best_known, tune
-from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, Method, RandomOrder, search
+from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, RandomOrder, TransferMethod, search
 from pellucid_lab.problems.tabular import Collection, tabular
 
 COLLECTIONS = ("lcbench", "rbv2_xgboost")
 OURS = "ranking"
 NEVER_HANDS_OVER = "ranking only"
 IN_THE_SPACE = "samplers"
-Make = Callable[[Collection, int], Method]
+MakeMethod = Callable[[Collection, int], TransferMethod]
 
 
-def _ranking(collection: Collection, seed: int, recipe: Mapping[str, object], **settings: Any) -> Method:
-    """`recipe`: of the model, "context" and "transfer" among it; `settings`: of the method."""
+def _ranking(collection: Collection, seed: int, recipe: Mapping[str, object], **settings: Any) -> TransferMethod:
+    """`recipe`: settings of the model, including "context" and "transfer"; `settings`: of the method."""
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
     from pellucid.surrogates.ranking.training import Recipe
     from pellucid_lab.papers.ranking.ranking import Ranking, meta_trained
 
-    chosen = dict(recipe)
-    context, transfer = chosen.pop("context", None), chosen.pop("transfer", True)
-    model = RankingEnsemble(collection.space, context=context, recipe=Recipe(**chosen))  # type: ignore[arg-type]
+    remaining = dict(recipe)
+    context, transfer = remaining.pop("context", None), remaining.pop("transfer", True)
+    model = RankingEnsemble(collection.space, context=context, recipe=Recipe(**remaining))  # type: ignore[arg-type]
     model = meta_trained(model, collection, seed) if transfer else model
     return Ranking(model, seed=seed, **settings)
 
 
-def _ours(recipe: Mapping[str, object] | None = None, **settings: Any) -> Make:
+def _ours(recipe: Mapping[str, object] | None = None, **settings: Any) -> MakeMethod:
     return partial(_ranking, recipe=recipe or {}, **settings)
 
 
-def deep_ensemble(_: Collection, seed: int = 0) -> Method:
+def deep_ensemble(_: Collection, seed: int = 0) -> TransferMethod:
     from pellucid_lab.papers.ranking.baselines import DeepEnsembleEI
 
     return DeepEnsembleEI(seed=seed)
 
 
-def deep_kernel(_: Collection, seed: int = 0) -> Method:
+def deep_kernel(_: Collection, seed: int = 0) -> TransferMethod:
     from pellucid_lab.papers.ranking.baselines import DeepKernelEI
 
     return DeepKernelEI(seed=seed)
 
 
-def few_shot(collection: Collection, seed: int = 0) -> Method:
+def few_shot(collection: Collection, seed: int = 0) -> TransferMethod:
     from pellucid_lab.papers.ranking.baselines import FewShotEI
 
     return FewShotEI.learned(collection.space, collection.train, collection.validation, seed)
 
 
-def _static(collection: Collection, seed: int) -> Method:
+def _static(collection: Collection, seed: int) -> TransferMethod:
     from pellucid_lab.papers.ranking.baselines import StaticForest
 
     return StaticForest.learned(collection.space, collection.train, seed)
 
 
-def rank_weighted(collection: Collection, seed: int = 0) -> Method:
+def rank_weighted(collection: Collection, seed: int = 0) -> TransferMethod:
     from pellucid_lab.papers.ranking.baselines import RankWeightedEI
 
     return RankWeightedEI.learned(collection.space, collection.train, seed)
 
 
-def _alone(**recipe: object) -> Make:
+def _alone(**recipe: object) -> MakeMethod:
     return _ours({"transfer": False, **recipe})
 
 
-# Every method by the name that tables show; what is listed in several experiments is run once.
-METHODS: Mapping[str, Make] = {
+# Every method by the name that tables show; a method of several experiments runs once.
+METHODS: Mapping[str, MakeMethod] = {
     "random": lambda _, seed: RandomOrder(seed),
     "GP": lambda *_: GaussianProcessEI(),
     "deep ensemble": deep_ensemble,
@@ -127,8 +127,7 @@ EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
     IN_THE_SPACE: SAMPLERS,
 }
 
-
-# On which tables: all experiments but one are on draw 0.
+# Draws of the tables: all experiments but one use draw 0.
 OTHER_DRAWS = (1, 2, 3, 4)
 
 
@@ -136,11 +135,11 @@ def draws_of(experiment: str) -> tuple[int, ...]:
     return OTHER_DRAWS if experiment == "other-draws" else (0,)
 
 
-Key = tuple[str, str, int, int]
+TransferKey = tuple[str, str, int, int]
 
 
 @dataclass(frozen=True)
-class Job:
+class TransferTask:
     collection: str
     method: str
     seed: int
@@ -148,14 +147,18 @@ class Job:
     draw: int = 0
 
     @property
-    def key(self) -> Key:
+    def key(self) -> TransferKey:
         return (self.collection, self.method, self.seed, self.draw)
+
+    @property
+    def label(self) -> str:
+        return f"{self.method} seed {self.seed} draw {self.draw}"
 
 
 @dataclass(frozen=True)
-class Found:
-    """Regret after each step, one row per test task; `checks`: regret of the first 1, 5, 10 in the order of a
-    meta-trained model on each validation task, before it has seen anything of it."""
+class TransferRun:
+    """Regret after each step, one row per test task; `checks`: for each validation task, the regret of the best of the
+    first 1, 5 and 10 configurations in the order of a meta-trained model without observations of that task."""
 
     collection: str
     method: str
@@ -167,42 +170,43 @@ class Found:
     draw: int = 0
 
     @property
-    def key(self) -> Key:
+    def key(self) -> TransferKey:
         return (self.collection, self.method, self.seed, self.draw)
 
 
-def run_job(job: Job) -> Found:
-    collection = tabular(job.collection, job.data, job.draw)
-    if job.method in SAMPLERS:
-        regret, learning_s, tuning_s = tune(job.method, collection, job.seed, job.data)
-        return Found(job.collection, job.method, job.seed, regret, learning_s, tuning_s, draw=job.draw)
+def run_transfer_task(task: TransferTask) -> TransferRun:
+    collection = tabular(task.collection, task.data, task.draw)
+    run = partial(TransferRun, task.collection, task.method, task.seed, draw=task.draw)
+    if task.method in SAMPLERS:
+        regret, learning_s, tuning_s = tune(task.method, collection, task.seed, task.data)
+        return run(regret=regret, training_s=learning_s, search_s=tuning_s)
     before = time.perf_counter()
     # Variants that differ only after meta-training could share a model; each makes its own, as a user would.
-    method = METHODS[job.method](collection, job.seed)
+    method = METHODS[task.method](collection, task.seed)
     trained = time.perf_counter()
-    starts = [collection.seeds[task.name][job.seed : job.seed + 1] for task in collection.test]
+    starts = [collection.seeds[table.name][task.seed : task.seed + 1] for table in collection.test]
     chosen = search(method, collection.space, collection.test, starts, collection.steps)
     ended = time.perf_counter()
     n_init = starts[0].shape[1]
-    rows = [
-        regret_after(task, rows, n_init, collection.steps)[0].tolist()
-        for task, rows in zip(collection.test, chosen, strict=True)
-    ]
+    regret = tuple(
+        regret_after(table, indices, n_init, collection.steps)[0].tolist()
+        for table, indices in zip(collection.test, chosen, strict=True)
+    )
     card = getattr(getattr(method, "model", None), "card", None)
     checks = () if card is None else tuple(check.regret for check in card.checks)
-    cost = (trained - before, ended - trained)
-    return Found(job.collection, job.method, job.seed, tuple(rows), *cost, checks, job.draw)
+    return run(regret=regret, training_s=trained - before, search_s=ended - trained, checks=checks)
 
 
-def regrets_of(collection: str, experiment: str, found: Sequence[Found], tasks: Sequence[str]) -> Regrets:
-    """Side by side; runs are ordered by draw, seed and task. Tables of one task that were drawn anew are one task."""
-    by_key = {one.key: one for one in found}
-    seeds = sorted({one.seed for one in found if one.collection == collection})
-    which = [(seed, draw) for draw in draws_of(experiment) for seed in seeds]
+def regrets_of(collection: str, experiment: str, runs: Sequence[TransferRun], tasks: Sequence[str]) -> Regrets:
+    """The regrets of an experiment's methods, ordered by draw, seed and task. Other draws of a table are of the same
+    task."""
+    by_key = {run.key: run for run in runs}
+    seeds = sorted({run.seed for run in runs if run.collection == collection})
+    seeds_and_draws = [(seed, draw) for draw in draws_of(experiment) for seed in seeds]
     by_method = {
-        name: np.concatenate([np.array(by_key[collection, name, seed, draw].regret) for seed, draw in which])
+        name: np.concatenate([np.array(by_key[collection, name, seed, draw].regret) for seed, draw in seeds_and_draws])
         for name in EXPERIMENTS[experiment]
     }
-    names = tuple(task for _ in which for task in tasks)
+    names = tuple(task for _ in seeds_and_draws for task in tasks)
     regrets = Regrets(by_method, names, (collection,) * len(names))
     return against_best_known(regrets) if experiment == IN_THE_SPACE else regrets

@@ -1,6 +1,6 @@
-"""Runs on HPO-B: one job per search space, test task and method, all seeds side by side.
+"""Runs on HPO-B: one task per search space, test table and method, with all seeds side by side.
 
-A job names its table by a digest of it: results of other data are not taken for its own.
+The key of a task contains a digest of its table, so that results of other data are not mistaken for its own.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from pellucid.samplers.ranking import HAND_OVER
 from pellucid_lab.base import require_modules
 from pellucid_lab.papers.ranking.experiments import deep_ensemble, deep_kernel, few_shot, rank_weighted
 from pellucid_lab.papers.ranking.report import Regrets, regret_after
-from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, Method, RandomOrder, search
+from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, RandomOrder, TransferMethod, search
 from pellucid_lab.problems.hpob import SPLITS, Split, read_hpob
-from pellucid_lab.problems.tabular import Collection, Task
+from pellucid_lab.problems.tabular import Collection, TabularTask
 
 
-def _ranking(collection: Collection) -> Method:
-    """Of as many steps as earlier studies of that size would get. A task whose values are all equal has no order."""
+def _ranking(collection: Collection) -> TransferMethod:
+    """The ranking surrogate with as many steps of meta-training as earlier studies of that size would get; tables whose
+    values are all equal are left out because they have no order."""
+    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, steps_for
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.past import Past, steps_for
     from pellucid.surrogates.ranking.training import Recipe
     from pellucid_lab.papers.ranking.ranking import Ranking
     from pellucid_lab.problems.tabular import as_losses
@@ -38,16 +39,16 @@ def _ranking(collection: Collection) -> Method:
     )
     if not train:
         raise Mistake(
-            f"Search space {collection.name}: learning needs a task whose configurations differ in what they reached, "
-            "but none of the training split does; leave `ranking` out of --methods."
+            f"Search space {collection.name}: learning needs a task whose configurations differ in their values, but "
+            "the training split has none; leave `ranking` out of --methods."
         )
-    recipe = Recipe(steps=steps_for(Past(collection.space, tuple(train), {})))
+    recipe = Recipe(steps=steps_for(EarlierStudies(collection.space, tuple(train), {})))
     model = RankingEnsemble(collection.space, recipe=recipe).meta_trained(train, held_out)
     return Ranking(model, hand_over=HAND_OVER)
 
 
-# A method is made once per search space, from everything but the answers of the test tasks.
-METHODS: Mapping[str, Callable[[Collection], Method]] = {
+# Makes a method for a search space, from everything but the values of its test tasks.
+METHODS: Mapping[str, Callable[[Collection], TransferMethod]] = {
     "random": lambda _: RandomOrder(),
     "gp": lambda _: GaussianProcessEI(),
     "deep-ensemble": deep_ensemble,
@@ -56,13 +57,13 @@ METHODS: Mapping[str, Callable[[Collection], Method]] = {
     "rgpe": rank_weighted,
     "ranking": _ranking,
 }
-# These need no other tasks, so that the large files of those stay closed.
+# These do not learn from other tasks, so that the large files with those need not be read.
 WITHOUT_TRANSFER = frozenset({"random", "gp", "deep-ensemble", "dgp"})
 _WITHOUT_TORCH = frozenset({"random", "gp"})
 
 
 @dataclass(frozen=True)
-class Job:
+class HpobTask:
     table: str
     space: str
     task: str
@@ -74,10 +75,14 @@ class Job:
     def key(self) -> tuple[str, str, str, str, int]:
         return (self.table, self.space, self.task, self.method, self.steps)
 
+    @property
+    def label(self) -> str:
+        return f"{self.space}/{self.task} {self.method}"
+
 
 @dataclass(frozen=True)
-class Found:
-    """Regret after each step, one row per seed, and the seconds that all of them took together."""
+class HpobRun:
+    """Regret after each step, one row per seed, and the seconds of all seeds together."""
 
     table: str
     space: str
@@ -105,31 +110,31 @@ def splits_for(methods: Sequence[str]) -> tuple[Split, ...]:
     return ("test",) if WITHOUT_TRANSFER.issuperset(methods) else SPLITS
 
 
-def plan(folder: str, spaces: Sequence[str] | None, methods: Sequence[str], steps: int) -> list[Job]:
-    """Every job, in an order in which collections and methods are made once; what is wrong with the data is said."""
-    jobs = []
+def plan(folder: str, spaces: Sequence[str] | None, methods: Sequence[str], steps: int) -> list[HpobTask]:
+    """Every task, in an order in which each collection and method is made once; raises `Mistake` if data is damaged."""
+    tasks = []
     for collection in read_hpob(folder, spaces, splits_for(methods)):
         others = _digest(part for task in (*collection.train, *collection.validation) for part in (task.X, task.y))
         for method in methods:
             learned = b"" if method in WITHOUT_TRANSFER else others
-            jobs += [
-                Job(digest(task, collection, learned), collection.name, task.name, method, steps, folder)
+            tasks += [
+                HpobTask(digest(task, collection, learned), collection.name, task.name, method, steps, folder)
                 for task in collection.test
             ]
-    return jobs
+    return tasks
 
 
-def digest(task: Task, collection: Collection, learned: bytes = b"") -> str:
-    """Of everything that a result depends on; `learned`: what stands for the tables of other tasks."""
+def digest(task: TabularTask, collection: Collection, learned: bytes = b"") -> str:
+    """Digest of all data that a result depends on; `learned`: the digest of the tables of other tasks."""
     return _digest((task.X, task.y, collection.seeds[task.name]), learned).hex()[:12]
 
 
 def _digest(parts: Iterable[np.ndarray[Any, Any]], learned: bytes = b"") -> bytes:
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for part in parts:
-        found.update(np.ascontiguousarray(part).tobytes())
-    found.update(learned)
-    return found.digest()
+        sha.update(np.ascontiguousarray(part).tobytes())
+    sha.update(learned)
+    return sha.digest()
 
 
 @lru_cache(maxsize=1)
@@ -138,31 +143,31 @@ def _collection(folder: str, space: str, splits: tuple[Split, ...]) -> Collectio
 
 
 @lru_cache(maxsize=1)
-def _method(folder: str, space: str, name: str) -> Method:
+def _method(folder: str, space: str, name: str) -> TransferMethod:
     return METHODS[name](_collection(folder, space, splits_for([name])))
 
 
-def run_job(job: Job) -> Found:
-    collection = _collection(job.folder, job.space, splits_for([job.method]))
-    task = next(one for one in collection.test if one.name == job.task)
-    starts = collection.seeds[task.name]
-    method = _method(job.folder, job.space, job.method)
+def run_hpob_task(task: HpobTask) -> HpobRun:
+    collection = _collection(task.folder, task.space, splits_for([task.method]))
+    table = next(table for table in collection.test if table.name == task.task)
+    starts = collection.seeds[table.name]
+    method = _method(task.folder, task.space, task.method)
     before = time.perf_counter()
-    (chosen,) = search(method, collection.space, [task], [starts], job.steps)
+    (chosen,) = search(method, collection.space, [table], [starts], task.steps)
     seconds = time.perf_counter() - before
-    regret = regret_after(task, chosen, starts.shape[1], job.steps)
-    return Found(*job.key, regret=tuple(regret.tolist()), seconds=seconds)
+    regret = regret_after(table, chosen, starts.shape[1], task.steps)
+    return HpobRun(*task.key, regret=tuple(regret.tolist()), seconds=seconds)
 
 
-def regrets_of(jobs: Sequence[Job], found: Sequence[Found]) -> Regrets:
-    """The jobs' results side by side, runs in the order of the jobs."""
-    by_key = {one.key: one for one in found}
-    mine = [by_key[job.key] for job in jobs]
+def regrets_of(tasks: Sequence[HpobTask], runs: Sequence[HpobRun]) -> Regrets:
+    """The regrets of the tasks' runs, in the order of the tasks."""
+    by_key = {run.key: run for run in runs}
+    ordered = [by_key[task.key] for task in tasks]
     by_method = {
-        name: np.concatenate([np.array(one.regret) for one in mine if one.method == name])
-        for name in dict.fromkeys(job.method for job in jobs)
+        name: np.concatenate([np.array(run.regret) for run in ordered if run.method == name])
+        for name in dict.fromkeys(task.method for task in tasks)
     }
-    # Every method has the same tasks in the same order, so the first one names the runs of all.
-    first = [one for one in mine if one.method == jobs[0].method]
-    tasks = tuple(f"{one.space}/{one.task}" for one in first for _ in one.regret)
-    return Regrets(by_method, tasks, tuple(one.space for one in first for _ in one.regret))
+    # Every method has the same tables in the same order, so that the first one names the runs of all.
+    first = [run for run in ordered if run.method == tasks[0].method]
+    names = tuple(f"{run.space}/{run.task}" for run in first for _ in run.regret)
+    return Regrets(by_method, names, tuple(run.space for run in first for _ in run.regret))

@@ -1,4 +1,4 @@
-"""The deep ranking surrogate on tables: what `RankingSampler` does, for many runs side by side."""
+"""The deep ranking surrogate on tables: the method of `RankingSampler`, for many runs side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pellucid.acquisition.base import Situation
 from pellucid.numerics import Array, stream
 from pellucid.samplers.ranking import fallback_turn
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble, rank_posterior
-from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, Runs
+from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, TableRuns
 from pellucid_lab.problems.tabular import Collection, Indices, as_losses
 
 Turns = Literal["alternating", "tuned", "transferred"]
@@ -25,11 +25,11 @@ def meta_trained(model: RankingEnsemble, collection: Collection, seed: int) -> R
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ranks of an ensemble, and an acquisition on them.
+    """An acquisition on the ranks of an ensemble.
 
-    turns       whose ranks: of the model as it was meta-trained, as it is fine-tuned, or of both in turn
-    reference   what EI compares with: the best configuration, or (as in the source's code) the last one
-    hand_over   as of `RankingSampler`, to pellucid's Gaussian process; None: never
+    turns       which ranks: of the meta-trained model, of the fine-tuned model, or of both in turn
+    reference   what EI compares with: the best configuration, or (as in the paper's code) the last one
+    hand_over   the same argument as of `RankingSampler`: to pellucid's Gaussian process; None: never
     """
 
     model: RankingEnsemble
@@ -40,13 +40,13 @@ class Ranking:
     hand_over: int | None = None
     seed: int = 0
 
-    def __call__(self, runs: Runs, chosen: Indices, y: Array) -> Array:
+    def __call__(self, runs: TableRuns, chosen: Indices, y: Array) -> Array:
         if fallback_turn(self.hand_over, chosen.shape[1], chosen.shape[1]):
             return GaussianProcessEI()(runs, chosen, y)
         return self.utility(runs, chosen, y, *rank_posterior(self.scores(runs, chosen, y)))
 
-    def utility(self, runs: Runs, chosen: Indices, y: Array, mean: Array, sd: Array) -> Array:
-        """Of ranks with that mean and sd, all (G, N)."""
+    def utility(self, runs: TableRuns, chosen: Indices, y: Array, mean: Array, sd: Array) -> Array:
+        """The acquisition of ranks with that mean and sd, all (G, N)."""
         out, n = np.empty_like(mean), chosen.shape[1]
         for g in range(len(chosen)):
             reference = chosen[g, -1] if self.reference == "last" else chosen[g, int(np.argmax(y[g]))]
@@ -54,8 +54,8 @@ class Ranking:
             out[g] = self.acquisition.score(mean[g], np.maximum(sd[g], 1e-6), situation)
         return out
 
-    def scores(self, runs: Runs, chosen: Indices, y: Array) -> Array:
-        """(G, M, N)"""
+    def scores(self, runs: TableRuns, chosen: Indices, y: Array) -> Array:
+        """Scores of all configurations, (G, M, N): runs, members, configurations."""
         import torch
 
         from pellucid.surrogates.ranking.devices import device
@@ -82,5 +82,5 @@ class Ranking:
             weights = fine_tune(weights, recipe, x, values, epochs, rate, rngs)
             support = support_of(x, values)[:, None] if has_context(weights) else None
             with torch.no_grad():
-                found = scores(weights, tables[owner][:, None], support)[:, :, 0]
-        return np.asarray(found.double().cpu().numpy())
+                all_scores = scores(weights, tables[owner][:, None], support)[:, :, 0]
+        return np.asarray(all_scores.double().cpu().numpy())

@@ -1,9 +1,9 @@
-"""Runs over tables as tables and figures: regret, average ranks, and which methods can be told apart.
+"""Tables and figures of runs on tables: regret, average ranks, and which methods differ significantly.
 
 Notation
     K, R, S        methods; runs (task × seed), the same for every method; steps after the initial design
     regret (R, S)  of one method: (max - best so far) / (max - min) of the run's table; column s is after s + 1 steps
-    rank           of the K methods in a run after a step, 1 is the lowest regret; equal regrets share the mean rank
+    rank           of the K methods in a run after a step: 1 is the lowest regret, equal regrets share the mean rank
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ import numpy as np
 from scipy.stats import rankdata
 
 from pellucid.numerics import Array
-from pellucid_lab.problems.tabular import Indices, Task
-from pellucid_lab.tables.output import Grid
+from pellucid_lab.problems.tabular import Indices, TabularTask
+from pellucid_lab.tables.grids import Grid
 from pellucid_lab.tables.significance import critical_difference, friedman
 
+# Steps after which tables report, steps that count as early, and the level of significance.
 MARKS = (1, 5, 10, 20, 50, 100)
 EARLY = 20
 LEVEL = 0.05
 
 NOTE = (
     "Regret is (max − best so far) / (max − min) over a table, after that many steps beyond the start, averaged "
-    "over runs (task × seed). Ranks compare the methods within each run after each step, 1 is the best, equal regrets "
-    "share the mean rank, and are averaged over runs. Differences: Friedman's test and Nemenyi's critical difference, "
+    "over runs (task × seed). Ranks compare the methods within each run after each step (1 is the best, equal regrets "
+    "share the mean rank) and are averaged over runs. Differences: Friedman's test and Nemenyi's critical difference, "
     f"level {LEVEL}, with tasks as blocks (regret is averaged over the seeds of a task before it is ranked)."
 )
 
 
 @dataclass(frozen=True)
 class Regrets:
-    """Regret (R, S) by method, and for each of the R runs its task and the space of that task."""
+    """Regret (R, S) by method, and the task and the space of each of the R runs."""
 
     by_method: Mapping[str, Array]
     tasks: tuple[str, ...]
@@ -60,19 +61,19 @@ class Regrets:
         return tuple(sorted({*(mark for mark in MARKS if mark < self.steps), self.steps}))
 
 
-def regret_after(task: Task, chosen: Indices, n_init: int, steps: int) -> Array:
-    """Regret of each run after each of its steps, (seeds, S); a table that is used up keeps its last value."""
+def regret_after(task: TabularTask, chosen: Indices, n_init: int, steps: int) -> Array:
+    """Regret of each run after each of its steps, (seeds, S); the last value stays when a table is used up."""
     regret = np.stack([task.regret(row)[n_init:] for row in chosen])
     return np.pad(regret, ((0, 0), (0, steps - regret.shape[1])), mode="edge")
 
 
 def mean_regret(regrets: Regrets) -> dict[str, Array]:
-    """(S,) by method, over runs."""
+    """Mean regret over runs by method, (S,)."""
     return {name: regret.mean(axis=0) for name, regret in regrets.by_method.items()}
 
 
 def average_ranks(regrets: Regrets) -> dict[str, Array]:
-    """(S,) by method, over runs."""
+    """Mean rank over runs by method, (S,)."""
     ranks = rankdata(np.stack(list(regrets.by_method.values())), axis=0).mean(axis=1)
     return dict(zip(regrets.by_method, ranks, strict=True))
 
@@ -82,7 +83,7 @@ def average_ranks(regrets: Regrets) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean ranks over tasks after a step, Friedman's p, and the distance from which on two mean ranks differ."""
+    """Mean ranks over tasks after a step, Friedman's p, and the critical difference of two mean ranks."""
 
     step: int
     tasks: int
@@ -96,7 +97,7 @@ class Difference:
 
     @property
     def worse(self) -> tuple[str, ...]:
-        """Methods that differ from the best; none where Friedman's test sees no difference at all."""
+        """Methods that differ from the best; none if Friedman's test is not significant."""
         if self.p >= LEVEL:
             return ()
         return tuple(name for name, rank in self.ranks.items() if rank - self.ranks[self.best] >= self.critical)
@@ -110,15 +111,15 @@ class Difference:
             return f"{when}, {self.best} has the best mean rank and differs from {whom} {how}"
         if self.p < LEVEL:
             return f"{when}, {self.best} has the best mean rank, but differs from no other method alone {how}"
-        return f"{when}, the methods cannot be told apart {how}"
+        return f"{when}, the methods do not differ significantly {how}"
 
 
 def difference(regrets: Regrets, step: int) -> Difference:
     names = list(regrets.by_method)
     at = np.stack([regrets.by_method[name][:, step - 1] for name in names], axis=1)
     tasks = list(dict.fromkeys(regrets.tasks))
-    of_run = np.array(regrets.tasks)
-    values = np.stack([at[of_run == task].mean(axis=0) for task in tasks])
+    task_of_run = np.array(regrets.tasks)
+    values = np.stack([at[task_of_run == task].mean(axis=0) for task in tasks])
     _, p = friedman(values)
     means = rankdata(values, axis=1).mean(axis=0)
     ranks = {name: float(mean) for name, mean in zip(names, means, strict=True)}
@@ -126,7 +127,7 @@ def difference(regrets: Regrets, step: int) -> Difference:
 
 
 def differences(regrets: Regrets, steps: Sequence[int]) -> list[Difference]:
-    """At each of the steps; none for one method or one task, where there is nothing to compare."""
+    """The difference after each of the steps; none if there is only one method or one task."""
     if len(regrets.by_method) < 2 or len(set(regrets.tasks)) < 2:
         return []
     return [difference(regrets, step) for step in steps]
@@ -154,33 +155,33 @@ def rank_grid(regrets: Regrets) -> Grid:
         )
         for name in ranks
     ]
-    heads = ("method", f"steps 1–{early}", "all steps", *(f"after {mark}" for mark in regrets.marks))
-    return Grid("Average rank", heads, tuple(rows))
+    columns = ("method", f"steps 1–{early}", "all steps", *(f"after {mark}" for mark in regrets.marks))
+    return Grid("Average rank", columns, tuple(rows))
 
 
 def space_grid(regrets: Regrets) -> Grid:
     """Mean regret at the end by search space."""
-    of_run, tasks = np.array(regrets.spaces), np.array(regrets.tasks)
+    space_of_run, tasks = np.array(regrets.spaces), np.array(regrets.tasks)
     rows = [
         (
             space,
-            str(len(set(tasks[of_run == space]))),
-            *(f"{regret[of_run == space, -1].mean():.3g}" for regret in regrets.by_method.values()),
+            str(len(set(tasks[space_of_run == space]))),
+            *(f"{regret[space_of_run == space, -1].mean():.3g}" for regret in regrets.by_method.values()),
         )
         for space in dict.fromkeys(regrets.spaces)
     ]
-    heads = ("search space", "tasks", *regrets.by_method)
-    return Grid(f"Mean regret after {_steps(regrets.steps)}, by search space", heads, tuple(rows))
+    columns = ("search space", "tasks", *regrets.by_method)
+    return Grid(f"Mean regret after {_steps(regrets.steps)}, by search space", columns, tuple(rows))
 
 
 def task_grid(regrets: Regrets, step: int = 10) -> Grid:
     """Mean regret by task, after a few steps and at the end."""
-    of_run = np.array(regrets.tasks)
+    task_of_run = np.array(regrets.tasks)
     rows = [
         (
             task,
             *(
-                f"{regret[of_run == task, step - 1].mean():.3f} / {regret[of_run == task, -1].mean():.3f}"
+                f"{regret[task_of_run == task, step - 1].mean():.3f} / {regret[task_of_run == task, -1].mean():.3f}"
                 for regret in regrets.by_method.values()
             ),
         )
@@ -190,13 +191,20 @@ def task_grid(regrets: Regrets, step: int = 10) -> Grid:
     return Grid(title, ("task", *regrets.by_method), tuple(rows))
 
 
-def difference_grid(found: Sequence[Difference]) -> Grid:
+def difference_grid(differences: Sequence[Difference]) -> Grid:
     rows = [
-        (str(one.step), f"{one.p:.2g}", f"{one.critical:.2f}", one.best, ", ".join(one.worse) or "–") for one in found
+        (
+            str(difference.step),
+            f"{difference.p:.2g}",
+            f"{difference.critical:.2f}",
+            difference.best,
+            ", ".join(difference.worse) or "–",
+        )
+        for difference in differences
     ]
-    tasks = found[0].tasks if found else 0
-    heads = ("after … steps", "Friedman p", "critical difference", "best mean rank", "differs from")
-    return Grid(f"Which methods differ, {tasks} tasks", heads, tuple(rows))
+    tasks = differences[0].tasks if differences else 0
+    columns = ("after … steps", "Friedman p", "critical difference", "best mean rank", "differs from")
+    return Grid(f"Which methods differ, {tasks} tasks", columns, tuple(rows))
 
 
 def report_grids(regrets: Regrets) -> list[Grid]:
@@ -205,30 +213,33 @@ def report_grids(regrets: Regrets) -> list[Grid]:
 
 
 def experiment_grids(regrets: Regrets) -> list[Grid]:
-    """Without search spaces, for experiments on one."""
-    found = differences(regrets, regrets.marks)
-    return [regret_grid(regrets), rank_grid(regrets), *([difference_grid(found)] if found else [])]
+    """The tables of an experiment on one search space."""
+    at_marks = differences(regrets, regrets.marks)
+    return [regret_grid(regrets), rank_grid(regrets), *([difference_grid(at_marks)] if at_marks else [])]
 
 
 # ---------------------------------------------------------------------- figures
 
 
 def figures(regrets: Regrets, name: str, bold: Sequence[str] = ()) -> dict[str, Any]:
-    """Average ranks, mean regret and, at each mark from 5 on, critical differences; by the end of a file's name."""
-    from pellucid import plots
+    """Average ranks, mean regret and, at each mark from 5 on, critical differences; the keys become file names."""
+    from pellucid_lab.tables.figures import rank_diagram
 
-    shown = {"ranks": _rank_figure(plots, regrets, name, bold), "regret": _regret_figure(plots, regrets, name, bold)}
+    shown = {"ranks": _rank_figure(regrets, name, bold), "regret": _regret_figure(regrets, name, bold)}
     later = [mark for mark in regrets.marks if mark >= min(5, regrets.steps)]
-    for one in differences(regrets, later):
-        shown[f"differences-{one.step}"] = plots.critical_difference(one.ranks, one.critical, f"{name}: {one}")
+    for at_mark in differences(regrets, later):
+        figure = rank_diagram(at_mark.ranks, at_mark.critical, f"{name}: {at_mark}")
+        shown[f"differences-{at_mark.step}"] = figure
     return shown
 
 
-def _rank_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str]) -> Any:
+def _rank_figure(regrets: Regrets, name: str, bold: Sequence[str]) -> Any:
+    from pellucid_lab.tables.figures import curves
+
     ranks = average_ranks(regrets)
     best = min(ranks, key=lambda method: ranks[method][-1])
     ahead = int((ranks[best] <= np.min(list(ranks.values()), axis=0)).sum())
-    return plots.curves(
+    return curves(
         {method: curve.tolist() for method, curve in ranks.items()},
         title=f"{name}: {best} ranks best at the end ({ranks[best][-1]:.2f} of {len(ranks)}), and at {ahead} of "
         f"{_steps(regrets.steps)}",
@@ -238,13 +249,15 @@ def _rank_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str]) -
     )
 
 
-def _regret_figure(plots: Any, regrets: Regrets, name: str, bold: Sequence[str]) -> Any:
+def _regret_figure(regrets: Regrets, name: str, bold: Sequence[str]) -> Any:
+    from pellucid_lab.tables.figures import curves
+
     means = mean_regret(regrets)
     best = min(means, key=lambda method: means[method][-1])
     positive = np.concatenate([curve[curve > 0.0] for curve in means.values()])
     ends = any((curve == 0.0).any() for curve in means.values())
-    figure = plots.curves(
-        # A logarithmic axis has no place for 0, which is where every run has found the best of its table.
+    figure = curves(
+        # A logarithmic axis cannot show 0, the regret after every run has found the best of its table.
         {method: np.where(curve > 0.0, curve, np.nan).tolist() for method, curve in means.items()},
         title=f"{name}: {best} has the lowest mean regret at the end ({means[best][-1]:.2g})",
         x_title="steps",

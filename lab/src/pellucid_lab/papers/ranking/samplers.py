@@ -1,4 +1,4 @@
-"""Samplers in the spaces of the test tasks themselves, not on tables of them: what a user of `RankingSampler` gets."""
+"""Samplers that propose in the spaces of the test tasks, not on tables of them, as for a user of `RankingSampler`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.ranking import RankingSampler
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.ranking.report import Regrets
-from pellucid_lab.problems.tabular import Collection, Task
+from pellucid_lab.problems.tabular import Collection, TabularTask
 from pellucid_lab.problems.yahpo import SCENARIOS, yahpo
 
 if TYPE_CHECKING:
     from pellucid.surrogates.ranking.ranker import Ranker
 
 TRIALS = 60
-# Given a seed, and those that learn from other tasks a model too.
+# Samplers made from a seed, and those that learn from other tasks, made from a seed and a model.
 _OTHERS: Mapping[str, Callable[[int], BaseSampler]] = {
     "RandomSampler": lambda seed: RandomSampler(seed=seed),
     "TPESampler": lambda seed: TPESampler(seed=seed),
@@ -39,14 +39,14 @@ def tune(
     name: str, collection: Collection, seed: int, data: str | None, trials: int = TRIALS
 ) -> tuple[tuple[list[float], ...], float, float]:
     """Regret after each trial, one row per test task, and the seconds of learning and of tuning. Regret is relative to
-    a task's table: below zero where a trial is better than all of the table."""
+    a task's table: it is below zero if a trial is better than all of the table."""
     before = time.perf_counter()
     model = _model(collection, seed) if name in _LEARNED else None
     trained = time.perf_counter()
     rows = []
     for task in collection.test:
-        its_seed = stable_seed("transfer", collection.name, task.name, seed)
-        sampler = _OTHERS[name](its_seed) if model is None else _LEARNED[name](its_seed, model)
+        task_seed = stable_seed("transfer", collection.name, task.name, seed)
+        sampler = _OTHERS[name](task_seed) if model is None else _LEARNED[name](task_seed, model)
         rows.append(_regret(task, collection, sampler, data, trials))
     return tuple(rows), trained - before, time.perf_counter() - trained
 
@@ -59,22 +59,24 @@ def _model(collection: Collection, seed: int) -> Ranker:
     return Ranker.of(meta_trained(RankingEnsemble(collection.space), collection, seed))
 
 
-def _regret(task: Task, collection: Collection, sampler: BaseSampler, data: str | None, trials: int) -> list[float]:
+def _regret(
+    task: TabularTask, collection: Collection, sampler: BaseSampler, data: str | None, trials: int
+) -> list[float]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     problem = yahpo(SCENARIOS[collection.name], task.name, data)
     study = optuna.create_study(direction=problem.direction, sampler=sampler)
     study.optimize(lambda trial: problem.evaluate(problem.suggest(trial)), n_trials=trials)
     best = np.maximum.accumulate(np.array([trial.value for trial in study.trials], dtype=float))
-    return [float(one) for one in (task.y.max() - best) / (task.y.max() - task.y.min())]
+    return [float(regret) for regret in (task.y.max() - best) / (task.y.max() - task.y.min())]
 
 
 def against_best_known(regrets: Regrets) -> Regrets:
-    """The best known is the best of a task's table and of all runs of that task."""
-    of_run = np.array(regrets.tasks)
-    lowest = np.zeros(len(of_run))
+    """Regrets relative to the best known value: the best of a task's table and of all runs of that task."""
+    task_of_run = np.array(regrets.tasks)
+    lowest = np.zeros(len(task_of_run))
     for task in set(regrets.tasks):
-        mine = of_run == task
-        lowest[mine] = min(0.0, *(regret[mine].min() for regret in regrets.by_method.values()))
+        of_task = task_of_run == task
+        lowest[of_task] = min(0.0, *(regret[of_task].min() for regret in regrets.by_method.values()))
     low = lowest[:, None]
     moved = {name: (regret - low) / (1.0 - low) for name, regret in regrets.by_method.items()}
     return replace(regrets, by_method=moved)

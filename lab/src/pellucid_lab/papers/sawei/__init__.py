@@ -1,1 +1,1 @@
-"""Self-adjusting weighted expected improvement."""
+"""SAWEI: self-adjusting weighted expected improvement."""

@@ -1,8 +1,8 @@
-"""Schedules compared as SAWEI's source compares them: ranks per problem of seed-averaged regret, over time and final.
+"""Schedules compared as in SAWEI's paper: ranks per problem of the regret averaged over seeds, during and after a run.
 
-Regret is log10 of the distance to the optimum (cut at 1e-8) on BBOB and the distance itself elsewhere. Per problem (on
-BBOB: per function) the interquartile mean over seeds and instances is ranked among the methods, equal values sharing
-a rank; ranks are averaged over problems.
+Regret is log10 of the distance to the optimum (cut at 1e-8) on BBOB and the distance itself elsewhere. For each problem
+(on BBOB: each function) the interquartile mean over seeds and instances is ranked among the methods, where equal values
+share a rank; ranks are averaged over problems.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from pellucid.cli.errors import Mistake
 from pellucid_lab.problems.functions import BBOB_NAME
 from pellucid_lab.problems.suites import SUITES
-from pellucid_lab.runs.results import Run
+from pellucid_lab.runs.regret import RegretRun
 from pellucid_lab.tables.regret import PRECISION
 
 Array = NDArray[np.float64]
+# Shares of the proposals after which alpha and regret are reported.
 QUARTERS = (0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
-class Row:
-    """One method. ``alpha``: its mean after a quarter, half and all of the proposals, where it has one.
+class ScheduleRow:
+    """One method. ``alpha``: its mean after a quarter, half and all of the proposals; empty if the method has none.
 
     ``minus_ei``: mean over the problems of its final regret minus that of EI, and the standard error of that mean.
     """
@@ -41,7 +43,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ScheduleComparison:
     """Everything about one suite at one budget; arrays by method are in the order of ``rows`` (best first)."""
 
     suite: str
@@ -49,33 +51,26 @@ class Comparison:
     n_steps: int
     problems: int
     runs: int
-    rows: tuple[Row, ...]
+    rows: tuple[ScheduleRow, ...]
     rank_over_time: dict[str, Array]
     rank_half_width: dict[str, Array]
     finals: dict[str, Array]
     alphas: dict[str, tuple[Array, Array, Array]]
     log_scale: bool
 
-    def row(self, method: str) -> Row:
+    def row(self, method: str) -> ScheduleRow:
         return next(row for row in self.rows if row.method == method)
 
 
 def interquartile_mean(values: Array, axis: int = 0) -> Array:
-    """Mean without a quarter (rounded down) of the values at either end."""
+    """Mean without a quarter of the values (rounded down) at each end."""
     ordered = np.sort(values, axis=axis)
     cut = ordered.shape[axis] // 4
     return np.asarray(np.take(ordered, range(cut, ordered.shape[axis] - cut), axis=axis).mean(axis=axis))
 
 
-def shared_ranks(values: Array) -> Array:
-    """Ranks from 1 along the first axis, equal values sharing the mean of theirs."""
-    below = (values[None] < values[:, None]).sum(axis=1)
-    equal = (values[None] == values[:, None]).sum(axis=1)
-    return np.asarray(below + (equal + 1) / 2.0)
-
-
-def compare(runs: Sequence[Run]) -> Comparison:
-    """Runs of one suite and one budget, on the problems and seeds that every method has."""
+def compare(runs: Sequence[RegretRun]) -> ScheduleComparison:
+    """Compares runs of one suite and one budget, on the problems and seeds that every method has."""
     kinds = {(run.suite, run.n_init, run.n_steps) for run in runs}
     if len(kinds) != 1:
         raise Mistake(f"A comparison needs runs of one suite and one budget; got {sorted(kinds) or 'none'}.")
@@ -105,19 +100,19 @@ def compare(runs: Sequence[Run]) -> Comparison:
             for method in methods
         ]
     )
-    ranks = shared_ranks(curves[:, :, n_init:])
+    ranks = rankdata(curves[:, :, n_init:], axis=0)
     final = ranks[:, :, -1]
     width = 1.96 * ranks.std(axis=1, ddof=1) / math.sqrt(len(problems)) if len(problems) > 1 else 0.0 * ranks[:, 0]
-    mine = {method: [by_cell[method, cell[0], cell[1]] for cell in common] for method in methods}
+    runs_of = {method: [by_cell[method, cell[0], cell[1]] for cell in common] for method in methods}
     rows = [
-        Row(
+        ScheduleRow(
             method,
             float(interquartile_mean(final[i])),
             float(final[i].mean()),
             float(curves[i, :, -1].mean()),
-            float(np.mean([sum(run.ask_s[n_init:]) + sum(run.tell_s[n_init:]) for run in mine[method]])),
-            tuple(float(np.mean([alpha_at(run.trace["alpha"], q) for run in mine[method]])) for q in QUARTERS)
-            if all("alpha" in run.trace for run in mine[method])
+            float(np.mean([run.sampler_s for run in runs_of[method]])),
+            tuple(float(np.mean([alpha_at(run.trace["alpha"], q) for run in runs_of[method]])) for q in QUARTERS)
+            if all("alpha" in run.trace for run in runs_of[method])
             else (),
             _difference(curves[i, :, -1], curves[methods.index("ei"), :, -1]) if "ei" in methods else None,
         )
@@ -126,12 +121,12 @@ def compare(runs: Sequence[Run]) -> Comparison:
     rows.sort(key=lambda row: (row.iqm_rank, row.mean_rank))
     index = {method: i for i, method in enumerate(methods)}
     order = [row.method for row in rows]
-    return Comparison(
+    return ScheduleComparison(
         suite, n_init, n_steps, len(problems), len(common), tuple(rows),
         {method: ranks[index[method]].mean(axis=0) for method in order},
         {method: width[index[method]] for method in order},
         {method: curves[index[method], :, -1] for method in order},
-        {method: _band(mine[method]) for method in order if "alpha" in mine[method][0].trace},
+        {method: _band(runs_of[method]) for method in order if "alpha" in runs_of[method][0].trace},
         log_scale,
     )  # fmt: skip
 
@@ -143,12 +138,13 @@ def _difference(ours: Array, theirs: Array) -> tuple[float, float]:
 
 
 def _family(problem: str) -> str:
-    """The function of a BBOB problem (its instances are the same function moved and turned); others as they are."""
+    """The function of a BBOB problem, whose instances are the same function shifted and rotated; other problems as they
+    are."""
     match = BBOB_NAME.fullmatch(problem)
     return problem if match is None else f"f{match.group(1)}"
 
 
-def regret_of(run: Run) -> Array:
+def regret_of(run: RegretRun) -> Array:
     """Distance from the best value so far to the optimum, after every evaluation."""
     values = np.array(run.values) * (1.0 if run.direction == "minimize" else -1.0)
     optimum = run.optimum if run.direction == "minimize" or run.optimum is None else -run.optimum
@@ -157,17 +153,17 @@ def regret_of(run: Run) -> Array:
     return np.asarray(np.maximum(np.minimum.accumulate(values) - optimum, 0.0))
 
 
-def _regret(run: Run, log_scale: bool) -> Array:
+def _regret(run: RegretRun, log_scale: bool) -> Array:
     distance = regret_of(run)
     return np.asarray(np.log10(np.maximum(distance, PRECISION)) if log_scale else distance)
 
 
 def alpha_at(series: Sequence[float], share: float) -> float:
-    """The weight when that share of the proposals had been made."""
+    """The weight after that share of the proposals."""
     return series[max(0, math.ceil(share * len(series)) - 1)]
 
 
-def _band(runs: Sequence[Run]) -> tuple[Array, Array, Array]:
+def _band(runs: Sequence[RegretRun]) -> tuple[Array, Array, Array]:
     """First quartile, mean and third quartile of alpha at every proposal."""
     length = min(len(run.trace["alpha"]) for run in runs)
     table = np.array([run.trace["alpha"][:length] for run in runs])

@@ -1,1 +1,1 @@
-"""Shapley values of proposals."""
+"""ShapleyBO: Shapley values of proposals."""

@@ -1,6 +1,6 @@
-"""The source's tuning example with our sampler and our explanations: a forest stands for the network it was fitted on.
+"""The paper's tuning example with our sampler and our explanations; a forest predicts the error of the networks.
 
-Also the small example with an interaction (its Table 2), and what a Shapley value costs at which accuracy.
+Also its small example with an interaction (Table 2), and the cost and accuracy of Shapley values.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.shapley import shapley_values
 from pellucid.numerics import Array, one_thread
 from pellucid.samplers.bayesian import BayesianSampler
-from pellucid.study import study_io
+from pellucid.study.view import StudyView
 from pellucid_lab.papers.shapley.tables import source_file
 from pellucid_lab.papers.shapley.walks import single_walks
 
 COLUMNS = ("batch_size", "max_dropout", "max_units", "num_layers", "learning_rate", "momentum", "weight_decay")
+# The paper's protocol: trials that cover the space, all trials, its acquisition, samples of its estimator, its forest.
 N_INIT, N_TRIALS = 28, 140
 LAMBDA = 1.0
 K_SOURCE = 20_000
 N_TREES = 500
+# Background rows and replicates of the reference to which estimates are compared: far more than ours.
 _REFERENCE_ROWS, _REFERENCE_REPLICATES = 1024, 16
 
 
 def objective(data: str | None) -> Callable[[Trial], float]:
-    """Validation error that a random forest predicts from the 2000 networks of the source."""
+    """The validation error that a random forest predicts from the paper's 2000 networks."""
     with source_file("lcbench2000.csv", data).open(encoding="utf-8") as file:
         rows = list(csv_files.DictReader(file))
-    # One column has a stray "True" for 1.
+    # One column of the file has "True" in place of 1.
     X = np.array([[1.0 if row[name] == "True" else float(row[name]) for name in COLUMNS] for row in rows])
     y = 1.0 - np.array([float(row["final_val_accuracy"]) for row in rows]) / 100.0
     forest = _forest(X, y, 0)
@@ -76,13 +78,18 @@ def open_study(path: Path) -> Study:
     )
 
 
-# ---------------------------------------------------------------------- what it costs
+def game_of(study: Study, trial: int) -> Game:
+    """The cooperative game that explains a proposal."""
+    return case_of(StudyView.of(study, "This experiment"), trial).game
+
+
+# ---------------------------------------------------------------------- cost and accuracy
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Seconds of one proposal, and root mean square errors as shares of the largest contribution: of the mean, of the
-    uncertainty, of their sum; ours and of the source's estimator with K samples."""
+class ShapleyCost:
+    """Seconds for one proposal, and root mean square errors as shares of the largest contribution: of the mean, of the
+    uncertainty, of their sum; for our estimator and for the paper's with K samples."""
 
     n_observed: int
     seconds: float
@@ -92,14 +99,13 @@ class Cost:
     rows: int
 
 
-def cost(study: Study, trial: int) -> Cost:
-    found = {t.number: t for t in study_io.trials(study)}
+def cost(study: Study, trial: int) -> ShapleyCost:
     with one_thread:
-        game = case_of(found, trial, study_io.sign(study)).game
+        game = game_of(study, trial)
         reference = _reference(game, -mean_shapley(game.gp, game.x, game.space, game.players).values)
         started = time.perf_counter()
         exact = mean_shapley(game.gp, game.x, game.space, game.players)
-        mine = estimated(game, [{}], 0.95, {0: (-exact.values, -exact.average)})
+        estimate = estimated(game, [{}], 0.95, {0: (-exact.values, -exact.average)})
         seconds = time.perf_counter() - started
         started = time.perf_counter()
         theirs = np.array([gains.mean(axis=0) for gains in single_walks(game, K_SOURCE, np.random.default_rng(0))])
@@ -110,12 +116,18 @@ def cost(study: Study, trial: int) -> Cost:
         a, b, c = np.sqrt(np.mean((values - reference) ** 2, axis=0)) / scale
         return float(a), float(b), float(c)
 
-    both = errors(mine.values), errors(game.with_total(theirs))
-    return Cost(game.gp.n_observed, seconds, source_seconds, *both, mine.n_samples)
+    return ShapleyCost(
+        game.gp.n_observed,
+        seconds,
+        source_seconds,
+        errors(estimate.values),
+        errors(game.with_total(theirs)),
+        estimate.n_samples,
+    )
 
 
 def _reference(game: Game, exact: Array) -> Array:
-    """Far more rows than anybody needs."""
+    """Contributions from far more rows than an explanation uses."""
     parts = [
         game.shares(rows_of({}, game.space, 0, _REFERENCE_ROWS, 1000 + r), r)[0] for r in range(_REFERENCE_REPLICATES)
     ]
@@ -129,7 +141,7 @@ def _reference(game: Game, exact: Array) -> Array:
 
 @dataclass(frozen=True)
 class Interaction:
-    """Table 2: gains of the first round, and shares of the payout, by parameter: of the function, and of a forest."""
+    """Table 2, by parameter: gains in the first round of the ablation, and shares of the payout."""
 
     first_round: Array
     ablation: Array
@@ -138,7 +150,7 @@ class Interaction:
 
 
 def interaction_example(seed: int = 0) -> dict[str, Interaction]:
-    """u = theta_1 + theta_2 theta_3, minimised, at (0, 0, 0): itself, and a forest fitted to 10,000 noisy values."""
+    """u = theta_1 + theta_2 theta_3, minimised, at (0, 0, 0): exact, and a forest fitted to 10,000 noisy values."""
     rng = np.random.default_rng(seed)
     X = rng.random((10_000, 3))
     forest = _forest(X, _example(X) + 0.05 * rng.standard_normal(len(X)), seed)

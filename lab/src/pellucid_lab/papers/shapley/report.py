@@ -1,4 +1,4 @@
-"""Tables of the tuning example and of the example with an interaction, beside the source's."""
+"""Tables of the tuning example and of the example with an interaction, beside the paper's."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 from optuna.study import Study
+from optuna.trial import TrialState
 
 from pellucid.acquisition.units import objective_per_latent
 from pellucid.explain.compare import ablation_path, friedman_h
 from pellucid.explain.proposals.background import rows_of
-from pellucid.explain.proposals.cases import case_of
 from pellucid.explain.proposals.games import Game
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array, one_thread
 from pellucid.records import DesirabilityPaths, ProposalExplanation
-from pellucid.study import study_io
-from pellucid.study.arrays import arrays
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
-from pellucid_lab.papers.shapley.forest import K_SOURCE, N_INIT, Cost, Interaction
-from pellucid_lab.tables.output import Grid
+from pellucid_lab.papers.shapley.forest import K_SOURCE, N_INIT, Interaction, ShapleyCost, game_of
+from pellucid_lab.tables.grids import Grid
 
-# The source's Tables 10, 11 and 13 (proposal 95 of its own run), with the sign turned: positive is attractive.
+# The paper's Tables 10, 11 and 13 (proposal 95 of its own run), with the opposite sign: positive is attractive.
 SOURCE = {
     "log2_batch_size": (0.014, 0.016, -0.002, 0.278, 0.348, 0.015),
     "num_layers": (0.013, 0.015, -0.002, 0.257, 0.307, 0.016),
@@ -32,12 +31,14 @@ SOURCE = {
     "momentum": (0.001, 0.001, 0.000, 0.022, 0.047, 0.001),
 }
 SOURCE_SECONDS, SOURCE_PATH_HOURS = 243, 2
+# Random configurations among which one with an average prediction is looked for, and over which interactions are
+# averaged (each pair needs their square).
 _N_ROWS = 8192
 _N_PAIRS = 128
 
 
 def best_predicted(study: Study) -> int:
-    """The proposal that the final model expects most of, initial design left out."""
+    """The proposal with the best prediction of the final model, without the initial design."""
     gp, numbers = _final_model(study)
     latent = gp.latent_at_observed()
     proposals = [i for i, number in enumerate(numbers) if number >= N_INIT]
@@ -45,19 +46,22 @@ def best_predicted(study: Study) -> int:
 
 
 def _final_model(study: Study) -> tuple[GaussianProcess, tuple[int, ...]]:
-    found = study_io.trials(study)
-    seen = study_io.observations(found, study_io.sign(study))
-    data = arrays({name: dist for name, (dist, _) in study_io.distributions(found).items()}, seen)
+    """The process fitted to all trials of the study, which is minimised, and their numbers."""
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    space = Space.of(trials[0].distributions)
+    X, _ = space.encode([trial.params for trial in trials])
+    losses = np.array([trial.value for trial in trials], dtype=float)
     with one_thread:
-        gp = GaussianProcess(warp="auto").unfitted(data.space.nominal).fit(data.X, data.losses)
-    return gp, data.observations.numbers
+        gp = GaussianProcess(warp="auto").unfitted(space.nominal).fit(X, losses)
+    return gp, tuple(trial.number for trial in trials)
 
 
-def forest_tables(study: Study, paths: DesirabilityPaths, costs: Sequence[Cost], path_seconds: float) -> list[Grid]:
+def forest_tables(
+    study: Study, paths: DesirabilityPaths, costs: Sequence[ShapleyCost], path_seconds: float
+) -> list[Grid]:
     trial = best_predicted(study)
-    found = {t.number: t for t in study_io.trials(study)}
-    game = case_of(found, trial, study_io.sign(study)).game
-    explained = next(one for one in paths.explanations if one.trial == trial)
+    game = game_of(study, trial)
+    explained = next(explanation for explanation in paths.explanations if explanation.trial == trial)
     with one_thread:
         return [
             _proposal(explained),
@@ -93,7 +97,7 @@ def _attractive(game: Game) -> tuple[Array, Array]:
 
 
 def _against_ablation(game: Game, trial: int) -> Grid:
-    """From the random configuration whose prediction is nearest to the average, as in the source's footnote 21."""
+    """The ablation starts at the random configuration whose prediction is nearest to the average (footnote 21)."""
     rows, predicted = _attractive(game)
     shares = mean_shapley(game.gp, game.x, game.space, game.players)
     source = rows[int(np.argmin(np.abs(predicted + shares.average)))]
@@ -140,8 +144,8 @@ def _path(paths: DesirabilityPaths) -> Grid:
     for name in paths.params:
         cells = []
         for block in blocks:
-            ones = [c for i in block for c in paths.explanations[i].contributions if c.name == name]
-            mean, unsure = (float(np.mean([c.terms[t] for c in ones])) for t in ("mean", "uncertainty"))
+            contributions = [c for i in block for c in paths.explanations[i].contributions if c.name == name]
+            mean, unsure = (float(np.mean([c.terms[t] for c in contributions])) for t in ("mean", "uncertainty"))
             cells.append(f"{mean:.4f} {unsure:+.4f}")
         table.append((name, *cells))
     spans = [f"trials {paths.explanations[b[0]].trial}–{paths.explanations[b[-1]].trial}" for b in blocks]
@@ -149,9 +153,9 @@ def _path(paths: DesirabilityPaths) -> Grid:
     return Grid(title, ("parameter", *spans), tuple(table))
 
 
-def _costs(costs: Sequence[Cost], path_seconds: float, n_explained: int) -> Grid:
+def _costs(costs: Sequence[ShapleyCost], path_seconds: float, n_explained: int) -> Grid:
     def errors(values: Sequence[tuple[float, float, float]]) -> tuple[str, ...]:
-        return tuple(f"{100 * v:.2f} %" for v in np.sqrt(np.mean(np.square(values), axis=0)))
+        return tuple(f"{100 * v:.2f}%" for v in np.sqrt(np.mean(np.square(values), axis=0)))
 
     seconds, theirs = (float(np.median([getattr(c, name) for c in costs])) for name in ("seconds", "source_seconds"))
     low, high = min(c.n_observed for c in costs), max(c.n_observed for c in costs)
@@ -172,15 +176,16 @@ def _costs(costs: Sequence[Cost], path_seconds: float, n_explained: int) -> Grid
     return Grid(title, ("", "time", "mean", "uncertainty", "sum"), rows)
 
 
-def interaction_tables(found: dict[str, Interaction]) -> list[Grid]:
+def interaction_tables(examples: dict[str, Interaction]) -> list[Grid]:
     source = {"θ1": ("0.483", "0.66", "0.66"), "θ2": ("0.262", "0.31", "0.21"), "θ3": ("0.258", "0.03", "0.17")}
     rows = []
-    for name, one in found.items():
+    for name, example in examples.items():
         for j, parameter in enumerate(source):
             theirs = source[parameter] if name == "a random forest" else ("–", "–", "–")
             rows.append(
-                (f"{name}, {parameter}", f"{one.first_round[j]:.3f}", f"{one.ablation[j]:.3f}", f"{one.shapley[j]:.3f}",
-                 f"{one.exact_values[j]:.12f}" if name == "the function" else f"{one.exact_values[j]:.3f}", *theirs)
+                (f"{name}, {parameter}", f"{example.first_round[j]:.3f}", f"{example.ablation[j]:.3f}",
+                 f"{example.shapley[j]:.3f}", f"{example.exact_values[j]:.{12 if name == 'the function' else 3}f}",
+                 *theirs)
             )  # fmt: skip
     columns = (
         "",

@@ -1,15 +1,14 @@
-"""The source's hyper-ellipsoid study: its optimiser rebuilt, its proposals explained by our Shapley values.
+"""The paper's hyper-ellipsoid study: its optimiser rebuilt, its proposals explained by our Shapley values.
 
-Notation: f(theta) = sum_j j theta_j^2 on [-5.12, 5.12]^4 plus noise of 5 % of its standard deviation; everything below
-is on the unit cube. A process with a Matérn-3/2 product kernel and a constant mean is fitted by maximum likelihood,
-lengthscales at most twice the range; its standard error includes the noise, as the source's software has it. The bound
-mean - lambda se is minimised by a focus search (3 restarts, 5 rounds of 1000 points, the box halved each time).
+Notation: f(theta) = sum_j j theta_j^2 on [-5.12, 5.12]^4 plus noise of 5% of its standard deviation; everything below
+is on the unit cube. A process with a Matérn-3/2 product kernel and a constant mean is fitted by maximum likelihood with
+lengthscales of at most twice the range; its standard error (se) includes the noise, as in the paper's software. The
+bound mean - lambda se is minimised by a focus search (3 restarts, 5 rounds of 1000 points, the box halved each time).
 """
 
 from __future__ import annotations
 
 import math
-import platform
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,8 +30,10 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.shapley.walks import single_walks
-from pellucid_lab.runs.results import now, versions
+from pellucid_lab.runs.provenance import stamp
 
+# The paper's protocol: parameters, evaluations of the design, proposals, the iteration of its tables, and random walks
+# of its estimator.
 DIMENSION, N_INIT, N_STEPS = 4, 16, 64
 LOOK = 59
 N_WALKS_SOURCE = 1000
@@ -41,6 +42,8 @@ HALF_RANGE = 5.12
 SD = math.sqrt((1 / 5 - 1 / 9) * HALF_RANGE**4 * 30.0)
 NOISE_SD = 0.05 * SD
 SPACE = Space.of({f"x{j}": FloatDistribution(-HALF_RANGE, HALF_RANGE) for j in range(1, DIMENSION + 1)})
+# Focus search, bounds of lengthscales, Latin hypercubes of which the best is taken, and walks from which the spread of
+# a single one is estimated.
 _RESTARTS, _ROUNDS, _POINTS = 3, 5, 1000
 _SHORTEST, _LONGEST = 1e-3, 2.0
 _N_DESIGNS = 50
@@ -80,14 +83,14 @@ def ellipsoid(X: Array) -> Array:
 
 
 def design(rng: np.random.Generator) -> Array:
-    """A Latin hypercube with distant points: the best of several."""
-    found = [qmc.LatinHypercube(DIMENSION, rng=rng).random(N_INIT) for _ in range(_N_DESIGNS)]
+    """Of several Latin hypercubes, the one whose closest points are farthest apart."""
+    candidates = [qmc.LatinHypercube(DIMENSION, rng=rng).random(N_INIT) for _ in range(_N_DESIGNS)]
 
     def closest(X: Array) -> float:
         squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
         return float(squares[np.triu_indices(len(X), 1)].min())
 
-    return max(found, key=closest)
+    return max(candidates, key=closest)
 
 
 def most_likely(X: Array, y: Array, rng: np.random.Generator) -> GaussianProcess:
@@ -97,7 +100,8 @@ def most_likely(X: Array, y: Array, rng: np.random.Generator) -> GaussianProcess
     z, distances = (y - mean) / sd, math.sqrt(3.0) * np.abs(X[:, None, :] - X[None, :, :])
     ones = np.ones(n)
 
-    def unlikely(theta: Array) -> tuple[float, Array]:
+    def negative_log_likelihood(theta: Array) -> tuple[float, Array]:
+        """At the best mean and variance, up to a constant; theta: log lengthscales and log noise ratio."""
         r = distances / np.exp(theta[:d])
         R = np.prod(1.0 + r, axis=2) * np.exp(-r.sum(axis=2))
         try:
@@ -115,8 +119,8 @@ def most_likely(X: Array, y: Array, rng: np.random.Generator) -> GaussianProcess
 
     bounds = [(math.log(_SHORTEST), math.log(_LONGEST))] * d + [(math.log(1e-8), math.log(10.0))]
     starts = [np.log(np.r_[np.full(d, 1.0), 1e-2]), np.log(np.r_[rng.uniform(0.1, _LONGEST, d), 1e-4])]
-    found = [minimize(unlikely, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
-    theta = min(found, key=lambda one: float(one.fun)).x
+    optima = [minimize(negative_log_likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
+    theta = min(optima, key=lambda optimum: float(optimum.fun)).x
     ratio = math.exp(theta[d])
     record = Hyperparameters("matern32", tuple(float(l) for l in np.exp(theta[:d])), 1.0, ratio, mean, sd)
     data = GaussianProcess.from_hyperparameters(record).condition(X, y).data
@@ -144,15 +148,15 @@ def focus_search(function: PointwiseFunction, rng: np.random.Generator) -> Array
 
 
 def explained(function: PointwiseFunction, gp: GaussianProcess, x: Array) -> dict[str, list[float]]:
-    """Contributions as the source signs them (of the bound, which is minimised: negative is attractive)."""
+    """Contributions with the paper's sign (to the bound, which is minimised: negative is attractive)."""
     players = tuple(range(DIMENSION))
     exact = mean_shapley(gp, x, SPACE, players)
-    found = estimated(Game(function, gp, SPACE, x, players), [{}], 0.95, {0: (-exact.values, -exact.average)})
+    estimate = estimated(Game(function, gp, SPACE, x, players), [{}], 0.95, {0: (-exact.values, -exact.average)})
     scale = gp.hyperparameters.y_scale
     weights = np.array(list(function.weights().values()))
-    mean, uncertainty = (-scale * weights[k] * found.values[:, k] for k in (0, 1))
+    mean, uncertainty = (-scale * weights[k] * estimate.values[:, k] for k in (0, 1))
     at_x = gp.latent(x[None])
-    average = np.asarray(found.average)
+    average = np.asarray(estimate.average)
     se = float(np.sqrt(at_x[1][0] ** 2 + gp.hyperparameters.noise))
     return {
         "phi_mean": mean.tolist(),
@@ -167,7 +171,7 @@ def explained(function: PointwiseFunction, gp: GaussianProcess, x: Array) -> dic
 
 
 @dataclass(frozen=True)
-class Task:
+class EllipsoidTask:
     lam: float
     seed: int
     command: str = ""
@@ -176,16 +180,21 @@ class Task:
     def key(self) -> tuple[float, int]:
         return (self.lam, self.seed)
 
+    @property
+    def label(self) -> str:
+        return f"λ = {self.lam:g} seed {self.seed}"
+
 
 @dataclass(frozen=True)
 class EllipsoidRun:
-    """One optimisation with every proposal explained; lists have one entry per iteration.
+    """One optimisation with every proposal explained; tuples have one entry per iteration.
 
     x                  the proposal, in the units of theta;  y its noisy value
-    phi_mean, phi_se   contributions per parameter as the source signs them: of mean, and of -lambda se
+    phi_mean, phi_se   contributions per parameter, with the paper's sign: to the mean, and to -lambda se
     levels             mean at the proposal, average mean, se at the proposal, average se
-    walk_sd            at iteration 59: standard deviations of what one random walk says, of mean and of -lambda se, per
-                       parameter; divided by the square root of the number of walks, the error of the source's estimator
+    walk_sd            at iteration 59: standard deviation of the result of one random walk, for mean and -lambda se and
+                       each parameter; divided by the square root of the number of walks, it is the error of the paper's
+                       estimator
     """
 
     lam: float
@@ -208,13 +217,13 @@ class EllipsoidRun:
 
 
 def _spread_of_walks(function: PointwiseFunction, gp: GaussianProcess, x: Array, rng: np.random.Generator) -> Array:
-    """(p, t)"""
+    """Standard deviation of single walks, (p, t): parameters and terms."""
     game = Game(function, gp, SPACE, x, tuple(range(DIMENSION)))
     return np.array([game_walks.std(axis=0) for game_walks in single_walks(game, _N_WALKS, rng)])
 
 
-def run_task(task: Task) -> EllipsoidRun:
-    """Meant to be called inside a one-thread worker. Both lambdas start from the same design and see the same noise."""
+def run_ellipsoid_task(task: EllipsoidTask) -> EllipsoidRun:
+    """Run in this process, which should be a worker with one thread. Both lambdas have the same design and noise."""
     started = time.perf_counter()
     rng = np.random.default_rng(stable_seed("hyper-ellipsoid", task.seed))
     X = design(rng)
@@ -236,14 +245,12 @@ def run_task(task: Task) -> EllipsoidRun:
             ]
         out["x"].append([float(f"{v:.6g}") for v in HALF_RANGE * (2.0 * x - 1.0)])
         X, y = np.vstack([X, x]), np.append(y, ellipsoid(x[None]) + noise[N_INIT + step])
+    fields: dict[str, Any] = {name: tuple(values) for name, values in out.items()}
+    fields |= stamp(("pellucid", "numpy", "scipy"), task.command)
     return EllipsoidRun(
         lam=task.lam,
         seed=task.seed,
         y=tuple(float(f"{v:.6g}") for v in y[N_INIT:]),
-        **{name: tuple(values) for name, values in out.items()},
         seconds=round(time.perf_counter() - started, 3),
-        versions=versions(("pellucid", "numpy", "scipy")),
-        machine=platform.platform(),
-        date=now(),
-        command=task.command,
+        **fields,
     )

@@ -1,7 +1,7 @@
-"""The source's tables about the hyper-ellipsoid, ours beside its own, and what the two disagree about.
+"""The paper's tables about the hyper-ellipsoid, with our numbers beside its own.
 
-Notation: contributions are signed as in the source (of the bound that is minimised: negative is attractive); the
-uncertainty's are of -lambda se. Arrays have axes run, iteration (from 1 in words, from 0 here), parameter.
+Notation: contributions have the paper's sign (to the bound, which is minimised: negative is attractive); those of the
+uncertainty are to -lambda se. Axes of arrays: run, iteration (1 in the text is 0 here), parameter.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 
 import numpy as np
 
-from pellucid.cli.errors import Unavailable
 from pellucid.numerics import Array
 from pellucid_lab.papers.shapley.source import DIMENSION, LOOK, N_STEPS, N_WALKS_SOURCE, EllipsoidRun
-from pellucid_lab.problems.yahpo import DATA_VARIABLE, data_folder
-from pellucid_lab.tables.output import Grid, grid_markdown, provenance
+from pellucid_lab.problems.data import find_data
+from pellucid_lab.tables.grids import Grid, page, provenance_of
 
 LAMBDAS = (1.0, 10.0)
+# Iterations in a row for which the mean has to outweigh the uncertainty before that counts as a crossing.
 _WINDOW = 5
 _PARAMETERS = tuple(f"θ{j}" for j in range(1, DIMENSION + 1))
-# The source's Table 7, iteration 59: payouts of mean and uncertainty; its contributions do not add up to them.
+# The paper's Table 7, iteration 59: payouts of mean and uncertainty; its contributions do not add up to them.
 SOURCE_PAYOUTS = {1.0: (-84.64, 12.11), 10.0: (-88.75, 44.3)}
-# Crossings as the source reads them off its figure 6.
+# Crossings that the paper reads off its figure 6.
 SOURCE_CROSSINGS = {0: 25, 3: 10}
 
 
@@ -41,21 +41,16 @@ class Contributions:
 
 
 def ours(runs: Sequence[EllipsoidRun], lam: float) -> Contributions:
-    mine = [run for run in runs if run.lam == lam]
-    mean, se = (np.array([getattr(run, name) for run in mine]) for name in ("phi_mean", "phi_se"))
-    ddof = 1 if len(mine) > 1 else 0
+    chosen = [run for run in runs if run.lam == lam]
+    mean, se = (np.array([getattr(run, name) for run in chosen]) for name in ("phi_mean", "phi_se"))
+    ddof = 1 if len(chosen) > 1 else 0
     return Contributions(mean.mean(axis=0), mean.std(axis=0, ddof=ddof), se.mean(axis=0), se.std(axis=0, ddof=ddof))
 
 
 def source_file(name: str, data: str | None) -> Path:
-    root = data_folder(data)
-    path = None if root is None else root / "shapleymbo" / name
-    if path is None or not path.is_file():
-        raise Unavailable(
-            f"This experiment is skipped: it needs shapleymbo/{name} of the thesis' own runs; pass --data DIR or set "
-            f"{DATA_VARIABLE}=DIR."
-        )
-    return path
+    """A file of the runs that the paper published."""
+    file = f"shapleymbo/{name}"
+    return find_data("This experiment", data, ("",), (file,), "the files that the paper published") / file
 
 
 def the_source(lam: float, data: str | None) -> Contributions:
@@ -68,10 +63,10 @@ def the_source(lam: float, data: str | None) -> Contributions:
     return Contributions(out["phi_mean"], out["phi_mean_sd"], -lam * out["phi_se"], lam * out["phi_se_sd"])
 
 
-def crossing(found: Contributions, parameter: int) -> int | None:
-    """The first iteration from which the mean makes a parameter more attractive than the uncertainty does, for five
-    iterations in a row; None when that never happens."""
-    ahead = found.mean[:, parameter] < found.se[:, parameter]
+def crossing(contributions: Contributions, parameter: int) -> int | None:
+    """The first of five iterations in a row in which the mean makes a parameter more attractive than the uncertainty
+    does; None if there are none."""
+    ahead = contributions.mean[:, parameter] < contributions.se[:, parameter]
     for i in range(len(ahead) - _WINDOW + 1):
         if ahead[i : i + _WINDOW].all():
             return i + 1
@@ -86,12 +81,13 @@ def tables(runs: Sequence[EllipsoidRun], data: str | None) -> list[Grid]:
 def _at_the_look(runs: Sequence[EllipsoidRun], data: str | None) -> Grid:
     rows = []
     for lam in LAMBDAS:
-        mine, theirs = ours(runs, lam), the_source(lam, data)
+        contributions, theirs = ours(runs, lam), the_source(lam, data)
         walks = np.array([run.walk_sd for run in runs if run.lam == lam]).mean(axis=0) / math.sqrt(N_WALKS_SOURCE)
         for k, (what, name) in enumerate((("mean", "mean"), ("se", "−λ se"))):
             for j in range(DIMENSION):
-                a, b = getattr(mine, what)[LOOK - 1, j], getattr(theirs, what)[LOOK - 1, j]
-                a_sd, b_sd = getattr(mine, f"{what}_sd")[LOOK - 1, j], getattr(theirs, f"{what}_sd")[LOOK - 1, j]
+                a, b = getattr(contributions, what)[LOOK - 1, j], getattr(theirs, what)[LOOK - 1, j]
+                a_sd = getattr(contributions, f"{what}_sd")[LOOK - 1, j]
+                b_sd = getattr(theirs, f"{what}_sd")[LOOK - 1, j]
                 rows.append(
                     (f"λ = {lam:g}, φ({name}), {_PARAMETERS[j]}", f"{a:.2f} ({a_sd:.2f})", f"{b:.2f} ({b_sd:.2f})",
                      f"{(a - b) / b_sd:+.2f}", "yes" if abs(a - b) <= b_sd else "no", f"{walks[k, j]:.2f}")
@@ -104,11 +100,11 @@ def _at_the_look(runs: Sequence[EllipsoidRun], data: str | None) -> Grid:
 def _payouts(runs: Sequence[EllipsoidRun], data: str | None) -> Grid:
     rows = []
     for lam in LAMBDAS:
-        mine, theirs = ours(runs, lam), the_source(lam, data)
+        by_author = (ours(runs, lam), the_source(lam, data))
         levels = np.array([run.levels for run in runs if run.lam == lam])[:, LOOK - 1].mean(axis=0)
         payouts = {"mean": levels[0] - levels[1], "se": lam * (levels[3] - levels[2])}
         for k, what in enumerate(("mean", "se")):
-            total, source_total = (float(getattr(one, what)[LOOK - 1].sum()) for one in (mine, theirs))
+            total, source_total = (float(getattr(author, what)[LOOK - 1].sum()) for author in by_author)
             claimed = SOURCE_PAYOUTS[lam][k]
             rows.append(
                 (f"λ = {lam:g}, {'mean' if what == 'mean' else '−λ se'}", f"{payouts[what]:.2f}", f"{total:.2f}",
@@ -120,10 +116,10 @@ def _payouts(runs: Sequence[EllipsoidRun], data: str | None) -> Grid:
 
 
 def _crossings(runs: Sequence[EllipsoidRun], data: str | None) -> Grid:
-    mine, theirs = ours(runs, 10.0), the_source(10.0, data)
+    by_author = (ours(runs, 10.0), the_source(10.0, data))
     rows = []
     for j, name in enumerate(_PARAMETERS):
-        cells = [str(crossing(one, j) or "never") for one in (mine, theirs)]
+        cells = [str(crossing(contributions, j) or "never") for contributions in by_author]
         rows.append((name, *cells, f"about {SOURCE_CROSSINGS[j]}" if j in SOURCE_CROSSINGS else "–"))
     columns = ("parameter", "ours", "the source's runs", "as the source reads its figure")
     return Grid(
@@ -137,9 +133,9 @@ def _predictions(runs: Sequence[EllipsoidRun]) -> Grid:
     claims = {1.0: (0.34, 0.73, 85.38, 2.14, 14.25), 10.0: (0.66, 0.72, 89.47, 2.06, 6.49)}
     rows = []
     for lam in LAMBDAS:
-        mine = [run for run in runs if run.lam == lam]
-        levels = np.array([run.levels for run in mine])[:, LOOK - 1].mean(axis=0)
-        y = float(np.mean([run.y[LOOK - 1] for run in mine]))
+        chosen = [run for run in runs if run.lam == lam]
+        levels = np.array([run.levels for run in chosen])[:, LOOK - 1].mean(axis=0)
+        y = float(np.mean([run.y[LOOK - 1] for run in chosen]))
         rows.append((f"λ = {lam:g}", *(f"{v:.2f}" for v in (y, *levels))))
         rows.append((f"λ = {lam:g}, the source", *(f"{v:.2f}" for v in claims[lam])))
     columns = ("", "y", "mean", "average mean", "se", "average se")
@@ -147,7 +143,7 @@ def _predictions(runs: Sequence[EllipsoidRun]) -> Grid:
 
 
 def _exploration(runs: Sequence[EllipsoidRun]) -> Grid:
-    """Standard deviation over iterations 1 to 58 of the mean distance from the optimum, as the source measures it."""
+    """The paper's measure: standard deviation over iterations 1 to 58 of the mean distance from the optimum."""
     claims = {1.0: (0.24, 0.15, 0.08, 0.07), 10.0: (1.40, 1.31, 1.11, 0.97)}
     rows = []
     for lam in LAMBDAS:
@@ -164,10 +160,10 @@ def _exploration(runs: Sequence[EllipsoidRun]) -> Grid:
 def _blocks(runs: Sequence[EllipsoidRun], data: str | None) -> list[Grid]:
     rows = []
     for lam, first, last in ((1.0, 1, 64), (10.0, 1, 10), (10.0, 55, 64)):
-        mine, theirs = ours(runs, lam), the_source(lam, data)
+        by_author = {"ours": ours(runs, lam), "the source": the_source(lam, data)}
         for what, name in (("mean", "mean"), ("se", "−λ se")):
-            for whose, one in (("ours", mine), ("the source", theirs)):
-                block = getattr(one, what)[first - 1 : last].mean(axis=0)
+            for whose, contributions in by_author.items():
+                block = getattr(contributions, what)[first - 1 : last].mean(axis=0)
                 label = f"λ = {lam:g}, {first} to {last}, φ({name}), {whose}"
                 rows.append((label, *(f"{v:.2f}" for v in block)))
     return [Grid("Contributions averaged over iterations (Table 9)", ("", *_PARAMETERS), tuple(rows))]
@@ -175,31 +171,29 @@ def _blocks(runs: Sequence[EllipsoidRun], data: str | None) -> list[Grid]:
 
 def markdown(runs: Sequence[EllipsoidRun], data: str | None) -> str:
     per_lambda = len({run.seed for run in runs})
-    parts = [
-        f"# Hyper-ellipsoid, runs for each λ: {per_lambda}\n",
+    note = (
         "Contributions to the bound mean − λ se, which is minimised: negative is attractive. Ours come from a closed "
-        "form (mean) and from nets with intervals (se); the source's from 1000 random walks per proposal, whose "
-        "standard error (of one proposal) is in the last column of the first table.\n",
-    ]
-    for grid in tables(runs, data):
-        parts += [f"## {grid.title}\n", grid_markdown(grid)]
-    dates = sorted(run.date for run in runs)
-    commands = tuple(dict.fromkeys(run.command for run in runs))
-    machines = tuple(dict.fromkeys(run.machine for run in runs))
-    minutes = sum(run.seconds for run in runs) / 60
-    text = provenance(commands, f"{dates[0]} to {dates[-1]}", runs[0].versions, machines)
-    return "\n".join([*parts, text.rstrip("\n") + f" · {minutes:.0f} minutes of one core\n"])
+        "form (mean) and from nets with intervals (se); the source's come from 1000 random walks per proposal, whose "
+        "standard error (for one proposal) is in the last column of the first table."
+    )
+    made = provenance_of(runs, sum(run.seconds for run in runs))
+    return page(f"Hyper-ellipsoid, runs for each λ: {per_lambda}", [note], tables(runs, data), made)
 
 
 def csv(runs: Sequence[EllipsoidRun]) -> str:
-    """Mean and sd over runs per λ, iteration and parameter, in the layout of the source's file."""
+    """Mean and sd over runs per λ, iteration and parameter, in the layout of the paper's file."""
     out = io.StringIO()
     writer = csv_files.writer(out, lineterminator="\n")
     writer.writerow(("lambda", "iteration", "parameter", "phi_mean", "phi_mean_sd", "phi_se", "phi_se_sd"))
     for lam in LAMBDAS:
-        found = ours(runs, lam)
+        contributions = ours(runs, lam)
         for i in range(N_STEPS):
             for j in range(DIMENSION):
-                numbers = (found.mean[i, j], found.mean_sd[i, j], -found.se[i, j] / lam, found.se_sd[i, j] / lam)
+                numbers = (
+                    contributions.mean[i, j],
+                    contributions.mean_sd[i, j],
+                    -contributions.se[i, j] / lam,
+                    contributions.se_sd[i, j] / lam,
+                )
                 writer.writerow((f"{lam:g}", i + 1, f"x{j + 1}", *(f"{v:.6g}" for v in numbers)))
     return out.getvalue()

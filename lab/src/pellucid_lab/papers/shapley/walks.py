@@ -1,4 +1,4 @@
-"""The source's estimator of Shapley values (its Algorithm 2), for comparison."""
+"""The paper's estimator of Shapley values (its Algorithm 2), for comparison."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 from pellucid.explain.proposals.games import Game
 from pellucid.numerics import Array
 
+# Rows that are evaluated at once: bounds the memory.
 _ROWS_AT_ONCE = 4096
 
 
 def single_walks(game: Game, n_samples: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Per parameter, (n_samples, t): what it adds to the terms, each time in an order and with a row of its own."""
+    """For each parameter, (n_samples, t): what it adds to the t terms, each time with a new random order and row."""
     d = len(game.x)
     Z = game.space.canonical(rng.random((1000 * d, d)))
     for j in game.players:

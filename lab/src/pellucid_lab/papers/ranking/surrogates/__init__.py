@@ -1,1 +1,1 @@
-"""Surrogates that the ranking is compared with."""
+"""Surrogates that the ranking surrogate is compared with."""

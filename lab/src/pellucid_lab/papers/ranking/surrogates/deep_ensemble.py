@@ -1,10 +1,10 @@
-"""Deep ensembles: networks that say a mean and a variance, trained from scratch on what has been observed.
+"""Deep ensembles: networks that predict a mean and a variance, trained from scratch on the observations.
 
 Notation
     G, M            independent ensembles (one for one study) and their members
     n, N, F         observations, candidates, features of a configuration
     x (G, n, F)     observed configurations;  y (G, n) their standardised losses
-    mu_i, s_i^2     what member i says of a configuration; the ensemble is the mixture (1/M) sum_i N(mu_i, s_i^2):
+    mu_i, s_i^2     prediction of member i; the ensemble is the mixture (1/M) sum_i N(mu_i, s_i^2):
                     mu = (1/M) sum_i mu_i,  s^2 = (1/M) sum_i (s_i^2 + mu_i^2) - mu^2
 """
 
@@ -24,6 +24,7 @@ from pellucid.surrogates.ranking.features import features
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, outputs
 from pellucid.surrogates.ranking.scaling import seed_of, standardise
 
+# Keeps the likelihood bounded when a network interpolates the observations.
 _SMALLEST_VARIANCE = 1e-4
 
 
@@ -40,7 +41,7 @@ class EnsembleSettings:
 
 
 def train_ensembles(x: Tensor, y: Tensor, settings: EnsembleSettings, chance: Sequence[torch.Generator]) -> Weights:
-    """Weights of G ensembles, each trained on its own x (n, F) and y (n,) as if it were alone."""
+    """Weights of G ensembles, each trained on its own x (n, F) and y (n,), independently of the others."""
     start = initial(settings.architecture(x.shape[-1]), chance)
     weights = {name: value.to(x).requires_grad_() for name, value in start.items()}
     optimiser = torch.optim.Adam(weights.values(), settings.learning_rate, fused=True)
@@ -63,8 +64,8 @@ def negative_log_likelihood(mean: Tensor, variance: Tensor, y: Tensor) -> Tensor
 
 
 def mixture(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance of the mixture, (G, N). Within plus between: the same, and it cannot cancel below zero. (The
-    source divides mu^2 by M as well.)"""
+    """Mean and variance of the mixture, (G, N), as variance within plus between members: that is the same, and rounding
+    cannot make it negative. (The paper also divides mu^2 by M.)"""
     return mean.mean(1), variance.mean(1) + mean.var(1, correction=0)
 
 

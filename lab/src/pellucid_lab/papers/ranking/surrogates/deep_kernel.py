@@ -1,4 +1,4 @@
-"""A Gaussian process on what a network makes of a configuration, from scratch (DGP) or meta-trained (FSBO).
+"""A Gaussian process on the outputs of a network, trained from scratch (DGP) or meta-trained (FSBO).
 
 Notation
     G               independent processes (one for one study);  L tasks that one of them learns from at once
@@ -7,7 +7,7 @@ Notation
     k = s matern52(|h(x) - h(x')| / l),  K = k + noise I = C C',  alpha = K^-1 (y - m)
     posterior mean m + k(x, .) alpha;  variance s - |C^-1 k(., x)|^2 (of the function, without noise)
     weights         the network's, and "lengthscale", "outputscale", "noise" (as logarithms) and "mean", (G, 1) each
-Everything is double precision: in single precision K of a few dozen neighbours is not positive definite any more.
+Everything is in double precision: in single precision, K of a few dozen close points is not positive definite.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from pellucid.surrogates.ranking.features import features
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, outputs
 from pellucid.surrogates.ranking.scaling import seed_of, standardise, unit_range
 
+# Noise variance that is always added (of losses with variance 1), for a stable Cholesky factor; and what is added to
+# the diagonal, as a share of it, if that is not enough.
 _SMALLEST_NOISE = 1e-4
 _JITTERS = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 _SQRT5 = math.sqrt(5.0)
@@ -36,8 +38,8 @@ _SQRT5 = math.sqrt(5.0)
 class KernelSettings:
     """`layers` linear maps of `width`; `epochs` of Adam with a cosine-annealed `learning_rate` at every fit.
 
-    Epochs and rates did best of a few (0 to 100, 3e-4 to 0.03) on the validation tasks of lcbench. The source has 500
-    at 0.03; from 0.01 on, a handful of observations makes a meta-trained process forget what it knew.
+    These epochs and rates did best among a few (0 to 100, 3e-4 to 0.03) on the validation tasks of lcbench. The paper
+    has 500 epochs at 0.03; from 0.01 on, a few observations make a meta-trained process forget what it has learned.
     """
 
     layers: int = 4
@@ -55,8 +57,9 @@ FEW_SHOT = KernelSettings(learning_rate=3e-4)
 
 @dataclass(frozen=True)
 class MetaSettings:
-    """Double sampling: `tasks_per_step` tasks, of each `smallest` to `largest` configurations, for `steps` of Adam.
-    With validation tasks, looked at `every` so many steps: stops after `patience` steps without progress there."""
+    """Double sampling: for `steps` of Adam, `tasks_per_step` tasks and `smallest` to `largest` configurations of each.
+    With validation tasks, their loss is computed `every` so many steps, and training stops after `patience` steps
+    without progress."""
 
     steps: int = 3000
     learning_rate: float = 1e-3
@@ -81,7 +84,7 @@ def initial_kernels(n_features: int, settings: KernelSettings, chance: Sequence[
 
 
 def embedded(weights: Weights, x: Tensor) -> Tensor:
-    """(G, L, n, D)"""
+    """Outputs of the network, (G, L, n, D)."""
     return outputs(weights, x, None)[:, 0]
 
 
@@ -94,7 +97,7 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
 def covariance(weights: Weights, a: Tensor, b: Tensor) -> Tensor:
     """k between network outputs, (G, L, n, m)"""
     lengthscale, outputscale = (weights[name].exp()[..., None, None] for name in ("lengthscale", "outputscale"))
-    # The root has no slope at zero; the kernel has.
+    # At distance zero the square root has no derivative, but the kernel has one.
     r = _SQRT5 * (squared_distances(a, b) / lengthscale**2 + 1e-14).sqrt()
     return outputscale * (1.0 + r + r * r / 3.0) * torch.exp(-r)
 
@@ -106,7 +109,7 @@ def noisy(weights: Weights, h: Tensor) -> Tensor:
 
 
 def cholesky(K: Tensor) -> Tensor:
-    """Lower factors of a batch; where one does not exist, of K + jitter I. Never raises."""
+    """Lower Cholesky factors of a batch; of K + jitter I for a K without a factor. Never raises."""
     factor, wrong = torch.linalg.cholesky_ex(K)
     if not bool(wrong.any()):
         return factor
@@ -132,8 +135,8 @@ def negative_log_likelihood(weights: Weights, x: Tensor, y: Tensor) -> Tensor:
         log_determinant = 2.0 * factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         value = 0.5 * ((residual * alpha).sum(-1) + log_determinant + y.shape[-1] * math.log(2.0 * math.pi))
         slopes = 0.5 * (inverse - alpha[..., :, None] * alpha[..., None, :])
-    # The slopes with respect to K are known in closed form: a linear function that has them, shifted to the value,
-    # spares the way back through the factorisation.
+    # The derivatives with respect to K have a closed form: a linear function with these slopes and this value avoids
+    # differentiating through the factorisation.
     linear = (slopes * K).sum((-1, -2)) + (alpha * residual).sum(-1)
     return (value + linear - linear.detach()) / y.shape[-1]
 
@@ -160,7 +163,7 @@ def descend(
     rate: Callable[[int], float],
     enough: Callable[[int, Weights], bool] | None = None,
 ) -> Weights:
-    """Weights after `steps` of Adam, or as soon as it is `enough`. A slope that is not finite is none."""
+    """Weights after `steps` of Adam, or as soon as `enough` returns true. Infinite and NaN gradients count as zero."""
     learned = {name: value.clone().requires_grad_() for name, value in weights.items()}
     optimiser = torch.optim.Adam(learned.values(), rate(0), fused=True)
     for step in range(steps):
@@ -181,7 +184,7 @@ def annealed(rate: float, steps: int) -> Callable[[int], float]:
 
 
 def adapt(weights: Weights, x: Tensor, y: Tensor, settings: KernelSettings) -> Weights:
-    """Weights (G, ...) fine-tuned on x (G, n, F) and y (G, n), each process by itself."""
+    """Weights (G, ...) fine-tuned on x (G, n, F) and y (G, n), each process independently."""
     inputs, targets = x[:, None], y[:, None]
     return descend(
         weights,
@@ -192,8 +195,8 @@ def adapt(weights: Weights, x: Tensor, y: Tensor, settings: KernelSettings) -> W
 
 
 def with_lengthscales_of(weights: Weights, x: Tensor) -> Weights:
-    """The same, with the median distance between the outputs at x (G, n, F) as lengthscale: a fresh network maps
-    configurations so close together that the kernel could not tell them apart for many epochs."""
+    """The same weights, with the median distance between the outputs at x (G, n, F) as lengthscale: an untrained
+    network maps configurations so close together that the kernel would not distinguish them for many epochs."""
     if x.shape[1] < 2:
         return weights
     h = embedded(weights, x[:, None])[:, 0]
@@ -209,7 +212,7 @@ def meta_trained(
     settings: MetaSettings,
     seed: int,
 ) -> Weights:
-    """Weights (G = 1) under which batches of all tasks are likely; with validation tasks, the best of them there."""
+    """Weights (G = 1) that maximise the likelihood of batches of all tasks, or the best for the validation tasks."""
     rng = np.random.default_rng(seed_of(seed, "meta-training"))
     weights = initial_kernels(tasks[0][0].shape[-1], kernel, generators([seed_of(seed, "meta-trained kernel")]))
     x, _ = double_sample(tasks, settings, rng)
@@ -240,18 +243,18 @@ def meta_trained(
 def double_sample(
     tasks: Sequence[tuple[Tensor, Tensor]], settings: MetaSettings, rng: np.random.Generator
 ) -> tuple[Tensor, Tensor]:
-    """x (1, L, n, F), y (1, L, n): tasks at random, then configurations of each.
+    """x (1, L, n, F), y (1, L, n): random tasks, and random configurations of each.
 
-    The losses of every batch fill another random part of [0, 1]: where a study's own will lie is never known. On the
-    validation tasks of lcbench, without fine-tuning, standardised batches had 1.5 times the regret after 10 steps and
-    5 times after 20.
+    The losses of every batch are scaled to a random part of [0, 1], because the range of a study's losses is not known
+    in advance. On the validation tasks of lcbench, without fine-tuning, standardised batches had 1.5 times the regret
+    after 10 steps and 5 times after 20.
     """
-    which = rng.choice(len(tasks), min(settings.tasks_per_step, len(tasks)), replace=False)
-    n = min(int(rng.integers(settings.smallest, settings.largest + 1)), *(len(tasks[t][1]) for t in which))
-    rows = [rng.choice(len(tasks[t][1]), n, replace=False) for t in which]
-    x = torch.stack([tasks[t][0][r] for t, r in zip(which, rows, strict=True)])
-    y = torch.stack([tasks[t][1][r] for t, r in zip(which, rows, strict=True)])
-    low, high = (tensor(end, torch.float64) for end in np.sort(rng.random((2, len(which), 1)), axis=0))
+    drawn = rng.choice(len(tasks), min(settings.tasks_per_step, len(tasks)), replace=False)
+    n = min(int(rng.integers(settings.smallest, settings.largest + 1)), *(len(tasks[t][1]) for t in drawn))
+    rows = [rng.choice(len(tasks[t][1]), n, replace=False) for t in drawn]
+    x = torch.stack([tasks[t][0][r] for t, r in zip(drawn, rows, strict=True)])
+    y = torch.stack([tasks[t][1][r] for t, r in zip(drawn, rows, strict=True)])
+    low, high = (tensor(end, torch.float64) for end in np.sort(rng.random((2, len(drawn), 1)), axis=0))
     smallest, largest = y.amin(-1, keepdim=True), y.amax(-1, keepdim=True)
     y = low + (high - low) * (y - smallest) / (largest - smallest).clamp(min=1e-12)
     return x[None], y[None]
@@ -261,7 +264,7 @@ def double_sample(
 
 
 class DeepKernelGP:
-    """A deep-kernel process for one study; every `fit` starts afresh, from scratch or from meta-trained weights."""
+    """A deep-kernel process for one study; every `fit` starts again, from scratch or from meta-trained weights."""
 
     def __init__(
         self,
@@ -286,7 +289,7 @@ class DeepKernelGP:
         meta: MetaSettings = META,
         seed: int = 0,
     ) -> DeepKernelGP:
-        """The few-shot surrogate of earlier tasks: pairs of encoded configurations and their losses."""
+        """The few-shot surrogate of earlier tasks, which are pairs of encoded configurations and losses."""
         usable = [_prepared(space, X, y) for X, y in tasks if len(y) > 1]
         if not usable:
             raise ValueError("`tasks` must hold at least one task with two or more configurations.")
@@ -310,7 +313,7 @@ class DeepKernelGP:
         return centre + unit * array(mean[:, 0]), unit * array(sd[:, 0])
 
     def _scaled(self, y: Array) -> tuple[Array, Array, Array]:
-        """A process from scratch expects standardised losses, a meta-trained one what it has seen in training."""
+        """Standardised losses for a process from scratch; in [0, 1], as in its training, for a meta-trained one."""
         return standardise(y) if self.start is None else unit_range(y)
 
     @own_mode()
@@ -327,8 +330,8 @@ class DeepKernelGP:
         if self._fitted is None:
             raise ValueError("This DeepKernelGP has not been fitted: call `.fit(X, y)` first.")
         weights, x, z, centre, unit = self._fitted
-        asked = tensor(features(self.space, X)[None], torch.float64)
-        mean, sd = posterior(weights, x[:, None], z[:, None], asked[:, None])
+        candidates = tensor(features(self.space, X)[None], torch.float64)
+        mean, sd = posterior(weights, x[:, None], z[:, None], candidates[:, None])
         return centre + unit * array(mean[0, 0]), unit * array(sd[0, 0])
 
 

@@ -1,12 +1,13 @@
-"""Ranking-weighted ensemble of Gaussian processes: one per earlier task, one of the study, weighted by who orders best.
+"""Ranking-weighted ensemble of Gaussian processes: one per earlier task and one of the study, weighted by how well they
+order the study's observations.
 
 Notation
-    T            earlier tasks; base process i = 1 .. T, each of standardised losses, and the study's own, number T + 1
+    T            earlier tasks; base process i = 1 .. T, each of standardised losses; number T + 1 is the study's own
     n, N         observations, candidates;  y (n,) the study's losses, standardised
-    S            draws of what every process says at the observations
-    loss[i, s]   ordered pairs (j, k) that draw s of process i puts in another order than y does;
-                 the own process answers each observation as if it had been left out
-    w_i          share of the draws in which i has the smallest loss; equals share a draw
+    S            draws from the posterior of every process at the observations
+    loss[i, s]   ordered pairs (j, k) that draw s of process i puts in another order than y does; the study's own
+                 process predicts each observation without it (leave-one-out)
+    w_i          share of the draws in which i has the smallest loss; processes with equal losses share a draw
     mean = sum_i w_i m_i;  variance = sum_i w_i^2 s_i^2, that of a weighted sum of independent processes
 """
 
@@ -23,6 +24,7 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates.gp import GaussianProcess
 from pellucid.surrogates.ranking.scaling import standardise
 
+# Tables whose predictions by the base processes are kept: more than the tables of a collection's test tasks.
 _REMEMBERED = 64
 
 
@@ -33,17 +35,17 @@ def ranking_loss(draws: Array, y: Array) -> Array:
 
 
 def left_out_ranking_loss(draws: Array, y: Array) -> Array:
-    """The same of a process that predicts each observation without it: its draw is held against the others' values."""
+    """Misordered pairs with leave-one-out predictions: the draw at an observation is compared with the other values."""
     below = draws[..., :, None] < y[None, :]
     wrong = below ^ (y[:, None] < y[None, :])
     return np.asarray(wrong.sum(axis=(-1, -2)) - np.diagonal(wrong, axis1=-2, axis2=-1).sum(axis=-1))
 
 
 def ranking_weights(losses: Array, guard: float | None = 0.95) -> Array:
-    """(T + 1, S) losses, the own process last -> weights (T + 1,).
+    """Weights (T + 1,) from losses (T + 1, S), the study's own process last.
 
-    guard: against many poor processes that win some draws by chance: an earlier task whose median loss is above this
-    quantile of the own losses is left out.
+    guard: an earlier task whose median loss is above this quantile of the own losses gets no weight, so that many poor
+    processes do not win draws by chance.
     """
     losses = np.array(losses, dtype=float)
     if guard is not None:
@@ -58,8 +60,8 @@ class RGPE:
 
     Args:
         tasks: encoded configurations and losses of each earlier task.
-        points_per_task: how many of them, at random, its process is fitted on.
-        samples: S, draws by which processes are compared.
+        points_per_task: the number of random configurations that the process of a task is fitted to.
+        samples: S, the number of draws with which processes are compared.
         guard: see `ranking_weights`.
     """
 
@@ -81,7 +83,7 @@ class RGPE:
         self.weights: Array = np.empty(0)
         self._own: GaussianProcess | None = None
         self._scale = (0.0, 1.0)
-        self._said: OrderedDict[bytes, tuple[Array, Array]] = OrderedDict()
+        self._base_predictions: OrderedDict[bytes, tuple[Array, Array]] = OrderedDict()
 
     def _process(self, i: int, X: Array, y: Array, size: int) -> GaussianProcess:
         rows = stream(self.seed, "rgpe", "rows", i).permutation(len(y))[:size]
@@ -106,31 +108,31 @@ class RGPE:
         """Mean and sd (of the function, without noise) in the unit of the losses."""
         if self._own is None:
             raise ValueError("This RGPE has not been fitted: call `.fit(X, y)` first.")
-        mean, variance = self._said_by_base(X)
+        mean, variance = self._predicted_by_base(X)
         own_mean, own_sd = self._own.predict(X)
         w = self.weights
         mean, variance = w[:-1] @ mean + w[-1] * own_mean, w[:-1] ** 2 @ variance + (w[-1] * own_sd) ** 2
         centre, unit = self._scale
         return centre + unit * mean, unit * np.sqrt(variance)
 
-    def _said_by_base(self, X: Array) -> tuple[Array, Array]:
-        """Means and variances of the base processes, (T, N) each. They never change, and neither do the candidates of a
-        table: what was said is remembered."""
+    def _predicted_by_base(self, X: Array) -> tuple[Array, Array]:
+        """Means and variances of the base processes, (T, N) each. They are kept, because neither the processes nor the
+        candidates of a table change."""
         X = np.ascontiguousarray(X, dtype=float)
         key = hashlib.blake2b(X.tobytes() + repr(X.shape).encode(), digest_size=16).digest()
-        if key not in self._said:
-            said = [process.predict(X) for process in self.base]
-            means, sds = ([part[i] for part in said] for i in (0, 1))
-            shape = (len(said), len(X))
-            self._said[key] = np.reshape(means, shape), np.reshape(sds, shape) ** 2
-            if len(self._said) > _REMEMBERED:
-                self._said.popitem(last=False)
-        self._said.move_to_end(key)
-        return self._said[key]
+        if key not in self._base_predictions:
+            predictions = [process.predict(X) for process in self.base]
+            means, sds = ([prediction[i] for prediction in predictions] for i in (0, 1))
+            shape = (len(predictions), len(X))
+            self._base_predictions[key] = np.reshape(means, shape), np.reshape(sds, shape) ** 2
+            if len(self._base_predictions) > _REMEMBERED:
+                self._base_predictions.popitem(last=False)
+        self._base_predictions.move_to_end(key)
+        return self._base_predictions[key]
 
 
 def left_out(process: GaussianProcess) -> tuple[Array, Array]:
-    """Mean and sd of every observation had it been left out; for a process without a warp."""
+    """Leave-one-out mean and sd of every observation; for a process without a warp."""
     data, h = process.data, process.hyperparameters
     precision = np.maximum(np.diagonal(data.factor.solve(np.eye(len(data.z)))), 1e-300)
     return process.from_latent(data.z - data.alpha / precision, np.sqrt(h.outputscale / precision))

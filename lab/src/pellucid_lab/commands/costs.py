@@ -1,0 +1,74 @@
+"""``pellucid bench stopping`` and ``pellucid bench report``: what stopping early and a report cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pellucid.cli.terminal import STOPPED, say, sentences
+from pellucid_lab.base import require_modules
+from pellucid_lab.terminal import Jobs, Quiet, TableFile, collect, command_line, integers
+
+
+def stopping(
+    suite: Annotated[
+        str, typer.Option(help="A suite whose problems all have the same unit, such as hpobench.")
+    ] = "hpobench",
+    tolerance: Annotated[float, typer.Option(help="`regret_below`, in the unit of the objective.")] = 0.005,
+    budget: Annotated[int, typer.Option(min=2, help="Trials of a full run.")] = 100,
+    seeds: Annotated[str, typer.Option(help="Like 0 or 0-4.")] = "0-4",
+    patience: Annotated[int, typer.Option(min=1, help="`patience` of `StopWhen`.")] = 5,
+    min_trials: Annotated[int, typer.Option(min=1, help="`min_trials` of `StopWhen`.")] = 20,
+    out: Annotated[
+        Path, typer.Option(help="File with one JSON line per run; runs that it already has are skipped.")
+    ] = Path("stopping.jsonl"),
+    jobs: Jobs = 2,
+    table: TableFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """How much of a budget `StopWhen` saves, and what that costs. Repeat the command to continue after a stop."""
+    with sentences():
+        from pellucid_lab.costs.stopping import StoppingRun, StoppingTask, markdown, run_stopping_task
+        from pellucid_lab.problems.suites import find_suite, problem_names
+        from pellucid_lab.runs.files import RunFile
+        from pellucid_lab.runs.runner import complete
+        from pellucid_lab.tables.grids import provenance_now, show_page
+
+        chosen = find_suite(suite)
+        require_modules(chosen.requires, f"the {suite} suite")
+        names = problem_names(chosen, None, tuple(range(1, 25)), (1,), 8)
+        tasks = [
+            StoppingTask(suite, name, seed, chosen.n_init, budget, tolerance, patience, min_trials)
+            for name in names
+            for seed in integers(seeds, "--seeds")
+        ]
+        runs = complete("stopping", run_stopping_task, tasks, RunFile(out, StoppingRun), jobs, quiet)
+        show_page(markdown(runs, provenance_now(command_line())), table, quiet)
+
+
+def report(
+    trials: Annotated[str, typer.Option(help="Sizes of the studies, like 100,1000.")] = "100,1000",
+    params: Annotated[int, typer.Option(min=5, help="Number of parameters of every study.")] = 20,
+    table: TableFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Seconds and megabytes of a report, for a random study and for one that pellucid ran."""
+    with sentences():
+        require_modules(("plotly",), "reports")
+        from pellucid_lab.costs.report import SAMPLERS, cost_of, markdown
+        from pellucid_lab.tables.grids import PACKAGES, provenance_now, show_page
+
+        wanted = [(sampler, n) for n in integers(trials, "--trials") for sampler in SAMPLERS]
+        costs, stopped = collect(
+            "reports",
+            (cost_of(sampler, n, params) for sampler, n in wanted),
+            len(wanted),
+            quiet,
+            lambda cost: f"{cost.sampler}, {cost.trials} trials",
+        )
+        show_page(markdown(costs, provenance_now(command_line(), (*PACKAGES, "plotly"))), table, quiet)
+        if stopped:
+            say(f"Stopped after {len(costs)} of {len(wanted)} reports.")
+            raise typer.Exit(STOPPED)

@@ -1,0 +1,209 @@
+"""Runs that measure regret: an initial design that all methods share, then the method's own proposals."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pellucid.cli.errors import Mistake
+from pellucid_lab.base import Direction, Problem, Suite, require_modules, stable_seed
+from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
+from pellucid_lab.problems.suites import check_problem, is_conditional, load_problem, name_and_factor
+from pellucid_lab.runs.files import RunFile
+from pellucid_lab.runs.provenance import stamp
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+
+RegretKey = tuple[str, str, str, int, int, int]
+
+
+@dataclass(frozen=True)
+class RegretTask:
+    """What one run needs."""
+
+    suite: str
+    problem: str
+    method: str
+    seed: int
+    n_init: int
+    n_steps: int
+    data: str | None = None
+    command: str = ""
+
+    @property
+    def key(self) -> RegretKey:
+        return (self.suite, self.problem, self.method, self.seed, self.n_init, self.n_steps)
+
+    @property
+    def label(self) -> str:
+        return f"{self.problem} {self.method} seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class RegretRun:
+    """A finished run; ``values``, ``ask_s`` and ``tell_s`` have one entry per evaluation.
+
+    ``trace``: series that a policy wrote into its receipts (``alpha``, ``ubr``), one entry per proposal.
+    """
+
+    suite: str
+    problem: str
+    method: str
+    seed: int
+    n_init: int
+    n_steps: int
+    direction: Direction
+    values: tuple[float, ...]
+    ask_s: tuple[float, ...]
+    tell_s: tuple[float, ...]
+    optimum: float | None = None
+    optimum_is_exact: bool = False
+    anchor: float | None = None
+    wall_s: float = 0.0
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    date: str = ""
+    command: str = ""
+    trace: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        series = (self.values, self.ask_s, self.tell_s)
+        expected = self.n_init + self.n_steps
+        if any(len(entries) != expected for entries in series):
+            raise ValueError(f"values, ask_s and tell_s need {expected} entries each")
+        if not all(math.isfinite(entry) for entries in series for entry in entries):
+            raise ValueError("values, ask_s and tell_s have to be finite")
+
+    @property
+    def key(self) -> RegretKey:
+        return (self.suite, self.problem, self.method, self.seed, self.n_init, self.n_steps)
+
+    @property
+    def sampler_s(self) -> float:
+        """Seconds of asking and telling, without the initial design."""
+        return sum(self.ask_s[self.n_init :]) + sum(self.tell_s[self.n_init :])
+
+
+def regret_file(path: Path) -> RunFile[RegretRun]:
+    return RunFile(path, RegretRun)
+
+
+def run_regret_task(task: RegretTask) -> RegretRun:
+    """Run in this process, which should be a worker with one thread."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    method = find_method(task.method)
+    problem = load_problem(task.suite, task.problem, task.data)
+    if method.static_only and problem.conditional:
+        raise Mistake(f"{method.name} does not support conditional spaces, which {problem.name} has.")
+    warm_up(task.method)
+
+    started = time.perf_counter()
+    plain, _ = name_and_factor(task.problem)  # The same problem in another unit starts from the same design.
+    design = optuna.samplers.RandomSampler(seed=stable_seed("design", task.suite, plain, task.seed))
+    study = optuna.create_study(direction=problem.direction, sampler=design)
+    steps = []
+    for number in range(task.n_init + task.n_steps):
+        if number == task.n_init:
+            seed = stable_seed("sampler", task.suite, plain, task.seed)
+            study.sampler = method.make_sampler(seed, task.n_init, task.n_steps)
+        steps.append(timed_step(study, problem))
+    values, ask_s, tell_s = zip(*steps, strict=True)
+    return RegretRun(
+        *task.key,
+        direction=problem.direction,
+        values=values,
+        ask_s=tuple(round(seconds, 6) for seconds in ask_s),
+        tell_s=tuple(round(seconds, 6) for seconds in tell_s),
+        optimum=problem.optimum,
+        optimum_is_exact=problem.optimum_is_exact,
+        anchor=problem.anchor,
+        wall_s=round(time.perf_counter() - started, 3),
+        trace=_trace(study),
+        **stamp(packages_of(task.method), task.command),
+    )
+
+
+def _trace(study: Study) -> dict[str, tuple[float, ...]]:
+    """What our policies wrote into their receipts, one entry per proposal; empty for other methods."""
+    from pellucid import receipts
+
+    with_policy = [receipt for receipt in receipts(study) if receipt.policy is not None]
+    numbers = [receipt.policy.numbers for receipt in with_policy if receipt.policy is not None]
+    series = {
+        "alpha": tuple(policy["alpha"] for policy in numbers if "alpha" in policy),
+        "ubr": tuple(receipt.bounds[0] for receipt in with_policy if receipt.bounds),
+    }
+    return {name: values for name, values in series.items() if values}
+
+
+def timed_step(study: Study, problem: Problem) -> tuple[float, float, float]:
+    """One evaluation: its value, the seconds to create the trial and suggest all parameters, the seconds to tell."""
+    start = time.perf_counter()
+    trial = study.ask()
+    params = problem.suggest(trial)
+    asked = time.perf_counter()
+    value = problem.evaluate(params)
+    evaluated = time.perf_counter()
+    study.tell(trial, value)
+    return value, asked - start, time.perf_counter() - evaluated
+
+
+@cache
+def warm_up(name: str) -> None:
+    """Run a method once on a small study, so that imports are not counted as sampling."""
+    import optuna
+
+    method = find_method(name)
+    prepare(method)
+    problem = load_problem("synthetic", "branin")
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(problem.objective, n_trials=4)
+    study.sampler = method.make_sampler(0, 4, 2)
+    study.optimize(problem.objective, n_trials=2)
+
+
+def packages_of(method: str) -> tuple[str, ...]:
+    """The packages whose versions belong to a result of this method."""
+    return ("pellucid", "optuna", "numpy", "scipy", *find_method(method).requires)
+
+
+def plan_regret(
+    suite: Suite,
+    names: Sequence[str],
+    methods: Sequence[str],
+    seeds: Sequence[int],
+    n_init: int,
+    n_steps: int,
+    data: str | None,
+    command: str,
+) -> tuple[list[RegretTask], list[str]]:
+    """The tasks that can run here, and a sentence for everything that is left out.
+
+    Methods alternate within a problem and seed, so that the runs of a file are comparable even if it is incomplete.
+    """
+    require_modules(suite.requires, f"the {suite.name} suite")
+    for name in names:
+        check_problem(suite.name, name, data)
+    usable, notes = usable_methods(methods)
+    conditional = [name for name in names if is_conditional(suite.name, name)]
+    notes += [
+        f"{method.name} does not support conditional spaces: {suite.name} {', '.join(conditional)} skipped."
+        for method in usable
+        if method.static_only and conditional
+    ]
+    tasks = [
+        RegretTask(suite.name, name, method.name, seed, n_init, n_steps, data, command)
+        for name in names
+        for seed in seeds
+        for method in usable
+        if not (method.static_only and name in conditional)
+    ]
+    return tasks, notes

@@ -1,0 +1,141 @@
+"""What matters for a goal according to a model: indices on which draws of its posterior agree.
+
+Every draw says which configurations reach the goal; the product of two draws' embeddings is the index of what they
+agree about. Wiggles that only one draw has cancel, as they should: the draws of a model of noise agree about nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr
+
+from pellucid.explain.effects.words import unexplored
+from pellucid.explain.importance.choices import ranks
+from pellucid.explain.importance.draws import Mask, encoded_trials, spread_over_cells, usable_trials
+from pellucid.explain.importance.hsic import MEDIAN, NEGLIGIBLE, embeddings, holm, largest_possible
+from pellucid.explain.importance.words import bins, importance_sentence, where
+from pellucid.explain.model import fitted_model
+from pellucid.explain.proposals.background import rows_of
+from pellucid.goals import Goal
+from pellucid.numerics import Array, stream
+from pellucid.records import HsicImportance, ParameterImportance
+from pellucid.records.importance import SIGNIFICANCE
+from pellucid.study.arrays import arrays
+from pellucid.study.encoding import Space
+from pellucid.study.observations import observations
+from pellucid.study.view import StudyView
+
+# Fresh configurations, and posterior draws on them: their joint covariance costs the cube of the first.
+_N_FRESH, _N_DRAWS = 1024, 48
+# Draws behind the largest possible index, which hardly differs between draws.
+_N_LARGEST = 8
+_SMALLEST_P = 1e-6
+
+
+def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportance:
+    if goal.failures:
+        raise ValueError("source='surrogate' predicts objectives; it cannot say which configurations would fail.")
+    trials, notes, _ = usable_trials(view.trials, goal, "surrogate")
+    space, _, _ = encoded_trials(trials)
+    data = arrays({d.name: d.distribution for d in space.dimensions}, observations(trials, view.sign))
+    gp = fitted_model(view, data)
+    u = rows_of({}, data.space, 0, _N_FRESH, 0)
+    X = data.space.canonical(u)
+    values = view.sign * gp.sample(X, _N_DRAWS, stream(seed, "posterior"))
+    goals = _goals(values, goal, view.sign)
+    spread, active = spread_over_cells(data.space, u, range(len(u))), data.space.active(X)
+    measured = [_agreed(data.space, j, spread, active[:, j], goals) for j in range(len(data.space))]
+    adjusted = holm(np.array([parameter.p for parameter in measured]))
+    # Draws of a model that knows little agree about little: that is no sign of there being no effect.
+    doubts = unexplored(gp, X)
+    judged = [
+        replace(parameter, p_adjusted=float(p), verdict=_verdict(parameter.verdict, float(p), bool(doubts)))
+        for parameter, p in zip(measured, adjusted, strict=True)
+    ]
+    parameters = tuple(sorted(judged, key=lambda parameter: -parameter.index))
+    n = len(data.losses)
+    return HsicImportance(
+        goal=goal.words,
+        parameters=parameters,
+        pairs=(),
+        n_trials=n,
+        n_goal=round(float(goals.mean()) * n),
+        bandwidth=float(MEDIAN),
+        source="surrogate",
+        sentence=importance_sentence(goal.words, parameters, (), n, "surrogate"),
+        notes=(*notes, *doubts),
+    )
+
+
+def _goals(values: Array, goal: Goal, sign: float) -> Array:
+    """(R, n): which configurations reach the goal, for every draw in which some do and some do not."""
+    n = values.shape[1]
+    no_failures = np.zeros(n, dtype=bool)
+    goals: Array = np.array([goal.reached(row, no_failures, sign) for row in values], dtype=float)
+    goals = goals[(goals.sum(axis=1) > 0) & (goals.sum(axis=1) < n)]
+    if len(goals) < _N_DRAWS // 2:
+        raise ValueError(f"According to the model, no configuration reaches the goal ({goal.words}), or all do.")
+    return goals
+
+
+def _verdict(verdict: str, p: float, unexplored: bool) -> str:
+    if p <= SIGNIFICANCE:
+        return "impactful"
+    return "cannot tell" if unexplored else verdict
+
+
+@dataclass(frozen=True)
+class _Agreement:
+    """The index that draws agree about. `alone`: that of single draws; `largest`: of a parameter that alone decides."""
+
+    index: float = 0.0
+    stderr: float = 0.0
+    p: float = 1.0
+    largest: float = 0.0
+    alone: float = 0.0
+
+    @property
+    def negligible(self) -> bool:
+        """Draws that agree about nothing may each see an effect: then nothing is known."""
+        return self.largest > 0.0 and max(self.index + 2.0 * self.stderr, self.alone) <= NEGLIGIBLE * self.largest
+
+
+def _agreement(position: Array, goals: Array) -> _Agreement:
+    """Of one parameter at these positions (n,), with goals (R, n) of R draws."""
+    R = len(goals)
+    E = embeddings(position, goals, MEDIAN)
+    others = (E.sum(axis=1, keepdims=True) - E) / (R - 1)
+    agreement = (E * others).sum(axis=0)
+    index, stderr = max(float(agreement.mean()), 0.0), 2.0 * float(agreement.std(ddof=1)) / np.sqrt(R)
+    largest = float(np.mean([largest_possible(draw.astype(bool), MEDIAN) for draw in goals[:_N_LARGEST]]))
+    p = max(float(ndtr(-(index - NEGLIGIBLE * largest) / max(stderr, 1e-300))), _SMALLEST_P)
+    return _Agreement(index, stderr, p, largest, float((E * E).sum(axis=0).mean()))
+
+
+def _agreed(space: Space, j: int, u: Array, rows: Mask, goals: Array) -> ParameterImportance:
+    dimension = space.dimensions[j]
+    inside = goals[:, rows]
+    inside = inside[(inside.sum(axis=1) > 0) & (inside.sum(axis=1) < rows.sum())]
+    agreement = _Agreement()
+    if len(inside) >= _N_DRAWS // 2:
+        position = u[rows, j]
+        if dimension.nominal:
+            place = ranks(dimension.code(position), inside, dimension.cells)
+            position = dimension.midpoint(place[dimension.code(position)])
+        agreement = _agreement(position, inside)
+    likely = goals[:, rows].mean(axis=0) > goals[:, rows].mean()
+    return ParameterImportance(
+        name=dimension.name,
+        index=agreement.index,
+        stderr=agreement.stderr,
+        null=0.0,
+        p=agreement.p,
+        p_adjusted=agreement.p,
+        verdict="no effect" if agreement.negligible else "cannot tell",
+        group="" if rows.all() else where(space, dimension.name),
+        n_trials=int(rows.sum()),
+        n_goal=int(likely.sum()),
+        bins=bins(dimension, u[rows, j], likely),
+    )

@@ -1,0 +1,102 @@
+"""The model behind a proposal, exactly as it was when it proposed the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from optuna.study import Study
+
+from pellucid.acquisition.base import AcquisitionFunction, Situation, from_state
+from pellucid.explain.model import opened
+from pellucid.numerics import Array, expand_integers
+from pellucid.records import Receipt
+from pellucid.study.arrays import Arrays, encoded
+from pellucid.study.encoding import Condition, Space
+from pellucid.study.trials import distribution_from
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
+
+
+@dataclass(frozen=True)
+class RebuiltProposal:
+    """A past decision: the space, the surrogate (conditioned on pending trials too), and the acquisition that chose the
+    trial."""
+
+    receipt: Receipt
+    space: Space
+    surrogate: GaussianProcess
+    acquisition: AcquisitionFunction
+
+    def encode(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
+        return self.space.encode(configurations)[0]
+
+    def predict(self, configurations: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]:
+        """Mean and sd, in the unit and direction of the objective."""
+        mean, sd = self.surrogate.predict(self.encode(configurations))
+        return (-mean if self.receipt.direction == "maximize" else mean), sd
+
+
+def rebuild(study: Study, trial: int) -> RebuiltProposal:
+    """The surrogate and the acquisition exactly as they were when trial number `trial` was proposed."""
+    with opened(study, "rebuild") as view:
+        if not view.trials:
+            raise ValueError("The study has no trials yet, so there is nothing to rebuild.")
+        view.trial(trial)
+        receipt = view.receipt(trial)
+        if receipt is None:
+            raise ValueError(
+                f"Trial {trial} has no receipt: pellucid did not propose it, so there is nothing to rebuild. "
+                f"{WHERE_TO_LOOK}"
+            )
+        require_model(receipt, trial, "model to rebuild")
+        return rebuilt_from(receipt, view)
+
+
+def require_model(receipt: Receipt, trial: int, what: str) -> None:
+    """Raise ValueError if there is no model behind a receipt, or if it was written for another trial."""
+    if receipt.kind != "model":
+        raise ValueError(f"There is no {what}. {receipt} {WHERE_TO_LOOK}")
+    require_own(receipt, trial)
+
+
+def require_own(receipt: Receipt, trial: int) -> None:
+    """Raise ValueError if a receipt was written for another trial."""
+    if receipt.trial != trial:
+        raise ValueError(
+            f"The receipt of trial {trial} was written for trial {receipt.trial}: the trials were copied to other "
+            "numbers, so it does not refer to the right ones. Ask the original study."
+        )
+
+
+def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int] = ()) -> tuple[Space, Arrays]:
+    """The space and the observations that a receipt names. Raises ValueError if trials are missing."""
+    fitted_on = expand_integers(receipt.fitted_on)
+    sources = [source for source in receipt.space.values() if isinstance(source, int)]
+    missing = sorted({*sources, *fitted_on, *also_needed} - view.by_number.keys())
+    if missing:
+        raise ValueError(f"Trial {receipt.trial} cannot be rebuilt: the storage no longer has trials {missing}.")
+    space = Space.of(
+        {name: distribution_from(view.by_number, name, source) for name, source in receipt.space.items()},
+        {child: Condition.from_list(rule) for child, rule in receipt.conditions.items()},
+        receipt.ordinal,
+    )
+    return space, encoded(space, view.observations_of(fitted_on))
+
+
+def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
+    assert receipt.hyperparameters is not None and receipt.acquisition is not None
+    imputed = expand_integers(receipt.believed)
+    space, data = space_and_data(receipt, view, imputed)
+    gp = GaussianProcess.from_hyperparameters(receipt.hyperparameters)
+    gp.condition(data.X, data.losses, data.observations.noise_variance)
+    failed = [view.by_number[number].params for number in imputed]
+    rows = [space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))]
+    situation = Situation(receipt.acquisition.best, len(data.losses), len(space))
+    surrogate = gp.believe(np.vstack(rows))
+    function = from_state(receipt.acquisition).bind(surrogate, situation, space)
+    return RebuiltProposal(receipt, space, surrogate, function)

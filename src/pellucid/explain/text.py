@@ -1,0 +1,64 @@
+"""Values, intervals and conditions as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from pellucid.study.encoding import Condition, Space
+
+# A half-width below this leaves more digits than anyone reads; values from this size on have none after the point.
+_MOST_DIGITS, _LARGE = 6, 1e6
+
+
+def value_text(value: Any) -> str:
+    """A number with four digits, a word as it is. A word that looks like a number or a constant is quoted."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return repr(value) if isinstance(value, str) and _looks_like_a_literal(value) else str(value)
+
+
+def _looks_like_a_literal(text: str) -> bool:
+    if text in ("None", "True", "False"):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def condition_text(space: Space, rule: Condition) -> str:
+    """When a conditional parameter exists: "opt is sgd or rms", "depth is between 2 and 5"."""
+    parent = space.dimensions[space.index[rule.parent]]
+    if rule.codes is not None:
+        allowed = [value_text(parent.decode(parent.midpoint(np.array([code])))[0]) for code in rule.codes]
+        return f"{rule.parent} is {' or '.join(allowed)}"
+    low, high = parent.decode(np.array([rule.low, rule.high]))
+    return f"{rule.parent} is between {value_text(low)} and {value_text(high)}"
+
+
+def with_error(value: float, half_width: float) -> str:
+    """A value with its half-width, both to the digits that the half-width leaves meaningful."""
+    if not (math.isfinite(half_width) and half_width > 0.0):
+        return f"{value:.4g}"
+    digits = max(0, 1 - math.floor(math.log10(half_width)))
+    if digits > _MOST_DIGITS or abs(value) >= _LARGE:
+        return f"{value:.4g} ± {half_width:.2g}"
+    return f"{value:.{digits}f} ± {half_width:.{digits}f}"
+
+
+def unknown_parameter(name: object, known: Collection[str]) -> str:
+    """The message for a parameter that a study does not have."""
+    close = get_close_matches(str(name), known, n=1)
+    hint = f" Did you mean `{close[0]}`?" if close else ""
+    return f"The study has no parameter `{name}`; it has {', '.join(f'`{other}`' for other in known)}.{hint}"
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 trial", "2 trials" """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

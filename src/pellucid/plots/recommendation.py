@@ -1,0 +1,32 @@
+"""The recommended configuration: what to expect of it, and what its trial returned."""
+
+from __future__ import annotations
+
+import math
+
+import plotly.graph_objects as go
+
+from pellucid.plots.base import CHOSEN, EXPLOIT, LEGEND_ABOVE, draws, say, style
+from pellucid.records import Recommendation
+
+
+@draws(Recommendation)
+def recommendation(record: Recommendation) -> go.Figure:
+    """The expected objective with its interval, and the observed one."""
+    figure = go.Figure()
+    label = f"trial {record.trial}"
+    error = None
+    if math.isfinite(record.low) and math.isfinite(record.high):
+        error = {"type": "data", "symmetric": False, "thickness": 3, "width": 10,
+                 "array": [record.high - record.expected], "arrayminus": [record.expected - record.low]}  # fmt: skip
+    figure.add_scatter(x=[record.expected], y=[label], mode="markers", error_x=error,
+                       name=f"expected, {record.level:.0%} interval" if error else "expected",
+                       marker={"color": EXPLOIT, "size": 12})  # fmt: skip
+    figure.add_scatter(x=[record.observed], y=[label], mode="markers", name="observed",
+                       marker={"color": CHOSEN, "size": 11, "symbol": "x"})  # fmt: skip
+    style(figure, "", 900, 220)
+    top = say(figure, record.sentence, record.notes)
+    figure.update_layout(height=top + 130, margin={"t": top + 20}, legend=LEGEND_ABOVE)
+    figure.update_xaxes(title="objective")
+    figure.update_yaxes(type="category")
+    return figure

@@ -1,0 +1,41 @@
+"""Which configuration to use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pellucid.records.finding import Finding
+
+
+@dataclass(frozen=True)
+class Recommendation(Finding):
+    """The configuration with the best *expected* objective, with an interval for its true value.
+
+    trial      the trial that evaluated it;  observed  what that trial returned
+    n_trials   trials that the model was fitted to
+    """
+
+    params: dict[str, Any]
+    trial: int
+    expected: float
+    low: float
+    high: float
+    level: float
+    observed: float
+    n_trials: int
+    direction: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
+        return (
+            f"Use {settings} (trial {self.trial}): expected {self.expected:.6g}, "
+            f"{self.level:.0%} interval [{self.low:.6g}, {self.high:.6g}], observed {self.observed:.6g}."
+        )
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per parameter."""
+        return {"param": list(self.params), "value": list(self.params.values())}

@@ -1,0 +1,280 @@
+"""`pellucid explain`, `report` and `publish`: answers, and sentences for what cannot be answered."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import optuna
+import pytest
+from tests.helpers import conditional
+from typer.testing import CliRunner, Result
+
+import pellucid
+from pellucid.cli.app import app
+from pellucid.cli.plain import json_text
+
+URL = "sqlite:///studies.db"
+
+
+def fails_somewhere(trial: optuna.Trial) -> float:
+    value = conditional(trial)
+    if trial.params["depth"] > 6:
+        raise RuntimeError("too deep")
+    return value
+
+
+@pytest.fixture(scope="module")
+def storages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A storage with studies of several kinds, one with a single study, and files that are something else."""
+    folder = tmp_path_factory.mktemp("storages")
+    several = optuna.storages.RDBStorage(f"sqlite:///{folder}/studies.db")
+    ours = pellucid.BayesianSampler(seed=0, warn_independent_sampling=False)
+    memory = optuna.storages.InMemoryStorage()  # Faster than a disk; what is copied keeps its receipts.
+    study = optuna.create_study(study_name="ours", storage=memory, sampler=ours)
+    study.optimize(fails_somewhere, n_trials=40, catch=(RuntimeError,))
+    tpe = optuna.create_study(study_name="tpe", storage=memory, sampler=optuna.samplers.TPESampler(seed=0))
+    tpe.optimize(conditional, n_trials=15)
+    for name in ("ours", "tpe"):
+        optuna.copy_study(from_study_name=name, from_storage=memory, to_storage=several)
+    optuna.create_study(study_name="empty", storage=several)
+    optuna.create_study(study_name="two", storage=several, directions=["minimize", "maximize"])
+    for i in range(10):
+        optuna.create_study(study_name=f"more {i}", storage=several)
+    alone = optuna.create_study(study_name="only", storage=f"sqlite:///{folder}/alone.db", direction="maximize")
+    alone.add_trial(optuna.create_trial(value=float("inf")))
+    optuna.storages.RDBStorage(f"sqlite:///{folder}/none.db")
+    (folder / "notes.txt").write_text("notes\n" * 50)
+    (folder / "broken.log").write_text('{"op_code": 0}\nnothing\nat all\n')
+    (folder / "begun.journal").write_text("")
+    damaged = (folder / "alone.db").read_bytes()
+    (folder / "damaged.db").write_bytes(damaged[:4096] + bytes(len(damaged) - 4096))
+    with sqlite3.connect(folder / "other.db") as connection:
+        connection.execute("CREATE TABLE things (name TEXT)")
+    connection.close()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(storages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(storages)
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def explain(*arguments: str) -> Result:
+    return call("explain", "--storage", URL, *arguments)
+
+
+def test_the_overview_says_what_the_functions_say() -> None:
+    result = explain("ours")
+    assert result.exit_code == 0, result.output
+    study = optuna.load_study(study_name="ours", storage=URL)
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(f"Study `ours` in {URL} (minimize): ")
+    last = [one.trial for one in pellucid.receipts(study) if one.kind == "model"][-1]
+    assert lines[1:] == [
+        f"What to use: {pellucid.recommend(study)}",
+        f"Can I stop: {pellucid.stopping_verdict(study)}",
+        f"What matters: {pellucid.hsic_importance(study, source='surrogate')}",
+        "Which ranges to change: "
+        + (" ".join(map(str, pellucid.range_advice(study))) or "Nothing speaks for changing one."),
+        f"Why the last proposal: {pellucid.explain_proposal(study, last)}",
+    ]
+
+
+def test_a_study_of_another_sampler_is_explained_too() -> None:
+    result = explain("tpe")
+    assert result.exit_code == 0, result.output
+    assert "Why the last proposal: " in result.stdout
+
+
+def test_questions_without_an_answer_give_the_reason() -> None:
+    result = explain("empty")
+    assert result.exit_code == 0, result.output
+    assert "Study `empty` in sqlite:///studies.db (minimize): no trials." in result.stdout
+    assert "Cannot be told yet:" in result.stdout
+    assert "  What to use: A recommendation needs at least one finished trial" in result.stdout
+    told = json.loads(explain("empty", "--json").stdout)
+    assert set(told["unknown"]) == {"recommendation", "importance", "ranges", "proposal"}
+    assert told["verdict"]["stop"] is False
+
+
+def test_a_trial_is_explained_with_a_table_of_contributions() -> None:
+    result = explain("ours", "--trial", "30")
+    assert result.exit_code == 0, result.output
+    study = optuna.load_study(study_name="ours", storage=URL)
+    why = pellucid.explain_proposal(study, 30)
+    assert str(why) in result.stdout
+    for one in why.contributions:
+        (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"  {one.name} ")]
+        assert f"{one.total:+.3g}" in line
+
+
+def test_parameters_alone_together_and_towards_a_goal() -> None:
+    alone = explain("ours", "--param", "lr")
+    assert alone.exit_code == 0, alone.output
+    assert "What lr does: `lr` " in alone.stdout
+    both = json.loads(explain("ours", "--param", "lr", "--param", "depth", "--json").stdout)
+    assert both["dependence"]["params"] == ["lr", "depth"]
+    assert len(both["dependence"]["mean"]) == len(both["dependence"]["values"][0])
+    failed = explain("ours", "--goal", "failed")
+    assert failed.exit_code == 0, failed.output
+    assert "What matters: For failing" in failed.stdout
+    assert "HSIC" in failed.stdout
+
+
+def test_json_is_what_the_records_have() -> None:
+    result = explain("ours", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout, parse_constant=pytest.fail)
+    study = optuna.load_study(study_name="ours", storage=URL)
+    assert told["recommendation"] == json.loads(json.dumps(pellucid.recommend(study).to_dict()))
+    assert told["counts"]["complete"] + told["counts"]["fail"] == 40
+    assert told["unknown"] == {}
+
+
+def test_numbers_that_json_lacks_are_null() -> None:
+    odd = {"a": np.float64("nan"), 2: (np.int64(3), np.array([1.0, np.inf])), "c": {np.True_}, "d": object}
+    assert json.loads(json_text(odd)) == {"a": None, "2": [3, [1.0, None]], "c": [True], "d": str(object)}
+    told = json.loads(call("explain", "--storage", "alone.db", "--json").stdout, parse_constant=pytest.fail)
+    assert told["study"] == "only"
+    assert told["recommendation"]["high"] is None
+
+
+def test_names_of_studies_are_completed() -> None:
+    assert completed(URL) == ["tpe", "two"]
+    assert completed("sqlite:///nothing.db") == []
+    assert completed("notes.txt") == []
+    assert not Path("nothing.db").exists()
+
+
+def completed(storage: str) -> list[str]:
+    words = f"pellucid explain --storage {storage} t"
+    environment = {**os.environ, "_PELLUCID_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "4"}
+    run = [sys.executable, "-m", "pellucid.cli"]
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_a_report_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    result = call("report", "ours", "--storage", URL, "--out", str(out))
+    assert result.exit_code == 0, result.output
+    assert "The report is in" in result.stdout
+    assert "Use this" in out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "missing", "sentence"),
+    [
+        ("report", "plotly", "pip install 'pellucid[plots]'"),
+        ("publish", "optuna_dashboard", "pip install 'pellucid[dashboard]'"),
+    ],
+)
+def test_a_missing_extra_is_named(command: str, missing: str, sentence: str) -> None:
+    """In a process in which the package cannot be found."""
+    code = (
+        "import importlib.util as util, sys\n"
+        "real = util.find_spec\n"
+        f"util.find_spec = lambda name, *rest: None if name == {missing!r} else real(name, *rest)\n"
+        f"from pellucid.cli.app import app\nsys.argv = ['pellucid', {command!r}, 'ours', '--storage', {URL!r}]\napp()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_figures_are_published_where_the_dashboard_shows_them() -> None:
+    """The dashboard's own server is asked for what it would show."""
+    pytest.importorskip("optuna_dashboard")
+    from optuna_dashboard import wsgi
+
+    for _ in range(2):  # Publishing again replaces.
+        result = call("publish", "ours", "--storage", URL)
+        assert result.exit_code == 0, result.output
+    assert "The best trial is" in result.stdout
+    storage = optuna.storages.get_storage(URL)
+    number = storage.get_study_id_from_name("ours")
+    said: list[str] = []
+    body = b"".join(
+        wsgi(storage)(
+            {"REQUEST_METHOD": "GET", "PATH_INFO": f"/api/studies/{number}", "wsgi.input": io.BytesIO(),
+             "wsgi.errors": sys.stderr, "SERVER_NAME": "here", "SERVER_PORT": "80", "wsgi.url_scheme": "http"},
+            lambda status, _headers, _error=None: said.append(status),
+        )
+    )  # fmt: skip
+    assert said == ["200 OK"]
+    shown = {one["id"]: json.loads(one["graph_object"]) for one in json.loads(body)["plotly_graph_objects"]}
+    assert {"pellucid-history", "pellucid-importance", "pellucid-ranges", "pellucid-why"} <= set(shown)
+    assert all(figure["data"] and figure["layout"]["title"]["text"] for figure in shown.values())
+
+
+MISTAKES = [
+    ([], 2, "has 14 studies, so name one: `empty`, `more 0`"),
+    (["our"], 2, "has no study `our`; it has `empty`, `more 0`"),
+    (["our"], 2, "and 4 more. Did you mean `ours`?"),
+    (["two"], 2, "works on studies with one objective; `two` has 2"),
+    (["ours", "--storage", "sqlite:///typo.db"], 2, "There is no file `typo.db`"),
+    (["ours", "--storage", "typo.log"], 2, "There is no file `typo.log`"),
+    (["ours", "--storage", "sqlite:///no/folder/x.db"], 2, "there is no `no/folder`"),
+    (["ours", "--storage", "notes.txt"], 2, "neither an SQLite file nor a journal"),
+    (["ours", "--storage", "sqlite:///notes.txt"], 2, "is not an SQLite database"),
+    (["ours", "--storage", "broken.log"], 2, "is damaged or not one of Optuna"),
+    (["ours", "--storage", "begun.journal"], 2, "has no study yet; `pellucid tune` makes one"),
+    (["ours", "--storage", "none.db"], 2, "has no study yet"),
+    (["ours", "--storage", "other.db"], 2, "has no study of Optuna"),
+    (["ours", "--storage", "damaged.db"], 2, "cannot be"),
+    (["ours", "--storage", "nonsense"], 2, "write sqlite:///nonsense"),
+    (["ours", "--storage", "nonsense://u:secret@h/d"], 2, "no dialect for: `nonsense://u:***@h/d`"),
+    (["ours", "--storage", "mysql+pymysql://u:secret@h/d"], 3, "begin the URL with mysql+pymysql"),
+    (["ours", "--storage", "postgresql://u:secret@127.0.0.1:1/d?password=secret"], 2, "Connection refused"),
+    (["ours", "--storage", "postgresql://u:se%20cret@127.0.0.1:1/d"], 2, "check that the server runs"),
+]
+OF_EXPLAIN = [
+    (["ours", "--trial", "99"], 2, "has no trial 99; its trials are 0 to 39"),
+    (["ours", "--trial", "0"], 2, "sampled to cover the space"),
+    (["ours", "--trial", "x"], 2, "--trial"),
+    (["ours", "--param", "lrr"], 2, "Did you mean `lr`?"),
+    (["ours", "--param", "lr", "--param", "lr"], 2, "of two different ones"),
+    (["ours", "--param", "a", "--param", "b", "--param", "c"], 2, "got it 3 times"),
+    (["empty", "--param", "lr"], 2, "needs at least 3 finished trials"),
+    (["empty", "--trial", "0"], 2, "has no trials yet"),
+    (["ours", "--goal", "good"], 2, "best"),
+    (["tpe", "--goal", "failed"], 2, "fail"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "code", "sentence"),
+    [
+        *(("explain", *mistake) for mistake in [*MISTAKES, *OF_EXPLAIN]),
+        *(("publish", *mistake) for mistake in MISTAKES[:5]),
+        ("report", ["ours", "--out", "."], 2, "is a folder"),
+        ("report", ["ours", "--out", "nowhere/r.html"], 2, "there is no `nowhere`"),
+    ],
+)
+def test_mistakes_are_sentences_and_make_nothing(
+    storages: Path, command: str, arguments: list[str], code: int, sentence: str
+) -> None:
+    before = sorted(storages.iterdir())
+    given = [] if "--storage" in arguments else ["--storage", URL]
+    result = call(command, *arguments, *given)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.output
+    assert sentence in result.stderr
+    assert "secret" not in result.output
+    assert "se%20cret" not in result.output
+    assert "se cret" not in result.output
+    assert sorted(storages.iterdir()) == before

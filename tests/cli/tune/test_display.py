@@ -1,0 +1,50 @@
+"""What `pellucid tune` shows on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.cli.tune.scripts import PATIENCE_S, command
+
+
+def read_terminal(descriptor: int) -> Iterator[bytes]:
+    while True:
+        try:
+            data = os.read(descriptor, 65536)
+        except OSError:  # The other end is closed.
+            return
+        if not data:
+            return
+        yield data
+
+
+def test_a_terminal_gets_a_table_with_the_objectives_lines_above_it(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
+    process = subprocess.Popen(
+        command("chatty", 13, "--sampler", "sawei", "--json"),
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment,
+    )
+    os.close(theirs)
+    shown = b"".join(read_terminal(ours)).decode()
+    out, _ = process.communicate(timeout=PATIENCE_S)
+    os.close(ours)
+    assert process.returncode == 0, shown
+    assert json.loads(out)["n_trials"] == 13
+    for number in range(13):
+        assert f"printed [bold]by[/bold] trial {number}" in shown
+    assert "warned" in shown
+    assert "by a library" in shown
+    for row in ("alpha", "regret bound", "last proposal", "13 of 13: 13 complete", "s per trial"):
+        assert row in shown
+    last = shown[shown.rindex("script in sqlite:///tuning.db") :]
+    assert "printed" not in last
+    assert "maximised WEI" in last

@@ -1,0 +1,144 @@
+"""The examples run as they are, only shorter."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+from tests.helpers import ROOT, states
+
+
+def run(script: str, *options: str, folder: Path = ROOT) -> str:
+    """What an example prints; it must succeed."""
+    command = [sys.executable, str(ROOT / "examples" / script), *options]
+    done = subprocess.run(command, cwd=folder, text=True, capture_output=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def number(pattern: str, printed: str) -> float:
+    """The number that the first group of a pattern catches."""
+    found = re.search(pattern, printed)
+    assert found is not None, printed
+    return float(found[1])
+
+
+def test_effects_of_a_tpe_study(tmp_path: Path) -> None:
+    figure = tmp_path / "effect.html"
+    printed = run("effects.py", "--trials", "15", "--figure", str(figure))
+    assert printed.count("Provisional: 15 trials for 5 parameters") == 5
+    assert "`learning_rate`" in printed
+    assert figure.stat().st_size > 100_000
+
+
+def test_why_trials_were_proposed(tmp_path: Path) -> None:
+    printed = run("why.py", "--trials", "16", "--folder", str(tmp_path))
+    assert "Trial 10 was proposed mainly for" in printed
+    assert "Over 6 proposals (trials 10 to 15)" in printed
+    assert {path.name for path in tmp_path.iterdir()} == {"proposal.html", "paths.html"}
+
+
+def test_what_mattered_in_two_steps(tmp_path: Path) -> None:
+    figure = tmp_path / "matters.html"
+    printed = run("matters.py", "--random", "40", "--steps", "3", "--figure", str(figure))
+    assert "For being among the best 10%" in printed
+    assert "Step 1 tunes" in printed
+    assert "Step 2 tunes" in printed
+    assert figure.stat().st_size > 100_000
+
+
+def test_a_scikit_learn_pipeline_with_branches() -> None:
+    printed = run("sklearn_model.py", "--trials", "22")
+    # A support vector machine or a forest of the first trials has 0.96; the recommendation names one branch alone.
+    assert number(r"expected ([\d.]+),", printed) > 0.97
+    assert re.search(r"Use model=(svc, C=[^,]+, gamma=[^,]+|forest, max_depth=\d+, max_features=[^,]+) \(", printed)
+    assert "(where model is svc)" in printed
+    assert re.search(r"Can I stop\? (Go on|Stop): expected remaining improvement ≤ [\d.e-]+ after 22 trials", printed)
+
+
+def test_lightgbm_with_early_stopping_and_pruning() -> None:
+    try:
+        import lightgbm  # noqa: F401
+    except OSError as error:
+        pytest.skip(f"LightGBM needs the system's OpenMP library: {error}")
+    printed = run("lightgbm_model.py", "--trials", "25")
+    assert 3 <= number(r"(\d+) of 25 trials were pruned", printed) <= 22
+    # Early stopping ends the training before the last round.
+    assert 1 <= number(r"It needs (\d+) rounds", printed) < 300
+    assert number(r"expected ([\d.]+),", printed) < 0.13
+    assert re.search(r"Why trial \d+\? Trial \d+ was", printed)
+
+
+def test_a_pytorch_network_whose_training_diverges() -> None:
+    pytest.importorskip("torch")
+    printed = run("pytorch_model.py", "--trials", "30")
+    assert 3 <= number(r"(\d+) of 30 trials failed", printed) <= 20
+    assert re.search(r"What makes trials fail\? For failing, `learning_rate` matters", printed)
+    # The variance of the target is 1.
+    assert number(r"expected ([\d.]+),", printed) < 0.7
+
+
+def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> None:
+    file = tmp_path / "existing.db"
+    first = run("existing_study.py", "--file", str(file), "--trials", "40")
+    assert "40 trials, 0 of them proposed by pellucid" in first
+    assert re.search(r"What matters\? For being among the best 10%, .*`kernel`.* matter", first)
+    assert re.search(r"What does `C` do\? .*from 40 trials|What does `C` do\? `C` matters", first)
+    assert "Can I stop? Go on: expected remaining improvement" in first
+    before = file.read_bytes()
+    second = run("existing_study.py", "--file", str(file), "--trial", "20")
+    assert "Why trial 20? Pellucid did not propose trial 20; its model would have" in second
+    assert second.split("Why trial")[0] == first.split("Why trial")[0]
+    assert file.read_bytes() == before
+
+
+def share_between_workers(url: str) -> None:
+    printed = run("postgres_workers.py", "--storage", url, "--trials", "16", "--dies-in", "12")
+    assert "The worker of trial 12 dies." in printed
+    assert re.search(r"Trial 12 was lost with its worker; trial \d+ ran it again: COMPLETE\.", printed)
+    assert number(r"(\d+) of \d+ proposals took into account", printed) >= 1
+
+    study = optuna.load_study(study_name="workers", storage=url)
+    # Two workers that look at the same moment may each begin what they take for the last trial.
+    assert states(study).count(TrialState.COMPLETE) in (16, 17)
+    assert set(states(study)) == {TrialState.COMPLETE, TrialState.FAIL}
+    assert study.trials[12].state == TrialState.FAIL
+    again = [trial for trial in study.trials if trial.number > 12 and trial.params == study.trials[12].params]
+    assert [trial.state for trial in again] == [TrialState.COMPLETE]
+
+
+@pytest.mark.slow  # The example below on another storage; processes that share PostgreSQL are in test_parallel.py.
+def test_workers_share_a_study_in_postgresql(postgres: str) -> None:
+    share_between_workers(postgres)
+
+
+def test_workers_share_a_study_in_sqlite(tmp_path: Path) -> None:
+    share_between_workers(f"sqlite:///{tmp_path / 'workers.db'}")
+
+
+def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
+    first = run("demo.py", "--trials", "4", folder=tmp_path)
+    assert "Go on: 4 of the 20 finished trials" in first
+    assert "What matters?" not in first
+    assert "Report: report.html (open it in a browser)" in first
+    (tmp_path / "report.html").unlink()
+    second = run("demo.py", "--trials", "10", folder=tmp_path)
+    assert "Resuming sqlite:///demo.db after 4 trials." in second
+    assert "Go on: 10 of the 20 finished trials" in second
+    assert "What matters?" in second
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_a_study_that_starts_where_earlier_ones_ended(tmp_path: Path) -> None:
+    options = ("--earlier", "12", "--trials", "2", "--storage", f"sqlite:///{tmp_path / 'e.db'}")
+    printed = run("earlier_studies.py", *options, "--model", str(tmp_path / "network.ranker"))
+    assert "by what 5 earlier studies taught" in printed
+    assert number(r"with earlier studies: ([\d.]+)% wrong at first", printed) < number(
+        r"without: ([\d.]+)% wrong at first", printed
+    )
+    assert (tmp_path / "network.ranker").stat().st_size > 10_000

@@ -1,0 +1,402 @@
+"""Partial dependence of studies: any sampler, any parameter, in the user's units, with doubts where there is reason."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.samplers import BaseSampler, GridSampler, RandomSampler, TPESampler
+from optuna.study import Study
+from optuna.trial import Trial, create_trial
+
+import pellucid
+from pellucid.surrogates import GaussianProcess
+
+
+def known(trial: Trial) -> float:
+    """Averages in closed form: 3 (u - 0.4)^2 in log lr, linear in depth, a step for one kind; nothing in `idle`."""
+    lr = trial.suggest_float("lr", 1e-4, 1.0, log=True)
+    depth = trial.suggest_int("depth", 1, 9)
+    kind = trial.suggest_categorical("kind", ["a", "b", "c"])
+    trial.suggest_float("idle", 0.0, 1.0)
+    u = (math.log10(lr) + 4) / 4
+    return 3 * (u - 0.4) ** 2 + 0.1 * depth + (0.5 if kind == "c" else 0.0)
+
+
+def effect_of_lr(lr: float) -> float:
+    u = (math.log10(lr) + 4) / 4
+    return 3 * (u - 0.4) ** 2 + 0.5 + 0.5 / 3
+
+
+def run(
+    sampler: BaseSampler, n: int, objective: Callable[[Trial], float] = known, direction: str = "minimize"
+) -> Study:
+    study = optuna.create_study(sampler=sampler, direction=direction)
+    study.optimize(objective, n_trials=n)
+    return study
+
+
+@pytest.fixture(scope="module")
+def tpe() -> Study:
+    return run(TPESampler(seed=0), 200)
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        lambda: RandomSampler(seed=1),
+        lambda: TPESampler(seed=1),
+        lambda: pellucid.BayesianSampler(seed=1, interleave=pellucid.Interleave()),
+        lambda: GridSampler(
+            {"lr": [1e-4, 1e-3, 1e-2, 0.1, 1], "depth": [1, 9], "kind": ["a", "b", "c"], "idle": [0.2, 0.8]}, seed=0
+        ),
+    ],
+    ids=["random", "tpe", "bobax", "grid"],
+)
+def test_studies_of_any_sampler_show_the_true_effect(sampler: Callable[[], BaseSampler]) -> None:
+    found = pellucid.partial_dependence(run(sampler(), 60), "lr")
+    truth = np.array([effect_of_lr(lr) for lr in found.values[0]])
+    inside = (np.array(found.low) <= truth) & (truth <= np.array(found.high))
+    assert inside.mean() > 0.85
+    assert np.abs(np.array(found.mean) - truth).mean() < 0.12
+    assert found.axes == ("log",)
+    assert "`lr` matters" in str(found)
+
+
+def test_one_line_on_a_study_of_two_hundred_tpe_trials(tpe: Study) -> None:
+    found = pellucid.partial_dependence(tpe, "lr")
+    truth = np.array([effect_of_lr(lr) for lr in found.values[0]])
+    looked = np.array(found.support) >= 5
+    assert np.abs(np.array(found.mean) - truth)[looked].mean() < 0.05
+    assert ((np.array(found.low) <= truth) & (truth <= np.array(found.high)))[looked].mean() > 0.9
+    # Bands are wider where TPE has hardly looked, and counts say where that is.
+    width = np.array(found.high) - np.array(found.low)
+    assert width[~looked].mean() > 2 * width[looked].mean()
+    assert found.values[0][0] == 1e-4
+    assert found.values[0][-1] == 1.0
+    assert found.n_trials == 200
+
+
+def test_the_sentence_names_the_range_without_trials() -> None:
+    """The range is wide, the trials are on its left: a visible warning, not a confident curve."""
+    study = optuna.create_study()
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 10.0), "y": optuna.distributions.FloatDistribution(0, 1)}
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        params = {"x": float(4 * rng.random()), "y": float(rng.random())}
+        study.add_trial(create_trial(params=params, distributions=space, value=math.sin(params["x"]) + params["y"]))
+    found = pellucid.partial_dependence(study, "x")
+    assert "No trial is near `x` from 4.615 up: the curve there is a guess." in found.notes
+    assert found.support[-1] == 0
+    assert not found.trusted[-1]
+    width = np.array(found.high) - np.array(found.low)
+    assert width[-1] > 4 * width[10]
+    # Doubts are in the figure too.
+    assert "what is shown there is a guess" in found.plot().layout.title.text.replace("<br>", " ")
+
+
+def test_maximising_is_the_mirror_image() -> None:
+    study = run(RandomSampler(seed=3), 40)
+    mirrored = optuna.create_study(direction="maximize")
+    for t in study.trials:
+        mirrored.add_trial(create_trial(params=t.params, distributions=t.distributions, value=-t.value))
+    a, b = (pellucid.partial_dependence(s, "lr") for s in (study, mirrored))
+    np.testing.assert_allclose(a.mean, -np.array(b.mean), rtol=1e-9)
+    np.testing.assert_allclose(a.low, -np.array(b.high), rtol=1e-9)
+    assert a.best == b.best
+    assert (a.direction, b.direction) == ("minimize", "maximize")
+
+
+def test_a_parameter_without_effect_is_called_that(tpe: Study) -> None:
+    found = pellucid.partial_dependence(run(RandomSampler(seed=5), 120), "idle")
+    assert str(found).startswith("120 trials cannot show an effect of `idle`")
+    assert max(found.low) <= min(found.high)
+
+
+def test_too_few_trials_say_nothing() -> None:
+    found = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
+    assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in found.notes)
+    assert "trials do not show" in found.sentence or "trials cannot show" in found.sentence
+
+
+def test_categories_and_integers_in_their_own_values(tpe: Study) -> None:
+    kinds = pellucid.partial_dependence(tpe, "kind")
+    assert kinds.values == (("a", "b", "c"),)
+    assert kinds.axes == ("category",)
+    assert kinds.mean[2] - kinds.mean[0] == pytest.approx(0.5, abs=0.12)
+    depth = pellucid.partial_dependence(tpe, "depth")
+    assert depth.values == (tuple(range(1, 10)),)
+    assert all(isinstance(v, int) for v in depth.values[0])
+    assert sum(depth.support) == 200
+
+
+def test_two_parameters_together(tpe: Study) -> None:
+    found = pellucid.partial_dependence(tpe, ("lr", "kind"))
+    assert len(found.mean) == 15 * 3
+    assert found.values[1][:3] == ("a", "b", "c")
+    assert found.individual == ()
+    assert str(found).startswith("`lr` and `kind` matter")
+    figure = found.plot()
+    assert len(figure.data) == 4
+    # The mean over one of them is the effect of the other.
+    single = np.array(pellucid.partial_dependence(tpe, "kind").mean)
+    fine = np.array(found.mean).reshape(15, 3)
+    assert np.abs(np.trapezoid(fine, dx=1 / 14, axis=0) - single).max() < 0.02
+
+
+def conditional(trial: Trial) -> float:
+    x = trial.suggest_float("x", 0, 1)
+    if trial.suggest_categorical("booster", ["tree", "dart", "linear"]) == "dart":
+        return x + 2 * (trial.suggest_float("drop", 0, 1) - 0.5) ** 2
+    return x + 1.0
+
+
+def test_a_conditional_parameter_is_averaged_where_it_exists() -> None:
+    study = run(RandomSampler(seed=0), 120, conditional)
+    found = pellucid.partial_dependence(study, "drop")
+    truth = 0.5 + 2 * (np.array(found.values[0]) - 0.5) ** 2
+    assert np.abs(np.array(found.mean) - truth).mean() < 0.08
+    assert found.condition == "booster is dart"
+    assert "(where booster is dart)" in str(found)
+    assert max(found.support) < 40
+
+
+def test_conditional_on_values_lists_and_ranges(tpe: Study) -> None:
+    base = pellucid.partial_dependence(tpe, "lr")
+    with_c = pellucid.partial_dependence(tpe, "lr", conditional_on={"kind": "c"})
+    assert np.mean(with_c.mean) - np.mean(base.mean) == pytest.approx(1 / 3, abs=0.1)
+    assert with_c.condition == "kind = 'c'"
+    deep = pellucid.partial_dependence(tpe, "lr", conditional_on={"depth": (7, 9), "kind": ["a", "b"]})
+    assert np.mean(deep.mean) - np.mean(base.mean) == pytest.approx(0.3 - 1 / 6, abs=0.12)
+    narrow = pellucid.partial_dependence(tpe, "depth", conditional_on={"lr": (1e-3, 1e-2)})
+    assert np.mean(narrow.mean) < np.mean(pellucid.partial_dependence(tpe, "depth").mean)
+
+
+def test_curves_through_single_trials(tpe: Study) -> None:
+    found = pellucid.partial_dependence(tpe, "lr")
+    assert 2 <= len(found.individual) <= 12
+    assert all(curve.low == () for curve in found.individual)
+    one = pellucid.partial_dependence(tpe, "lr", trial=17)
+    (curve,) = one.individual
+    assert curve.trial == 17
+    params = tpe.trials[17].params
+    truth = [effect_of_lr(lr) - 2 / 3 + 0.1 * params["depth"] + 0.5 * (params["kind"] == "c") for lr in one.values[0]]
+    near = [i for i, n in enumerate(one.support) if n >= 5]
+    assert np.mean([curve.low[i] <= truth[i] <= curve.high[i] for i in near]) > 0.8
+    assert one.mean == found.mean
+
+
+def test_heavy_tails_are_shown_as_typical_values() -> None:
+    def loss(trial: Trial) -> float:
+        return float(10 ** (6 * trial.suggest_float("x", 0, 1) + 3 * trial.suggest_float("y", 0, 1)))
+
+    study = run(RandomSampler(seed=0), 60, loss)
+    found = pellucid.partial_dependence(study, "x")
+    assert found.typical
+    assert "typical objective" in str(found)
+    truth = 10 ** (6 * np.array(found.values[0]) + 1.5)
+    assert np.abs(np.log10(found.mean) - np.log10(truth)).mean() < 0.2
+    # A model that is told to do without a warp averages, whatever that looks like.
+    assert not pellucid.partial_dependence(study, "x", surrogate=GaussianProcess()).typical
+
+
+def test_radial_kernels_are_replaced_by_ones_with_exact_averages(tpe: Study) -> None:
+    found = pellucid.partial_dependence(tpe, "lr", surrogate=GaussianProcess("matern52-radial"))
+    product = pellucid.partial_dependence(tpe, "lr", surrogate=GaussianProcess("matern52"))
+    assert found.mean == product.mean
+
+
+def test_records_travel(tpe: Study) -> None:
+    found = pellucid.partial_dependence(tpe, "lr", level=0.5)
+    frame = found.to_frame()
+    assert list(frame.columns) == ["lr", "mean", "low", "high", "raw_sd", "support", "trusted"]
+    assert len(frame) == 40
+    again = json.loads(json.dumps(found.to_dict()))
+    assert again["sentence"] == found.sentence
+    wide = pellucid.partial_dependence(tpe, "lr", level=0.99)
+    assert wide.half_width / found.half_width == pytest.approx(2.5758 / 0.67449, rel=1e-3)
+    assert 0 < found.raw_sd[0] < wide.high[0] - wide.low[0]
+
+
+def test_names_that_look_like_markup_stay_text() -> None:
+    study = optuna.create_study()
+    hostile, choices = "<img src=x onerror=alert(1)>", ("<script>", "b", True, "True")
+    space = {
+        hostile: optuna.distributions.FloatDistribution(0, 1),
+        "<b>kind</b>": optuna.distributions.CategoricalDistribution(choices),
+        "mean": optuna.distributions.FloatDistribution(0, 1),
+    }
+    rng = np.random.default_rng(0)
+    for i in range(20):
+        params = {hostile: float(rng.random()), "<b>kind</b>": choices[i % 4], "mean": float(rng.random())}
+        study.add_trial(create_trial(params=params, distributions=space, value=float(params[hostile] + i % 4)))
+    for params in (hostile, "<b>kind</b>", "mean", (hostile, "<b>kind</b>")):
+        found = pellucid.partial_dependence(study, params)
+        drawn = json.dumps(json.loads(found.plot().to_json()))
+        assert not any(raw in drawn for raw in ("<img", "<script>", "<b>kind"))
+        assert any(escaped in drawn for escaped in ("&lt;img", "&lt;b&gt;kind", "`mean`"))
+    assert len(found.to_frame()) == len(found.mean)
+    assert pellucid.partial_dependence(study, "mean").to_frame().shape[1] == 7
+    assert len(set(pellucid.partial_dependence(study, "<b>kind</b>").plot().data[-1].x)) == 4
+
+
+# ------------------------------------------------------------------------------------------- bad input
+
+
+def test_unknown_parameters_are_answered_with_the_known_ones(tpe: Study) -> None:
+    with pytest.raises(
+        ValueError, match=r"no parameter `detph`; it has `depth`, `idle`, `kind`, `lr`. Did you mean `depth`\?"
+    ):
+        pellucid.partial_dependence(tpe, "detph")
+    with pytest.raises(ValueError, match="no parameter `zzz`; it has"):
+        pellucid.partial_dependence(tpe, "lr", conditional_on={"zzz": 1})
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_fewer_than_three_finished_trials(n: int) -> None:
+    with pytest.raises(ValueError, match=f"at least 3 finished trials with a value; this study has {n}"):
+        pellucid.partial_dependence(run(RandomSampler(seed=0), n), "lr")
+
+
+def test_trials_that_failed_do_not_count() -> None:
+    study = run(RandomSampler(seed=0), 2)
+    for _ in range(5):
+        study.tell(
+            study.ask({"lr": optuna.distributions.FloatDistribution(1e-4, 1, log=True)}),
+            state=optuna.trial.TrialState.FAIL,
+        )
+    with pytest.raises(ValueError, match="this study has 2"):
+        pellucid.partial_dependence(study, "lr")
+
+
+def test_a_parameter_with_one_value() -> None:
+    def objective(trial: Trial) -> float:
+        return trial.suggest_float("x", 0, 1) + trial.suggest_float("fixed", 2.0, 2.0)
+
+    study = run(RandomSampler(seed=0), 10, objective)
+    with pytest.raises(ValueError, match="`fixed` has only one value"):
+        pellucid.partial_dependence(study, "fixed")
+    assert pellucid.partial_dependence(study, "x").n_trials == 10
+
+
+def test_a_parameter_that_all_trials_had_at_one_value() -> None:
+    study = optuna.create_study()
+    space = {"x": optuna.distributions.FloatDistribution(0, 1), "y": optuna.distributions.FloatDistribution(0, 1)}
+    for i in range(10):
+        params = {"x": 0.5, "y": i / 9}
+        study.add_trial(create_trial(params=params, distributions=space, value=params["y"]))
+    found = pellucid.partial_dependence(study, "x")
+    assert any("No trial is near `x`" in alarm for alarm in found.notes)
+
+
+def test_a_choice_that_no_trial_has_had() -> None:
+    study = optuna.create_study()
+    space = {
+        "kind": optuna.distributions.CategoricalDistribution(("a", "b", "never")),
+        "x": optuna.distributions.FloatDistribution(0, 1),
+    }
+    rng = np.random.default_rng(0)
+    for i in range(20):
+        params = {"kind": "ab"[i % 2], "x": float(rng.random())}
+        study.add_trial(create_trial(params=params, distributions=space, value=params["x"] + i % 2))
+    found = pellucid.partial_dependence(study, "kind")
+    assert "No trial had `kind` = never: the value shown there is a guess." in found.notes
+    assert found.high[2] - found.low[2] > 2 * (found.high[0] - found.low[0])
+    with pytest.raises(ValueError, match=r"`kind` = 'd', but it has the choices \['a', 'b', 'never'\]"):
+        pellucid.partial_dependence(study, "x", conditional_on={"kind": "d"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"params": ()}, "one parameter or of two"),
+        ({"params": ("lr", "lr")}, "two different"),
+        ({"params": ("lr", "depth", "kind")}, "one parameter or of two"),
+        ({"params": "lr", "level": 1.0}, "between 0 and 1"),
+        ({"params": ("lr", "depth"), "trial": 3}, "needs one parameter"),
+        ({"params": "lr", "trial": 999}, "Trial 999 is not among the 200 finished trials"),
+        ({"params": "lr", "conditional_on": {"lr": 0.1}}, "other parameters than the explained one"),
+        ({"params": "lr", "conditional_on": {"depth": 77}}, "`depth` = 77, but it has IntDistribution"),
+        ({"params": "lr", "conditional_on": {"idle": (0.9, 0.1)}}, r"\(low, high\) inside"),
+        ({"params": "lr", "conditional_on": {"kind": []}}, "the choices"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments(tpe: Study, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pellucid.partial_dependence(tpe, **arguments)
+
+
+def test_several_objectives_are_refused() -> None:
+    study = optuna.create_study(directions=["minimize", "maximize"])
+    with pytest.raises(ValueError, match="one objective"):
+        pellucid.partial_dependence(study, "lr")
+
+
+def test_odd_studies_are_answered() -> None:
+    """Constant, infinite, enormous, pruned, changed ranges, a single parameter, thousands of trials."""
+    x = optuna.distributions.FloatDistribution(0, 1)
+
+    def study_of(values: list[float]) -> Study:
+        study = optuna.create_study()
+        rng = np.random.default_rng(0)
+        for value in values:
+            study.add_trial(create_trial(params={"x": float(rng.random())}, distributions={"x": x}, value=value))
+        return study
+
+    for values in ([1.0] * 6, [1e300, -1e300, 0.0, 5.0], [math.inf, 1.0, 2.0, 3.0], [1e-300, 2e-300, 3e-300]):
+        found = pellucid.partial_dependence(study_of(values), "x")
+        assert np.isfinite([found.mean, found.low, found.high]).all()
+        found.plot()
+    said = str(pellucid.partial_dependence(study_of([1.0] * 6), "x"))
+    assert said.startswith("All 6 trials returned the same value, so the effect of `x` is not known.")
+    moved = study_of([1.0, 2.0, 3.0, 4.0])
+    wide = optuna.distributions.FloatDistribution(0.5, 3)
+    for i in range(5):
+        moved.add_trial(create_trial(params={"x": 0.5 + 0.5 * i}, distributions={"x": wide}, value=float(i)))
+    found = pellucid.partial_dependence(moved, "x")
+    assert any("lie outside the present ranges" in alarm for alarm in found.notes)
+    many = optuna.create_study()
+    rng = np.random.default_rng(0)
+    logging.disable(logging.INFO)
+    many.add_trials(
+        [create_trial(params={"x": float(v)}, distributions={"x": x}, value=float(v * v)) for v in rng.random(2500)]
+    )
+    found = pellucid.partial_dependence(many, "x")
+    assert found.n_trials == 1500
+    assert any("1500 of 2500 trials" in alarm for alarm in found.notes)
+    assert np.abs(np.array(found.mean) - np.array(found.values[0]) ** 2).max() < 0.05
+
+
+def test_a_range_of_a_log_integer_weighs_its_values_as_they_are_drawn() -> None:
+    """From 1 to 4 on a log scale the value 1 owns half of the range: ln 3 of ln 9."""
+    study = optuna.create_study()
+    space = {
+        "n": optuna.distributions.IntDistribution(1, 100, log=True),
+        "x": optuna.distributions.FloatDistribution(0, 1),
+    }
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        params = {"n": [1, 2, 3, 4, 30, 100][i % 6], "x": float(rng.random())}
+        value = (10.0 if params["n"] == 1 else 0.0) + params["x"]
+        study.add_trial(create_trial(params=params, distributions=space, value=value))
+    found = pellucid.partial_dependence(study, "x", conditional_on={"n": (1, 4)})
+    assert np.mean(found.mean) == pytest.approx(0.5 + 10 * math.log(3) / math.log(9), abs=0.5)
+
+
+def test_a_parameter_that_only_trials_without_a_value_have_had() -> None:
+    study = run(RandomSampler(seed=0), 8)
+    extra = {**study.trials[0].distributions, "late": optuna.distributions.FloatDistribution(0, 1)}
+    params = {**study.trials[0].params, "late": 0.5}
+    study.add_trial(create_trial(params=params, distributions=extra, state=optuna.trial.TrialState.PRUNED))
+    found = pellucid.partial_dependence(study, "late")
+    assert found.individual == ()
+    assert set(found.support) == {0}
+    assert any("No trial is near `late` anywhere" in alarm for alarm in found.notes)
+    found.plot()

@@ -1,0 +1,174 @@
+"""Which ranges to change: the cheapest value that costs nothing, bounds, and choices to drop."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import optuna
+import pytest
+from optuna.samplers import RandomSampler, TPESampler
+from optuna.study import Study
+from optuna.trial import Trial
+
+import pellucid
+
+
+def known(trial: Trial) -> float:
+    """Layers matter below four only; `lr` wants to be larger than it may; `sigmoid` ruins it all; `width` is free."""
+    layers = trial.suggest_int("n_layers", 1, 10)
+    lr = trial.suggest_float("lr", 1e-5, 1e-1, log=True)
+    act = trial.suggest_categorical("act", ["relu", "tanh", "sigmoid"])
+    trial.suggest_int("width", 8, 512, log=True)
+    noise = trial.suggest_float("noise", 0, 1)
+    return max(0, 4 - layers) - 0.5 * math.log10(lr) + (3 if act == "sigmoid" else 0) + 0.3 * noise
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(known, n_trials=1500)
+    return study
+
+
+def test_the_cheapest_value_that_costs_nothing(study: Study) -> None:
+    layers = pellucid.interval_reduction(study, "n_layers")
+    assert layers.value == 4
+    assert layers.cuts == tuple(range(1, 11))
+    assert all(p <= 0.05 for p in layers.p[:3])
+    assert str(layers).startswith("`n_layers` = 4 is the lowest value that costs nothing measurable (p = ")
+    assert "below it, fewer trials are among the best 10%" in str(layers)
+    width = pellucid.interval_reduction(study, "width")
+    assert width.value == 8
+    assert "the lowest value, costs nothing measurable" in str(width)
+    json.dumps(layers.to_dict(), allow_nan=False)
+    assert len(layers.to_frame()) == 10
+
+
+def test_from_the_other_end_the_cheap_values_may_be_the_good_ones(study: Study) -> None:
+    assert pellucid.interval_reduction(study, "n_layers", cheap="high").value == 10
+    rate = pellucid.interval_reduction(study, "lr", cheap="high")
+    assert rate.value == pytest.approx(0.1)
+    assert "reach the goal there" in str(rate)
+    low = pellucid.interval_reduction(study, "lr")
+    assert low.value is not None
+    assert low.value > 1e-3
+
+
+def test_directions_do_not_matter(study: Study) -> None:
+    mirrored = optuna.create_study(sampler=RandomSampler(seed=0), direction="maximize")
+    mirrored.optimize(lambda trial: -known(trial), n_trials=1500)
+    assert (
+        pellucid.interval_reduction(mirrored, "n_layers").index == pellucid.interval_reduction(study, "n_layers").index
+    )
+
+
+def test_advice_in_sentences(study: Study) -> None:
+    advice = {(one.param, one.what): one for one in list(pellucid.parameter_ranges(study).advice)}
+    assert ("act", "drop") in advice
+    assert "`act` = sigmoid" in str(advice["act", "drop"])
+    assert "beyond its upper bound 0.1" in str(advice["lr", "widen"])
+    assert "none of the best trials has it below 4" in str(advice["n_layers", "narrow"])
+    assert not any(param in ("width", "noise") for param, _ in advice)
+    assert [one.p for one in list(pellucid.parameter_ranges(study).advice)] == sorted(
+        one.p for one in list(pellucid.parameter_ranges(study).advice)
+    )
+
+
+def test_advice_for_a_study_that_piled_up_at_a_bound() -> None:
+    tpe = optuna.create_study(sampler=TPESampler(seed=0))
+    tpe.optimize(lambda t: -t.suggest_float("x", 0, 1) + 0.01 * t.suggest_float("y", 0, 1), n_trials=120)
+    advice = list(pellucid.parameter_ranges(tpe).advice)
+    assert ("x", "widen") in {(one.param, one.what) for one in advice}
+    assert "beyond its upper bound 1" in next(str(one) for one in advice if one.what == "widen")
+
+
+def test_nothing_is_advised_without_evidence() -> None:
+    noise = optuna.create_study(sampler=RandomSampler(seed=1))
+    noise.optimize(lambda t: t.suggest_float("x", 0, 1) * 0 + math.sin(1e4 * t.params["x"]), n_trials=200)
+    assert list(pellucid.parameter_ranges(noise).advice) == []
+    few = optuna.create_study(sampler=RandomSampler(seed=1))
+    few.optimize(known, n_trials=30)
+    assert not any(one.param in ("width", "noise") for one in list(pellucid.parameter_ranges(few).advice))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"param": "n_layer"}, "no parameter `n_layer`; .* Did you mean `n_layers`"),
+        ({"param": "act"}, "`act` is categorical, so it has no interval to reduce"),
+        ({"param": "lr", "cheap": "left"}, "`cheap` is 'low' or 'high', but got 'left'"),
+    ],
+)
+def test_wrong_requests_are_explained(study: Study, arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pellucid.interval_reduction(study, **arguments)  # type: ignore[arg-type]
+
+
+def test_too_few_trials_say_so() -> None:
+    few = optuna.create_study(sampler=RandomSampler(seed=0))
+    few.optimize(known, n_trials=30)
+    found = pellucid.interval_reduction(few, "n_layers")
+    assert found.value is None
+    assert "is not known: too few trials reach the goal" in str(found)
+    assert len(found.plot().layout.shapes) == 0
+
+
+def test_an_effect_that_could_be_missed_is_not_called_free() -> None:
+    """A hundred noisy trials of a parameter that matters up to six: no small value may be recommended."""
+    for seed in range(10):
+        dice = np.random.default_rng(seed)
+        study = optuna.create_study(sampler=RandomSampler(seed=seed))
+        study.optimize(lambda t, d=dice: -min(t.suggest_int("k", 1, 10), 6) + 2 * d.normal(), n_trials=100)
+        found = pellucid.interval_reduction(study, "k")
+        assert found.value is None or found.value >= 5
+        assert found.value is not None or "could miss an effect" in str(found) or "too few" in str(found)
+
+
+def test_integers_on_a_logarithmic_scale_keep_their_values() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: -math.log(t.suggest_int("k", 1, 1000, log=True) + 1e-9), n_trials=400)
+    found = pellucid.interval_reduction(study, "k")
+    assert len(set(found.cuts)) == len(found.cuts)
+    assert found.cuts[0] == 1
+    assert all(isinstance(cut, int) for cut in found.cuts)
+    big = optuna.create_study(sampler=RandomSampler(seed=0))
+    big.optimize(lambda t: 0.0 * t.suggest_int("k", 0, 10**9) + t.suggest_float("x", 0, 1), n_trials=400)
+    assert pellucid.interval_reduction(big, "k").cuts[0] == 0
+    assert pellucid.interval_reduction(big, "k", cheap="high").cuts[0] == 10**9
+
+
+@pytest.mark.parametrize("goal", [pellucid.goals.worst(), pellucid.failed()], ids=["worst", "failed"])
+def test_goals_to_avoid_are_refused(study: Study, goal: object) -> None:
+    with pytest.raises(ValueError, match="is not one to reach"):
+        pellucid.interval_reduction(study, "lr", goal=goal)  # type: ignore[arg-type]
+
+
+def test_no_false_advice_when_ranges_were_widened_or_values_are_few() -> None:
+    wrong = 0
+    for seed in range(20):
+        dice = np.random.default_rng(seed)
+        study = optuna.create_study(sampler=RandomSampler(seed=seed))
+
+        def noise(t: Trial, d: np.random.Generator = dice) -> float:
+            t.suggest_float("x", 0, 1 if t.number < 150 else 10)
+            t.suggest_int("few", 0, 1)
+            return float(d.random())
+
+        study.optimize(noise, n_trials=200)
+        wrong += len(list(pellucid.parameter_ranges(study).advice))
+    assert wrong <= 1
+    steps = optuna.create_study(sampler=RandomSampler(seed=0))
+    steps.optimize(lambda t: -t.suggest_int("k", 1, 3) + 0.1 * t.suggest_float("y", 0, 1), n_trials=400)
+    advice = [str(one) for one in list(pellucid.parameter_ranges(steps).advice)]
+    assert any("Widen `k` beyond its upper bound 3" in one for one in advice)
+    assert any("none of the best trials has it below 3" in one for one in advice)
+
+
+def test_the_figure_marks_the_value(study: Study) -> None:
+    figure = pellucid.interval_reduction(study, "n_layers").plot()
+    assert len(figure.layout.shapes) == 1
+    assert "costs nothing measurable" in figure.layout.title.text
+    points = sum(len(trace.x) for trace in figure.data)
+    assert points == 10

@@ -1,0 +1,185 @@
+"""Stopping: when the bound says so, never earlier, never on noise, and with a reason that a person can read."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+
+import numpy as np
+import optuna
+import pytest
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.storages import InMemoryStorage
+from optuna.study import Study
+from optuna.trial import Trial
+
+import pellucid
+from pellucid.samplers.stop_when import STOPPED_ATTRIBUTE
+
+SENTENCE = re.compile(
+    r"Stop: expected remaining improvement ≤ \S+ after \d+ trials; (your tolerance is|the noise of one trial is about)"
+    r" \S+\."
+)
+
+
+def bowl(trial: Trial) -> float:
+    x, y = trial.suggest_float("x", -1, 1), trial.suggest_float("y", -1, 1)
+    return 2.0 + (x - 0.3) ** 2 + (y + 0.2) ** 2
+
+
+def study_of(sampler: BaseSampler | None = None, direction: str = "minimize") -> Study:
+    return optuna.create_study(
+        direction=direction, sampler=sampler or pellucid.BayesianSampler(seed=0, n_startup_trials=8)
+    )
+
+
+def test_it_stops_when_little_is_left_and_says_why(caplog: pytest.LogCaptureFixture) -> None:
+    study = study_of()
+    with caplog.at_level(logging.INFO, logger="pellucid"):
+        study.optimize(bowl, n_trials=100, callbacks=[pellucid.StopWhen(regret_below=0.01, min_trials=15)])
+    n = len(study.trials)
+    assert 15 <= n < 60
+    sentence = study.user_attrs[STOPPED_ATTRIBUTE]
+    assert SENTENCE.fullmatch(sentence), sentence
+    assert f"after {n} trials; your tolerance is 0.01." in sentence
+    assert any(sentence in record.getMessage() for record in caplog.records)
+    assert study.best_value - 2.0 <= 0.01, "and it was right"
+
+
+def test_maximising_stops_at_the_same_trial_with_the_same_sentence() -> None:
+    down, up = study_of(), study_of(direction="maximize")
+    down.optimize(bowl, n_trials=80, callbacks=[pellucid.StopWhen(0.01)])
+    up.optimize(lambda trial: -bowl(trial), n_trials=80, callbacks=[pellucid.StopWhen(0.01)])
+    assert len(down.trials) == len(up.trials) < 80
+    assert down.user_attrs == up.user_attrs
+    assert pellucid.stopping_verdict(up, regret_below=0.01).best_value == up.best_value
+
+
+@pytest.mark.parametrize("min_trials", [25, 40])
+def test_never_before_min_trials(min_trials: int) -> None:
+    study = study_of()
+    callback = pellucid.StopWhen(regret_below=100.0, min_trials=min_trials, patience=1)
+    study.optimize(bowl, n_trials=60, callbacks=[callback])
+    assert len(study.trials) == min_trials
+
+
+def test_patience_counts_verdicts_in_a_row() -> None:
+    study = study_of()
+    study.optimize(bowl, n_trials=60, callbacks=[pellucid.StopWhen(regret_below=100.0, min_trials=20, patience=7)])
+    assert len(study.trials) == 26, "the verdicts after 20, 21, ... and 26 trials"
+
+
+@pytest.mark.parametrize("sampler", [RandomSampler(seed=1), TPESampler(seed=1)], ids=["random", "tpe"])
+def test_a_verdict_on_studies_that_other_samplers_ran(sampler: BaseSampler) -> None:
+    study = study_of(sampler)
+    study.optimize(bowl, n_trials=60)
+    strict = pellucid.stopping_verdict(study, regret_below=1e-9)
+    generous = pellucid.stopping_verdict(study, regret_below=1.0)
+    assert not strict.stop
+    assert generous.stop
+    assert strict.bound == generous.bound
+    assert strict.bound is not None
+    assert strict.bound >= study.best_value - 2.0 - 1e-3, "the bound covers what is really left"
+    assert str(generous) == f"Stop: {generous.reason}."
+    assert generous.to_dict()["n_trials"] == 60
+    assert not study.user_attrs, "a verdict writes nothing"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_alone_does_not_stop_a_study(seed: int) -> None:
+    """Nothing but noise: lucky values must not look like an optimum that is known to within a tenth of the noise."""
+    rng = np.random.default_rng(seed)
+
+    def noise(trial: Trial) -> float:
+        trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        return float(rng.normal())
+
+    study = study_of(pellucid.BayesianSampler(seed=seed, n_startup_trials=8))
+    study.optimize(noise, n_trials=60, callbacks=[pellucid.StopWhen(regret_below=0.1)])
+    assert len(study.trials) == 60
+
+
+def test_without_a_tolerance_the_noise_is_the_tolerance() -> None:
+    rng = np.random.default_rng(0)
+    study = study_of()
+    study.optimize(lambda trial: bowl(trial) + 0.2 * float(rng.normal()), n_trials=120, callbacks=[pellucid.StopWhen()])
+    verdict = pellucid.stopping_verdict(study)
+    assert verdict.noise == pytest.approx(0.2, rel=0.5)
+    assert verdict.tolerance == verdict.noise
+    assert len(study.trials) < 120
+    assert "the noise of one trial is about" in study.user_attrs[STOPPED_ATTRIBUTE]
+    best = pellucid.recommend(study)
+    assert bowl(optuna.trial.FixedTrial(best.params)) - 2.0 <= 0.2
+
+
+def broken(trial: Trial) -> float:
+    trial.suggest_float("x", 0, 1)
+    raise ValueError("on purpose")
+
+
+def odd(trial: Trial) -> float:
+    x = trial.suggest_float("x", 0, 1)
+    if trial.number % 5 == 0:
+        return float("nan")
+    if trial.number % 5 == 1:
+        raise optuna.TrialPruned
+    return float("inf") if trial.number % 5 == 2 else x
+
+
+def constant(trial: Trial) -> float:
+    return 0.0 * trial.suggest_float("x", 0, 1)
+
+
+def fixed(trial: Trial) -> float:
+    return float(trial.suggest_int("n", 3, 3))
+
+
+@pytest.mark.parametrize("objective", [broken, odd, constant, fixed], ids=lambda f: f.__name__)
+def test_odd_studies_get_a_verdict_and_go_on(objective: Callable[[Trial], float]) -> None:
+    study = study_of()
+    study.optimize(objective, n_trials=40, callbacks=[pellucid.StopWhen(regret_below=1e-6)], catch=(ValueError,))
+    assert len(study.trials) == 40
+    verdict = pellucid.stopping_verdict(study, regret_below=1e-6)
+    assert not verdict.stop
+    assert str(verdict).startswith("Continue: ")
+
+
+def test_one_trial_and_none() -> None:
+    study = study_of()
+    assert str(pellucid.stopping_verdict(study)) == "Continue: 0 of the 20 finished trials that a verdict needs."
+    study.optimize(bowl, n_trials=1)
+    assert str(pellucid.stopping_verdict(study, min_trials=1)) == (
+        "Continue: 1 of the 2 finished trials that a verdict needs."
+    )
+
+
+def test_a_storage_that_refuses_the_sentence_does_not_keep_the_study_from_stopping() -> None:
+    class Refusing(InMemoryStorage):
+        def set_study_user_attr(self, study_id: int, key: str, value: object) -> None:
+            raise RuntimeError("read-only")
+
+    study = optuna.create_study(storage=Refusing(), sampler=RandomSampler(seed=0))
+    study.optimize(bowl, n_trials=60, callbacks=[pellucid.StopWhen(regret_below=100.0, min_trials=20)])
+    assert len(study.trials) == 24
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: pellucid.StopWhen(regret_below=0.0),
+        lambda: pellucid.StopWhen(regret_below=float("nan")),
+        lambda: pellucid.StopWhen(patience=0),
+        lambda: pellucid.StopWhen(min_trials=0),
+        lambda: pellucid.stopping_verdict(study_of(), regret_below=-1.0),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_with_the_rule(wrong: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match=r"must be .* but got"):
+        wrong()
+
+
+def test_several_objectives_are_refused() -> None:
+    study = optuna.create_study(directions=["minimize", "minimize"])
+    with pytest.raises(ValueError, match="one objective"):
+        pellucid.stopping_verdict(study)

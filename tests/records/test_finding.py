@@ -1,0 +1,121 @@
+"""Every answer has the same shape: a sentence, notes, plain data, a table, a figure, and a view for notebooks."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import optuna
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from optuna.study import Study
+from tests.helpers import conditional, new_study
+
+import pellucid
+from pellucid.records import Finding, NotKnown, attempt, plain
+
+ANSWERS: dict[str, Callable[[Study], Finding]] = {
+    "history": pellucid.history,
+    "recommend": pellucid.recommend,
+    "stopping_verdict": pellucid.stopping_verdict,
+    "regret_history": pellucid.regret_history,
+    "hsic_importance": pellucid.hsic_importance,
+    "parameter_ranges": pellucid.parameter_ranges,
+    "interval_reduction": lambda study: pellucid.interval_reduction(study, "lr"),
+    "partial_dependence": lambda study: pellucid.partial_dependence(study, "lr"),
+    "joint partial_dependence": lambda study: pellucid.partial_dependence(study, ("lr", "depth")),
+    "explain_proposal": lambda study: pellucid.explain_proposal(study, 29),
+    "desirability_paths": lambda study: pellucid.desirability_paths(study, [28, 29], progress=False),
+    "proposal_interactions": lambda study: pellucid.proposal_interactions(study, 29),
+    "compare_importance": lambda study: pellucid.compare_importance(study, 29),
+    "range advice": lambda _: pellucid.RangeAdvice("lr", "widen", "Widen `lr`.", 0.001, 0.9, 1.0),
+}
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    study = new_study(seed=2)
+    study.optimize(conditional, n_trials=30)
+    return study
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_answer_has_the_same_shape(name: str, study: Study) -> None:
+    answer = ANSWERS[name](study)
+    assert isinstance(answer, Finding)
+    assert isinstance(answer.sentence, str)
+    assert answer.sentence.endswith(".")
+    assert all(isinstance(note, str) and note for note in answer.notes)
+    assert str(answer) == " ".join((answer.sentence, *answer.notes))
+    assert answer._repr_html_().startswith("<p>")
+    assert json.loads(json.dumps(plain(answer.to_dict())))
+    frame = answer.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert len(frame.columns) > 1
+    figure = answer.plot()
+    assert isinstance(figure, go.Figure)
+    assert figure.layout.title.text
+    with pytest.raises(AttributeError):
+        answer.anything = 1  # type: ignore[attr-defined]
+
+
+def test_every_public_answer_is_a_finding() -> None:
+    """A record that the top level exports is an answer, a receipt, or why there is no answer."""
+    public = [getattr(pellucid, name) for name in pellucid.__all__]
+    records = [kind for kind in public if inspect.isclass(kind) and kind.__module__.startswith("pellucid.records")]
+    others = {kind.__name__ for kind in records if not issubclass(kind, Finding)}
+    assert others == {"NotKnown", "Receipt"}
+
+
+def test_options_are_keyword_only() -> None:
+    """function(study, subject, *, options): at most two positional arguments, the first of which is the study."""
+    functions = [getattr(pellucid, name) for name in pellucid.__all__]
+    asked = [f for f in functions if inspect.isfunction(f) and "study" in inspect.signature(f).parameters]
+    assert len(asked) > 12
+    for function in asked:
+        kinds = [p.kind for p in inspect.signature(function).parameters.values()]
+        assert next(iter(inspect.signature(function).parameters)) == "study", function
+        assert all(kind is inspect.Parameter.KEYWORD_ONLY for kind in kinds[2:]), function
+
+
+def test_markup_in_names_stays_text_in_a_notebook() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(lambda trial: trial.suggest_float("<b>x</b>", 0, 1), n_trials=12)
+    shown = pellucid.partial_dependence(study, "<b>x</b>")._repr_html_()
+    assert "<b>" not in shown
+    assert "&lt;b&gt;x&lt;/b&gt;" in shown
+
+
+def test_what_is_not_known_says_why() -> None:
+    study = optuna.create_study()
+    answer = attempt(lambda: pellucid.recommend(study))
+    assert isinstance(answer, NotKnown)
+    assert str(answer) == answer.reason == answer.to_dict()["reason"]
+    assert answer.reason.startswith("A recommendation needs at least one finished trial")
+    with pytest.raises(ValueError, match="A recommendation needs at least one finished trial"):
+        pellucid.recommend(study)
+
+
+def test_only_value_errors_are_answers() -> None:
+    def broken() -> None:
+        raise TypeError("a bug")
+
+    with pytest.raises(TypeError, match="a bug"):
+        attempt(broken)
+
+
+def test_a_record_without_a_figure_says_so() -> None:
+    @dataclass(frozen=True)
+    class Plain(Finding):
+        sentence: str = "Nothing."
+        notes: tuple[str, ...] = ()
+
+        def _columns(self) -> dict[str, list[int]]:
+            return {"a": [1]}
+
+    assert list(Plain().to_frame()["a"]) == [1]
+    with pytest.raises(TypeError, match="There is no figure for Plain"):
+        Plain().plot()

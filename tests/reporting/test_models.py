@@ -1,0 +1,69 @@
+"""A report fits each distinct model once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.study import Study
+from tests.helpers import bowl, new_study
+
+import pellucid
+from pellucid.surrogates import GaussianProcess
+
+
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, int]]:
+    """Output warp and number of observations of every fit."""
+    fits: list[tuple[str | None, int]] = []
+    original = GaussianProcess.fit
+
+    def fit(gp: GaussianProcess, X: Any, *arguments: Any, **options: Any) -> GaussianProcess:
+        fits.append((gp.warp, len(X)))
+        return original(gp, X, *arguments, **options)
+
+    monkeypatch.setattr(GaussianProcess, "fit", fit)
+    return fits
+
+
+def with_pruned_trials(trial: optuna.Trial) -> float:
+    value = bowl(trial)
+    trial.report(value, 0)
+    if trial.number % 5 == 4:
+        raise optuna.TrialPruned
+    return value
+
+
+def study_of(objective: Any) -> Study:
+    study = new_study(seed=1)
+    study.optimize(objective, n_trials=25)
+    return study
+
+
+def test_complete_trials_have_one_model_with_a_warp_and_one_without(
+    tmp_path: Path, fits: list[tuple[str | None, int]]
+) -> None:
+    study = study_of(bowl)
+    fits.clear()
+    pellucid.report(study, tmp_path / "report.html", progress=False)
+    assert sorted(fits, key=str) == [("auto", 25), (None, 25)]
+
+
+def test_pruned_trials_add_the_model_of_the_complete_ones(tmp_path: Path, fits: list[tuple[str | None, int]]) -> None:
+    """The recommendation and the importance leave pruned trials out; effects and the verdict on stopping use them."""
+    study = study_of(with_pruned_trials)
+    fits.clear()
+    pellucid.report(study, tmp_path / "report.html", progress=False)
+    assert sorted(fits, key=str) == [("auto", 20), ("auto", 25), (None, 25)]
+
+
+def test_another_call_looks_at_the_study_anew(fits: list[tuple[str | None, int]]) -> None:
+    study = study_of(bowl)
+    pellucid.recommend(study)
+    fits.clear()
+    study.optimize(bowl, n_trials=1)
+    fits.clear()
+    assert pellucid.recommend(study).n_trials == 26
+    assert fits == [("auto", 26)]

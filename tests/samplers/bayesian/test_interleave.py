@@ -1,0 +1,166 @@
+"""Searching and explaining by turns in real studies: who gets which turn, what the receipts say, and that it helps."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.study import Study
+from optuna.trial import Trial
+from tests.helpers import assert_rebuilt_exactly, conditional
+
+import pellucid
+from pellucid.acquisition import EI, LCB, PI, SAWEI, InformationGain
+from pellucid.records import Receipt
+from pellucid.surrogates import GaussianProcess
+
+WAYS: dict[str, dict[str, Any]] = {
+    "every": {"interleave": pellucid.Interleave()},
+    "one": {"interleave": pellucid.Interleave("lr", every=3)},
+    "pair": {"interleave": pellucid.Interleave([("lr", "booster"), "drop"])},
+    "until": {"interleave": pellucid.Interleave(until=0.3)},
+    "probability": {"interleave": pellucid.Interleave(mode="probability", decay=0.99)},
+    "multiply": {"interleave": pellucid.Interleave(mode="multiply")},
+    "multiply PI": {"interleave": pellucid.Interleave(mode="multiply", target="path"), "acquisition": PI(0.1)},
+    "output": {"interleave": pellucid.Interleave(target="output")},
+    "permutation": {"interleave": pellucid.Interleave(target="permutation")},
+    "sawei": {"interleave": pellucid.Interleave(), "acquisition": SAWEI()},
+    "bax": {"acquisition": InformationGain(["lr", "depth"])},
+    "radial": {"interleave": pellucid.Interleave(), "surrogate": GaussianProcess("matern52-radial")},
+    "unwarped": {"interleave": pellucid.Interleave(), "surrogate": GaussianProcess("se")},
+}
+
+
+def run(
+    way: dict[str, Any], n: int, objective: Callable[[Trial], float] = conditional, storage: str | None = None
+) -> Study:
+    sampler = pellucid.BayesianSampler(seed=3, n_startup_trials=6, **way)
+    study = optuna.create_study(storage=storage, study_name="s", load_if_exists=True, sampler=sampler)
+    study.optimize(objective, n_trials=n)
+    return study
+
+
+@functools.cache
+def twenty_trials(way: str) -> Study:
+    """Not changed by the tests that share it."""
+    return run(WAYS[way], 20)
+
+
+def models(study: Study) -> list[Receipt]:
+    return [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
+
+
+def names(study: Study) -> dict[int, str]:
+    return {r.trial: r.acquisition.name for r in models(study) if r.acquisition is not None}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_proposes_and_is_rebuilt_exactly(way: str) -> None:
+    study = twenty_trials(way)
+    assert len(models(study)) == 14
+    assert_rebuilt_exactly(study, 14)
+
+
+@pytest.mark.parametrize("way", ["every", "until", "probability", "multiply"])
+def test_a_resumed_study_takes_the_same_turns(way: str, tmp_path: Path) -> None:
+    at_once = twenty_trials(way)
+    storage = f"sqlite:///{tmp_path}/study.db"
+    run(WAYS[way], 11, storage=storage)
+    resumed = run(WAYS[way], 9, storage=storage)
+    assert [t.params for t in resumed.trials] == [t.params for t in at_once.trials]
+    assert names(resumed) == names(at_once)
+
+
+def test_turns_go_by_the_number_of_the_trial() -> None:
+    found = names(run({"interleave": pellucid.Interleave("lr", every=3), "acquisition": EI()}, 18))
+    assert {n for n, name in found.items() if name == "InformationGain"} == {6, 9, 12, 15}
+    assert {name for n, name in found.items() if n % 3} == {"EI"}
+
+
+def test_models_that_explain_have_no_warp_and_do_not_disturb_those_that_search() -> None:
+    def skewed(trial: Trial) -> float:
+        return float(np.exp(4 * trial.suggest_float("x", 0, 1) + 2 * trial.suggest_float("y", 0, 1)))
+
+    study = run({"interleave": pellucid.Interleave(), "acquisition": EI()}, 40, skewed)
+    explaining = [r.hyperparameters for r in models(study) if r.acquisition.name == "InformationGain"]
+    searching = [r.hyperparameters for r in models(study) if r.acquisition.name == "EI"]
+    assert all(h.warp is None for h in explaining)
+    assert any(h.warp is not None for h in searching)
+
+
+def test_effects_that_are_known_are_dropped_and_then_the_search_goes_on_alone() -> None:
+    """Two lines and a parabola: narrow bands come early, learning ends, every receipt says how wide the bands were."""
+
+    def smooth(trial: Trial) -> float:
+        return trial.suggest_float("x", 0, 1) + (trial.suggest_float("y", 0, 1) - 0.5) ** 2
+
+    study = run({"interleave": pellucid.Interleave(until=0.05), "acquisition": EI()}, 40, smooth)
+    lessons = [r for r in models(study) if r.acquisition.name == "InformationGain"]
+    assert lessons
+    assert lessons[-1].trial < 30
+    for receipt in lessons:
+        widths = {name.removeprefix("half-width "): w for name, w in receipt.policy.numbers.items()}
+        wide = {name for name, w in widths.items() if w > 0.05}
+        assert wide
+        assert {effect[0] for effect in receipt.acquisition.settings["params"]} == wide
+    for name in ("x", "y"):
+        assert pellucid.partial_dependence(study, name).half_width < 0.06
+
+
+def test_interleaving_makes_effects_more_reliable_than_searching_alone() -> None:
+    """The mean half-width of the bands and the distance to the truth, over four seeds."""
+
+    def bumpy(trial: Trial) -> float:
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        return 10 * (x - 0.2) ** 2 + math.sin(6 * x) + 5 * (y - 0.7) ** 2
+
+    def error(seed: int, **way: Any) -> float:
+        sampler = pellucid.BayesianSampler(seed=seed, n_startup_trials=5, acquisition=EI(), **way)
+        study = optuna.create_study(sampler=sampler)
+        study.optimize(bumpy, n_trials=30)
+        found = pellucid.partial_dependence(study, "x")
+        x, y = np.array(found.values[0]), np.linspace(0, 1, 2001)
+        truth = 10 * (x - 0.2) ** 2 + np.sin(6 * x) + float(np.mean(5 * (y - 0.7) ** 2))
+        return float(np.abs(np.array(found.mean) - truth).mean())
+
+    searching = np.mean([error(seed) for seed in range(4)])
+    by_turns = np.mean([error(seed, interleave=pellucid.Interleave("x")) for seed in range(4)])
+    assert by_turns < 0.5 * searching
+
+
+def test_parameters_that_no_trial_has_yet_are_accepted() -> None:
+    def late(trial: Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        return x + (trial.suggest_float("late", 0, 1) if trial.number > 14 else 0.0)
+
+    study = run({"interleave": pellucid.Interleave("late")}, 24, late)
+    assert {r.kind for r in pellucid.receipts(study)} == {"startup", "model"}
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"must be a pellucid.Interleave\(...\), but got 'all'"):
+        pellucid.BayesianSampler(interleave="all")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="multiplies EI or PI"):
+        pellucid.BayesianSampler(interleave=pellucid.Interleave(mode="multiply"), acquisition=LCB())
+
+
+def test_misspelt_effects_are_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:
+    run({"interleave": pellucid.Interleave(["lr", ("depht", "lr")])}, 12)
+    (said,) = [r.getMessage() for r in caplog.records if "misspelt" in r.getMessage()]
+    assert "no finished trial has had: depht." in said
+
+
+def test_receipts_say_in_words_that_a_trial_was_for_learning() -> None:
+    said = [str(receipt) for receipt in models(run({"interleave": pellucid.Interleave()}, 8))]
+    assert said[0].startswith(
+        "Trial 6 was chosen to learn about all effects, not to improve the objective; the model expected "
+    )
+    assert said[1].startswith("Trial 7 maximised LCB; the model expected ")
+    pair = models(run({"acquisition": InformationGain(["lr", ("lr", "depth")])}, 7))
+    assert "to learn about the effects of `lr`, `lr` × `depth`, not to improve the objective" in str(pair[-1])

@@ -1,0 +1,205 @@
+"""Policies in real studies: pure functions of the receipts, blind to the objective's unit, never in the way."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import optuna
+import pytest
+from optuna.study import Study
+from optuna.trial import Trial, TrialState
+from tests.helpers import assert_rebuilt_exactly
+
+import pellucid
+from pellucid.acquisition import EI, PI, SAWEI, WEI, Portfolio, Pulse, Steps, Switch
+from pellucid.acquisition.adaptive import Policy
+from pellucid.records import Receipt
+from pellucid.study import study_io
+
+POLICIES: dict[str, Policy] = {
+    "sawei": SAWEI(),
+    "paper": SAWEI.paper(),
+    "adjust": SAWEI(track="until_last_adjust"),
+    "change": SAWEI(track="until_incumbent_change", reset=0.01),
+    "steps": Steps(20),
+    "switch": Switch(20, 0.5),
+    "pulse": Pulse(),
+    "portfolio": Portfolio(),
+}
+
+
+def rugged(trial: Trial) -> float:
+    x, y = trial.suggest_float("x", -3, 3), trial.suggest_float("y", -3, 3)
+    return (x - 1) ** 2 + (y + 0.5) ** 2 + 2 * np.cos(3 * x) + 2 * np.sin(2 * y)
+
+
+def mixed(trial: Trial) -> float:
+    kind = trial.suggest_categorical("kind", ["a", "b"])
+    x = trial.suggest_float("x", 1e-3, 1, log=True)
+    extra = trial.suggest_int("depth", 1, 6) / 6 if kind == "a" else 0.3
+    return (np.log10(x) + 1.5) ** 2 + extra
+
+
+def run(policy: Policy, n: int, objective: Callable[[Trial], float] = rugged, storage: str | None = None) -> Study:
+    sampler = pellucid.BayesianSampler(acquisition=policy, seed=3, n_startup_trials=8)
+    study = optuna.create_study(storage=storage, study_name="s", load_if_exists=True, sampler=sampler)
+    study.optimize(objective, n_trials=n)
+    return study
+
+
+@functools.cache
+def thirty_trials(name: str) -> Study:
+    """Of a policy in the rugged objective; not changed by the tests that share it."""
+    return run(POLICIES[name], 30)
+
+
+def models(study: Study) -> list[Receipt]:
+    return [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
+
+
+def alphas(study: Study) -> list[float]:
+    return [receipt.policy.numbers["alpha"] for receipt in models(study) if receipt.policy is not None]
+
+
+@pytest.mark.parametrize("objective", [rugged, mixed])
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_proposes_and_is_rebuilt_exactly(name: str, objective: Callable[[Trial], float]) -> None:
+    study = thirty_trials(name) if objective is rugged else run(POLICIES[name], 30, objective)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 30
+    assert {receipt.kind for receipt in pellucid.receipts(study)} == {"startup", "model"}
+    found = models(study)
+    assert all(receipt.policy is not None for receipt in found)
+    assert_rebuilt_exactly(study, 20)
+    assert all(Receipt.from_json(receipt.to_json()) == receipt for receipt in found)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_resumed_study_makes_the_same_decisions(name: str, tmp_path: Path) -> None:
+    whole = thirty_trials(name)
+    url = f"sqlite:///{tmp_path / 'halves.db'}"
+    run(POLICIES[name], 19, storage=url)
+    study_io._parsed.cache_clear()
+    halves = run(POLICIES[name], 11, storage=url)
+    assert [t.params for t in halves.trials] == [t.params for t in whole.trials]
+    assert [r.policy for r in models(halves)] == [r.policy for r in models(whole)]
+
+
+@pytest.mark.parametrize("name", ["sawei", "paper", "adjust", "change"])
+def test_alpha_from_the_receipts_is_alpha_as_it_was_used(name: str) -> None:
+    policy = POLICIES[name]
+    assert isinstance(policy, SAWEI)
+    study = run(policy, 60)
+    found, used = models(study), alphas(study)
+    last = found[-1]
+    assert last.best_value is not None
+    assert policy.alphas(found[:-1], last.bounds[0], last.best_value) == used
+    assert len(set(used)) > 1, "something was adjusted, or the test shows nothing"
+    # The weights of the acquisition are those of the policy, except where the guard chose EI.
+    for receipt, alpha in zip(found, used, strict=True):
+        assert receipt.acquisition is not None
+        if receipt.acquisition.name == "WEI":
+            assert receipt.acquisition.weights == {"exploit": alpha, "explore": 1.0 - alpha}
+        else:
+            assert policy.guard
+            assert alpha > 0.5
+            assert receipt.acquisition.name == "EI"
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1000.0, 0.0), (0.003, 0.0), (1.0, 25.0)])
+def test_our_sawei_proposes_the_same_whatever_the_unit(scale: float, shift: float) -> None:
+    plain = run(SAWEI(), 60)
+    other = run(SAWEI(), 60, lambda trial: scale * rugged(trial) + shift)
+    assert [t.params for t in other.trials] == [t.params for t in plain.trials]
+    assert alphas(other) == alphas(plain)
+
+
+def test_the_rule_of_the_source_depends_on_the_unit() -> None:
+    """Multiplied by a small enough number every proposal reads as exploiting, by a large one as exploring."""
+    tiny = run(SAWEI.paper(), 50, lambda trial: 1e-6 * rugged(trial))
+    huge = run(SAWEI.paper(), 50, lambda trial: 1e6 * rugged(trial))
+    assert alphas(tiny)[-1] < 0.5 < alphas(huge)[-1]
+
+
+def test_maximising_is_minimising_the_negative() -> None:
+    sampler = pellucid.BayesianSampler(acquisition=SAWEI(), seed=3, n_startup_trials=8)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    study.optimize(lambda trial: -rugged(trial), n_trials=40)
+    mirror = run(SAWEI(), 40)
+    assert [t.params for t in study.trials] == [t.params for t in mirror.trials]
+    assert alphas(study) == alphas(mirror)
+
+
+def test_schedules_follow_their_tables() -> None:
+    steps = alphas(run(Steps(20), 28))
+    assert steps == [0.5] * 4 + [0.625] * 4 + [0.75] * 4 + [0.875] * 4 + [1.0] * 4
+    assert alphas(run(Steps(10, 1.0, 0.0, steps=2), 22)) == [1.0] * 5 + [0.0] * 9, "past its budget it stays"
+    switched = [r.acquisition.name for r in models(run(Switch(20, 0.25), 28)) if r.acquisition is not None]
+    assert switched == ["EI"] * 5 + ["PI"] * 15
+    assert alphas(run(Pulse(), 20)) == [0.1, 0.3, 0.5, 0.7, 0.9] * 2 + [0.1, 0.3]
+
+
+def test_the_portfolio_pays_a_member_by_what_the_next_model_says_of_its_nominee() -> None:
+    study = run(Portfolio(), 20)
+    found = models(study)
+    for before, after in itertools.pairwise(found):
+        assert before.policy is not None
+        assert after.policy is not None
+        nominees = np.array(before.policy.points)
+        assert nominees.shape == (9, 2)
+        rewards = -pellucid.rebuild(study, after.trial).surrogate.latent(nominees)[0]
+        for i, reward in enumerate(rewards):
+            gain = before.policy.numbers[f"gain {i}"] + reward
+            assert after.policy.numbers[f"gain {i}"] == pytest.approx(gain, abs=1e-9)
+    chosen = {receipt.policy.numbers["chosen"] for receipt in found if receipt.policy is not None}
+    assert len(chosen) > 1
+
+
+def test_a_study_that_changes_its_policy_midway_goes_on(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    for policy in (EI(), Portfolio(), SAWEI(), Pulse(), PI()):
+        sampler = pellucid.BayesianSampler(acquisition=policy, seed=1, n_startup_trials=5)
+        study = optuna.create_study(storage=url, study_name="s", load_if_exists=True, sampler=sampler)
+        study.optimize(rugged, n_trials=10)
+    assert len(models(study)) == 45
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Steps(0),
+        lambda: Steps(10, steps=1),
+        lambda: Steps(10, start=2.0),
+        lambda: Switch(10, after=1.5),
+        lambda: Pulse(()),
+        lambda: Pulse((0.1, 3.0)),
+        lambda: Portfolio(rate=0.0),
+        lambda: SAWEI(alpha=1.5),
+        lambda: SAWEI(window=0),
+        lambda: SAWEI(track="never"),
+        lambda: SAWEI(memory=0),
+        lambda: WEI(-0.1),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_with_the_rule(wrong: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match="got"):
+        wrong()
+
+
+@pytest.mark.parametrize("wrong", ["EI", EI, SAWEI, 0.5])
+def test_anything_but_an_acquisition_is_refused_at_once(wrong: object) -> None:
+    with pytest.raises(TypeError, match=r"such as pellucid\.acquisition\.EI\(\).*but got"):
+        pellucid.BayesianSampler(acquisition=wrong)  # type: ignore[arg-type]
+
+
+def test_misspelt_names_in_conditions_and_ordinal_are_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:
+    sampler = pellucid.BayesianSampler(
+        seed=0, n_startup_trials=3, conditions={"dept": ("kind", ["a"])}, ordinal=["kinde"]
+    )
+    optuna.create_study(sampler=sampler).optimize(mixed, n_trials=8)
+    said = [record.getMessage() for record in caplog.records if "misspelt" in record.getMessage()]
+    assert len(said) == 1
+    assert "dept, kinde" in said[0]
