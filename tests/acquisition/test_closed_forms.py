@@ -7,8 +7,9 @@ import pytest
 from scipy.integrate import quad
 from tests.problems import noisy_problem
 
-from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, AcquisitionFunction, PosteriorVariance, Situation
-from pellucid.acquisition import from_state as acquisition_from_state
+from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
+from pellucid.acquisition.base import PointwiseFunction, Situation
+from pellucid.acquisition.base import from_state as acquisition_from_state
 from pellucid.acquisition.bounds import confidence_width
 from pellucid.numerics import Array, log_improvement, normal_cdf, normal_pdf
 from pellucid.records import AcquisitionState, RecordError
@@ -270,7 +271,7 @@ def test_weights_times_terms_are_the_value_of_an_acquisition_function() -> None:
     gp = GaussianProcess().fit(X, y)
     where = np.random.default_rng(4).random((20, 3))
     for acquisition in EVERY:
-        function = AcquisitionFunction(acquisition, gp, SITUATION)
+        function = PointwiseFunction(acquisition, gp, SITUATION)
         m, s = gp.latent(where)
         np.testing.assert_allclose(function(where), value(acquisition, m, s), rtol=1e-14)
         np.testing.assert_allclose(function.score(where), acquisition.score(m, s, SITUATION), rtol=1e-14)

@@ -14,7 +14,9 @@ from tests.helpers import bowl, conditional
 from tests.problems import central_difference
 
 import pellucid
-from pellucid.acquisition import EI, LCB, SAWEI, Acquisition, Feasible, Situation, bind
+from pellucid.acquisition import EI, LCB, SAWEI, Acquisition
+from pellucid.acquisition.base import Situation
+from pellucid.acquisition.feasible import Feasible
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
@@ -85,7 +87,7 @@ def test_transient_failures_are_forgiven_by_success_nearby() -> None:
         gp = GaussianProcess().fit(X_ok, np.sin(5 * X_ok[:, 0]))
         model = gp.believe(failed)
         chance = Feasible(LCB(), len(X_ok), 2, (0.1,))
-        return float(bind(chance, model, situation, space).terms(np.array([[0.505]]))["feasibility"][0])
+        return float(chance.bind(model, situation, space).terms(np.array([[0.505]]))["feasibility"][0])
 
     assert penalty(near) > -0.4
     assert penalty(far) < -0.9
@@ -104,7 +106,7 @@ def test_gradients() -> None:
     gp = GaussianProcess(nominal=space.nominal).fit(X[:14], np.sin(3 * X[:14, 0]))
     model = gp.believe(X[14:])
     for base in (EI(), LCB(2.0)):
-        function = bind(Feasible(base, 14, 6, (0.3, 0.5, 1.0)), model, Situation(-0.5, 14, 3), space)
+        function = Feasible(base, 14, 6, (0.3, 0.5, 1.0)).bind(model, Situation(-0.5, 14, 3), space)
         points = space.canonical(rng.random((4, 3)))
         score, gradient = function.score_with_gradient(points)
         np.testing.assert_allclose(score, function.score(points), rtol=1e-10)

@@ -12,10 +12,9 @@ from pellucid.acquisition import (
     PI,
     WEI,
     Acquisition,
-    AcquisitionFunction,
     PosteriorVariance,
-    Situation,
 )
+from pellucid.acquisition.base import PointwiseFunction, Situation
 from pellucid.numerics import Array
 from pellucid.surrogates.kernels import KERNELS
 
@@ -58,7 +57,7 @@ def test_gradient_of_the_score_of_a_configuration(
 ) -> None:
     gp = fitted_process(kernel, nominal)
     situation = Situation(float(gp.latent_at_observed().min()), gp.n_observed, 3)
-    function = AcquisitionFunction(acquisition, gp, situation)
+    function = PointwiseFunction(acquisition, gp, situation)
     X = configurations(15, 5, 3, nominal)
     scores, gradients = function.score_with_gradient(X)
     np.testing.assert_allclose(scores, function.score(X), rtol=1e-10)

@@ -10,9 +10,10 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.stats import spearmanr
 
-from pellucid.acquisition import EI, InformationGain, Interleave, Multiplied, Situation, bind
+from pellucid.acquisition import EI, InformationGain
+from pellucid.acquisition.base import Situation
 from pellucid.acquisition.information import _path, effect_grid, stacked
-from pellucid.acquisition.interleave import half_widths
+from pellucid.acquisition.interleave import Interleave, Multiplied, half_widths
 from pellucid.acquisition.optimize import screen
 from pellucid.numerics import Array
 from pellucid.study.encoding import Condition, Space
@@ -143,10 +144,10 @@ def test_gradients_are_finite_differences_of_scores(kind: str, target: str) -> N
     if target == "multiplied":
         gain = InformationGain("all")
         pool = screen(gp, space, gp.data.X[:3], np.random.default_rng(0))
-        what = Multiplied.over(EI(), gain, 0.7, lambda a: bind(a, gp, SITUATION, space), pool)
+        what = Multiplied.over(EI(), gain, 0.7, lambda a: a.bind(gp, SITUATION, space), pool)
     else:
         what = InformationGain("all", target)  # type: ignore[arg-type, assignment]
-    function = bind(what, gp, SITUATION, space)
+    function = what.bind(gp, SITUATION, space)
     X = candidates(space, 5)
     X[:, 0] = 0.1 + 0.8 * X[:, 0]
     score, gradient = function.score_with_gradient(X)

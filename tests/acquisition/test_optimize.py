@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, AcquisitionFunction, PosteriorVariance, Situation
+from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
+from pellucid.acquisition.base import PointwiseFunction, Situation
 from pellucid.acquisition.optimize import climb, propose
 from pellucid.numerics import Array
 from pellucid.study.encoding import Condition, Space
@@ -24,7 +25,7 @@ class Fitted:
     """A space, a process fitted to a few configurations of it, and what `propose` needs of both."""
 
     space: Space
-    function: AcquisitionFunction
+    function: PointwiseFunction
     seen: Array
     incumbents: Array
 
@@ -48,7 +49,7 @@ def fitted(
     gp = GaussianProcess(kernel, nominal=space.nominal, deterministic=True).fit(X, y)
     latent = gp.latent_at_observed()
     situation = Situation(float(latent.min()), len(X), len(space))
-    function = AcquisitionFunction(acquisition or EI(), gp, situation)
+    function = PointwiseFunction(acquisition or EI(), gp, situation)
     return Fitted(space, function, X, X[np.argsort(latent)[:5]])
 
 

@@ -7,7 +7,8 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from tests.problems import central_difference
 
-from pellucid.acquisition import LCB, Situation, bind
+from pellucid.acquisition import LCB
+from pellucid.acquisition.base import Situation
 from pellucid.acquisition.slices import OnSlice, Slice
 from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
@@ -66,7 +67,7 @@ def fitted() -> GaussianProcess:
 
 def test_scores_and_gradients_are_those_of_the_whole() -> None:
     gp = fitted()
-    function = bind(LCB(2.0), gp, Situation(0.0, 40, len(SPACE)), SPACE)
+    function = LCB(2.0).bind(gp, Situation(0.0, 40, len(SPACE)), SPACE)
     part = Slice.of(SPACE, encoded(opt="sgd", nesterov=False, n=2))
     inside = OnSlice(function, part)
     X = np.random.default_rng(1).random((5, len(part.free)))
@@ -81,7 +82,7 @@ def test_scores_and_gradients_are_those_of_the_whole() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_best_of_a_part_stays_in_it_and_beats_random_ones(seed: int) -> None:
     gp = fitted()
-    function = bind(LCB(2.0), gp, Situation(0.0, 40, len(SPACE)), SPACE)
+    function = LCB(2.0).bind(gp, Situation(0.0, 40, len(SPACE)), SPACE)
     held = encoded(opt="adam", n=4)
     part = Slice.of(SPACE, held)
     rng = np.random.default_rng(seed)
@@ -95,7 +96,7 @@ def test_the_best_of_a_part_stays_in_it_and_beats_random_ones(seed: int) -> None
 
 def test_what_is_known_in_the_part_is_not_proposed_again() -> None:
     gp = fitted()
-    function = bind(LCB(2.0), gp, Situation(0.0, 40, len(SPACE)), SPACE)
+    function = LCB(2.0).bind(gp, Situation(0.0, 40, len(SPACE)), SPACE)
     part = Slice.of(SPACE, encoded(opt="adam", x=0.5, momentum=0.5, nesterov=True, damp=0.5))
     assert part.free.names == ("n",)
     rng = np.random.default_rng(0)

@@ -28,13 +28,13 @@ from pellucid.acquisition import (
     WEI,
     Acquisition,
     InformationGain,
-    Policy,
     Portfolio,
     PosteriorVariance,
     Pulse,
     Steps,
     Switch,
 )
+from pellucid.acquisition.adaptive import Policy
 
 Setting = Acquisition | Policy | InformationGain | Interleave
 

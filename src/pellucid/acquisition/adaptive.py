@@ -19,7 +19,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation
+from pellucid.acquisition.base import Acquisition, PointwiseFunction, Pool, Situation
 from pellucid.acquisition.bounds import LCB, confidence_width
 from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.optimize import maximum, screen
@@ -70,7 +70,7 @@ def upper_bound_regret(
         m, s = model.latent(X[batch])
         upper = min(upper, float((m + width * s).min()))
         lower = min(lower, float((m - width * s).min()))
-    function = AcquisitionFunction(LCB(width), model, Situation(float(mean.min()), n, d))
+    function = PointwiseFunction(LCB(width), model, Situation(float(mean.min()), n, d))
     lower = min(lower, -maximum(function, space, pool, stream(0, "lower bound", n)))
     min_ucb, min_lcb = (float(v) for v in model.losses(np.array([upper, lower])))
     return min_ucb - min_lcb, min_ucb, min_lcb
@@ -130,10 +130,10 @@ def adjust_now(
 
 
 @dataclass(frozen=True)
-class Moment:
-    """What a policy may look at when it decides.
+class Evidence:
+    """What a policy decides on.
 
-    past        receipts of the proposals so far, by trial number (those that came from a model)
+    past        receipts of the earlier proposals of a model, by trial number
     bounds      (UBR, min UCB, min LCB) of the model as it is now; only for policies that want them
     best        best value observed so far, as a loss in the user's unit
     best_under  the configuration (d,) that an acquisition would propose now
@@ -150,11 +150,17 @@ class Moment:
 
 @dataclass(frozen=True)
 class Decision:
-    """The acquisition to use, what the receipt shall remember of the decision, and a proposal already made with it."""
+    """The acquisition of a proposal.
+
+    state    of the policy that chose it, for the receipt
+    x (d,)   the proposal, if the policy has made it already
+    bounds   that the policy looked at, for the receipt: see `Evidence`
+    """
 
     acquisition: Acquisition
-    state: PolicyState
+    state: PolicyState | None = None
     x: Array | None = None
+    bounds: tuple[float, ...] = ()
 
 
 @runtime_checkable
@@ -163,17 +169,17 @@ class Policy(Protocol):
 
     @property
     def wants_bounds(self) -> bool:
-        """Whether `Moment.bounds` is needed: it costs about a third of the proposal itself."""
+        """Whether `Evidence.bounds` is needed: it costs about a third of the proposal itself."""
 
-    def decide(self, moment: Moment) -> Decision: ...
+    def decide(self, evidence: Evidence) -> Decision: ...
 
 
 # ---------------------------------------------------------------------- schedules
 
 
-def _progress(moment: Moment, budget: int) -> float:
+def _progress(evidence: Evidence, budget: int) -> float:
     """Share of the budget of proposals that is used up, in [0, 1)."""
-    return min(len(moment.past) / budget, 1.0 - 1e-9)
+    return min(len(evidence.past) / budget, 1.0 - 1e-9)
 
 
 def _weighted(name: str, alpha: float, guard: bool) -> Decision:
@@ -201,8 +207,8 @@ class Steps:
         if self.steps < 2 or not (0.0 <= self.start <= 1.0 and 0.0 <= self.end <= 1.0):
             raise ValueError(f"Steps needs at least two steps and weights between 0 and 1, but got {self}.")
 
-    def decide(self, moment: Moment) -> Decision:
-        step = int(self.steps * _progress(moment, self.budget))
+    def decide(self, evidence: Evidence) -> Decision:
+        step = int(self.steps * _progress(evidence, self.budget))
         return _weighted("Steps", self.start + (self.end - self.start) * step / (self.steps - 1), self.guard)
 
 
@@ -219,8 +225,8 @@ class Switch:
         if not 0.0 <= self.after <= 1.0:
             raise ValueError(f"`after` is a share of the budget, between 0 and 1, but got {self.after}.")
 
-    def decide(self, moment: Moment) -> Decision:
-        late = len(moment.past) >= self.after * self.budget
+    def decide(self, evidence: Evidence) -> Decision:
+        late = len(evidence.past) >= self.after * self.budget
         return Decision(PI() if late else EI(), PolicyState("Switch", {"alpha": 1.0 if late else 0.5}))
 
 
@@ -236,8 +242,8 @@ class Pulse:
         if not self.alphas or not all(0.0 <= alpha <= 1.0 for alpha in self.alphas):
             raise ValueError(f"`alphas` needs weights between 0 and 1, but got {self.alphas}.")
 
-    def decide(self, moment: Moment) -> Decision:
-        return _weighted("Pulse", self.alphas[len(moment.past) % len(self.alphas)], self.guard)
+    def decide(self, evidence: Evidence) -> Decision:
+        return _weighted("Pulse", self.alphas[len(evidence.past) % len(self.alphas)], self.guard)
 
 
 @dataclass(frozen=True)
@@ -264,12 +270,12 @@ class Portfolio:
             *(LCB(float(np.sqrt(share)) * width) for share in (0.1, 0.2, 1.0)),
         )
 
-    def decide(self, moment: Moment) -> Decision:
-        members = self.members(moment.situation)
-        gains = self._gains(moment, len(members))
+    def decide(self, evidence: Evidence) -> Decision:
+        members = self.members(evidence.situation)
+        gains = self._gains(evidence, len(members))
         odds = np.exp(self.rate * (gains - gains.max()))
-        chosen = int(moment.rng.choice(len(members), p=odds / odds.sum()))
-        nominees = np.array([moment.best_under(member) for member in members])
+        chosen = int(evidence.rng.choice(len(members), p=odds / odds.sum()))
+        nominees = np.array([evidence.best_under(member) for member in members])
         state = PolicyState(
             self.name,
             {"chosen": float(chosen), **{f"gain {i}": float(gain) for i, gain in enumerate(gains)}},
@@ -277,16 +283,17 @@ class Portfolio:
         )
         return Decision(members[chosen], state, nominees[chosen])
 
-    def _gains(self, moment: Moment, count: int) -> Array:
+    def _gains(self, evidence: Evidence, count: int) -> Array:
         """Sums of rewards; the reward of a nominee is how low the model of the next proposal sees it (latent)."""
-        mine = [r.policy for r in moment.past if r.policy is not None and r.policy.name == self.name]
-        if not mine:
+        states = [receipt.policy for receipt in evidence.past if receipt.policy is not None]
+        own = [state for state in states if state.name == self.name]
+        if not own:
             return np.zeros(count)
-        last, X = mine[-1], np.array(mine[-1].points)
+        last, X = own[-1], np.array(own[-1].points)
         gains = np.array([last.numbers.get(f"gain {i}", 0.0) for i in range(count)])
-        if X.shape != (count, moment.situation.dimension):
+        if X.shape != (count, evidence.situation.dimension):
             return gains  # The space has changed since: those nominees no longer mean anything.
-        return gains - moment.model.latent(X)[0]
+        return gains - evidence.model.latent(X)[0]
 
 
 # ---------------------------------------------------------------------- self-adjustment
@@ -335,9 +342,9 @@ class SAWEI:
         """The rule of the source to the letter: raw units, a trigger that never forgets, no guard and no reset."""
         return SAWEI(raw_units=True, memory=None, guard=False, reset=None)
 
-    def decide(self, moment: Moment) -> Decision:
-        assert moment.bounds is not None
-        alpha = self.alphas(moment.past, moment.bounds[0], moment.best)[-1]
+    def decide(self, evidence: Evidence) -> Decision:
+        assert evidence.bounds is not None
+        alpha = self.alphas(evidence.past, evidence.bounds[0], evidence.best)[-1]
         return Decision(WEI(alpha, self.guard), PolicyState("SAWEI", {"alpha": alpha}))
 
     def alphas(self, past: Sequence[Receipt], ubr: float, best: float) -> list[float]:

@@ -1,26 +1,41 @@
-"""What an acquisition is: a weighted sum of named terms, always maximised.
+"""What an acquisition is: a weighted sum of named terms, always maximised, that knows its own words and unit.
 
 Notation
     m, s (n,)   posterior mean and sd on the latent scale (smaller is better)
     best        the latent value to improve on;  z = (best - m) / s
-    value       sum_k weight_k * term_k(m, s): what explanations split
-    score       an increasing function of the value (log EI for EI): what is maximised, finite where the value is not
+    value       sum_k weight_k * term_k: what explanations split
+    score       an increasing function of the value (log EI for EI): what is maximised, finite even where the value
+                overflows or underflows
+
+To write your own, subclass `PointwiseAcquisition` (or `Acquisition`, if it needs more than m and s) as a frozen
+dataclass. Defining the class is enough: receipts, explanations and reports ask it for its words.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
+from pellucid.records import AcquisitionState, RecordError, Term
+from pellucid.study.encoding import Space
+from pellucid.surrogates import GaussianProcess
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What an acquisition may know beside the posterior: value to beat, number of observations, dimension."""
+    """What an acquisition may know besides the posterior.
+
+    best         latent value to improve on
+    n_observed   observations of the model;  dimension  parameters of the space
+    """
 
     best: float
     n_observed: int
@@ -41,35 +56,18 @@ class Pool:
     correlations: npt.NDArray[np.float32]
 
 
-@runtime_checkable
-class Acquisition(Protocol):
-    """An acquisition that depends on a configuration through its posterior mean and sd."""
+class Model(Protocol):
+    """What maximising an acquisition needs of a surrogate."""
 
-    @property
-    def name(self) -> str: ...
+    def latent(self, X: Array) -> tuple[Array, Array]: ...
 
-    def settings(self) -> dict[str, float | None]:
-        """Constructor arguments, for the receipt."""
+    def screen_with_correlations(self, X: Array) -> tuple[Array, Array, npt.NDArray[np.float32]]: ...
 
-    def weights(self, situation: Situation) -> dict[str, float]: ...
-
-    def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]: ...
-
-    def score(self, m: Array, s: Array, situation: Situation) -> Array: ...
-
-    def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
-        """score, d score / d m, d score / d s."""
+    def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]: ...
 
 
 class Scored(Protocol):
-    """What can be maximised, and split into terms afterwards: something bound to a model."""
-
-    def __call__(self, X: Array) -> Array:
-        """The value, sum of weights times terms, (n,)."""
-
-    def weights(self) -> dict[str, float]: ...
-
-    def terms(self, X: Array) -> dict[str, Array]: ...
+    """What can be maximised."""
 
     def score(self, X: Array) -> Array: ...
 
@@ -82,26 +80,172 @@ class Scored(Protocol):
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]: ...
 
 
-class Model(Protocol):
-    """What maximising an acquisition needs of a surrogate."""
-
-    def latent(self, X: Array) -> tuple[Array, Array]: ...
-
-    def screen_with_correlations(self, X: Array) -> tuple[Array, Array, npt.NDArray[np.float32]]: ...
-
-    def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]: ...
+# ---------------------------------------------------------------------- acquisitions
 
 
-@dataclass(frozen=True)
-class AcquisitionFunction:
-    """An acquisition bound to a model: arrays of configurations in, numbers out."""
+def _subclasses(kind: Any) -> Iterator[Any]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
+
+
+class Acquisition(ABC):
+    """What a proposal maximises. It owns its settings, its words, its unit, and what it learns about.
+
+    name        in receipts; the name of the class unless the class sets another one
+    log_score   whether the score is the logarithm of the value, so that adding to it multiplies the value
+    """
+
+    name: ClassVar[str]
+    log_score: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+        others = {kind.__module__ for kind in _subclasses(Acquisition) if kind.name == cls.name} - {cls.__module__}
+        if any(module.split(".")[0] == __package__.split(".")[0] for module in others):
+            raise TypeError(
+                f"{cls.__qualname__} needs another name: receipts refer to acquisitions by name, and pellucid has one "
+                f"called {cls.name!r}."
+            )
+
+    @abstractmethod
+    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> AcquisitionFunction:
+        """The acquisition applied to a model: a function of configurations."""
+
+    @abstractmethod
+    def words(self) -> dict[str, Term]:
+        """The words for each of its terms."""
+
+    @abstractmethod
+    def unit(self, scale: LatentScale) -> Unit:
+        """Unit in which explanations give its value."""
+
+    def learns_about(self, space: Space) -> str:
+        """What a proposal teaches, if that is its purpose; empty if it is meant to improve the objective.
+
+        Effects are averages of the objective itself. So an acquisition that learns about something gets a model without
+        an output warp, and candidates all over the space instead of around the best trials.
+        """
+        return ""
+
+    @property
+    def named_params(self) -> tuple[str, ...]:
+        """Parameters that the settings name: the sampler warns of names that no trial has had."""
+        return ()
+
+    def settings(self) -> dict[str, Any]:
+        """What `from_settings` needs, as JSON can carry it; default: the fields of the dataclass."""
+        values = {name: getattr(self, name) for name in getattr(self, "__dataclass_fields__", ())}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Acquisition:
+        return cls(**settings)
+
+    @classmethod
+    def explored_share(cls, state: AcquisitionState) -> float | None:
+        """Share of a proposal's value that came from what was not known; None if its terms do not say."""
+        return 1.0 if state.learns_about else None
+
+
+class AcquisitionFunction(ABC):
+    """An acquisition applied to a model: arrays of configurations (n, d) in, numbers (n,) out."""
 
     acquisition: Acquisition
     model: Model
     situation: Situation
 
+    @abstractmethod
+    def weights(self) -> dict[str, float]: ...
+
+    @abstractmethod
+    def terms(self, X: Array) -> dict[str, Array]: ...
+
+    @abstractmethod
+    def score(self, X: Array) -> Array: ...
+
+    @abstractmethod
+    def screen_pool(self, pool: Pool) -> Array:
+        """Approximate score of candidates that the model has screened already."""
+
+    @abstractmethod
+    def score_with_gradient(self, X: Array) -> tuple[Array, Array]: ...
+
     def __call__(self, X: Array) -> Array:
+        """The value: sum of weights times terms."""
         return weighted_sum(self.weights(), self.terms(X))
+
+    def screen(self, X: Array) -> Array:
+        """Approximate score, for ranking candidates."""
+        return self.screen_pool(Pool(X, *self.model.screen_with_correlations(X)))
+
+    @property
+    def mean_term(self) -> str | None:
+        """The term that is minus the latent mean, if there is one: its Shapley values have a closed form."""
+        return None
+
+    def maximised_at(self, x: Array) -> AcquisitionFunction:
+        """What was maximised at the proposal x (1, d): this function, unless another one stepped in."""
+        return self
+
+    def state(self, x: Array, space: Space) -> AcquisitionState:
+        """What the receipt says about the acquisition of the proposal x (1, d)."""
+        function = self.maximised_at(x)
+        return AcquisitionState(
+            name=function.acquisition.name,
+            settings=function.acquisition.settings(),
+            weights=function.weights(),
+            terms={name: float(term[0]) for name, term in function.terms(x).items()},
+            score=float(function.score(x)[0]),
+            best=self.situation.best,
+            learns_about=function.acquisition.learns_about(space),
+        )
+
+
+# ---------------------------------------------------------------------- acquisitions of mean and sd
+
+
+class PointwiseAcquisition(Acquisition):
+    """An acquisition that depends on a configuration through its posterior mean and sd alone.
+
+    mean_term   name of the term that is -m, if there is one: it is then explained in closed form
+    """
+
+    mean_term: ClassVar[str | None] = None
+
+    @abstractmethod
+    def weights(self, situation: Situation) -> dict[str, float]: ...
+
+    @abstractmethod
+    def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]: ...
+
+    def score(self, m: Array, s: Array, situation: Situation) -> Array:
+        """Default: the value itself."""
+        return weighted_sum(self.weights(situation), self.terms(m, s, situation))
+
+    @abstractmethod
+    def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
+        """score, d score / d m, d score / d s."""
+
+    def maximised_at(self, m: Array, s: Array, situation: Situation) -> PointwiseAcquisition:
+        """What was maximised at a proposal with posterior m, s (1,): itself, unless another acquisition stepped in."""
+        return self
+
+    def bind(self, model: Model, situation: Situation, space: Space) -> AcquisitionFunction:
+        return PointwiseFunction(self, model, situation)
+
+
+@dataclass(frozen=True)
+class PointwiseFunction(AcquisitionFunction):
+    acquisition: PointwiseAcquisition
+    model: Model
+    situation: Situation
+
+    @property
+    def mean_term(self) -> str | None:
+        return self.acquisition.mean_term
 
     def weights(self) -> dict[str, float]:
         return self.acquisition.weights(self.situation)
@@ -114,9 +258,6 @@ class AcquisitionFunction:
         m, s = self.model.latent(X)
         return self.acquisition.score(m, s, self.situation)
 
-    def screen(self, X: Array) -> Array:
-        return self.screen_pool(Pool(X, *self.model.screen_with_correlations(X)))
-
     def screen_pool(self, pool: Pool) -> Array:
         return self.acquisition.score(pool.mean, pool.sd, self.situation)
 
@@ -125,7 +266,48 @@ class AcquisitionFunction:
         score, by_m, by_s = self.acquisition.score_slopes(m, s, self.situation)
         return score, by_m[:, None] * dm + by_s[:, None] * ds
 
+    def maximised_at(self, x: Array) -> AcquisitionFunction:
+        m, s = self.model.latent(x)
+        return replace(self, acquisition=self.acquisition.maximised_at(m, s, self.situation))
+
 
 def weighted_sum(weights: dict[str, float], terms: dict[str, Array]) -> Array:
     total: Array = sum((weights[name] * term for name, term in terms.items()), start=0.0 * next(iter(terms.values())))
     return total
+
+
+# ---------------------------------------------------------------------- from receipts
+
+
+def from_state(state: AcquisitionState) -> Acquisition:
+    """The acquisition that a receipt describes."""
+    return from_name(state.name, state.settings)
+
+
+def from_name(name: str, settings: Mapping[str, Any]) -> Acquisition:
+    """An acquisition by the name of its class. Raises RecordError if no such class is defined, or if it does not take
+    these settings."""
+    kind = _defined(name)
+    if kind is None:
+        raise RecordError(
+            f"A receipt names the acquisition {name!r}, which is not part of this pellucid. If it is your own, import "
+            "the module that defines it."
+        )
+    try:
+        acquisition: Acquisition = kind.from_settings(settings)
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"The acquisition {name!r} does not take the settings {dict(settings)!r} ({error})."
+        raise RecordError(message) from error
+    return acquisition
+
+
+def explored_share(state: AcquisitionState) -> float | None:
+    """Share of a proposal's value that came from what was not known; None if its acquisition does not say."""
+    share: float | None = (_defined(state.name) or Acquisition).explored_share(state)
+    return share
+
+
+def _defined(name: str) -> Any:
+    """The class of this name. In a notebook a class is often defined again: the newest one counts."""
+    kinds = [kind for kind in _subclasses(Acquisition) if kind.name == name and not inspect.isabstract(kind)]
+    return kinds[-1] if kinds else None

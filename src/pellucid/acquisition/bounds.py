@@ -10,8 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.base import Situation
+from pellucid.acquisition.base import PointwiseAcquisition, Situation
+from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
+from pellucid.records import Term
+
+_UNKNOWN = "little was known there"
 
 
 def confidence_width(dimension: int, n_observed: int, beta: float = 1.0) -> float:
@@ -20,21 +24,18 @@ def confidence_width(dimension: int, n_observed: int, beta: float = 1.0) -> floa
 
 
 @dataclass(frozen=True)
-class LCB:
+class LCB(PointwiseAcquisition):
     """Lower confidence bound; `lam=None` widens with the number of observations, sqrt(2 log(d t^2 / beta))."""
 
     lam: float | None = 2.0
     beta: float = 1.0
-    name = "LCB"
+    mean_term = "mean"
 
     def __post_init__(self) -> None:
         if self.lam is not None and not self.lam >= 0.0:
             raise ValueError(f"`lam` must be None or at least 0, but got {self.lam}.")
         if not self.beta > 0.0:
             raise ValueError(f"`beta` must be positive, but got {self.beta}.")
-
-    def settings(self) -> dict[str, float | None]:
-        return {"lam": self.lam, "beta": self.beta}
 
     def width(self, situation: Situation) -> float:
         if self.lam is not None:
@@ -47,6 +48,15 @@ class LCB:
     def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]:
         return {"mean": -m, "uncertainty": s}
 
+    def words(self) -> dict[str, Term]:
+        return {
+            "mean": Term("predicted {objective}", "{better} predicted {objective}", "prediction"),
+            "uncertainty": Term("uncertainty", _UNKNOWN, "uncertainty"),
+        }
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return scale.to_proposal
+
     def score(self, m: Array, s: Array, situation: Situation) -> Array:
         return np.asarray(self.width(situation) * s - m)
 
@@ -55,19 +65,20 @@ class LCB:
 
 
 @dataclass(frozen=True)
-class PosteriorVariance:
+class PosteriorVariance(PointwiseAcquisition):
     """Pure exploration: the variance itself."""
-
-    name = "PosteriorVariance"
-
-    def settings(self) -> dict[str, float | None]:
-        return {}
 
     def weights(self, situation: Situation) -> dict[str, float]:
         return {"variance": 1.0}
 
     def terms(self, m: Array, s: Array, situation: Situation) -> dict[str, Array]:
         return {"variance": s * s}
+
+    def words(self) -> dict[str, Term]:
+        return {"variance": Term("variance", _UNKNOWN, "uncertainty")}
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return Unit("standardised variance", 1.0)
 
     def score(self, m: Array, s: Array, situation: Situation) -> Array:
         return np.log(s)

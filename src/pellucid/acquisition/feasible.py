@@ -1,14 +1,15 @@
-"""Keeping away from where trials fail: an acquisition times the chance that a trial goes well.
+"""Keeping away from where trials fail: an acquisition times the chance that a trial does not fail.
 
 Notation
     k_i(x)    correlation of x with trial i, with lengthscales of its own (what makes trials fail need not be what makes
               them good), learned from which trials failed
     P(x)      (sum of k_i over trials that went well + c p) / (sum of k_i over all trials + c): the local share of
-              trials that went well; p the overall share, c = 1 a trial's worth of doubt: one failure is no verdict
+              trials that went well; p the overall share, c = 1 trial of prior belief: one failure alone proves little
     F(x)      sum of k_i over the trials that failed: how often that was tried here
     score     of the acquisition (log EI, or a bound in standard deviations) + (1 + F) log P - b max(0, -log 2P)^2: EI
-              times P where nothing has failed, harder the more often it has, and a wall where trials are more likely to
-              fail than not: next to a converged optimum any failure promises more than what is left
+              times P where nothing has failed, a stronger penalty the more trials failed nearby, and a steep one where
+              trials are more likely to fail than not: next to a converged optimum any such place promises more than is
+              left to gain
 """
 
 from __future__ import annotations
@@ -20,60 +21,92 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Scored, Situation, weighted_sum
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_name
+from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
+from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.kernels import Kernel
 
-_DOUBT = 1.0
-_LOW, _WALL = float(np.log(0.5)), 100.0
+# Failures before they are avoided: one can be an accident, and has no lengthscales.
 FEWEST_FAILURES = 2
+# Trials that the overall share of successes counts for in the local one.
+_PRIOR_TRIALS = 1.0
+# The log of the chance below which trials are more likely to fail than not, and how steep the penalty is there.
+_LOW, _WALL = float(np.log(0.5)), 100.0
 
 
 @dataclass(frozen=True)
-class Feasible:
-    """`base` times the chance that a trial goes well. The model's rows begin with `n_ok` trials that went well and
-    `n_failed` that did not; `lengthscales` of the chance, one per column."""
+class Chance:
+    """The chance that a trial does not fail, as learned from the trials that ended.
 
-    base: Acquisition
+    The model's rows begin with `n_ok` trials that went well and `n_failed` that did not; `lengthscales` one per column.
+    """
+
     n_ok: int
     n_failed: int
     lengthscales: tuple[float, ...]
-    name = "Feasible"
 
     @staticmethod
-    def learned(base: Acquisition, X_ok: Array, X_failed: Array, space: Space) -> Feasible:
-        """Lengthscales most likely given who failed; rounded, so that a receipt carries them as they are."""
+    def learned(X_ok: Array, X_failed: Array, space: Space) -> Chance:
+        """With the most likely lengthscales, rounded so that a receipt carries them as they are."""
         failed = np.r_[np.zeros(len(X_ok)), np.ones(len(X_failed))]
         gp = GaussianProcess(nominal=space.nominal).fit(np.vstack([X_ok, X_failed]), failed)
         rounded = tuple(float(f"{l:.5g}") for l in gp.hyperparameters.lengthscales)
-        return Feasible(base, len(X_ok), len(X_failed), rounded)
+        return Chance(len(X_ok), len(X_failed), rounded)
 
-    def settings(self) -> dict[str, object]:
-        own = {"base": self.base.name, "n_ok": self.n_ok, "n_failed": self.n_failed}
-        return {**own, "lengthscales": list(self.lengthscales), **self.base.settings()}
-
-    @staticmethod
-    def from_settings(settings: Mapping[str, Any], base: Acquisition) -> Feasible:
-        scales = tuple(float(l) for l in settings["lengthscales"])
-        return Feasible(base, int(settings["n_ok"]), int(settings["n_failed"]), scales)
-
-    def score_of(self, weights: dict[str, float], terms: dict[str, Array]) -> Array:
-        """The score of configurations whose terms are known."""
-        return weighted_sum(weights, terms)
-
-    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> Scored:
-        if model.n_observed < self.n_ok + self.n_failed or len(self.lengthscales) != len(space):
-            raise ValueError("The model does not hold the trials that this acquisition was learned from.")
-        return _Avoiding(self, model, AcquisitionFunction(self.base, model, situation))
+    def times(self, acquisition: Acquisition) -> Acquisition:
+        """The acquisition times the chance. One that needs more than mean and sd stays as it is: it has no single score
+        that a chance could be added to."""
+        if not isinstance(acquisition, PointwiseAcquisition):
+            return acquisition
+        return Feasible(acquisition, self.n_ok, self.n_failed, self.lengthscales)
 
 
 @dataclass(frozen=True)
-class _Avoiding:
-    feasible: Feasible
+class Feasible(Acquisition):
+    """`base` times a `Chance`, whose fields it has."""
+
+    base: PointwiseAcquisition
+    n_ok: int
+    n_failed: int
+    lengthscales: tuple[float, ...]
+
+    def words(self) -> dict[str, Term]:
+        return {
+            "acquisition": Term(f"acquisition ({self.base.name})", "{better} predicted {objective}", "prediction"),
+            "feasibility": Term("chance of not failing", "unlikely to fail", "feasibility"),
+        }
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return Unit("log", 1.0)
+
+    def settings(self) -> dict[str, Any]:
+        own = {"base": self.base.name, "n_ok": self.n_ok, "n_failed": self.n_failed}
+        return {**own, "lengthscales": list(self.lengthscales), **self.base.settings()}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Feasible:
+        own = ("base", "n_ok", "n_failed", "lengthscales")
+        base = from_name(settings["base"], {name: value for name, value in settings.items() if name not in own})
+        if not isinstance(base, PointwiseAcquisition):
+            raise ValueError(f"{settings['base']} cannot be multiplied with a chance.")
+        scales = tuple(float(l) for l in settings["lengthscales"])
+        return cls(base, int(settings["n_ok"]), int(settings["n_failed"]), scales)
+
+    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> AcquisitionFunction:
+        if model.n_observed < self.n_ok + self.n_failed or len(self.lengthscales) != len(space):
+            raise ValueError("The model does not hold the trials that this acquisition was learned from.")
+        return _FeasibleFunction(self, model, situation, self.base.bind(model, situation, space))
+
+
+@dataclass(frozen=True)
+class _FeasibleFunction(AcquisitionFunction):
+    acquisition: Feasible
     model: GaussianProcess
-    wanted: AcquisitionFunction
+    situation: Situation
+    base: AcquisitionFunction
 
     @cached_property
     def _kernel(self) -> Kernel:
@@ -83,50 +116,45 @@ class _Avoiding:
     @cached_property
     def _rows(self) -> Array:
         """Scaled columns of the trials that ended."""
-        ended = self.feasible.n_ok + self.feasible.n_failed
-        return self._kernel.columns(self.model.data.X[:ended], np.array(self.feasible.lengthscales))
-
-    def __call__(self, X: Array) -> Array:
-        return weighted_sum(self.weights(), self.terms(X))
+        ended = self.acquisition.n_ok + self.acquisition.n_failed
+        return self._kernel.columns(self.model.data.X[:ended], np.array(self.acquisition.lengthscales))
 
     def weights(self) -> dict[str, float]:
         return {"acquisition": 1.0, "feasibility": 1.0}
 
     def terms(self, X: Array) -> dict[str, Array]:
-        return {"acquisition": self.wanted.score(X), "feasibility": self._log_chance(X)}
+        return {"acquisition": self.base.score(X), "feasibility": self._log_chance(X)}
 
     def score(self, X: Array) -> Array:
-        return self.feasible.score_of(self.weights(), self.terms(X))
-
-    def screen(self, X: Array) -> Array:
-        return self.wanted.screen(X) + self._log_chance(X)
+        return self(X)
 
     def screen_pool(self, pool: Pool) -> Array:
-        return self.wanted.screen_pool(pool) + self._log_chance(pool.X)
+        return self.base.screen_pool(pool) + self._log_chance(pool.X)
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
-        score, slope = self.wanted.score_with_gradient(X)
-        l = np.array(self.feasible.lengthscales)
+        score, slope = self.base.score_with_gradient(X)
+        l = np.array(self.acquisition.lengthscales)
         r, slopes = self._kernel.cross_with_slopes(self._kernel.columns(X, l), self._rows, l)
         well, ended, failures = self._sums(r)
         chance = np.log(well / ended)
         # d log P = (sum over well of dk) / well - (sum over all of dk) / ended, with dk = k * slope of log k.
-        went_well = np.arange(r.shape[1]) < self.feasible.n_ok
+        went_well = np.arange(r.shape[1]) < self.acquisition.n_ok
         steep = 1.0 + failures + 2.0 * _WALL * np.maximum(_LOW - chance, 0.0)
         pull = steep[:, None] * (went_well / well[:, None] - 1.0 / ended[:, None]) + ~went_well * chance[:, None]
         return score + _penalty(chance, failures), slope + np.einsum("mn,dmn->md", r * pull, slopes)
 
     def _log_chance(self, X: Array) -> Array:
-        l = np.array(self.feasible.lengthscales)
+        l = np.array(self.acquisition.lengthscales)
         r = np.asarray(self._kernel.cross(self._kernel.columns(X, l), self._rows, l), dtype=float)
         well, ended, failures = self._sums(r)
         return _penalty(np.log(well / ended), failures)
 
     def _sums(self, r: Array) -> tuple[Array, Array, Array]:
-        """Trials nearby that went well, that ended, and that failed; the first two with a trial's worth of doubt."""
-        share = (self.feasible.n_ok + _DOUBT) / (self.feasible.n_ok + self.feasible.n_failed + _DOUBT)
-        well, failures = r[:, : self.feasible.n_ok].sum(axis=1), r[:, self.feasible.n_ok :].sum(axis=1)
-        return well + _DOUBT * share, well + failures + _DOUBT, failures
+        """Trials nearby that went well, that ended, and that failed; the first two with the prior trials."""
+        n_ok, n_failed = self.acquisition.n_ok, self.acquisition.n_failed
+        share = (n_ok + _PRIOR_TRIALS) / (n_ok + n_failed + _PRIOR_TRIALS)
+        well, failures = r[:, :n_ok].sum(axis=1), r[:, n_ok:].sum(axis=1)
+        return well + _PRIOR_TRIALS * share, well + failures + _PRIOR_TRIALS, failures
 
 
 def _penalty(chance: Array, failures: Array) -> Array:

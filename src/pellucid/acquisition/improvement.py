@@ -7,14 +7,23 @@ Scores are logarithms where the value is positive, so that they stay finite and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pellucid.acquisition.base import Situation
+from pellucid.acquisition.base import PointwiseAcquisition, Situation
+from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import LOG_SQRT_2PI, Array, log_improvement, log_normal_cdf, normal_cdf, normal_pdf
+from pellucid.records import AcquisitionState, Term
 
+# Further out, z^2 and the logarithms that grow with it are too large to be subtracted without losing all digits:
+# ratios are replaced by their asymptotes.
 _FAR = -1e4
+# Where nothing cancels yet, the definition of EI is as good as its logarithm and half the price.
+_NEAR = -6.0
+# What WEI's guard subtracts from log EI: more than the logarithms of positive values can differ by.
 _BELOW = 1e4
 
 
@@ -44,15 +53,33 @@ def _ratio(difference: Array, far: Array | float, z: Array) -> Array:
         return np.where(z < _FAR, far, np.exp(np.minimum(difference, 700.0)))
 
 
+class _Improvement(PointwiseAcquisition):
+    """Acquisitions that weigh the exploit part of EI against its explore part."""
+
+    def words(self) -> dict[str, Term]:
+        return {
+            "exploit": Term("exploit: predicted improvement", "{better} predicted {objective}", "prediction"),
+            "explore": Term("explore: room for improvement", "room for improvement", "room"),
+        }
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return scale.at_best
+
+    @classmethod
+    def explored_share(cls, state: AcquisitionState) -> float | None:
+        if state.terms.keys() != {"exploit", "explore"}:
+            return None
+        parts = {name: max(state.weights.get(name, 1.0) * term, 0.0) for name, term in state.terms.items()}
+        total = sum(parts.values())
+        return parts["explore"] / total if total > 0.0 else None
+
+
 @dataclass(frozen=True)
-class EI:
+class EI(_Improvement):
     """Expected improvement; `xi` (latent units) asks for an improvement of at least that much."""
 
     xi: float = 0.0
-    name = "EI"
-
-    def settings(self) -> dict[str, float | None]:
-        return {"xi": self.xi}
+    log_score = True
 
     def weights(self, situation: Situation) -> dict[str, float]:
         return {"exploit": 1.0, "explore": 1.0}
@@ -65,8 +92,8 @@ class EI:
 
     def score_slopes(self, m: Array, s: Array, situation: Situation) -> tuple[Array, Array, Array]:
         z = (situation.best - self.xi - m) / s
-        if z.min() > -6.0:
-            # Where nothing cancels yet the definition is as good and half the price; refinement spends its time here.
+        if z.min() > _NEAR:
+            # Refinement spends its time here.
             pdf, cdf = normal_pdf(z), normal_cdf(z)
             h = pdf + z * cdf
             return np.log(s * h), -cdf / (s * h), pdf / (s * h)
@@ -77,14 +104,17 @@ class EI:
 
 
 @dataclass(frozen=True)
-class PI:
+class PI(PointwiseAcquisition):
     """Probability of an improvement of at least `xi` (latent units)."""
 
     xi: float = 0.0
-    name = "PI"
+    log_score = True
 
-    def settings(self) -> dict[str, float | None]:
-        return {"xi": self.xi}
+    def words(self) -> dict[str, Term]:
+        return {"probability": Term("probability of improvement", "likely improvement", "prediction")}
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return Unit("probability", 1.0)
 
     def weights(self, situation: Situation) -> dict[str, float]:
         return {"probability": 1.0}
@@ -103,7 +133,7 @@ class PI:
 
 
 @dataclass(frozen=True)
-class WEI:
+class WEI(_Improvement):
     """Weighted expected improvement: alpha = 1 only exploits, alpha = 0 only explores, 1/2 is EI.
 
     `guard`: above alpha = 1/2 the value can be negative everywhere, and its maximiser is then a hopeless point far from
@@ -112,14 +142,26 @@ class WEI:
 
     alpha: float = 0.5
     guard: bool = False
-    name = "WEI"
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.alpha <= 1.0:
             raise ValueError(f"`alpha` must be between 0 and 1, but got {self.alpha}.")
 
-    def settings(self) -> dict[str, float | None]:
+    def settings(self) -> dict[str, Any]:
         return {"alpha": self.alpha, "guard": float(self.guard)}
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> WEI:
+        return cls(**{**settings, "guard": bool(settings.get("guard", False))})
+
+    def maximised_at(self, m: Array, s: Array, situation: Situation) -> PointwiseAcquisition:
+        """EI where the guard had to step in."""
+        if not self.guard:
+            return self
+        weights = self.weights(situation)
+        terms = self.terms(m, s, situation)
+        value = sum(weights[name] * float(term[0]) for name, term in terms.items())
+        return EI() if value <= 0.0 else self
 
     def weights(self, situation: Situation) -> dict[str, float]:
         return {"exploit": self.alpha, "explore": 1.0 - self.alpha}

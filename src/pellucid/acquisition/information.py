@@ -12,16 +12,18 @@ Notation (latent scale)
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from pellucid.acquisition.base import Pool, Scored, Situation, weighted_sum
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation, weighted_sum
+from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array, stream
+from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average
@@ -31,17 +33,18 @@ from pellucid.surrogates.averages.functionals import average, monte_carlo_rows
 Target = Literal["band", "output", "path", "permutation"]
 Params = str | Sequence[str | Sequence[str]]
 
-_GRID_ALONE = 20
-_GRID_MANY = 12
-_GRID_PAIR = 8
+# Grid points of an effect: of a single one, of each of several, and per axis of a pair. The cost of a proposal grows
+# with their number, the curves between them are smooth.
+_GRID_ALONE, _GRID_MANY, _GRID_PAIR = 20, 12, 8
+# Rows of an execution path: conditioning on them costs the cube of their number.
 _N_PATH = 300
-_SMALLEST_EIGENVALUE = 1e-10
-_SMALLEST = 1e-300
-_SMALLEST_RELATIVE_VARIANCE = 1e-12
+# Smaller values are rounding error: of eigenvalues and variances as a share of the prior variance, and of information
+# before its logarithm is taken.
+_SMALLEST_EIGENVALUE, _SMALLEST_RELATIVE_VARIANCE, _SMALLEST = 1e-10, 1e-12, 1e-300
 
 
 @dataclass(frozen=True)
-class InformationGain:
+class InformationGain(Acquisition):
     """Evaluate where the partial dependence of `params` will be learned most.
 
     Args:
@@ -54,7 +57,6 @@ class InformationGain:
     params: Params = "all"
     target: Target = "band"
     tolerance: float = 0.01
-    name = "InformationGain"
 
     def __post_init__(self) -> None:
         if self.target not in get_args(Target):
@@ -68,41 +70,49 @@ class InformationGain:
             if not 1 <= len(set(effect)) == len(effect) <= 2:
                 raise ValueError(f"An effect is of one parameter or of two different ones, but got {effect!r}.")
 
-    def settings(self) -> dict[str, object]:
+    def settings(self) -> dict[str, Any]:
         params: object = self.params
         if not isinstance(params, str):
-            params = [one if isinstance(one, str) else list(one) for one in self.params]
+            params = [effect if isinstance(effect, str) else list(effect) for effect in self.params]
         return {"params": params, "target": self.target, "tolerance": self.tolerance}
 
+    def words(self) -> dict[str, Term]:
+        return {"information": Term("information", "to learn about {subject}", "information")}
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return scale.untransformed if self.target == "band" else Unit("nats", 1.0)
+
+    def learns_about(self, space: Space) -> str:
+        effects = [] if self.params == "all" else self.effects(space)
+        if not effects:
+            return "all effects"
+        named = [" × ".join(f"`{name}`" for name in effect) for effect in effects]
+        return f"the effect of {named[0]}" if len(named) == 1 else f"the effects of {', '.join(named)}"
+
     @property
-    def names(self) -> tuple[str, ...]:
-        """Every parameter that is named; none where all are meant."""
+    def named_params(self) -> tuple[str, ...]:
         return () if self.params == "all" else tuple(name for effect in _as_effects(self.params) for name in effect)
 
     def effects(self, space: Space) -> list[tuple[str, ...]]:
-        """The effects asked for that this space has; parameters that no trial has had yet are not there to learn."""
+        """The effects asked for whose parameters are in this space: no trial has had the others yet."""
         if self.params == "all":
             return [(name,) for name in space.names]
         return [effect for effect in _as_effects(self.params) if all(name in space.index for name in effect)]
 
-    def score_of(self, weights: dict[str, float], terms: dict[str, Array]) -> Array:
-        """The score of configurations whose terms are known."""
-        return np.asarray(np.log(np.maximum(weighted_sum(weights, terms), _SMALLEST)))
-
-    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> Scored:
+    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> AcquisitionFunction:
         effects = self.effects(space) or [(name,) for name in space.names]
         if self.target in ("band", "output") and not model.kernel.radial:
-            return _About(self, model, space, tuple(effects))
+            return _CurveInformation(self, model, situation, space, tuple(effects))
         if self.target == "permutation":
             path = _shuffled(model, [space.index[name] for effect in effects for name in effect])
         else:
             path = _path(model, space, effects)
-        return _Path(self, model, model.believe(path))
+        return _PathInformation(self, model, situation, model.believe(path))
 
 
 def _as_effects(params: Params) -> list[tuple[str, ...]]:
     listed = [params] if isinstance(params, str) else params
-    return [(one,) if isinstance(one, str) else tuple(one) for one in listed]
+    return [(effect,) if isinstance(effect, str) else tuple(effect) for effect in listed]
 
 
 def axis_grid(space: Space, column: int, size: int) -> Array:
@@ -140,13 +150,10 @@ def stacked(
     )
 
 
-class _Informative(ABC):
-    """What both kinds share: one term, whose logarithm is maximised."""
+class _Information(AcquisitionFunction):
+    """One term, whose logarithm is maximised."""
 
-    gain: InformationGain
-
-    def __call__(self, X: Array) -> Array:
-        return weighted_sum(self.weights(), self.terms(X))
+    acquisition: InformationGain
 
     def weights(self) -> dict[str, float]:
         return {"information": 1.0}
@@ -159,16 +166,23 @@ class _Informative(ABC):
         """(n,), positive."""
 
     def score(self, X: Array) -> Array:
-        return self.gain.score_of(self.weights(), self.terms(X))
+        return np.asarray(np.log(np.maximum(weighted_sum(self.weights(), self.terms(X)), _SMALLEST)))
 
 
-class _About(_Informative):
+class _CurveInformation(_Information):
     """Targets that look at the curves themselves."""
 
+    model: GaussianProcess
+
     def __init__(
-        self, gain: InformationGain, model: GaussianProcess, space: Space, effects: tuple[tuple[str, ...], ...]
+        self,
+        gain: InformationGain,
+        model: GaussianProcess,
+        situation: Situation,
+        space: Space,
+        effects: tuple[tuple[str, ...], ...],
     ) -> None:
-        self.gain, self.model = gain, model
+        self.acquisition, self.model, self.situation = gain, model, situation
         self.phi = stacked(model, space, effects)
         sizes = [effect.size for effect in self.phi.effects]
         h = model.hyperparameters
@@ -191,13 +205,13 @@ class _About(_Informative):
         """M (P, q) with M M' = (Sigma_phi + delta I)^-1 on the directions of phi that are not known already."""
         sigma = self.phi.covariance
         values, vectors = np.linalg.eigh(sigma)
-        delta = (self.gain.tolerance**2) * self.scale
+        delta = (self.acquisition.tolerance**2) * self.scale
         keep = values > max(_SMALLEST_EIGENVALUE * self.scale, 0.0)
         return np.asarray(vectors[:, keep] / np.sqrt(values[keep] + delta))
 
     def _value(self, c: Array, v: Array) -> tuple[Array, Array, Array]:
         """Information (m,), and what turns slopes of c and v into slopes of it: by_c (P, m), by_v (m,)."""
-        if self.gain.target == "band":
+        if self.acquisition.target == "band":
             drop = c * c / v
             after = np.sqrt(np.maximum(self._variance - drop, self._floor))
             pull = self._weights / after
@@ -215,13 +229,10 @@ class _About(_Informative):
         c = self.scale * (self.phi.cross(X) - self.phi.weights.T @ r.T)
         return self._value(c, self.scale * variance + self.noise)[0]
 
-    def screen(self, X: Array) -> Array:
-        return self.screen_pool(Pool(X, *self.model.screen_with_correlations(X)))
-
     def screen_pool(self, pool: Pool) -> Array:
         c = self.phi.cross(pool.X) - self.phi.weights.T.astype(np.float32) @ pool.correlations.T
         v = pool.sd**2 + self.noise
-        if self.gain.target == "band":
+        if self.acquisition.target == "band":
             # To first order in the drop: good for ranking, and one pass over c.
             c *= c
             value = self.scale**2 * ((0.5 * self.omega / self._sd[:, 0]) @ c) / v
@@ -246,19 +257,20 @@ class _About(_Informative):
         return np.log(safe), self.scale * slope / safe[:, None]
 
 
-class _Path(_Informative):
+class _PathInformation(_Information):
     """Targets that look at function values: the model before and after knowing them."""
 
-    def __init__(self, gain: InformationGain, model: GaussianProcess, after: GaussianProcess) -> None:
-        self.gain, self.model, self.after = gain, model, after
+    model: GaussianProcess
+
+    def __init__(
+        self, gain: InformationGain, model: GaussianProcess, situation: Situation, after: GaussianProcess
+    ) -> None:
+        self.acquisition, self.model, self.situation, self.after = gain, model, situation, after
         self.noise = model.hyperparameters.noise
 
     def information(self, X: Array) -> Array:
         before, after = self.model.latent(X)[1], self.after.latent(X)[1]
         return np.asarray(0.5 * (np.log(before**2 + self.noise) - np.log(after**2 + self.noise)))
-
-    def screen(self, X: Array) -> Array:
-        return self.screen_pool(Pool(X, *self.model.screen_with_correlations(X)))
 
     def screen_pool(self, pool: Pool) -> Array:
         after = self.after.screen(pool.X)[1]

@@ -13,10 +13,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.special import ndtri
 
-from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Scored, Situation, weighted_sum
-from pellucid.acquisition.improvement import EI, PI
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_name
 from pellucid.acquisition.information import InformationGain, Params, Target, stacked
+from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array, stream
+from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
@@ -105,85 +106,98 @@ def half_widths(
 
 
 @dataclass(frozen=True)
-class Multiplied:
+class Multiplied(Acquisition):
     """Improvement times information to a power; `low` and `high`: the range in which information is scaled to 0..1."""
 
-    base: Acquisition
+    base: PointwiseAcquisition
     gain: InformationGain
     exponent: float
     low: float
     high: float
-    name = "Multiplied"
 
     @staticmethod
     def over(
-        base: Acquisition, gain: InformationGain, exponent: float, bound: Callable[[Any], Scored], pool: Pool
+        base: Acquisition,
+        gain: InformationGain,
+        exponent: float,
+        bound: Callable[[Acquisition], AcquisitionFunction],
+        pool: Pool,
     ) -> Multiplied:
         """Scaled over a pool of candidates."""
         information = np.exp(bound(gain).screen_pool(pool))
         low, high = float(information.min()), float(information.max())
-        return Multiplied(base, gain, exponent, low, high if high > low else low + 1.0)
+        return Multiplied(_factor(base), gain, exponent, low, high if high > low else low + 1.0)
 
-    def settings(self) -> dict[str, object]:
+    def words(self) -> dict[str, Term]:
+        return {
+            "improvement": Term("improvement", "likely improvement", "prediction"),
+            "information": Term("information", "to learn about effects", "information"),
+        }
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return Unit("log", 1.0)
+
+    def settings(self) -> dict[str, Any]:
         own = {"base": self.base.name, "exponent": self.exponent, "low": self.low, "high": self.high}
         return {**own, **self.base.settings(), **self.gain.settings()}
 
-    @staticmethod
-    def from_settings(settings: Mapping[str, Any]) -> Multiplied:
-        kinds: dict[str, Callable[..., Acquisition]] = {"EI": EI, "PI": PI}
-        return Multiplied(
-            kinds[settings["base"]](xi=settings["xi"]),
-            InformationGain(settings["params"], settings["target"], settings["tolerance"]),
-            *(float(settings[name]) for name in ("exponent", "low", "high")),
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Multiplied:
+        own, gain = ("exponent", "low", "high"), ("params", "target", "tolerance")
+        base = {name: value for name, value in settings.items() if name not in ("base", *own, *gain)}
+        return cls(
+            _factor(from_name(settings["base"], base)),
+            InformationGain(**{name: settings[name] for name in gain}),
+            *(float(settings[name]) for name in own),
         )
 
-    def score_of(self, weights: dict[str, float], terms: dict[str, Array]) -> Array:
-        """The score of configurations whose terms are known."""
-        return weighted_sum(weights, terms)
+    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> AcquisitionFunction:
+        parts = (self.base.bind(model, situation, space), self.gain.bind(model, situation, space))
+        return _MultipliedFunction(self, model, situation, *parts)
 
-    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> Scored:
-        return _Product(self, AcquisitionFunction(self.base, model, situation), self.gain.bind(model, situation, space))
+
+def _factor(acquisition: Acquisition) -> PointwiseAcquisition:
+    """An acquisition that can be multiplied: its score is a logarithm."""
+    if not isinstance(acquisition, PointwiseAcquisition) or not acquisition.log_score:
+        raise ValueError(f"{acquisition!r} cannot be multiplied by information: its score is not a logarithm.")
+    return acquisition
 
 
 @dataclass(frozen=True)
-class _Product:
+class _MultipliedFunction(AcquisitionFunction):
     """Additive in logarithms, so that it splits into terms like everything else."""
 
-    product: Multiplied
-    improvement: Scored
-    information: Scored
-
-    def __call__(self, X: Array) -> Array:
-        return weighted_sum(self.weights(), self.terms(X))
+    acquisition: Multiplied
+    model: GaussianProcess
+    situation: Situation
+    improvement: AcquisitionFunction
+    information: AcquisitionFunction
 
     def weights(self) -> dict[str, float]:
-        return {"improvement": 1.0, "information": self.product.exponent}
+        return {"improvement": 1.0, "information": self.acquisition.exponent}
 
     def terms(self, X: Array) -> dict[str, Array]:
         return {"improvement": self.improvement.score(X), "information": self._share(self.information.score(X))[0]}
 
     def _share(self, log_information: Array) -> tuple[Array, Array]:
         """log of the scaled information, and its derivative with respect to log information."""
-        value, width = np.exp(log_information), self.product.high - self.product.low
-        share = (value - self.product.low) / width
+        value, width = np.exp(log_information), self.acquisition.high - self.acquisition.low
+        share = (value - self.acquisition.low) / width
         inside = share > _LOWEST_SHARE
         return np.log(np.maximum(share, _LOWEST_SHARE)), np.where(
             inside, value / np.where(inside, share, 1.0), 0
         ) / width
 
     def score(self, X: Array) -> Array:
-        return self.product.score_of(self.weights(), self.terms(X))
-
-    def screen(self, X: Array) -> Array:
-        return self.improvement.screen(X) + self.product.exponent * self._share(self.information.screen(X))[0]
+        return self(X)
 
     def screen_pool(self, pool: Pool) -> Array:
         information = self._share(self.information.screen_pool(pool))[0]
-        return self.improvement.screen_pool(pool) + self.product.exponent * information
+        return self.improvement.screen_pool(pool) + self.acquisition.exponent * information
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
         improvement, slope = self.improvement.score_with_gradient(X)
         information, information_slope = self.information.score_with_gradient(X)
         share, by_information = self._share(information)
-        total = slope + self.product.exponent * by_information[:, None] * information_slope
-        return improvement + self.product.exponent * share, total
+        total = slope + self.acquisition.exponent * by_information[:, None] * information_slope
+        return improvement + self.acquisition.exponent * share, total

@@ -97,15 +97,6 @@ class OnSlice:
     function: Scored
     part: Slice
 
-    def __call__(self, X: Array) -> Array:
-        return self.function(self.part.embedded(X))
-
-    def weights(self) -> dict[str, float]:
-        return self.function.weights()
-
-    def terms(self, X: Array) -> dict[str, Array]:
-        return self.function.terms(self.part.embedded(X))
-
     def score(self, X: Array) -> Array:
         return self.function.score(self.part.embedded(X))
 

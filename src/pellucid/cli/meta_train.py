@@ -97,11 +97,11 @@ def _past(studies: Sequence[Study]) -> EarlierStudies:
 
 
 def _learned(past: EarlierStudies, seed: int, quiet: bool) -> RankingEnsemble:
-    from pellucid.samplers.progress import bar
+    from pellucid.explain.progress import progress_bar
     from pellucid.surrogates.ranking.earlier_studies import learn, steps_for
 
-    with bar(f"learning from {len(past.tasks)} studies", steps_for(past), not quiet) as moved:
-        return learn(past, seed=seed, progress=moved)
+    with progress_bar(f"learning from {len(past.tasks)} studies", steps_for(past), wanted=not quiet) as bar:
+        return learn(past, seed=seed, progress=bar.reach)
 
 
 def _write(model: RankingEnsemble, out: Path) -> None:

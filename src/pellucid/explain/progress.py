@@ -1,25 +1,54 @@
-"""A bar for what takes longer than a moment."""
+"""A progress bar for what takes longer than a moment."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-def tracked(items: Sequence[T], what: str, wanted: bool) -> Iterator[T]:
-    """The items, with a progress bar on standard error where that is a terminal (or a notebook)."""
-    if not wanted or len(items) < 2:
-        yield from items
+@dataclass(frozen=True)
+class Bar:
+    """A bar on the screen, or nothing where nobody watches."""
+
+    shown: Any = None
+
+    def advance(self, what: str | None = None) -> None:
+        """One step further. `what`: the description from now on."""
+        if self.shown is not None:
+            self.shown.update(self.shown.task_ids[0], advance=1, description=what)
+
+    def reach(self, done: int) -> None:
+        """`done` steps in all."""
+        if self.shown is not None:
+            self.shown.update(self.shown.task_ids[0], completed=done)
+
+
+@contextmanager
+def progress_bar(what: str, total: int, *, wanted: bool) -> Iterator[Bar]:
+    """A bar on standard error, with an estimate of the time left; only on a terminal or in a notebook."""
+    if not wanted:
+        yield Bar()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        yield Bar()
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not (console.is_terminal or console.is_jupyter)) as bar:
-        task = bar.add_task(what, total=len(items))
+    with Progress(*columns, console=console, transient=True) as shown:
+        shown.add_task(what, total=total)
+        yield Bar(shown)
+
+
+def tracked(items: Sequence[T], what: str, *, wanted: bool) -> Iterator[T]:
+    """The items, with a progress bar if there are several."""
+    with progress_bar(what, len(items), wanted=wanted and len(items) > 1) as bar:
         for item in items:
             yield item
-            bar.advance(task)
+            bar.advance()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from optuna.study import Study
 
-from pellucid.acquisition import Scored, Situation, bind, from_state
+from pellucid.acquisition.base import AcquisitionFunction, Situation, from_state
 from pellucid.explain.model import opened
 from pellucid.numerics import Array, expand_integers
 from pellucid.records import Receipt
@@ -30,7 +30,7 @@ class RebuiltProposal:
     receipt: Receipt
     space: Space
     surrogate: GaussianProcess
-    acquisition: Scored
+    acquisition: AcquisitionFunction
 
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
         return self.space.encode(configurations)[0]
@@ -98,5 +98,5 @@ def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
     rows = [space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))]
     situation = Situation(receipt.acquisition.best, len(data.losses), len(space))
     surrogate = gp.believe(np.vstack(rows))
-    function = bind(from_state(receipt.acquisition), surrogate, situation, space)
+    function = from_state(receipt.acquisition).bind(surrogate, situation, space)
     return RebuiltProposal(receipt, space, surrogate, function)

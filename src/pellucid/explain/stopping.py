@@ -11,6 +11,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
+from pellucid.acquisition.base import explored_share
 from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
@@ -124,13 +125,14 @@ def regret_history_of(view: StudyView, regret_below: float | None = None, min_tr
     if hyperparameters is not None and stopping.bound is not None:
         after, bounds = _bounds_over_the_run(view.data, hyperparameters, stopping.bound)
     proposals = model_receipts(view.trials, len(view.trials))
+    acquisitions = [receipt.acquisition for receipt in proposals if receipt.acquisition is not None]
     return RegretHistory(
         stopping,
         after,
         bounds,
         tuple(receipt.trial for receipt in proposals),
         tuple(_alpha(receipt) for receipt in proposals),
-        tuple(_exploring(receipt) for receipt in proposals),
+        tuple(explored_share(acquisition) for acquisition in acquisitions),
     )
 
 
@@ -156,16 +158,3 @@ def _alpha(receipt: Receipt) -> float | None:
     if receipt.policy is None or "alpha" not in receipt.acquisition.settings:
         return None
     return receipt.policy.numbers.get("alpha")
-
-
-def _exploring(receipt: Receipt) -> float | None:
-    """The share of a proposal's appeal that came from exploration; None if its acquisition does not split like that."""
-    assert receipt.acquisition is not None
-    if receipt.acquisition.name == "InformationGain":
-        return 1.0
-    weights, terms = receipt.acquisition.weights, receipt.acquisition.terms
-    if terms.keys() != {"exploit", "explore"}:
-        return None
-    parts = {name: max(weights.get(name, 1.0) * terms[name], 0.0) for name in terms}
-    total = sum(parts.values())
-    return parts["explore"] / total if total > 0.0 else None

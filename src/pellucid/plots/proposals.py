@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import cycle
 from typing import TypeVar
 
 import plotly.graph_objects as go
 
 from pellucid.plots.base import COLOURS, LEGEND_ABOVE, cut, draws, labels, say, style
 from pellucid.plots.curves import Line, panels
-from pellucid.records import Contribution, DesirabilityPaths, ImportanceComparison, ProposalExplanation
+from pellucid.records import (
+    OBJECTIVE,
+    Contribution,
+    DesirabilityPaths,
+    ImportanceComparison,
+    ProposalExplanation,
+    Term,
+)
+from pellucid.records.proposal import Role
 
-# What a term stands for keeps its colour from figure to figure: expectation blue, not knowing yellow.
-_TERM_COLOURS = {
-    "mean": COLOURS[0],
-    "exploit": COLOURS[0],
-    "improvement": COLOURS[0],
-    "probability": COLOURS[0],
+# What a term stands for has the same colour in every figure: predictions blue, uncertainty yellow.
+_ROLE_COLOURS: dict[Role, str] = {
+    "prediction": COLOURS[0],
     "uncertainty": COLOURS[2],
-    "explore": COLOURS[2],
-    "variance": COLOURS[2],
+    "room": COLOURS[2],
     "information": COLOURS[3],
-    "acquisition": COLOURS[0],
     "feasibility": COLOURS[1],
 }
-_TERM_WORDS = {
-    "mean": "predicted objective",
-    "uncertainty": "uncertainty",
-    "exploit": "exploit: predicted improvement",
-    "explore": "explore: room for improvement",
-    "information": "information",
-    "probability": "probability of improvement",
-    "variance": "variance",
-    "improvement": "improvement",
-}
+# For terms whose colour another term of the acquisition has already.
+_OTHER_COLOURS = COLOURS[4:]
 _METHOD_WORDS = {
     "shapley": "Shapley values",
     "ablation": "ablation path",
@@ -51,16 +47,16 @@ def proposal(found: ProposalExplanation) -> go.Figure:
     rows = sorted(found.contributions, key=lambda c: c.total)
     shown = _labels(rows)
     figure = go.Figure()
-    for term in found.term_names:
+    for name, colour in _colours(found.terms).items():
         figure.add_bar(
-            y=shown, x=[c.terms[term] for c in rows], orientation="h", name=_TERM_WORDS.get(term, term),
-            marker={"color": _TERM_COLOURS.get(term, COLOURS[4])}, opacity=0.85,
+            y=shown, x=[c.terms[name] for c in rows], orientation="h", name=escape(found.terms[name].label),
+            marker={"color": colour}, opacity=0.85,
         )  # fmt: skip
     error = {
         "type": "data", "symmetric": False, "thickness": 1.5, "width": 5, "color": _TOTAL,
         "array": [c.high - c.total for c in rows], "arrayminus": [c.total - c.low for c in rows],
     }  # fmt: skip
-    label = f"sum, {100 * found.level:g} % interval" if found.n_samples else "sum (exact)"
+    label = f"sum, {100 * found.level:g}% interval" if found.n_samples else "sum (exact)"
     figure.add_scatter(y=shown, x=[c.total for c in rows], mode="markers", name=label, error_x=error,
                        marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
     style(figure, "", 900, 220 + 34 * len(rows))
@@ -81,12 +77,11 @@ def contribution_paths(found: DesirabilityPaths) -> go.Figure:
     shown = {}
     for name, title in zip(found.params, labels(found.params), strict=True):
         lines = []
-        for term in found.term_names:
-            colour = _TERM_COLOURS.get(term, COLOURS[4])
+        for term, colour in _colours(found.terms).items():
             for run in _runs(found, name, term):
                 x, y = [trial for trial, _ in run], [c.terms[term] for _, c in run]
                 low, high = ([getattr(c, end)[term] for _, c in run] for end in ("term_low", "term_high"))
-                lines.append(Line(_TERM_WORDS.get(term, term), x, y, colour, low, high))
+                lines.append(Line(escape(found.terms[term].label), x, y, colour, low, high))
         if len(found.term_names) > 1:
             for run in _runs(found, name):
                 x, y = [trial for trial, _ in run], [c.total for _, c in run]
@@ -96,6 +91,16 @@ def contribution_paths(found: DesirabilityPaths) -> go.Figure:
     top = say(figure, found.sentence, [*found.notes, *_doubts(found.explanations)], width=112)
     figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})
     return figure
+
+
+def _colours(terms: Mapping[str, Term]) -> dict[str, str]:
+    """By the role of a term; no two terms have the same colour, unless there are more than colours."""
+    others = cycle(_OTHER_COLOURS)
+    colours: dict[str, str] = {}
+    for name, term in terms.items():
+        colour = _ROLE_COLOURS[term.role]
+        colours[name] = next(others) if colour in colours.values() else colour
+    return colours
 
 
 def _runs(found: DesirabilityPaths, name: str, term: str | None = None) -> list[list[tuple[int, Contribution]]]:
@@ -136,8 +141,8 @@ def _doubts(explanations: Sequence[ProposalExplanation]) -> list[str]:
 def payout_paths(found: DesirabilityPaths) -> go.Figure:
     """Over the run: by how much each term was better at the proposal than on average, and their sum."""
     figure = go.Figure()
-    for term in found.term_names:
-        colour, name = _TERM_COLOURS.get(term, COLOURS[4]), _TERM_WORDS.get(term, term)
+    for term, colour in _colours(found.terms).items():
+        name = escape(found.terms[term].label)
         runs = _cut((one.trial, one.payouts.get(term)) for one in found.explanations)
         for i, run in enumerate(runs):
             figure.add_scatter(x=[trial for trial, _ in run], y=[value for _, value in run], mode=_mode(run), name=name,
@@ -184,4 +189,4 @@ def _mode(points: Sequence[object]) -> str:
 
 
 def _unit(unit: str) -> str:
-    return "unit of the objective" if unit == "objective" else unit
+    return "unit of the objective" if unit == OBJECTIVE else unit

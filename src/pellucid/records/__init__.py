@@ -9,13 +9,15 @@ from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdi
 from pellucid.records.effect import IndividualCurve, PartialDependence
 from pellucid.records.finding import Finding, NotKnown, attempt, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
-from pellucid.records.plan import Held, TwoStepPlan
+from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
+    OBJECTIVE,
     Attribution,
     Contribution,
     DesirabilityPaths,
     ImportanceComparison,
     ProposalExplanation,
+    Term,
 )
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.receipt import (
@@ -31,13 +33,14 @@ from pellucid.records.receipt import (
 from pellucid.records.recommendation import Recommendation
 
 __all__ = [
+    "OBJECTIVE",
     "RECEIPT_VERSION",
     "AcquisitionState",
     "Attribution",
     "Contribution",
     "DesirabilityPaths",
     "Finding",
-    "Held",
+    "HeldParameter",
     "History",
     "HsicImportance",
     "Hyperparameters",
@@ -60,6 +63,7 @@ __all__ = [
     "RecordError",
     "RegretHistory",
     "StoppingVerdict",
+    "Term",
     "TwoStepPlan",
     "Warp",
     "attempt",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,36 @@ import numpy.typing as npt
 from pellucid.records.finding import Finding
 
 Array = npt.NDArray[np.float64]
+Role = Literal["prediction", "uncertainty", "room", "information", "feasibility"]
+# The unit of an explanation in the unit of the user's objective.
+OBJECTIVE = "objective"
+
+
+@dataclass(frozen=True)
+class Term:
+    """The words for a term of an acquisition.
+
+    label    in figures
+    reason   in sentences: why a parameter made a proposal attractive by this term
+    role     what the term stands for: 'prediction', 'uncertainty', 'room' (for improvement: large near the value to
+             beat, known or not), 'information' or 'feasibility'
+
+    Label and reason may contain `{objective}` (the name of the metric), `{better}` ("high" or "low", by the direction)
+    and `{subject}` (what the acquisition learns about).
+    """
+
+    label: str
+    reason: str
+    role: Role
+
+    def __post_init__(self) -> None:
+        if self.role not in get_args(Role):
+            raise ValueError(f"The role of a term is one of {', '.join(get_args(Role))}, but got {self.role!r}.")
+
+    def filled(self, *, objective: str, direction: str, subject: str) -> Term:
+        """With the words of a study in place of the placeholders."""
+        words = {"objective": objective, "better": "high" if direction == "maximize" else "low", "subject": subject}
+        return replace(self, label=self.label.format(**words), reason=self.reason.format(**words))
 
 
 @dataclass(frozen=True)
@@ -73,6 +103,7 @@ class ProposalExplanation(Finding):
     """Why a trial was proposed: its acquisition, shared out over its parameters and split by term.
 
     contributions  one per parameter that the proposal has, in the order of the space
+    terms          the words for each term of the acquisition
     payouts        by term, weights included: how much better the proposal is than `compared_with`;  total  their sum
     unit           of all numbers: 'objective' (the user's unit; the direction is taken care of: positive is better),
                    'standardised variance', 'probability', 'nats' or 'log'
@@ -89,6 +120,7 @@ class ProposalExplanation(Finding):
     trial: int
     acquisition: str
     contributions: tuple[Contribution, ...]
+    terms: dict[str, Term]
     weights: dict[str, float]
     payouts: dict[str, float]
     total: float
@@ -142,7 +174,12 @@ class DesirabilityPaths(Finding):
 
     @property
     def term_names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(term for one in self.explanations for term in one.term_names))
+        return tuple(self.terms)
+
+    @property
+    def terms(self) -> dict[str, Term]:
+        """The words for every term that any of the proposals had, in order of appearance."""
+        return {name: term for explanation in self.explanations for name, term in explanation.terms.items()}
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per trial and parameter."""

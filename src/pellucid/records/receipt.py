@@ -55,10 +55,10 @@ def _is_conditions(conditions: Any, space: dict[str, Any]) -> bool:
 
 
 def _is_setting(value: Any) -> bool:
-    """A number, a word, or a list of these and of such lists."""
+    """A number, a word, true or false, or a list of these and of such lists."""
     if isinstance(value, list):
-        return all(one is not None and _is_setting(one) for one in value)
-    return value is None or _is_number(value) or isinstance(value, str)
+        return all(entry is not None and _is_setting(entry) for entry in value)
+    return _is_plain(value)
 
 
 def _is_acquisition(state: dict[str, Any]) -> bool:
@@ -69,6 +69,7 @@ def _is_acquisition(state: dict[str, Any]) -> bool:
         and all(_is_number(value) for part in ("weights", "terms") for value in state[part].values())
         and _is_number(state["score"])
         and _is_number(state["best"])
+        and isinstance(state["learns_about"], str)
     )
 
 
@@ -174,7 +175,11 @@ class Hyperparameters:
 
 @dataclass(frozen=True)
 class AcquisitionState:
-    """Which acquisition proposed, with which settings, and what its terms said at the proposal (latent units)."""
+    """The acquisition of a proposal, with its settings and its values at the proposal (latent units).
+
+    best           the value to improve on
+    learns_about   what the proposal was to teach, in words; empty if it was to improve the objective
+    """
 
     name: str
     settings: dict[str, Any]
@@ -182,6 +187,7 @@ class AcquisitionState:
     terms: dict[str, float]
     score: float
     best: float
+    learns_about: str = ""
 
 
 @dataclass(frozen=True)
@@ -330,7 +336,7 @@ class Receipt:
             if self.hyperparameters.warp is not None:
                 data["hyperparameters"]["warp"] = vars(self.hyperparameters.warp)
         if self.acquisition is not None:
-            data["acquisition"] = vars(self.acquisition)
+            data["acquisition"] = {k: v for k, v in vars(self.acquisition).items() if k != "learns_about" or v}
         if self.policy is not None:
             data["policy"] = vars(self.policy)
         if self.ranking is not None:
@@ -381,12 +387,9 @@ class Receipt:
             return self._how_it_ranked(self.ranking)
         assert self.acquisition is not None
         text = f"Trial {self.trial} maximised {self.acquisition.name}"
-        if self.acquisition.name == "InformationGain":
-            wanted = self.acquisition.settings.get("params", "all")
-            names = [wanted] if isinstance(wanted, str) else wanted
-            listed = ", ".join(" × ".join(one) if isinstance(one, list) else str(one) for one in names)
-            effects = "all effects" if wanted == "all" else f"the effect of {listed}"
-            text = f"Trial {self.trial} was chosen to learn about {effects}, not to be good"
+        if self.acquisition.learns_about:
+            purpose = f"to learn about {self.acquisition.learns_about}, not to improve the objective"
+            text = f"Trial {self.trial} was chosen {purpose}"
         if self.mean is None or self.sd is None:
             return f"{text}."
         return f"{text}; the model expected {self.mean:.6g} ± {self.sd:.2g} there."

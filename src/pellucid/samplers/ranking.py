@@ -1,9 +1,9 @@
 """A sampler that starts where earlier studies ended: their ranking proposes, this study's trials correct it.
 
 Every other proposal follows the ranking as it was learned, the others the ranking tuned to this study: the first keeps
-looking where earlier studies were good, the second where this one is. Later the fallback takes turns too, and then all
-of them, as it does wherever earlier studies turn out to mislead. Like all samplers here it is stateless: trials, seed
-and model make a proposal.
+looking where earlier studies were good, the second where this one is. Later the fallback takes turns too, and in the
+end it makes all proposals, as it does from the start if earlier studies turn out to mislead. Like all samplers here it
+is stateless: trials, seed and model determine a proposal.
 """
 
 from __future__ import annotations
@@ -21,16 +21,24 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import EI, LCB, Acquisition, Situation
+from pellucid.acquisition.base import PointwiseAcquisition, Situation
+from pellucid.acquisition.bounds import LCB
+from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.optimize import SEPARATION, Known, candidates, unseen
-from pellucid.numerics import Array, compress_integers, one_thread, stream
-from pellucid.records import RankingState, Receipt, RecordError
+from pellucid.numerics import Array, one_thread, stream
+from pellucid.records import NotKnown, RankingState
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.publishing import publish
-from pellucid.study import study_io
-from pellucid.study.arrays import Arrays, arrays, encoded
+from pellucid.samplers.proposing.configuration import rounded, shared_receipt
+from pellucid.samplers.proposing.interface import ModelSampler, seed_or_random
+from pellucid.samplers.proposing.publishing import Proposal, publish
+from pellucid.samplers.proposing.search import failure
+from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Dimension, Space, is_ordered
+from pellucid.study.receipts import readable_receipt
+from pellucid.study.storage import keep_model
+from pellucid.study.trials import distributions
+from pellucid.study.view import StudyView, single_objective
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -39,16 +47,23 @@ if TYPE_CHECKING:
 
 RankAcquisition = Literal["mean", "ucb", "ei"]
 RankReference = Literal["incumbent", "last"]
+Turn = Literal["transferred", "tuned", "alone"]
 _logger = logging.getLogger("pellucid")
-_N_INCUMBENTS, _N_TOP = 5, 8
-_FIRST_ROUND, _NEXT_ROUNDS = (2048, 512), (0, 512)
-_ROUNDS = 3
-# In some coordinate, a proposal differs so much from all known ones. The ranking as it was learned has one best place,
-# whatever is found there: without a distance it would propose it again and again.
-_APART = {"transferred": 0.1, "tuned": 0.02, "alone": 0.02}
-# The share of the space that known configurations may keep from being proposed by that.
-_MOST_TAKEN = 0.25
+
+# Trials with a value after which the fallback makes all proposals, by default. lab/results/ranking has it beside None.
 HAND_OVER = 50
+# Candidates everywhere and around the incumbents in the first round, and in the later ones, which only look around the
+# best candidates so far.
+_FIRST_ROUND, _NEXT_ROUNDS, _ROUNDS = (2048, 512), (0, 512), 3
+# Observed configurations and candidates around which they are drawn.
+_N_INCUMBENTS, _N_TOP = 5, 8
+# How much a proposal must differ from all known ones in some coordinate. The ranking as it was learned has one best
+# place, whatever is found there: without a distance it would be proposed again and again.
+_APART: dict[Turn, float] = {"transferred": 0.1, "tuned": 0.02, "alone": 0.02}
+# The share of the space that known configurations may rule out by that distance.
+_MOST_TAKEN = 0.25
+# Standard deviations of ranks are at least this: members that agree exactly would otherwise divide by zero.
+_SMALLEST_SD = 1e-6
 _NEEDS = "RankingSampler needs torch and safetensors: `pip install 'pellucid[ranking]'`."
 
 
@@ -61,7 +76,7 @@ class RankingSampler(BaseSampler):
         acquisition: "mean" takes the configuration with the best mean rank, "ucb" one standard deviation of the members
             beyond it, "ei" the largest expected improvement in rank on the `reference`.
         reference: for "ei": the "incumbent", or the "last" trial as in the code of the source.
-        fallback: takes over after `hand_over` trials, where the model does not serve the study, and where it misleads.
+        fallback: takes over after `hand_over` trials, if the model does not serve the study, and if it misleads.
         hand_over: trials with a value after which the fallback proposes; from half of them on it makes every third
             proposal. None: never.
         seed: same seed, same trials, same proposals. None picks one at random.
@@ -83,7 +98,7 @@ class RankingSampler(BaseSampler):
             raise ValueError(f"`acquisition` is 'mean', 'ucb' or 'ei', but got {acquisition!r}.")
         if reference not in get_args(RankReference):
             raise ValueError(f"`reference` is 'incumbent' or 'last', but got {reference!r}.")
-        if fallback is not None and not isinstance(fallback, BayesianSampler):
+        if fallback is not None and not isinstance(fallback, ModelSampler):
             raise TypeError(f"`fallback` must be a pellucid.BayesianSampler(...), but got {fallback!r}.")
         if hand_over is not None and hand_over < 1:
             raise ValueError(f"`hand_over` must be None or at least 1, but got {hand_over}.")
@@ -97,12 +112,12 @@ class RankingSampler(BaseSampler):
                 "`model` is the path of a file that `pellucid meta-train` wrote, or what `RankingSampler.from_studies` "
                 f"uses, but got {model!r}."
             )
-        self._seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+        self._seed = seed_or_random(seed)
         self._acquisition: RankAcquisition = acquisition
         self._reference: RankReference = reference
         if fallback is None:
             fallback = BayesianSampler(seed=self._seed, warn_independent_sampling=warn_independent_sampling)
-        self._fallback = fallback
+        self._fallback: ModelSampler = fallback
         self._hand_over = hand_over
         self._warn = warn_independent_sampling
         self._said: set[str] = set()
@@ -123,7 +138,7 @@ class RankingSampler(BaseSampler):
         sampler ran them. Takes about a minute; `progress` shows a bar. `RankingSampler.save` keeps the result."""
         from optuna import load_study
 
-        from pellucid.samplers.progress import bar
+        from pellucid.explain.progress import progress_bar
 
         _rankers()
         from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, learn, steps_for
@@ -131,12 +146,12 @@ class RankingSampler(BaseSampler):
 
         if isinstance(names, str):
             raise ValueError(f"`names` lists studies of the storage, but got {names!r}.")
-        # One that is named twice is still one.
+        # A study that is named twice counts once.
         past = EarlierStudies.of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
-        for name, why in past.left_out.items():
-            _logger.warning("`%s` is left out: %s.", name, why)
-        with bar("learning from earlier studies", steps_for(past), progress) as moved:
-            model = learn(past, seed=0 if seed is None else seed, progress=moved)
+        for name, reason in past.left_out.items():
+            _logger.warning("`%s` is left out: %s.", name, reason)
+        with progress_bar("learning from earlier studies", steps_for(past), wanted=progress) as bar:
+            model = learn(past, seed=0 if seed is None else seed, progress=bar.reach)
         return RankingSampler(
             model=Ranker.of(model),
             acquisition=acquisition,
@@ -155,33 +170,28 @@ class RankingSampler(BaseSampler):
     # ------------------------------------------------------------------ Optuna's interface
 
     def reseed_rng(self) -> None:
-        """Nothing to do for ourselves: every trial number has its own random stream."""
+        """Every trial number has its own random stream, so only the fallback's independent sampler is reseeded."""
         self._fallback.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        study_io.require_single_objective(study, type(self).__name__)
-        return self._fallback.infer_relative_search_space(study, trial)
+        return StudyView.of(study, type(self).__name__).varying
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        study_io.require_single_objective(study, type(self).__name__)
         with one_thread:
-            return publish(study, trial, lambda found: self._propose(study, trial, search_space, found))
+            return publish(study, trial, type(self).__name__, lambda view: self._propose(view, trial, search_space))
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """What the model wants of a parameter that no trial has had yet; at random where it wants nothing."""
-        study_io.require_single_objective(study, type(self).__name__)
-        try:
-            receipt = study_io.read_receipt(trial)
-        except RecordError:
-            receipt = None
+        """The model's value for a parameter that no trial has had yet; at random if the model has none."""
+        single_objective(study, type(self).__name__)
+        receipt = readable_receipt(trial)
         if receipt is not None and receipt.kind == "ranking" and param_name in receipt.params:
-            wanted = _nearest(param_name, param_distribution, receipt.params[param_name])
-            if wanted is not None:
-                return wanted[0]
+            nearest = _nearest(param_name, param_distribution, receipt.params[param_name])
+            if nearest is not None:
+                return nearest[0]
         return self._fallback.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
@@ -192,107 +202,81 @@ class RankingSampler(BaseSampler):
 
     # ------------------------------------------------------------------ how a proposal comes about
 
-    def _propose(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        search_space: Mapping[str, BaseDistribution],
-        found: Sequence[FrozenTrial],
-    ) -> tuple[dict[str, Any], Receipt]:
+    def _propose(self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> Proposal:
         try:
-            made = self._ranked(study, trial, search_space, found)
+            serving = self._serving(view, trial, search_space)
+            if not isinstance(serving, NotKnown):
+                return self._ranked(view, trial, search_space, serving)
+            reason = serving.reason
         except Exception as error:  # Whatever goes wrong in the model, a running study gets its next trial.
             _logger.warning("Trial %d: the ranking failed (%s).", trial.number, error, exc_info=True)
-            made = f"the ranking failed: {type(error).__name__}: {error}"[:500]
-        if not isinstance(made, str):
-            return made
-        params, receipt = self._fallback.propose(study, trial, search_space, found)
-        words = f"The fallback proposed it: {made}." if made else ""
+            reason = failure("the ranking", error)
+        params, receipt = self._fallback.propose(view, trial, search_space)
+        words = f"The fallback proposed it: {reason}." if reason else ""
         return params, replace(receipt, phase=f"{words} {receipt.phase}".strip())
 
-    def _ranked(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        search_space: Mapping[str, BaseDistribution],
-        found: Sequence[FrozenTrial],
-    ) -> tuple[dict[str, Any], Receipt] | str:
-        """Parameters and receipt, or why the fallback has to propose."""
-        seen = study_io.observations(found, study_io.sign(study))
-        ready = len(seen) >= self._fallback.n_startup_trials
-        why = fallback_turn(self._hand_over, len(seen), trial.number, ready=ready)
-        if why:
-            return why
-        serving = self._serving(search_space, seen, found)
-        if isinstance(serving, str):
-            return serving
-        data = encoded(serving.space, seen)
-        if self._ranker is not None:
-            contradiction = serving.contradiction(data.X, data.losses)
-            if contradiction:
-                return f"earlier studies mislead here, because {contradiction}"
-            # Receipts that name the model do not tell: trials may come from another study.
-            self._warn_once(
-                "The ranking model could not be stored with the study (%s); the study goes on.",
-                study_io.keep_model(study, self._ranker.name, self._ranker.data),
-            )
-        return self._first(study, trial, found, data, serving, search_space)
-
     def _serving(
-        self, search_space: Mapping[str, BaseDistribution], seen: study_io.Observations, found: Sequence[FrozenTrial]
-    ) -> StudyRanker | str:
+        self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]
+    ) -> StudyRanker | NotKnown:
+        """The model as it serves this study, or why the fallback has to propose."""
+        n = len(view.observations)
+        ready = n >= self._fallback.n_startup_trials
+        reason = fallback_turn(self._hand_over, n, trial.number, ready=ready)
+        if reason:
+            return NotKnown(reason)
         if self._ranker is None:
-            if not search_space or len(seen) < max(self._fallback.n_startup_trials, 2):
-                return "" if not search_space else "too few trials have a value yet"
-            serving: StudyRanker = _rankers().StudyRanker.untrained(arrays(search_space, seen).space)
-            return serving
-        finished = study_io.distributions(found)
-        # Until a trial has finished, ranges are those of trials that failed or are running: what they asked for so far.
-        known = {name: one for name, (one, _) in (finished or study_io.distributions(found, tuple(TrialState))).items()}
-        differing = self._ranker.differences(known, partial=not finished)
-        differing += [f"`{name}` is not left to the sampler" for name in self._fixed(known, search_space)]
-        why = f"the model does not serve this study ({'; '.join(differing)})" if differing else self._ranker.doubt
-        if not why:
-            return self._ranker.for_study(known)
-        if self._warn:
-            self._warn_once("The fallback proposes all trials, because %s.", why)
-        return why
+            return self._alone(view, search_space)
+        reason = self._mismatch(self._ranker, view, search_space)
+        if reason:
+            if self._warn:
+                self._warn_once("The fallback proposes all trials, because %s.", reason)
+            return NotKnown(reason)
+        serving = self._ranker.for_study(_known(view))
+        data = encoded(serving.space, view.observations)
+        contradiction = serving.contradiction(data.X, data.losses)
+        if contradiction:
+            return NotKnown(f"earlier studies mislead here, because {contradiction}")
+        # Receipts that name the model do not prove that the study has it: trials may come from another study.
+        self._warn_once(
+            "The ranking model could not be stored with the study (%s); the study goes on.",
+            keep_model(view.study, self._ranker.name, self._ranker.data),
+        )
+        return serving
 
-    def _fixed(self, known: Mapping[str, BaseDistribution], search_space: Mapping[str, BaseDistribution]) -> list[str]:
-        """Parameters of the model that a sampler around this one keeps to itself, once there is a space to search."""
-        assert self._ranker is not None
-        space = self._ranker.model.space
-        ours = [name for name in space.names if name in known and name not in space.conditions]
-        return [name for name in ours if search_space and name not in search_space and not known[name].single()]
+    def _alone(self, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> StudyRanker | NotKnown:
+        """An ensemble that is trained on this study alone."""
+        if not search_space:
+            return NotKnown("")
+        if len(view.observations) < max(self._fallback.n_startup_trials, 2):
+            return NotKnown("too few trials have a value yet")
+        serving: StudyRanker = _rankers().StudyRanker.untrained(view.arrays(search_space).space)
+        return serving
 
-    def _warn_once(self, words: str, why: str) -> None:
-        if why and why not in self._said:
-            self._said.add(why)
-            _logger.warning(words, why)
+    def _mismatch(self, ranker: Ranker, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> str:
+        """Why the model does not serve this study; empty if it does."""
+        known = _known(view)
+        differences = ranker.differences(known, partial=not view.distributions)
+        # Parameters of the model that a sampler around this one keeps to itself, once there is a space to search.
+        space = ranker.model.space
+        always = [name for name in space.names if name in known and name not in space.conditions]
+        fixed = [name for name in always if search_space and name not in search_space and not known[name].single()]
+        differences += [f"`{name}` is not left to the sampler" for name in fixed]
+        return f"the model does not serve this study ({'; '.join(differences)})" if differences else ranker.doubt
 
-    def _first(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        found: Sequence[FrozenTrial],
-        data: Arrays,
-        serving: StudyRanker,
-        search_space: Mapping[str, BaseDistribution],
-    ) -> tuple[dict[str, Any], Receipt]:
-        space, loss_sign, n = data.space, study_io.sign(study), len(data.losses)
-        turn = "alone" if self._ranker is None else "tuned" if trial.number % 2 and n else "transferred"
-        epochs = 0 if turn == "transferred" else serving.epochs(n)
-        if turn == "tuned" and epochs == 0:
-            turn = "transferred"
+    def _warn_once(self, words: str, reason: str) -> None:
+        if reason and reason not in self._said:
+            self._said.add(reason)
+            _logger.warning(words, reason)
+
+    def _ranked(
+        self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution], serving: StudyRanker
+    ) -> Proposal:
+        data = encoded(serving.space, view.observations)
+        turn, epochs = self._turn(trial.number, len(data.losses), serving)
         ranked = serving.fit(data.X, data.losses, epochs, self._seed)
-        x = self._best(ranked, space, data, found, trial.number, _APART[turn])
-        x = others.on_a_grid(space, x)[None]
-        on = space.active(x)
-        rng = stream(self._seed, "inactive", trial.number)
-        # Inactive parameters get a value too: should the objective ask for one all the same, it has it.
-        params = space.decode(np.where(on, x, rng.random(x.shape)), only_active=False)[0]
-        active = {name: params[name] for name, wanted in zip(space.names, on[0], strict=True) if wanted}
-        rank, sd = ranked.scale(self._seed, trial.number)(space.encode([active])[0])
+        x = self._best(ranked, data, others.known(data.space, view, trial.number), trial.number, _APART[turn])
+        configuration = rounded(data.space, x, stream(self._seed, "inactive", trial.number))
+        rank, sd = ranked.scale(self._seed, trial.number)(configuration.x)
         state = RankingState(
             model="" if self._ranker is None else self._ranker.name,
             turn=turn,
@@ -304,33 +288,24 @@ class RankingSampler(BaseSampler):
             candidates=_rankers().N_REFERENCE,
             studies=0 if self._ranker is None else self._ranker.studies,
         )
-        receipt = Receipt(
-            trial=trial.number,
-            kind="ranking",
-            seed=self._seed,
-            params=others.plain(active),
-            direction="maximize" if loss_sign < 0 else "minimize",
-            space={one.name: study_io.source(found, one.name, one.distribution) for one in space.dimensions},
-            conditions={child: condition.to_list() for child, condition in space.conditions.items()},
-            ordinal=space.ordinal,
-            fitted_on=compress_integers(data.observations.numbers),
-            best_value=loss_sign * float(data.losses.min()) if n else None,
-            ranking=state,
-        )
-        return {name: value for name, value in params.items() if name in search_space}, receipt
+        receipt = shared_receipt(view, trial, self._seed, configuration, data)
+        params = {name: value for name, value in configuration.params.items() if name in search_space}
+        return params, replace(receipt, kind="ranking", ranking=state)
 
-    def _best(
-        self,
-        ranked: FittedStudyRanker,
-        space: Space,
-        data: Arrays,
-        found: Sequence[FrozenTrial],
-        number: int,
-        apart: float,
-    ) -> Array:
+    def _turn(self, number: int, n: int, serving: StudyRanker) -> tuple[Turn, int]:
+        """Whose ranks count, and epochs of training on this study."""
+        if self._ranker is None:
+            return "alone", serving.epochs(n)
+        if number % 2 and n:
+            epochs = serving.epochs(n)
+            if epochs:
+                return "tuned", epochs
+        return "transferred", 0
+
+    def _best(self, ranked: FittedStudyRanker, data: Arrays, tried: Array, number: int, apart: float) -> Array:
         """The best new configuration of many everywhere, then of more and more around the best of these."""
+        space = data.space
         rng = stream(self._seed, "ranking candidates", number)
-        tried = others.known(space, found, number)
         # In a space of one or two parameters there is not so much room.
         apart = min(apart, 0.5 * (_MOST_TAKEN / max(len(tried), 1)) ** (1.0 / len(space)))
         known = Known(space, tried, SEPARATION)
@@ -340,7 +315,8 @@ class RankingSampler(BaseSampler):
         for round_ in range(_ROUNDS):
             values = self._values(ranked, X, reference, space, len(data.losses))
             fresh = X[np.lexsort((ranked.distance_outside(X), -values))]
-            # As the study measures it and as the model does: neither a narrow range nor a wide one is used up at once.
+            # Distances as the study measures them and as the model does: otherwise a range that is much narrower or
+            # wider than in earlier studies would be used up at once.
             near = known.exactly(fresh) if known.countable else _near(fresh, tried, ranked.in_model_encoding, apart)
             if round_ < _ROUNDS - 1:
                 top = fresh if known.countable else fresh[~near]
@@ -356,30 +332,38 @@ class RankingSampler(BaseSampler):
         mean, sd = ranked.predict(np.vstack([reference, X]))
         best = float(mean[0]) if len(reference) else 1.0
         mean, sd = mean[len(reference) :], sd[len(reference) :]
-        kinds: dict[str, Acquisition] = {"mean": LCB(0.0), "ucb": LCB(1.0), "ei": EI()}
+        kinds: dict[str, PointwiseAcquisition] = {"mean": LCB(0.0), "ucb": LCB(1.0), "ei": EI()}
         kind = kinds[self._acquisition]
-        return kind.score(mean, np.maximum(sd, 1e-6), Situation(best, n, len(space)))
+        return kind.score(mean, np.maximum(sd, _SMALLEST_SD), Situation(best, n, len(space)))
 
 
 def fallback_turn(hand_over: int | None, n: int, number: int, *, ready: bool = True) -> str:
-    """Why the fallback proposes trial `number` when n trials have a value; empty where the ranking does. A fallback
-    that is not `ready` would propose at random: it gets no turn before it has to."""
+    """Why the fallback proposes trial `number` when n trials have a value; empty if the ranking does.
+
+    A fallback that is not `ready` would propose at random, so it gets no turn before it has to.
+    """
     if hand_over is None or 2 * n < hand_over:
         return ""
     if n >= hand_over:
         return f"the ranking hands over after {hand_over} trials"
     if not ready or number % 3 != 2:
         return ""
-    # Three that err differently find more than two: the ranking as learned, as tuned to this study, and the fallback.
+    # Three models that err differently find more than two: the ranking as learned, as tuned, and the fallback.
     return f"every third proposal from {(hand_over + 1) // 2} trials on is the fallback's"
 
 
+def _known(view: StudyView) -> dict[str, BaseDistribution]:
+    """The parameters of the study. Until a trial has finished, those that failed or running trials have asked for."""
+    return view.distributions or distributions(view.trials, tuple(TrialState))
+
+
 def _near(X: Array, tried: Array, placed: Callable[[Array], Array], apart: float) -> npt.NDArray[np.bool_]:
-    """Which rows have a tried configuration within `apart` in every coordinate, and where they are `placed` too."""
+    """Which rows have a tried configuration within `apart` in every coordinate: as the study encodes them, and as
+    `placed` in the space of the model."""
     near = np.ones((len(tried), len(X)), dtype=bool)
     moved = placed(X)
-    for mine, theirs in ((X, tried), (moved, placed(tried)))[: 1 if moved is X else 2]:
-        for a, b in zip(mine.T, theirs.T, strict=True):
+    for rows, tried_rows in ((X, tried), (moved, placed(tried)))[: 1 if moved is X else 2]:
+        for a, b in zip(rows.T, tried_rows.T, strict=True):
             near &= np.abs(a - b[:, None]) <= apart
     return np.asarray(near.any(axis=0))
 

@@ -10,8 +10,8 @@ from optuna.trial import FrozenTrial
 from pellucid.explain.stopping import check_stopping, verdict_and_fit
 from pellucid.numerics import one_thread
 from pellucid.records import Hyperparameters
-from pellucid.study import study_io
-from pellucid.study.view import StudyView
+from pellucid.study.storage import set_user_attribute
+from pellucid.study.view import StudyView, single_objective
 from pellucid.surrogates import GaussianProcess
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"
@@ -26,7 +26,7 @@ class StopWhen:
 
     Args:
         regret_below: see `stopping_verdict`.
-        patience: how many verdicts in a row must agree; surrogates change their mind.
+        patience: how many verdicts in a row must agree; a surrogate may change its mind.
         min_trials: never stop before that many finished trials.
         surrogate: see `stopping_verdict`.
     """
@@ -45,11 +45,11 @@ class StopWhen:
         self._regret_below, self._min_trials = regret_below, min_trials
         self._patience, self._surrogate = patience, surrogate
         self._agreed = 0
-        # The last fit starts the next one: a matter of speed alone.
+        # The last fit starts the next one, which only saves time.
         self._last: Hyperparameters | None = None
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
-        study_io.require_single_objective(study, type(self).__name__)
+        single_objective(study, type(self).__name__)
         try:
             with one_thread:
                 verdict, self._last = verdict_and_fit(
@@ -59,12 +59,12 @@ class StopWhen:
                     self._surrogate,
                     self._last,
                 )
-        except Exception as error:  # A callback that raises would end the study: no verdict is the smaller evil.
+        except Exception as error:  # A callback that raises would end the study, so it goes on without a verdict.
             _logger.warning("No verdict on stopping after trial %d (%s).", trial.number, error, exc_info=True)
             self._agreed = 0
             return
         self._agreed = self._agreed + 1 if verdict.stop else 0
         if self._agreed >= self._patience:
             _logger.info("Stopped: %s", verdict)
-            study_io.set_user_attribute(study, STOPPED_ATTRIBUTE, str(verdict))
+            set_user_attribute(study, STOPPED_ATTRIBUTE, str(verdict))
             study.stop()

@@ -77,7 +77,7 @@ def last_model_receipt(trials: Sequence[FrozenTrial], kernel: str, *, warped: bo
             continue
         if receipt.hyperparameters.kernel != kernel:
             continue
-        effects = receipt.acquisition.name == "InformationGain"
-        if (not effects) if warped else (effects or receipt.hyperparameters.warp is None):
+        learns = bool(receipt.acquisition.learns_about)
+        if (not learns) if warped else (learns or receipt.hyperparameters.warp is None):
             return receipt
     return None

@@ -21,7 +21,7 @@ def test_backgrounds_and_baselines(study: Study) -> None:
         # Shapley values are linear in the mixture; units differ by the conversion where the model is warped.
         if not everywhere.transformed:
             assert c.terms["mean"] == pytest.approx(0.5 * (a.terms["mean"] + b.terms["mean"]), abs=1e-9)
-    assert str(near).startswith("Compared with the average configuration within 10 % of every range, trial 15 was")
+    assert str(near).startswith("Compared with the average configuration within 10% of every range, trial 15 was")
 
 
 def test_against_a_baseline_nothing_is_sampled(study: Study) -> None:

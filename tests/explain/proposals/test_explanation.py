@@ -58,7 +58,7 @@ def test_interleaved_trials_are_explained_by_what_they_were_for() -> None:
     study = run(n=12, interleave=pellucid.Interleave(["a"]))
     learning, improving = pellucid.explain_proposal(study, 10), pellucid.explain_proposal(study, 11)
     assert learning.term_names == ("information",)
-    assert "to learn about `a`" in str(learning)
+    assert "to learn about the effect of `a`" in str(learning)
     assert improving.term_names == ("mean", "uncertainty")
     multiplied = run(n=9, interleave=pellucid.Interleave(mode="multiply"))
     found = pellucid.explain_proposal(multiplied, 8)
@@ -213,11 +213,11 @@ def test_mainly_means_at_least_half() -> None:
 
     study = run(many, 20)
     for found in pellucid.desirability_paths(study, range(14, 20), progress=False).explanations:
-        shares = [int(v) for v in re.findall(r"\((\d+) %(?: of|\)|:)", str(found))]
+        shares = [int(v) for v in re.findall(r"\((\d+)%(?: of|\)|:)", str(found))]
         if "mainly for" in str(found):
             assert sum(shares) >= 49
         else:
-            assert re.search(r"most of all \(together \d+ %\) for", str(found))
+            assert re.search(r"most of all \(together \d+%\) for", str(found))
 
 
 def test_the_estimate_does_not_depend_on_the_level(study: Study) -> None:

@@ -158,7 +158,9 @@ def test_misspelt_effects_are_pointed_out_once(caplog: pytest.LogCaptureFixture)
 
 def test_receipts_say_in_words_that_a_trial_was_for_learning() -> None:
     said = [str(receipt) for receipt in models(run({"interleave": pellucid.Interleave()}, 8))]
-    assert said[0].startswith("Trial 6 was chosen to learn about all effects, not to be good; the model expected ")
+    assert said[0].startswith(
+        "Trial 6 was chosen to learn about all effects, not to improve the objective; the model expected "
+    )
     assert said[1].startswith("Trial 7 maximised LCB; the model expected ")
     pair = models(run({"acquisition": InformationGain(["lr", ("lr", "depth")])}, 7))
-    assert "to learn about the effect of lr, lr × depth, not to be good" in str(pair[-1])
+    assert "to learn about the effects of `lr`, `lr` × `depth`, not to improve the objective" in str(pair[-1])

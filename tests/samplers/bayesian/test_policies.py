@@ -15,7 +15,8 @@ from optuna.trial import Trial, TrialState
 from tests.helpers import assert_rebuilt_exactly
 
 import pellucid
-from pellucid.acquisition import EI, PI, SAWEI, WEI, Policy, Portfolio, Pulse, Steps, Switch
+from pellucid.acquisition import EI, PI, SAWEI, WEI, Portfolio, Pulse, Steps, Switch
+from pellucid.acquisition.adaptive import Policy
 from pellucid.records import Receipt
 from pellucid.study import study_io
 

@@ -63,9 +63,9 @@ def test_the_plan_says_what_is_tuned_and_why_the_rest_is_not(study: Study) -> No
     assert text.startswith("Step 1 tunes `lr`, `opt`; ") or text.startswith("Step 1 tunes `opt`, `lr`; ")
     assert f"`units` fixed at {held['units'].value}: no measurable effect (p = " in text
     assert "as in trial" in text
-    assert plan.n == N
+    assert plan.n_trials == N
     assert plan.to_dict()["tuned"] == plan.tuned
-    assert list(plan.to_frame()["name"]) == [*plan.tuned, *held]
+    assert list(plan.to_frame()["param"]) == [*plan.tuned, *held]
 
 
 def test_every_receipt_says_which_step_it_belongs_to(study: Study) -> None:

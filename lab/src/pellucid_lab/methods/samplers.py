@@ -15,13 +15,13 @@ from pellucid.acquisition import (
     WEI,
     Acquisition,
     InformationGain,
-    Interleave,
-    Policy,
     Portfolio,
     Pulse,
     Steps,
     Switch,
 )
+from pellucid.acquisition.adaptive import Policy
+from pellucid.acquisition.interleave import Interleave
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Method, require_modules
 

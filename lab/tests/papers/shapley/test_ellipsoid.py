@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.acquisition import AcquisitionFunction, Situation
+from pellucid.acquisition.base import PointwiseFunction, Situation
 from pellucid.cli.errors import Unavailable
 from pellucid.explain.proposals.games import Game, estimated
 from pellucid.explain.proposals.shapley_mean import mean_shapley
@@ -59,7 +59,7 @@ def test_the_fit_is_a_maximum_of_the_likelihood(process: GaussianProcess) -> Non
 
 def test_the_focus_search_beats_as_many_random_points(process: GaussianProcess) -> None:
     situation = Situation(0.0, process.n_observed, 4)
-    function = AcquisitionFunction(source.NoisyBound(1.0, process.hyperparameters.noise), process, situation)
+    function = PointwiseFunction(source.NoisyBound(1.0, process.hyperparameters.noise), process, situation)
     x = source.focus_search(function, np.random.default_rng(0))
     rivals = function.score(np.random.default_rng(1).random((15_000, 4)))
     assert float(function.score(x[None])[0]) > float(rivals.max())
@@ -77,7 +77,7 @@ def test_slopes_of_the_noisy_bound_are_its_derivatives() -> None:
 
 def test_contributions_share_out_the_payouts(process: GaussianProcess) -> None:
     situation = Situation(0.0, process.n_observed, 4)
-    function = AcquisitionFunction(source.NoisyBound(10.0, process.hyperparameters.noise), process, situation)
+    function = PointwiseFunction(source.NoisyBound(10.0, process.hyperparameters.noise), process, situation)
     x = np.array([0.5, 0.4, 0.6, 0.5])
     explanation = source.explained(function, process, x)
     mean, average, se, average_se = explanation["levels"]
@@ -91,7 +91,7 @@ def test_contributions_share_out_the_payouts(process: GaussianProcess) -> None:
 
 def test_the_sources_estimator_is_unbiased(process: GaussianProcess) -> None:
     situation = Situation(0.0, process.n_observed, 4)
-    function = AcquisitionFunction(source.NoisyBound(1.0, process.hyperparameters.noise), process, situation)
+    function = PointwiseFunction(source.NoisyBound(1.0, process.hyperparameters.noise), process, situation)
     x = np.full(4, 0.5)
     game = Game(function, process, source.SPACE, x, (0, 1, 2, 3))
     exact = mean_shapley(process, x, source.SPACE, range(4))

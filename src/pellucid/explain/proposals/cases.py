@@ -13,15 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import (
-    LCB,
-    Acquisition,
-    AcquisitionFunction,
-    Composed,
-    InformationGain,
-    Situation,
-    from_state,
-)
+from pellucid.acquisition.base import Acquisition, Situation, from_state
+from pellucid.acquisition.bounds import LCB
 from pellucid.explain.proposals.games import Game
 from pellucid.explain.rebuild import rebuilt_from, require_model
 from pellucid.numerics import expand_integers, is_whole_number
@@ -45,23 +38,13 @@ class Case:
 
     trial: int
     game: Game
-    acquisition: Acquisition | Composed
+    acquisition: Acquisition
     best: float
     incumbent: int
     proposed: bool
     loss_sign: float
     n_seen: int
     notes: tuple[str, ...]
-
-    @property
-    def learns_about(self) -> str:
-        """Whose effects the trial was to teach; empty where it was to improve the objective."""
-        if not isinstance(self.acquisition, InformationGain):
-            return ""
-        if self.acquisition.params == "all":
-            return "all effects"
-        effects = self.acquisition.effects(self.game.space)
-        return ", ".join(" × ".join(f"`{name}`" for name in effect) for effect in effects)
 
 
 def case_of(view: StudyView, number: int) -> Case:
@@ -133,7 +116,7 @@ def _hypothetical(view: StudyView, trial: FrozenTrial) -> Case:
     if not has.any():
         raise ValueError(f"No finished trial before trial {number} had any of its parameters, so there is no model.")
     best = float(gp.latent_at_observed().min())
-    function = AcquisitionFunction(_DEFAULT, gp, Situation(best, gp.n_observed, len(data.space)))
+    function = _DEFAULT.bind(gp, Situation(best, gp.n_observed, len(data.space)), data.space)
     notes = fate(trial)
     if new:
         listed = ", ".join(f"`{name}`" for name in new)

@@ -16,7 +16,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition import EI, LCB, PI, WEI, Composed, InformationGain
+from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.explain import shapley
 from pellucid.explain.model import opened
 from pellucid.explain.progress import tracked
@@ -28,16 +28,21 @@ from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.proposals.why import path_verdict, unsettled, verdict_of
 from pellucid.explain.rebuild import require_own
 from pellucid.numerics import Array, is_whole_number, one_thread
-from pellucid.records import Attribution, Contribution, DesirabilityPaths, ProposalExplanation, RecordError
+from pellucid.records import (
+    OBJECTIVE,
+    Attribution,
+    Contribution,
+    DesirabilityPaths,
+    ProposalExplanation,
+    RecordError,
+)
 from pellucid.study import study_io
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 LEVEL = 0.95
 _LARGEST_LEVEL = 0.9999
 _ROUNDING = 1e-9
-_SMALL_STEP = 1e-4
 _N_ROWS = 512
 
 
@@ -96,7 +101,7 @@ def desirability_paths(
             return str(error)
 
     with one_thread:
-        outcomes = {number: attempted(number) for number in tracked(numbers, "proposals", progress)}
+        outcomes = {number: attempted(number) for number in tracked(numbers, "proposals", wanted=progress)}
     explanations = [one for one in outcomes.values() if isinstance(one, ProposalExplanation)]
     skipped = {number: why for number, why in outcomes.items() if isinstance(why, str)}
     if not explanations:
@@ -181,7 +186,7 @@ def explanation_of(
     found = view.by_number
     receipt = view.receipt(number) if is_whole_number(number) and number in found else None
     if receipt is None or receipt.kind != "ranking":
-        return _explained(case_of(view, number), found, background, baseline, level)
+        return _explained(case_of(view, number), view.objective.name, found, background, baseline, level)
     require_own(receipt, number)
     space, data = space_and_data(receipt, found, view.sign)
     x = space.canonical(space.encode([receipt.params])[0])[0]
@@ -196,6 +201,7 @@ def explanation_of(
 
 def _explained(
     case: Case,
+    objective: str,
     found: Mapping[int, FrozenTrial],
     background: Background,
     baseline: int | str | Mapping[str, Any] | None,
@@ -219,16 +225,22 @@ def _explained(
     contributions = _contributions(game, values, intervals)
     mean, sd = game.gp.predict(game.x[None])
     direction = "maximize" if case.loss_sign < 0 else "minimize"
+    subject = case.acquisition.learns_about(game.space)
+    terms = {
+        name: term.filled(objective=objective, direction=direction, subject=subject)
+        for name, term in case.acquisition.words().items()
+    }
     total = float(payouts[-1])
     return ProposalExplanation(
         trial=case.trial,
         acquisition=case.acquisition.name,
         contributions=contributions,
+        terms=terms,
         weights=game.function.weights(),
         payouts=_by_name(game, payouts),
         total=total,
         unit=unit,
-        transformed=game.gp.hyperparameters.warp is not None and unit.startswith("objective"),
+        transformed=game.gp.hyperparameters.warp is not None and unit == OBJECTIVE,
         exact=exact,
         n_samples=0 if set(exact) == set(game.names) else shares.n_samples,
         level=level,
@@ -244,10 +256,9 @@ def _explained(
             contributions=contributions,
             total=total,
             proposed=case.proposed,
-            direction=direction,
+            terms=terms,
             compared_with=compared,
             whole_space=baseline is None and background == "global",
-            learns=case.learns_about,
             rounding=_ROUNDING * (abs(total) + scale * float(np.atleast_1d(np.abs(shares.average))[-1])),
         ),
         notes=(*case.notes, *unsettled(contributions)),
@@ -285,19 +296,19 @@ def _by_name(game: Game, outputs: Array) -> dict[str, float]:
 
 _COMPARED: dict[str, str] = {
     "global": "the average configuration of the space",
-    "local": f"the average configuration within {100 * NEIGHBOURHOOD:g} % of every range",
+    "local": f"the average configuration within {100 * NEIGHBOURHOOD:g}% of every range",
     "hybrid": "the average of the space and of the neighbourhood",
 }
 
 
 def _against(game: Game, parts: Sequence[Part], level: float) -> tuple[Attribution, tuple[str, ...]]:
     """Shapley values, and the terms for which they are exact."""
-    if "mean" not in game.names or game.gp.kernel.radial:
+    mean = game.function.mean_term
+    if mean is None or game.gp.kernel.radial:
         return estimated(game, parts, level, {}), ()
     means = [mean_shapley(game.gp, game.x, game.space, game.players, part) for part in parts]
-    # "mean" is minus the latent mean, in every acquisition that has such a term.
     values, average = -np.mean([one.values for one in means], axis=0), -float(np.mean([one.average for one in means]))
-    return estimated(game, parts, level, {game.names.index("mean"): (values, average)}), ("mean",)
+    return estimated(game, parts, level, {game.names.index(mean): (values, average)}), (mean,)
 
 
 def _average_latent(game: Game, parts: Sequence[Part]) -> float:
@@ -346,30 +357,8 @@ def _baseline(
     return z, words
 
 
-def _unit(case: Case, average: float) -> tuple[str, float]:
-    """In which unit contributions are told, and what a latent one is worth in it. `average`: latent, of the background.
-
-    Where the model sees the objective through a transformation, a step on its scale is worth what the objective changes
-    on the way from the background to the proposal (bounds), or what it changes at the value to beat (improvements).
-    """
-    gp, kind = case.game.gp, case.acquisition
-    if isinstance(kind, PI):
-        return "probability", 1.0
-    if isinstance(kind, InformationGain):
-        return ("objective", gp.hyperparameters.y_scale) if kind.target == "band" else ("nats", 1.0)
-    if isinstance(kind, (EI, WEI)):
-        return "objective", objective_per_latent(gp, case.best, case.best)
-    if isinstance(kind, LCB):
-        return "objective", objective_per_latent(gp, float(gp.latent_mean(case.game.x[None])[0]), average)
-    return ("log", 1.0) if isinstance(kind, Composed) else ("standardised variance", 1.0)
-
-
-def objective_per_latent(gp: GaussianProcess, a: float, b: float) -> float:
-    """Change of the objective per latent unit between two latent values, or at one."""
-    if gp.hyperparameters.warp is None:
-        return gp.hyperparameters.y_scale
-    if abs(b - a) < _SMALL_STEP:
-        middle = 0.5 * (a + b)
-        a, b = middle - _SMALL_STEP, middle + _SMALL_STEP
-    ends = gp.losses(np.array([a, b]))
-    return float((ends[1] - ends[0]) / (b - a))
+def _unit(case: Case, background: float) -> Unit:
+    """Unit of the contributions. `background`: average latent mean of what the proposal is compared with."""
+    gp = case.game.gp
+    proposal = float(gp.latent_mean(case.game.x[None])[0])
+    return case.acquisition.unit(LatentScale(gp, case.best, proposal, background))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from pellucid.acquisition import AcquisitionFunction, Scored
+from pellucid.acquisition.base import AcquisitionFunction, PointwiseFunction
 from pellucid.explain import shapley
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.numerics import Array, stream
@@ -40,7 +40,7 @@ _ROWS_AT_ONCE = 4096
 class Game:
     """Terms of an acquisition at a proposal, and the parameters that share them out."""
 
-    function: Scored
+    function: AcquisitionFunction
     gp: GaussianProcess
     space: Space
     x: Array
@@ -69,7 +69,7 @@ class Game:
 
     def coalition_values(self, Z: Array) -> Array:
         """(2^p, t)"""
-        if not isinstance(self.function, AcquisitionFunction) or self.gp.kernel.radial or self.space.conditions:
+        if not isinstance(self.function, PointwiseFunction) or self.gp.kernel.radial or self.space.conditions:
             return shapley.coalition_values(self.terms, self.x, Z, players=self.players)
         total: Array | float = 0.0
         step = max(1, _ROWS_AT_ONCE // 2 ** len(self.players))

@@ -13,12 +13,13 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition import EI, Situation
+from pellucid.acquisition.base import Situation
+from pellucid.acquisition.improvement import EI
 from pellucid.explain import shapley
 from pellucid.explain.proposals.background import Background, parts_of, rows_of
 from pellucid.explain.proposals.why import unsettled, verdict_of
 from pellucid.numerics import Array, expand_integers
-from pellucid.records import Contribution, ProposalExplanation, Receipt, RecordError
+from pellucid.records import Contribution, ProposalExplanation, Receipt, RecordError, Term
 from pellucid.study import study_io
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
     from pellucid.surrogates.ranking.ranker import FittedStudyRanker
 
 _N_ROWS, _FEW_ROWS = 256, 64
+_RANK = Term("predicted rank", "ranked high by the model", "prediction")
+_WORDS = {
+    "mean": {"rank": _RANK},
+    "ucb": {"rank": _RANK, "uncertainty": Term("uncertainty", "little was known there", "uncertainty")},
+    "ei": {
+        "exploit": Term("exploit: predicted improvement in rank", "ranked high by the model", "prediction"),
+        "explore": Term("explore: room for improvement in rank", "room for improvement", "room"),
+    },
+}
 _NAMES = {"mean": "mean rank", "ucb": "upper bound of the rank", "ei": "expected improvement in rank"}
 
 
@@ -49,14 +59,15 @@ def explain_ranked(
     x = space.canonical(space.encode([receipt.params])[0])[0]
     players = tuple(int(j) for j in np.flatnonzero(space.active(x[None])[0]))
     reference = _reference(scale, data, state.reference)
-    names = {"mean": ("rank",), "ucb": ("rank", "uncertainty"), "ei": ("exploit", "explore")}[state.acquisition]
+    terms = _WORDS[state.acquisition]
+    names = tuple(terms)
 
     def outputs(X: Array) -> Array:
         """(n, t + 1): the terms of the acquisition in ranks, and their sum."""
         mean, sd = scale(space.canonical(X))
         if state.acquisition == "ei":
-            terms = EI().terms(mean, np.maximum(sd, 1e-6), Situation(reference, len(data.losses), len(space)))
-            parts = [terms["exploit"], terms["explore"]]
+            improvement = EI().terms(mean, np.maximum(sd, 1e-6), Situation(reference, len(data.losses), len(space)))
+            parts = [improvement[name] for name in names]
         else:
             parts = [-mean, sd][: len(names)]
         return np.stack([*parts, np.sum(parts, axis=0)], axis=1)
@@ -88,6 +99,7 @@ def explain_ranked(
         trial=receipt.trial,
         acquisition=_NAMES[state.acquisition],
         contributions=contributions,
+        terms=terms,
         weights=dict.fromkeys(names, 1.0),
         payouts={name: float(payouts[k]) for k, name in enumerate(names)},
         total=float(payouts[-1]),
@@ -108,10 +120,9 @@ def explain_ranked(
             contributions=contributions,
             total=float(payouts[-1]),
             proposed=True,
-            direction=direction,
+            terms=terms,
             compared_with=compared,
             whole_space=baseline is None and background == "global",
-            learns="",
             rounding=1e-9 * state.candidates,
         ),
         notes=(str(receipt), *notes, *unsettled(contributions)),

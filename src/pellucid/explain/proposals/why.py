@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from pellucid.explain.text import value_text
-from pellucid.records import Contribution, ProposalExplanation
+from pellucid.records import Contribution, ProposalExplanation, Term
 
-# Terms that grow with what is not known. The "explore" part of EI is none of them: it is large near the value to beat.
-_UNKNOWN = ("uncertainty", "variance")
-_HALF, _QUARTER = 0.5, 0.25
-_WORTH_SAYING = 0.05
+# Shares of what speaks for a proposal: from half on it is "mainly" that, from a quarter on a parameter is always named,
+# and below a twentieth never.
+_HALF, _QUARTER, _WORTH_SAYING = 0.5, 0.25, 0.05
+# Parameters in one list: a sentence with more is not read.
 _MOST_NAMED = 3
+Terms = Mapping[str, Term]
 
 
 def verdict_of(
@@ -20,16 +21,15 @@ def verdict_of(
     contributions: Sequence[Contribution],
     total: float,
     proposed: bool,
-    direction: str,
+    terms: Terms,
     compared_with: str,
     whole_space: bool,
-    learns: str,
     rounding: float,
 ) -> str:
     """One sentence: what made the proposal attractive, what was exploration, and what counted against it.
 
-    Shares are of everything that counts in favour, and only contributions whose sign is sure are named. What is smaller
-    than `rounding` is nothing.
+    Shares are of everything that counts in favour. Only contributions whose sign is certain are named, and none that is
+    smaller than `rounding`.
     """
     for_it = sorted((c for c in contributions if c.sure and c.total > rounding), key=lambda c: -c.total)
     against = sorted((c for c in contributions if c.sure and c.total < -rounding), key=lambda c: c.total)
@@ -43,11 +43,11 @@ def verdict_of(
     main = [c for i, c in enumerate(for_it) if sum(o.total for o in for_it[:i]) < _HALF * appeal or _large(c, appeal)]
     main = main[:_MOST_NAMED]
     named = sum(c.total for c in main) / appeal
-    how = "mainly for" if named >= _HALF else f"most of all (together {100 * named:.0f} %) for"
-    shares = _listed([_share(c, i, main, appeal, direction, learns) for i, c in enumerate(main)])
+    how = "mainly for" if named >= _HALF else f"most of all (together {100 * named:.0f}%) for"
+    shares = _listed([_share(c, i, main, appeal, terms) for i, c in enumerate(main)])
     parts = [f"{start} {how} {shares}" if proposed else f"{start}its model would have liked it {how} {shares}"]
     rest = [c for c in for_it if c not in main and c.total >= _WORTH_SAYING * appeal]
-    exploring = [c for c in rest if _explores(c)]
+    exploring = [c for c in rest if _strongest(c, terms).role == "uncertainty"]
     if exploring:
         parts.append(f"{_names(exploring)} {'was' if len(exploring) == 1 else 'were'} exploration")
     serious = [c for c in against if -c.total >= _WORTH_SAYING * appeal]
@@ -70,36 +70,17 @@ def _large(c: Contribution, appeal: float) -> bool:
     return c.total >= _QUARTER * appeal
 
 
-def _explores(c: Contribution) -> bool:
-    """Whether not knowing is what counts most for a parameter."""
-    return _strongest(c) in _UNKNOWN
+def _strongest(c: Contribution, terms: Terms) -> Term:
+    """The term that contributed most."""
+    return terms[max(c.terms, key=lambda name: c.terms[name])]
 
 
-def _strongest(c: Contribution) -> str:
-    return max(c.terms, key=lambda term: c.terms[term])
-
-
-def _reason(c: Contribution, direction: str, learns: str) -> str:
-    predicted = f"{'high' if direction == 'maximize' else 'low'} predicted objective"
-    reasons = {
-        "mean": predicted,
-        "exploit": predicted,
-        "rank": "ranked high by the model",
-        "explore": "room for improvement",
-        "probability": "likely improvement",
-        "improvement": "likely improvement",
-        "acquisition": predicted,
-        "feasibility": "unlikely to fail",
-        "information": f"to learn about {learns or 'effects'}",
-    }
-    return reasons.get(_strongest(c), "little was known there")
-
-
-def _share(c: Contribution, i: int, main: Sequence[Contribution], appeal: float, direction: str, learns: str) -> str:
-    """A parameter with its share; the reason where it is not the one just given."""
-    reason = _reason(c, direction, learns)
-    said = "" if i and reason == _reason(main[i - 1], direction, learns) else f": {reason}"
-    return f"{_setting(c)} ({100 * c.total / appeal:.0f} %{'' if i else ' of its appeal'}{said})"
+def _share(c: Contribution, i: int, main: Sequence[Contribution], appeal: float, terms: Terms) -> str:
+    """A parameter with its share, and the reason unless it is the one just given."""
+    reason = _strongest(c, terms).reason
+    repeated = i > 0 and reason == _strongest(main[i - 1], terms).reason
+    share = f"{100 * c.total / appeal:.0f}%{'' if i else ' of its appeal'}"
+    return f"{_setting(c)} ({share})" if repeated else f"{_setting(c)} ({share}: {reason})"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -150,23 +131,24 @@ def path_verdict(explanations: Sequence[ProposalExplanation]) -> str:
         parts = [f"{span}, no parameter was better than average"]
     else:
         top = sorted(appeal, key=lambda name: -appeal[name])[:2]
-        listed = _listed([f"`{name}` ({100 * appeal[name] / total:.0f} %)" for name in top])
+        listed = _listed([f"`{name}` ({100 * appeal[name] / total:.0f}%)" for name in top])
         parts = [f"{span}, {listed} contributed most to the appeal"]
     return "; ".join([*parts, *_balance(explanations)]) + "."
 
 
 def _balance(explanations: Sequence[ProposalExplanation]) -> list[str]:
-    """How many proposals were for exploring, for learning, or not ours."""
+    """How many proposals explored, how many were for learning, and how many were not made by pellucid."""
     out = []
-    bounds = [one for one in explanations if "uncertainty" in one.payouts]
-    if bounds:
-        count = sum(one.payouts["uncertainty"] > one.payouts["mean"] for one in bounds)
+    payouts = [_by_role(explanation) for explanation in explanations]
+    uncertain = [roles for roles in payouts if "uncertainty" in roles]
+    if uncertain:
+        count = sum(roles["uncertainty"] > roles.get("prediction", 0.0) for roles in uncertain)
         out.append(f"{_count(count, len(explanations))} mainly exploration")
-    improvements = [one for one in explanations if "explore" in one.payouts]
+    improvements = [roles for roles in payouts if "room" in roles]
     if improvements:
-        count = sum(one.payouts["explore"] > one.payouts["exploit"] for one in improvements)
+        count = sum(roles["room"] > roles.get("prediction", 0.0) for roles in improvements)
         out.append(f"in {count} the explore part of the acquisition outweighed the exploit part")
-    learning = sum(tuple(one.payouts) == ("information",) for one in explanations)
+    learning = sum(set(roles) == {"information"} for roles in payouts)
     if learning:
         out.append(f"{_count(learning, len(explanations))} for learning about effects")
     others = sum(not one.proposed for one in explanations)
@@ -174,6 +156,15 @@ def _balance(explanations: Sequence[ProposalExplanation]) -> list[str]:
         who = "none of them was" if others == len(explanations) else f"{others} of them were not"
         out.append(f"{who} proposed by pellucid: this is what its model would have said")
     return out
+
+
+def _by_role(explanation: ProposalExplanation) -> dict[str, float]:
+    """Payouts of the terms, added up by their role."""
+    roles: dict[str, float] = {}
+    for name, payout in explanation.payouts.items():
+        role = explanation.terms[name].role
+        roles[role] = roles.get(role, 0.0) + payout
+    return roles
 
 
 def _count(count: int, of: int) -> str:

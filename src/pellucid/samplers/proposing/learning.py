@@ -1,39 +1,38 @@
-"""The surrogate of a proposal: learned anew, or carried on from the receipt of an earlier proposal."""
+"""The surrogate of a proposal: learned anew, or continued from the receipt of an earlier proposal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from optuna.trial import FrozenTrial
 
 from pellucid.numerics import Array, expand_integers
 from pellucid.records import Hyperparameters, Receipt
-from pellucid.study import study_io
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
+from pellucid.study.receipts import last_model_receipt
+from pellucid.study.trials import same_distributions
+from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess, warp
 
-_RESTART_EVERY = 25
+# Hyperparameters are learned again once the observations have grown by one in this many: one observation among a
+# hundred hardly moves them, and learning is the most expensive part of a proposal.
 _LEARN_EVERY = 25
+# At every multiple of this many observations, learning also starts from scratch, to leave a poor local optimum.
+_RESTART_EVERY = 25
+# Curvatures of larger fits are not stored: receipts would grow with the square of the number of parameters.
 _MAX_CURVATURE = 16
-# New losses so much further up than all before need hyperparameters (and a warp) of their own.
+# New losses that lie this many times further up than all before need hyperparameters (and a warp) of their own.
 _FAR = 2.0
 
 
-def fit(
-    data: Arrays, found: Sequence[FrozenTrial], template: GaussianProcess, deterministic: bool
-) -> tuple[GaussianProcess, int]:
-    """The surrogate, and how many observations its hyperparameters were learned from.
-
-    They are learned anew at every proposal at first, and later whenever the observations have grown by four per
-    cent: one observation among a hundred hardly moves them, and learning is the dearest part of a proposal.
-    """
+def fit(view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool) -> tuple[GaussianProcess, int]:
+    """The surrogate, and how many observations its hyperparameters were learned from."""
     gp = template.unfitted(data.space.nominal, deterministic=deterministic)
-    last = study_io.last_model_receipt(found, template.kernel.name, warped=template.warp is not None)
+    last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
     start, curvature = _warm_start(last, data.space)
     n, noise = len(data.losses), data.observations.noise_variance
-    if last is not None and start is not None and _serves_again(last, data, found, template):
+    if last is not None and start is not None and _serves_again(last, view, data, template):
         gp = GaussianProcess.from_hyperparameters(start)
         gp.inverse_hessian = curvature
         return gp.condition(data.X, data.losses, noise), last.learned_from
@@ -41,8 +40,8 @@ def fit(
     return gp.fit(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart), n
 
 
-def _serves_again(last: Receipt, data: Arrays, found: Sequence[FrozenTrial], template: GaussianProcess) -> bool:
-    """Whether the last hyperparameters serve as they are: same model and space, hardly more observations."""
+def _serves_again(last: Receipt, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:
+    """Whether the last hyperparameters can be used as they are: same model and space, hardly more observations."""
     n, space, h = len(data.losses), data.space, last.hyperparameters
     if h is None or n % _RESTART_EVERY == 0 or not 0 <= n - last.learned_from <= n // _LEARN_EVERY:
         return False
@@ -52,9 +51,8 @@ def _serves_again(last: Receipt, data: Arrays, found: Sequence[FrozenTrial], tem
     known = np.isin(data.observations.numbers, expand_integers(last.fitted_on))
     if z[~known].max(initial=0.0) > _FAR * max(1.0, float(z[known].max(initial=0.0))):
         return False
-    return tuple(last.space) == space.names and study_io.same_distributions(
-        found, last.space, [one.distribution for one in space.dimensions]
-    )
+    distributions = [dimension.distribution for dimension in space.dimensions]
+    return tuple(last.space) == space.names and same_distributions(view.trials, last.space, distributions)
 
 
 def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
@@ -93,5 +91,5 @@ def _unpack(packed: Sequence[float], size: int) -> Array | None:
     H = np.zeros((size, size))
     H[np.tril_indices(size)] = packed
     H = H + np.tril(H, -1).T
-    # Rounding can cost positive definiteness; a direction that would go uphill is useless.
+    # Rounding can cost positive definiteness, and a direction that goes uphill is useless.
     return H if np.linalg.eigvalsh(H)[0] > 1e-8 else None

@@ -1,8 +1,8 @@
-"""Proposing while others propose: the receipt is published at once, and again if somebody else had the same idea."""
+"""Proposing while others propose: a receipt is stored at once, and replaced if another worker had the same idea."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from optuna.study import Study
@@ -10,27 +10,37 @@ from optuna.trial import FrozenTrial
 
 from pellucid.records import Receipt
 from pellucid.samplers.proposing import others
-from pellucid.study import study_io
+from pellucid.study.storage import write_receipt
+from pellucid.study.trials import pending
+from pellucid.study.view import StudyView
 
-_MAX_RACES = 5
+# Attempts before two workers may run the same configuration: each one costs a proposal, and each time another worker
+# must have had the same idea again.
+_MOST_ATTEMPTS = 5
 
-Propose = Callable[[Sequence[FrozenTrial]], tuple[dict[str, Any], Receipt]]
+Proposal = tuple[dict[str, Any], Receipt]
 
 
-def publish(study: Study, trial: FrozenTrial, propose: Propose) -> dict[str, Any]:
-    """Parameters for the trial, with their receipt in the storage; `propose` is given all trials as they are now."""
+def publish(study: Study, trial: FrozenTrial, asker: str, propose: Callable[[StudyView], Proposal]) -> dict[str, Any]:
+    """Parameters for the trial, with their receipt in the storage. `asker`: the sampler, for error messages."""
     parts = 0
-    for attempt in range(_MAX_RACES):
-        found = study_io.trials(study)
-        ended = {one.number for one in found if one.state.is_finished()}
-        params, receipt = propose(found)
-        parts = study_io.write_receipt(study, trial, receipt, at_least=parts)
-        now = study_io.trials(study)
-        waiting = study_io.pending(now, trial.number)
-        # Once both have given way, the older trial stays: two that keep stepping aside would meet again.
-        rivals = {number: one for number, one in waiting.items() if attempt == 0 or number < trial.number}
-        # A quick trial may have come and gone meanwhile.
-        rivals.update({one.number: one.params for one in now if one.state.is_finished() and one.number not in ended})
+    for attempt in range(_MOST_ATTEMPTS):
+        before = StudyView.of(study, asker)
+        ended = {other.number for other in before.trials if other.state.is_finished()}
+        params, receipt = propose(before)
+        parts = write_receipt(study, trial, receipt, at_least=parts)
+        after = StudyView.of(study, asker)
+        running = pending(after.trials, trial.number)
+        # From the second attempt on, only older trials count: two that both keep stepping aside would meet again.
+        rivals = {number: other for number, other in running.items() if attempt == 0 or number < trial.number}
+        # A quick trial may have come and gone in the meantime.
+        rivals.update(
+            {
+                other.number: other.params
+                for other in after.trials
+                if other.state.is_finished() and other.number not in ended
+            }
+        )
         if not receipt.params or not others.taken(receipt.params, rivals):
             break
     return params

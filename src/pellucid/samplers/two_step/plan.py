@@ -1,7 +1,8 @@
-"""What a two-step search does after its random trials: tune what matters, hold the rest at cheap or good values.
+"""The plan of a two-step search after its random trials: tune what matters, hold the rest at cheap or good values.
 
-The source chooses both by eye; here tests do. What is not tuned is held at the values of one trial, so that values
-which only go together stay together: of the best trials, the cheapest one that is not so cheap that it costs something.
+The source chooses both by eye; here tests do. Parameters that are not tuned are held at the values of one trial, so
+that values which only work together stay together: the cheapest of the best trials whose cheap values cost nothing
+measurable.
 """
 
 from __future__ import annotations
@@ -18,27 +19,28 @@ from pellucid.explain.importance.draws import Sample, sample_of
 from pellucid.explain.intervals import Cheap, numeric_column, reduced
 from pellucid.explain.text import value_text
 from pellucid.goals import best
-from pellucid.records import Held, IntervalReduction, TwoStepPlan
+from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
 from pellucid.records.importance import SIGNIFICANCE as LEVEL
-from pellucid.study import study_io
 from pellucid.study.encoding import Dimension
+from pellucid.study.trials import plain
 
+# What matters is judged by the best tenth of the trials: fewer say too little.
 _GOAL = best(0.1)
-# A tenth of the trials is enough to see what matters, but far from the best: values are taken from fewer.
+# Values are held as in one of the best trials. A tenth of them would be too far from the best, so fewer count here.
 _BEST_SHARE, _FEWEST_BEST = 0.02, 10
 
 
 @dataclass(frozen=True)
 class _CheapEnd:
-    """A parameter with a cheap end, the cheapest value that costs nothing measurable, and why, in words."""
+    """A parameter with a cheap end, the cheapest value that costs nothing measurable, and the reason in words."""
 
     dimension: Dimension
     end: Cheap
     cut: float
-    why: str
+    reason: str
 
     def position(self, trial: FrozenTrial) -> float:
-        """0 at the cheap end of the range, 1 at the other; infinite where being cheap costs something."""
+        """0 at the cheap end of the range, 1 at the other end; infinite if the value costs something or is missing."""
         if self.dimension.name not in trial.params:
             return math.inf
         (u, first), inside = self.dimension.encode([trial.params[self.dimension.name], self.cut])
@@ -46,28 +48,23 @@ class _CheapEnd:
             return math.inf
         return float(u if self.end == "low" else 1.0 - u)
 
-    def held(self, value: float) -> Held:
-        return Held(self.dimension.name, value, True, f"{value_text(value)}: {self.why}")
+    def held(self, value: float) -> HeldParameter:
+        return HeldParameter(self.dimension.name, value, True, f"{value_text(value)}: {self.reason}")
 
 
-def two_step_plan(found: Sequence[FrozenTrial], loss_sign: float, cheap: Mapping[str, Cheap]) -> TwoStepPlan:
-    """From trials that were drawn at random; ValueError where they say nothing."""
-    sample, notes, _ = sample_of(found, _GOAL, loss_sign)
+def two_step_plan(trials: Sequence[FrozenTrial], sign: float, cheap: Mapping[str, Cheap]) -> TwoStepPlan:
+    """The plan from random trials. Raises ValueError if they do not say what matters."""
+    sample, notes, _ = sample_of(trials, _GOAL, sign)
     importance = importance_of(sample, _GOAL, notes)
     ends, refused = _cheap_ends(sample, cheap)
     notes = [*notes, *refused]
-    complete = [t for t in found if t.state == TrialState.COMPLETE and t.values and not math.isnan(t.values[0])]
-    # Only trials inside the ranges as they are now have values that can be held.
-    _, fits = sample.space.encode([t.params for t in complete])
-    ranked = sorted(
-        (t for t, fit in zip(complete, fits, strict=True) if fit), key=lambda t: (loss_sign * t.values[0], t.number)
-    )
+    ranked = _ranked(trials, sample, sign)
     good = ranked[: max(_FEWEST_BEST, math.ceil(_BEST_SHARE * len(ranked)))]
-    model = min(good, key=lambda t: sum(one.position(t) for one in ends)) if ends else ranked[0]
-    if ends and not math.isfinite(sum(one.position(model) for one in ends)):
+    model = min(good, key=lambda trial: _cost(ends, trial)) if ends else ranked[0]
+    if ends and not math.isfinite(_cost(ends, model)):
         notes.append("None of the best trials is cheap in every respect, so what is cheap is tuned like the rest.")
         ends, model = [], ranked[0]
-    held = {one.dimension.name: one.held(model.params[one.dimension.name]) for one in ends}
+    held = {end.dimension.name: end.held(model.params[end.dimension.name]) for end in ends}
     tuned = _with_parents([name for name in importance.impactful if name not in held], sample, held)
     if not tuned:
         tuned = tuple(name for name in sample.space.names if name not in held)
@@ -78,23 +75,35 @@ def two_step_plan(found: Sequence[FrozenTrial], loss_sign: float, cheap: Mapping
             which = f"trial {donor.number}"
             if donor is model and ends:
                 which += f", the cheapest of the best {len(good)}"
-            held[name] = Held(name, study_io.plain(donor.params[name]), False, f"as in {which}")
+            held[name] = HeldParameter(name, plain(donor.params[name]), False, f"as in {which}")
     return TwoStepPlan(tuned, tuple(held.values()), model.number, importance.n_trials, importance.n_goal, tuple(notes))
 
 
-def _with_parents(names: Sequence[str], sample: Sample, held: Mapping[str, Held]) -> tuple[str, ...]:
-    """What matters where it exists can only be tuned if what it exists by is tuned with it."""
+def _ranked(trials: Sequence[FrozenTrial], sample: Sample, sign: float) -> list[FrozenTrial]:
+    """Complete trials, best first. Only those inside the present ranges have values that can be held."""
+    complete = [t for t in trials if t.state == TrialState.COMPLETE and t.values and not math.isnan(t.values[0])]
+    _, fits = sample.space.encode([trial.params for trial in complete])
+    inside = [trial for trial, fit in zip(complete, fits, strict=True) if fit]
+    return sorted(inside, key=lambda trial: (sign * trial.values[0], trial.number))
+
+
+def _cost(ends: Sequence[_CheapEnd], trial: FrozenTrial) -> float:
+    return sum(end.position(trial) for end in ends)
+
+
+def _with_parents(names: Sequence[str], sample: Sample, held: Mapping[str, HeldParameter]) -> tuple[str, ...]:
+    """The names with their parents: a conditional parameter can only be tuned together with what switches it on."""
     out: list[str] = []
     for name in names:
         chain = [name]
         while chain[-1] in sample.space.conditions:
             chain.append(sample.space.conditions[chain[-1]].parent)
-        out += [one for one in chain if one not in held and one not in out]
+        out += [link for link in chain if link not in held and link not in out]
     return tuple(out)
 
 
 def _cheap_ends(sample: Sample, cheap: Mapping[str, Cheap]) -> tuple[list[_CheapEnd], list[str]]:
-    """Those that can be cheap without a measurable loss, and what is wrong with the others that were named."""
+    """The ends that can be cheap without a measurable loss, and notes on the other names in `cheap`."""
     out, notes = [], []
     for name, end in cheap.items():
         try:
@@ -113,7 +122,7 @@ def _cheap_ends(sample: Sample, cheap: Mapping[str, Cheap]) -> tuple[list[_Cheap
 
 
 def _first_cut(reduction: IntervalReduction) -> int | None:
-    """Where the parameter stops to matter, seen from its cheap end."""
+    """The first cut from which on the parameter has no measurable effect, seen from its cheap end."""
     fine = np.array(reduction.p) > LEVEL
     if reduction.value is not None:
         fine[reduction.cuts.index(reduction.value)] = True
@@ -121,10 +130,10 @@ def _first_cut(reduction: IntervalReduction) -> int | None:
 
 
 def _effect(reduction: IntervalReduction, cut: int) -> str:
-    """Why a parameter can be cheap from a cut on."""
+    """The reason why a parameter can be cheap from a cut on."""
     if reduction.p[cut] > LEVEL:
         what = "no measurable effect" if cut == 0 else f"none from {value_text(reduction.cuts[cut])} on"
         return f"{what} (p = {reduction.p[cut]:.2g})"
     there, all_left = 100 * reduction.rate[cut], 100 * reduction.base[cut]
-    rates = f"{there:.0f} % of the trials there are good, {all_left:.0f} % of all from there on"
+    rates = f"{there:.0f}% of the trials there are good, {all_left:.0f}% of all from there on"
     return f"from {value_text(reduction.cuts[cut])} on no worse ({rates})"

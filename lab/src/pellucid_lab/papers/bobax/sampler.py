@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.acquisition import EI, InformationGain, Interleave
+from pellucid.acquisition import EI, InformationGain
+from pellucid.acquisition.interleave import Interleave
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.effects import Effects
 from pellucid.surrogates.averages.functionals import average

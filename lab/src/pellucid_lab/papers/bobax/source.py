@@ -14,11 +14,10 @@ from pellucid.acquisition import (
     LCB,
     Acquisition,
     InformationGain,
-    Interleave,
     PosteriorVariance,
-    Situation,
-    bind,
 )
+from pellucid.acquisition.base import Situation
+from pellucid.acquisition.interleave import Interleave
 from pellucid.records import Hyperparameters
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.effects import Effects
@@ -151,14 +150,14 @@ def _choose(
         chosen = gains.get(number, first) if turn else chosen
     if chosen is None:
         return np.asarray(candidates[0])
-    return np.asarray(candidates[int(np.argmax(bind(chosen, gp, situation, problem.space).score(candidates)))])
+    return np.asarray(candidates[int(np.argmax(chosen.bind(gp, situation, problem.space).score(candidates)))])
 
 
 def _product(
     gp: GaussianProcess, problem: KnownEffects, situation: Situation, power: float, candidates: Array
 ) -> Array:
     """The candidate with the largest EI times a power of the information, which is scaled to [0, 1]."""
-    information = bind(InformationGain(problem.space.names[0]), gp, situation, problem.space)(candidates)
+    information = InformationGain(problem.space.names[0]).bind(gp, situation, problem.space)(candidates)
     scaled = (information - information.min()) / max(float(np.ptp(information)), 1e-300)
-    score = bind(EI(), gp, situation, problem.space).score(candidates) + power * np.log(np.maximum(scaled, 1e-300))
+    score = EI().bind(gp, situation, problem.space).score(candidates) + power * np.log(np.maximum(scaled, 1e-300))
     return np.asarray(candidates[int(np.argmax(score))])

@@ -7,7 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from pellucid.acquisition import LCB, Acquisition, Situation
+from pellucid.acquisition import LCB, PointwiseAcquisition
+from pellucid.acquisition.base import Situation
 from pellucid.numerics import Array, stream
 from pellucid.samplers.ranking import fallback_turn
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble, rank_posterior
@@ -33,7 +34,7 @@ class Ranking:
 
     model: RankingEnsemble
     turns: Turns = "alternating"
-    acquisition: Acquisition = field(default_factory=lambda: LCB(0.0))
+    acquisition: PointwiseAcquisition = field(default_factory=lambda: LCB(0.0))
     reference: Reference = "incumbent"
     epochs: int | None = None
     hand_over: int | None = None

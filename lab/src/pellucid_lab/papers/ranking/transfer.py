@@ -15,7 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from pellucid.acquisition import EI, Situation
+from pellucid.acquisition import EI
+from pellucid.acquisition.base import Situation
 from pellucid.numerics import Array, stream
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess

@@ -8,9 +8,9 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import TrialState
 
+from pellucid.acquisition.units import objective_per_latent
 from pellucid.explain.compare import ablation_path, friedman_h
 from pellucid.explain.proposals.background import rows_of
-from pellucid.explain.proposals.explanation import objective_per_latent
 from pellucid.explain.proposals.games import Game
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array, one_thread

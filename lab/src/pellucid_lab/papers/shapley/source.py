@@ -19,11 +19,13 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.stats import qmc
 
-from pellucid.acquisition import AcquisitionFunction, Situation
+from pellucid.acquisition import LCB, PointwiseAcquisition
+from pellucid.acquisition.base import PointwiseFunction, Situation
+from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.explain.proposals.games import Game, estimated
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array
-from pellucid.records import Hyperparameters
+from pellucid.records import Hyperparameters, Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid_lab.base import stable_seed
@@ -49,15 +51,18 @@ _N_WALKS = 4000
 
 
 @dataclass(frozen=True)
-class NoisyBound:
+class NoisyBound(PointwiseAcquisition):
     """-mean + lambda sqrt(sd^2 + noise): the confidence bound of a process whose standard error includes the noise."""
 
     lam: float
     noise: float
-    name = "LCB with noise"
+    mean_term = "mean"
 
-    def settings(self) -> dict[str, float | None]:
-        return {"lam": self.lam, "noise": self.noise}
+    def words(self) -> dict[str, Term]:
+        return LCB(self.lam).words()
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return scale.to_proposal
 
     def weights(self, situation: Situation) -> dict[str, float]:
         return {"mean": 1.0, "uncertainty": self.lam}
@@ -127,7 +132,7 @@ def most_likely(X: Array, y: Array, rng: np.random.Generator) -> GaussianProcess
     return GaussianProcess.from_hyperparameters(final).condition(X, y)
 
 
-def focus_search(function: AcquisitionFunction, rng: np.random.Generator) -> Array:
+def focus_search(function: PointwiseFunction, rng: np.random.Generator) -> Array:
     best, best_score = np.full(DIMENSION, 0.5), -math.inf
     for _ in range(_RESTARTS):
         low, high = np.zeros(DIMENSION), np.ones(DIMENSION)
@@ -142,7 +147,7 @@ def focus_search(function: AcquisitionFunction, rng: np.random.Generator) -> Arr
     return best
 
 
-def explained(function: AcquisitionFunction, gp: GaussianProcess, x: Array) -> dict[str, list[float]]:
+def explained(function: PointwiseFunction, gp: GaussianProcess, x: Array) -> dict[str, list[float]]:
     """Contributions with the paper's sign (to the bound, which is minimised: negative is attractive)."""
     players = tuple(range(DIMENSION))
     exact = mean_shapley(gp, x, SPACE, players)
@@ -211,7 +216,7 @@ class EllipsoidRun:
         return (self.lam, self.seed)
 
 
-def _spread_of_walks(function: AcquisitionFunction, gp: GaussianProcess, x: Array, rng: np.random.Generator) -> Array:
+def _spread_of_walks(function: PointwiseFunction, gp: GaussianProcess, x: Array, rng: np.random.Generator) -> Array:
     """Standard deviation of single walks, (p, t): parameters and terms."""
     game = Game(function, gp, SPACE, x, tuple(range(DIMENSION)))
     return np.array([game_walks.std(axis=0) for game_walks in single_walks(game, _N_WALKS, rng)])
@@ -229,7 +234,7 @@ def run_ellipsoid_task(task: EllipsoidTask) -> EllipsoidRun:
     for step in range(N_STEPS):
         gp = most_likely(X, y, search)
         situation = Situation(float(gp.latent_at_observed().min()), len(y), DIMENSION)
-        function = AcquisitionFunction(NoisyBound(task.lam, gp.hyperparameters.noise), gp, situation)
+        function = PointwiseFunction(NoisyBound(task.lam, gp.hyperparameters.noise), gp, situation)
         x = focus_search(function, search)
         for name, values in explained(function, gp, x).items():
             out[name].append([float(f"{v:.6g}") for v in values])

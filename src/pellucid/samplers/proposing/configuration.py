@@ -1,0 +1,77 @@
+"""From the encoded proposal to the user's parameters, and what the receipts of all models share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from optuna.trial import FrozenTrial
+
+from pellucid.numerics import Array, compress_integers
+from pellucid.records import Receipt
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Space
+from pellucid.study.trials import plain, source
+from pellucid.study.view import StudyView
+
+# Continuous coordinates are multiples of one part in a million of their range: finer than any objective can tell, and
+# coarser than the last bits in which an objective in another unit, or another BLAS, differs. Without the grid, such
+# bits grow from proposal to proposal until two studies that should be the same have nothing in common.
+_GRID = 2.0**20
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A proposal in the user's units.
+
+    params   of every parameter. Inactive ones have a value too, in case the objective asks for one all the same.
+    active   the parameters that the proposal has, as a receipt carries them
+    x        (1, d), encoded as it will be read back, after rounding to the user's units
+    """
+
+    params: dict[str, Any]
+    active: dict[str, Any]
+    x: Array
+
+
+def rounded(space: Space, x: Array, rng: np.random.Generator, held: Mapping[str, float] | None = None) -> Configuration:
+    """The configuration of an encoded row x (d,). `held`: values in the user's units that encoding would round."""
+    row = _on_grid(space, x)[None]
+    on = space.active(row)
+    params = space.decode(np.where(on, row, rng.random(row.shape)), only_active=False)[0]
+    params.update(held or {})
+    active = {name: params[name] for name, is_active in zip(space.names, on[0], strict=True) if is_active}
+    return Configuration(params, plain_params(active), space.encode([active])[0])
+
+
+def _on_grid(space: Space, x: Array) -> Array:
+    continuous = np.array([dimension.cells == 0 for dimension in space.dimensions])
+    return np.where(continuous, np.round(x * _GRID) / _GRID, x)
+
+
+def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as a receipt carries them."""
+    return {name: plain(value) for name, value in params.items()}
+
+
+def shared_receipt(
+    view: StudyView, trial: FrozenTrial, seed: int, configuration: Configuration, data: Arrays
+) -> Receipt:
+    """The part of a receipt that every model fills in alike: the configuration, the space and the observations."""
+    return Receipt(
+        trial=trial.number,
+        kind="startup",
+        seed=seed,
+        params=configuration.active,
+        direction=view.direction,
+        space={
+            dimension.name: source(view.trials, dimension.name, dimension.distribution)
+            for dimension in data.space.dimensions
+        },
+        conditions={child: condition.to_list() for child, condition in data.space.conditions.items()},
+        ordinal=data.space.ordinal,
+        fitted_on=compress_integers(data.observations.numbers),
+        best_value=view.sign * float(data.losses.min()) if len(data.losses) else None,
+    )

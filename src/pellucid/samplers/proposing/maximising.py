@@ -1,0 +1,253 @@
+"""A proposal by Bayesian optimisation: fit, impute, screen, decide, maximise, round.
+
+Notation
+    gp       the surrogate of the observations;  model  the same with failed and running trials imputed by its mean
+    X (n, d) encoded observations;  x (d,) the proposal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from optuna.trial import FrozenTrial
+
+from pellucid.acquisition.adaptive import Decision, Evidence, Policy, upper_bound_regret
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation
+from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
+from pellucid.acquisition.interleave import Interleave, Multiplied
+from pellucid.acquisition.optimize import SEPARATION, propose, screen
+from pellucid.acquisition.slices import Slice
+from pellucid.numerics import Array, compress_integers, stream
+from pellucid.records import PolicyState, Receipt
+from pellucid.samplers.proposing import others
+from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_receipt
+from pellucid.samplers.proposing.learning import fit, pack
+from pellucid.samplers.proposing.publishing import Proposal
+from pellucid.study.arrays import Arrays
+from pellucid.study.receipts import model_receipts
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+# Observed configurations around which candidates are drawn: the best by the model's mean.
+_N_INCUMBENTS = 5
+# In a space with categories: if the last trials improved the best latent loss by less than the gain, polishing it
+# further keeps other categories from being tried, so proposals then move by at least the separation in a coordinate.
+_STAGNATION_WINDOW, _STAGNATION_GAIN, _STAGNATION_SEPARATION = 6, 0.01, 1e-2
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a proposal may come from.
+
+    slice   part of the space; None for all of it
+    words   why, for the receipt
+    held    values of the slice in the user's units, which encoding would round
+    """
+
+    slice: Slice | None = None
+    words: str = ""
+    held: Mapping[str, float] = field(default_factory=dict)
+
+
+Regions = Callable[[StudyView, FrozenTrial, Arrays, GaussianProcess], Region]
+
+
+def whole_space(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
+    return Region()
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The surrogate; how many observations its hyperparameters were learned from; and, if the proposal is to learn
+    about effects, the decision for that."""
+
+    gp: GaussianProcess
+    learned_from: int
+    lesson: Decision | None = None
+
+
+@dataclass(frozen=True)
+class _Imputed:
+    """Trials without a value: numbers and rows of those that failed, rows of those that run, by number."""
+
+    failed: list[int]
+    X_failed: Array
+    running: dict[int, Array]
+
+    @property
+    def rows(self) -> Array:
+        d = self.X_failed.shape[1]
+        return np.vstack([self.X_failed, np.array(list(self.running.values())).reshape(-1, d)])
+
+
+@dataclass(frozen=True)
+class _Screening:
+    """Everything that acquisitions are maximised with for one proposal.
+
+    seen (m, d)   configurations that must not be proposed again;  separation  how far from them a proposal must stay
+    chance        that a trial does not fail; None if that does not count
+    """
+
+    data: Arrays
+    model: GaussianProcess
+    situation: Situation
+    incumbents: Array
+    pool: Pool
+    seen: Array
+    separation: float
+    region: Region
+    chance: Chance | None
+    rng: np.random.Generator
+
+    def bound(self, acquisition: Acquisition) -> AcquisitionFunction:
+        """The acquisition applied to the model, and to the chance if that counts."""
+        if self.chance is not None:
+            acquisition = self.chance.times(acquisition)
+        return acquisition.bind(self.model, self.situation, self.data.space)
+
+    def best(self, function: AcquisitionFunction) -> Array:
+        """The new configuration (d,) with the best score."""
+        if self.region.slice is not None:
+            return self.region.slice.best(function, self.data.X, self.seen, self.rng, self.separation)
+        space = self.data.space
+        return propose(function, space, self.incumbents, self.seen, self.rng, self.separation, self.pool)
+
+
+@dataclass(frozen=True)
+class Maximiser:
+    """Settings of Bayesian optimisation, and how they make a proposal.
+
+    policy          chooses the acquisition of every proposal; None: always `acquisition`
+    surrogate       whose kernel and warp are used
+    deterministic   the same parameters always return the same value
+    """
+
+    acquisition: Acquisition
+    policy: Policy | None
+    interleave: Interleave | None
+    surrogate: GaussianProcess
+    deterministic: bool
+    avoid_failures: bool
+    seed: int
+
+    @property
+    def named_params(self) -> tuple[str, ...]:
+        """Parameters whose effects are to be learned, if they are named."""
+        return (*self.acquisition.named_params, *(self.interleave.gain.named_params if self.interleave else ()))
+
+    def propose(self, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
+        """Parameters and their receipt. `data` has at least one observation."""
+        fitted = self._fit(view, trial, data)
+        imputed = _Imputed(*others.failed(data.space, view), others.pending(data.space, view, trial.number))
+        region = regions(view, trial, data, fitted.gp)
+        screening = self._screen(trial, data, fitted, imputed, region)
+        decision = self._decide(view, trial, screening) if fitted.lesson is None else fitted.lesson
+        function = screening.bound(decision.acquisition)
+        x = screening.best(function) if decision.x is None else decision.x
+        configuration = rounded(data.space, x, screening.rng, region.held)
+        receipt = self._receipt(view, trial, screening, fitted, imputed, decision, function, configuration)
+        return configuration.params, receipt
+
+    def _fit(self, view: StudyView, trial: FrozenTrial, data: Arrays) -> _Fit:
+        """The surrogate for improving the objective, or the one for learning about effects if this is its turn.
+
+        Effects are averages of the objective itself, so their model has no output warp (and exact integrals).
+        """
+        learns = bool(self.acquisition.learns_about(data.space))
+        turns = self.interleave if self.interleave is not None and self.interleave.mode != "multiply" else None
+        if learns or (turns is not None and turns.turn(trial.number, self.seed)):
+            gp, learned_from = fit(view, data, self.surrogate.unwarped(), self.deterministic)
+            if learns or turns is None:
+                return _Fit(gp, learned_from, Decision(self.acquisition))
+            gain, widths = turns.still_wide(gp, data.space)
+            if gain is not None:
+                numbers = {f"half-width {name}": width for name, width in widths.items()}
+                return _Fit(gp, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
+        return _Fit(*fit(view, data, self.surrogate, self.deterministic))
+
+    def _screen(self, trial: FrozenTrial, data: Arrays, fitted: _Fit, imputed: _Imputed, region: Region) -> _Screening:
+        """Candidates, and what is known about the space."""
+        space, gp = data.space, fitted.gp
+        model = gp.believe(imputed.rows)
+        latent = gp.latent_at_observed()
+        incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
+        rng = stream(self.seed, "proposal", trial.number)
+        # There is not more to learn around the best configurations than elsewhere.
+        pool = screen(model, space, incumbents if fitted.lesson is None else incumbents[:0], rng)
+        learn_chance = self.avoid_failures and len(imputed.X_failed) >= FEWEST_FAILURES
+        return _Screening(
+            data=data,
+            model=model,
+            situation=Situation(float(latent.min()), len(latent), len(space)),
+            incumbents=incumbents,
+            pool=pool,
+            seen=space.canonical(np.vstack([data.X, imputed.rows])),
+            separation=_separation(gp.data.z) if space.nominal else SEPARATION,
+            region=region,
+            chance=Chance.learned(data.X, imputed.X_failed, space) if learn_chance else None,
+            rng=rng,
+        )
+
+    def _decide(self, view: StudyView, trial: FrozenTrial, screening: _Screening) -> Decision:
+        """The acquisition of a proposal that is to improve the objective."""
+        data, model = screening.data, screening.model
+        if self.policy is not None:
+            bounds = None
+            if self.policy.wants_bounds:
+                bounds = upper_bound_regret(model, data.X, data.space, pool=screening.pool)
+            evidence = Evidence(
+                past=model_receipts(view.trials, trial.number),
+                model=model,
+                situation=screening.situation,
+                bounds=bounds,
+                best=float(data.losses.min()),
+                best_under=lambda acquisition: screening.best(screening.bound(acquisition)),
+                rng=stream(self.seed, "policy", trial.number),
+            )
+            return replace(self.policy.decide(evidence), bounds=bounds or ())
+        if self.interleave is not None and self.interleave.mode == "multiply":
+            power = self.interleave.beta / max(screening.situation.n_observed, 1)
+            gain, pool = self.interleave.gain, screening.pool
+            return Decision(Multiplied.over(self.acquisition, gain, power, screening.bound, pool))
+        return Decision(self.acquisition)
+
+    def _receipt(
+        self,
+        view: StudyView,
+        trial: FrozenTrial,
+        screening: _Screening,
+        fitted: _Fit,
+        imputed: _Imputed,
+        decision: Decision,
+        function: AcquisitionFunction,
+        configuration: Configuration,
+    ) -> Receipt:
+        m, s = screening.model.latent(configuration.x)
+        mean, sd = screening.model.from_latent(m, s)
+        return replace(
+            shared_receipt(view, trial, self.seed, configuration, screening.data),
+            kind="model",
+            believed=compress_integers(imputed.failed),
+            pending={str(number): tuple(float(v) for v in row) for number, row in imputed.running.items()},
+            hyperparameters=fitted.gp.hyperparameters,
+            acquisition=function.state(configuration.x, screening.data.space),
+            mean=view.sign * float(mean[0]),
+            sd=float(sd[0]),
+            latent_mean=float(m[0]),
+            latent_sd=float(s[0]),
+            curvature=pack(fitted.gp.inverse_hessian),
+            learned_from=fitted.learned_from,
+            policy=decision.state,
+            bounds=decision.bounds,
+            phase=screening.region.words,
+        )
+
+
+def _separation(z: Array) -> float:
+    """How far a proposal must stay from known configurations, given latent losses (n,) in the order of the trials."""
+    if len(z) <= _STAGNATION_WINDOW:
+        return SEPARATION
+    gain = float(z[:-_STAGNATION_WINDOW].min() - z.min())
+    return _STAGNATION_SEPARATION if gain < _STAGNATION_GAIN else SEPARATION

@@ -1,0 +1,87 @@
+"""A search by a model, after a start without one: what the samplers are composed of."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial
+
+from pellucid.numerics import stream
+from pellucid.records import Receipt
+from pellucid.samplers.proposing.configuration import plain_params
+from pellucid.samplers.proposing.maximising import Maximiser, Regions, whole_space
+from pellucid.samplers.proposing.publishing import Proposal
+from pellucid.study.encoding import Space
+from pellucid.study.view import StudyView
+
+_logger = logging.getLogger("pellucid")
+# Characters of an error that a receipt keeps.
+_LONGEST_REASON = 500
+
+
+class Start(Protocol):
+    """The trials before the model takes over."""
+
+    @property
+    def n_trials(self) -> int: ...
+
+    def ongoing(self, trial: FrozenTrial, n_observed: int) -> bool:
+        """Whether this trial is one of them, given how many trials have a value."""
+
+    def propose(self, view: StudyView, trial: FrozenTrial, space: Space) -> Proposal: ...
+
+
+def failure(what: str, error: Exception) -> str:
+    """What failed, for a receipt."""
+    return f"{what} failed: {type(error).__name__}: {error}"[:_LONGEST_REASON]
+
+
+class ModelSearch:
+    """Proposals of a start first, then of a model; at random if the model fails."""
+
+    def __init__(
+        self,
+        start: Start,
+        maximiser: Maximiser,
+        conditions: Mapping[str, tuple[str, Sequence[Any]]] | None,
+        ordinal: Sequence[str] | None,
+        regions: Regions = whole_space,
+    ) -> None:
+        self.start = start
+        self._maximiser, self._regions = maximiser, regions
+        self._conditions = dict(conditions or {})
+        self._ordinal = None if ordinal is None else tuple(ordinal)
+        self._warned_of_names = False
+
+    def propose(self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> Proposal:
+        """Parameters and their receipt, which is not stored yet."""
+        seed = self._maximiser.seed
+        if not search_space:
+            return {}, Receipt(trial.number, "startup", seed, {})
+        try:
+            data = view.arrays(search_space, self._conditions, self._ordinal)
+            if self.start.ongoing(trial, len(view.observations)) or len(data.losses) == 0:
+                return self.start.propose(view, trial, data.space)
+            self._warn_of_unknown_names(view)
+            return self._maximiser.propose(view, trial, data, self._regions)
+        except Exception as error:  # Whatever goes wrong in the model, a running study gets its next trial.
+            _logger.warning("Trial %d is sampled at random: the model failed (%s).", trial.number, error, exc_info=True)
+            space = Space.of(search_space, None, self._ordinal)
+            u = stream(seed, "fallback", trial.number).random((1, len(space)))
+            params = space.decode(u, only_active=False)[0]
+            return params, Receipt(trial.number, "fallback", seed, plain_params(params), failure("the model", error))
+
+    def _warn_of_unknown_names(self, view: StudyView) -> None:
+        """Once, because a misspelt name would otherwise do nothing, silently."""
+        parents = (parent for parent, _ in self._conditions.values())
+        names = {*self._conditions, *parents, *(self._ordinal or ()), *self._maximiser.named_params}
+        unknown = sorted(names - view.distributions.keys())
+        if unknown and not self._warned_of_names:
+            self._warned_of_names = True
+            _logger.warning(
+                "`conditions`, `ordinal` or the effects to learn name parameters that no finished trial has had: %s. "
+                "Are they misspelt?", ", ".join(unknown),
+            )  # fmt: skip

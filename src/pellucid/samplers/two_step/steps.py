@@ -1,0 +1,105 @@
+"""The two steps: what each of them tunes, from the plan and from what the first one has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from optuna.trial import FrozenTrial
+
+from pellucid.acquisition.slices import Slice
+from pellucid.explain.intervals import Cheap
+from pellucid.explain.text import value_text
+from pellucid.records import NotKnown, TwoStepPlan
+from pellucid.samplers.proposing import others
+from pellucid.samplers.proposing.maximising import Region
+from pellucid.samplers.two_step.plan import two_step_plan
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Space
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+Goal = Literal["accuracy", "accuracy+speed"]
+
+
+class TwoSteps:
+    """The region of every proposal after the random trials."""
+
+    def __init__(self, n_random: int, n_step1: int, goal: Goal, cheap: Mapping[str, Cheap]) -> None:
+        self._n_random, self._n_step1 = n_random, n_step1
+        self._goal, self._cheap = goal, dict(cheap)
+        # The last plan, and what it was made from: only a matter of speed.
+        self._planned: tuple[Any, TwoStepPlan | NotKnown] | None = None
+
+    def plan(self, view: StudyView) -> TwoStepPlan | NotKnown:
+        """The plan, or why there is none. It is kept while the random trials stay the same: it takes a second."""
+        random = [trial for trial in view.trials if trial.number < self._n_random and trial.state.is_finished()]
+        key = (view.sign, [(t.number, t.state, t.values, t.params, t.distributions) for t in random])
+        if self._planned is not None and self._planned[0] == key:
+            return self._planned[1]
+        try:
+            plan: TwoStepPlan | NotKnown = two_step_plan(random, view.sign, self._cheap)
+        except ValueError as error:
+            plan = NotKnown(str(error))
+        self._planned = (key, plan)
+        return plan
+
+    def region(self, view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
+        plan = self.plan(view)
+        if isinstance(plan, NotKnown):
+            words = f"All parameters are tuned, because the random trials do not say what matters: {plan}"
+            return Region(words=words)
+        known = others.known(data.space, view, trial.number)
+        if trial.number < self._n_random + self._n_step1:
+            first = _region(data.space, {held.name: held.value for held in plan.held}, str(plan))
+            if first.slice is not None and not first.slice.exhausted(known):
+                return first
+        second = self._second(plan, data, gp)
+        if second.slice is not None and second.slice.exhausted(known):
+            return Region(words="All parameters are tuned, because everything else has been tried.")
+        return second
+
+    def _second(self, plan: TwoStepPlan, data: Arrays, gp: GaussianProcess) -> Region:
+        """Everything else, at the values that the first step found for what matters."""
+        numbers = np.array(data.observations.numbers)
+        first = (numbers >= self._n_random) & (numbers < self._n_random + self._n_step1) | (numbers == plan.trial)
+        expected = gp.latent_at_observed()
+        # If none of them is inside the present ranges, the best of all.
+        best = int(np.argmin(np.where(first, expected, np.inf) if first.any() else expected))
+        configuration = data.observations.configurations[best]
+        kept = {held.name: held.value for held in plan.held if held.cheap and self._goal == "accuracy+speed"}
+        settled = {name: configuration[name] for name in plan.tuned if name in configuration}
+        free = Slice.of(data.space, _encoded(data.space, {**settled, **kept})).free.names
+        if not free:
+            settled = {}
+            free = Slice.of(data.space, _encoded(data.space, kept)).free.names
+        words = [f"Step 2 tunes {', '.join(f'`{name}`' for name in free or data.space.names)}"]
+        if settled:
+            listed = ", ".join(f"`{name}` = {value_text(value)}" for name, value in settled.items())
+            words.append(f"{listed} from trial {int(numbers[best])}")
+        words += [f"`{name}` stays at {value_text(value)}" for name, value in kept.items()]
+        return _region(data.space, {**settled, **kept}, f"{'; '.join(words)}.")
+
+
+def _region(space: Space, held: Mapping[str, Any], words: str) -> Region:
+    """The space with these values held; all of it if nothing would be left to tune."""
+    encoded = _encoded(space, held)
+    moved = [f"`{name}`" for name in held if name in space.index and name not in encoded]
+    if moved:
+        words = f"{words} Tuned as well, because their ranges have changed: {', '.join(moved)}."
+    part = Slice.of(space, encoded)
+    if not len(part.free):
+        return Region(words=f"{words} As nothing of that is left to tune, all parameters are tuned.")
+    return Region(part, words, {name: held[name] for name in encoded if isinstance(held[name], float)})
+
+
+def _encoded(space: Space, held: Mapping[str, Any]) -> dict[str, float]:
+    """Encoded values, without those that a range which was changed no longer has: these parameters are tuned."""
+    out = {}
+    for name, value in held.items():
+        if name in space.index:
+            u, inside = space.dimensions[space.index[name]].encode([value])
+            if inside[0]:
+                out[name] = float(u[0])
+    return out
