@@ -109,6 +109,7 @@ class Interruption:
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
+        """Let SIGTERM raise KeyboardInterrupt at once inside this block."""
         self._in_user_code = True
         try:
             self.check()
