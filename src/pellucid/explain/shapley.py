@@ -160,10 +160,10 @@ def interactions(v: Array, index: Index = "k-SII") -> dict[tuple[int, ...], floa
     def game(members: Mask) -> Array:
         return np.asarray(v[np.asarray(members, dtype=int) @ bits] - v[0])
 
-    found = ExactComputer(n_players=p, game=game)(index, 2)
+    values = ExactComputer(n_players=p, game=game)(index, 2)
     singles = [(j,) for j in range(p)]
     pairs = [(j, k) for j in range(p) for k in range(j + 1, p)]
-    return {who: float(found[who]) for who in (*singles, *pairs)}
+    return {who: float(values[who]) for who in (*singles, *pairs)}
 
 
 # ---------------------------------------------------------------------- random walks
