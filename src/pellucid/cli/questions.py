@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         NotKnown,
         ParameterRanges,
         ProposalExplanation,
-        StoppingVerdict,
     )
     from pellucid.study.view import StudyView
 
@@ -57,10 +56,11 @@ class Question(Generic[Answer]):
 def conclusions() -> list[Question[Any]]:
     """The questions at the end of a run: what to use, and whether to stop."""
     from pellucid.explain.recommend import recommendation_of
+    from pellucid.explain.stopping import stopping_verdict_of
 
     return [
         Question("recommendation", "What to use", recommendation_of),
-        Question("verdict", "Can I stop", _stopping_verdict),
+        Question("verdict", "Can I stop", stopping_verdict_of),
     ]
 
 
@@ -98,13 +98,6 @@ def requested(trial: int | None, params: tuple[str, ...], goal: GoalName | None)
             Question("importance", "What matters", lambda view: importance_for(view, wanted), table=_importances)
         )
     return questions
-
-
-def _stopping_verdict(view: StudyView) -> StoppingVerdict:
-    """With the defaults of `pellucid.stopping_verdict`."""
-    from pellucid.explain.stopping import verdict_and_fit
-
-    return verdict_and_fit(view, regret_below=None, min_trials=20, surrogate=None, start=None)[0]
 
 
 def _goal(name: GoalName) -> Goal:
