@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ParameterRanges,
         PartialDependence,
         ProposalExplanation,
+        ProposalInteractions,
         RangeAdvice,
         Receipt,
         Recommendation,
@@ -63,6 +64,7 @@ __all__ = [
     "ParameterRanges",
     "PartialDependence",
     "ProposalExplanation",
+    "ProposalInteractions",
     "RangeAdvice",
     "RankingSampler",
     "RebuiltProposal",
@@ -124,7 +126,7 @@ _MODULES = {
     "pellucid.explain.stopping": "regret_history stopping_verdict",
     "pellucid.goals": "best failed",
     "pellucid.records": "DesirabilityPaths Finding History HsicImportance ImportanceComparison "
-    "IntervalReduction NotKnown ParameterRanges PartialDependence ProposalExplanation "
+    "IntervalReduction NotKnown ParameterRanges PartialDependence ProposalExplanation ProposalInteractions "
     "RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
     "TwoStepPlan",
     "pellucid.reporting": "report",

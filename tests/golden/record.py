@@ -76,7 +76,7 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"proposal {number}", lambda number=number: pellucid.explain_proposal(study, number)
     yield "proposal, local", lambda: pellucid.explain_proposal(study, n - 1, background="local")
     yield "proposal, baseline", lambda: pellucid.explain_proposal(study, n - 1, baseline="incumbent")
-    yield "interactions", lambda: pellucid.proposal_interactions(study, n - 1)
+    yield "interactions", lambda: interactions(study, n - 1)
     yield "paths", lambda: pellucid.desirability_paths(study, range(n - 4, n), background="hybrid", progress=False)
     yield "comparison", lambda: pellucid.compare_importance(study, n - 1)
     yield "rebuilt", lambda: rebuilt(study, n - 1)
@@ -123,6 +123,14 @@ RENAMED = {
 def receipt(found: Any) -> Record:
     """A receipt as plain data, without its sentences."""
     return {key: value for key, value in found.to_dict().items() if key not in ("phase", "reason")}
+
+
+def interactions(study: Any, trial: int) -> Record:
+    """What parameters and pairs of them contributed, as it was recorded: "name" and "name/other" -> value."""
+    import pellucid
+
+    record = pellucid.proposal_interactions(study, trial)
+    return {**record.main, **{"/".join(pair): value for pair, value in record.pairs.items()}}
 
 
 # ---------------------------------------------------------------------------------------------- recording

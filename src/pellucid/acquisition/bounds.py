@@ -64,6 +64,10 @@ class LCB(PointwiseAcquisition):
         return self.score(m, s, situation), -np.ones_like(m), np.full_like(s, self.width(situation))
 
 
+# The best mean rank of all acquisitions and policies in lab/results/sawei.
+DEFAULT_ACQUISITION = LCB(2.0)
+
+
 @dataclass(frozen=True)
 class PosteriorVariance(PointwiseAcquisition):
     """Pure exploration: the variance itself."""

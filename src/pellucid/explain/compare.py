@@ -20,7 +20,7 @@ from pellucid.acquisition.information import axis_grid
 from pellucid.explain import shapley
 from pellucid.explain.model import opened
 from pellucid.explain.proposals.background import Part, parts_of, rows_of
-from pellucid.explain.proposals.cases import Case, case_of
+from pellucid.explain.proposals.cases import ModelCase, case_of
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array, stream
 from pellucid.records import ImportanceComparison
@@ -186,7 +186,7 @@ def compare_importance(study: Study, trial: int) -> ImportanceComparison:
         return _compared(case_of(view, trial))
 
 
-def _compared(case: Case) -> ImportanceComparison:
+def _compared(case: ModelCase) -> ImportanceComparison:
     game = case.game
     gp, space, x, players = game.gp, game.space, game.x, game.players
 
@@ -206,7 +206,7 @@ def _compared(case: Case) -> ImportanceComparison:
     source = rows[int(np.argmin(np.abs(predicted - predicted.mean())))]
     ablation = ablation_path(attractive, source, x, players)
     axes = {j: axis_grid(space, j, _N_LINE) for j in players}
-    seen = gp.data.X[: case.n_seen], -gp.data.z[: case.n_seen]
+    seen = gp.data.X[: case.n_trials], -gp.data.z[: case.n_trials]
     where = list(players)
     return ImportanceComparison(
         trial=case.trial,

@@ -17,6 +17,7 @@ from pellucid.records import (
     DesirabilityPaths,
     ImportanceComparison,
     ProposalExplanation,
+    ProposalInteractions,
     Term,
 )
 from pellucid.records.proposal import Role
@@ -38,6 +39,8 @@ _METHOD_WORDS = {
     "permutation": "permutation importance",
 }
 _TOTAL = "#3a3a3a"
+# Negative, none, positive.
+_SIGNED = [[0.0, COLOURS[1]], [0.5, "#f5f5f5"], [1.0, COLOURS[0]]]
 Value = TypeVar("Value")
 
 
@@ -158,6 +161,33 @@ def payout_paths(found: DesirabilityPaths) -> go.Figure:
     figure.update_yaxes(title=f"better than average by<br>({_common_unit(found)})", exponentformat="power",
                         zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
     figure.update_layout(legend=LEGEND_ABOVE)
+    return figure
+
+
+@draws(ProposalInteractions)
+def interactions(record: ProposalInteractions) -> go.Figure:
+    """A square per pair of parameters, coloured by their interaction; on the diagonal what each contributed alone."""
+    names = labels(record.params)
+    size = len(names)
+    values: list[list[float | None]] = [[None] * size for _ in names]
+    position = {name: i for i, name in enumerate(record.params)}
+    for name, value in record.main.items():
+        values[position[name]][position[name]] = value
+    for (first, second), value in record.pairs.items():
+        values[max(position[first], position[second])][min(position[first], position[second])] = value
+    largest = max((abs(value) for row in values for value in row if value is not None), default=0.0) or 1.0
+    figure = go.Figure(
+        go.Heatmap(
+            x=names, y=names, z=values, zmin=-largest, zmax=largest, colorscale=_SIGNED, xgap=2, ygap=2,
+            text=[["" if value is None else f"{value:.2g}" for value in row] for row in values],
+            texttemplate="%{text}", hoverongaps=False, colorbar={"title": _unit(record.unit)},
+        )
+    )  # fmt: skip
+    style(figure, "", 900, 260 + 46 * size)
+    top = say(figure, record.sentence, list(record.notes))
+    figure.update_layout(height=top + 140 + 46 * size)
+    figure.update_xaxes(type="category", title=f"compared with {escape(record.compared_with)}")
+    figure.update_yaxes(type="category", autorange="reversed", automargin=True)
     return figure
 
 

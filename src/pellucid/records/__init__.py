@@ -17,6 +17,7 @@ from pellucid.records.proposal import (
     DesirabilityPaths,
     ImportanceComparison,
     ProposalExplanation,
+    ProposalInteractions,
     Term,
 )
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
@@ -55,6 +56,7 @@ __all__ = [
     "Phase",
     "PolicyState",
     "ProposalExplanation",
+    "ProposalInteractions",
     "RangeAdvice",
     "RangeAxis",
     "RankingState",

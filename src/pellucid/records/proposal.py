@@ -202,6 +202,39 @@ class DesirabilityPaths(Finding):
 
 
 @dataclass(frozen=True)
+class ProposalInteractions(Finding):
+    """How parameters worked together in a proposal; all values sum to the payout of its explanation.
+
+    main    by parameter, what it contributed alone;  pairs  what two contributed together beyond that
+    unit, compared_with, notes   as in `ProposalExplanation`
+    """
+
+    trial: int
+    main: dict[str, float]
+    pairs: dict[tuple[str, str], float]
+    unit: str
+    compared_with: str
+    sentence: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        return tuple(self.main)
+
+    def to_dict(self) -> dict[str, Any]:
+        pairs = [{"params": list(pair), "value": value} for pair, value in self.pairs.items()]
+        return {**asdict(replace(self, pairs={})), "pairs": pairs}
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per parameter, then one per pair."""
+        return {
+            "param": [*self.main, *(first for first, _ in self.pairs)],
+            "with": [*(None for _ in self.main), *(second for _, second in self.pairs)],
+            "value": [*self.main.values(), *self.pairs.values()],
+        }
+
+
+@dataclass(frozen=True)
 class ImportanceComparison(Finding):
     """Shares of the parameters in a trial's predicted objective, told four ways; the sizes of each sum to one.
 

@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.adaptive import Policy
 from pellucid.acquisition.base import Acquisition
-from pellucid.acquisition.bounds import LCB
+from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
@@ -32,9 +32,6 @@ from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
-
-# Won the comparison of acquisitions and policies in lab/results/sawei.
-DEFAULT_ACQUISITION = LCB(2.0)
 
 
 class BayesianSampler(ModelSampler):

@@ -34,7 +34,7 @@ def read_receipt(trial: FrozenTrial) -> Receipt | None:
     """The receipt of a trial, or None. Raises RecordError if it is damaged or written by a newer version."""
     attributes = trial.system_attrs
     if f"{RECEIPT_KEY}:0" not in attributes:
-        if any(key.startswith(f"{RECEIPT_KEY}:") for key in attributes):
+        if has_receipt(trial):
             raise RecordError(f"The receipt of trial {trial.number} is damaged: its first part is missing.")
         return None
     parts: list[Any] = []
@@ -43,6 +43,11 @@ def read_receipt(trial: FrozenTrial) -> Receipt | None:
     if not all(isinstance(part, str) for part in parts):
         raise RecordError(f"The receipt of trial {trial.number} is damaged: its parts must be text.")
     return _parsed("".join(parts))
+
+
+def has_receipt(trial: FrozenTrial) -> bool:
+    """Whether a trial has a receipt, readable or not."""
+    return any(key.startswith(f"{RECEIPT_KEY}:") for key in trial.system_attrs)
 
 
 def readable_receipt(trial: FrozenTrial) -> Receipt | None:

@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.records import Receipt, RecordError
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations, observations
-from pellucid.study.receipts import read_receipt, readable_receipt
+from pellucid.study.receipts import has_receipt, read_receipt, readable_receipt
 from pellucid.study.storage import kept_model
 from pellucid.study.trials import distributions
 
@@ -147,6 +147,11 @@ class StudyView:
     def own_receipts(self) -> dict[int, Receipt]:
         """Those of the readable receipts that were written for the trial that has them: not copied from elsewhere."""
         return {number: receipt for number, receipt in self.receipts.items() if receipt.trial == number}
+
+    @cached_property
+    def unreadable(self) -> list[int]:
+        """Trials whose receipt is damaged or written by a newer version."""
+        return [trial.number for trial in self.trials if has_receipt(trial) and trial.number not in self.receipts]
 
     @cached_property
     def proposed(self) -> list[int]:

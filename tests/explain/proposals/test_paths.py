@@ -72,15 +72,20 @@ def test_interactions_of_a_proposal() -> None:
         return 4 * (a - 0.5) * (b - 0.5) + 0.3 * c
 
     study = run(partners, 30, surrogate=NO_WARP)
-    found = pellucid.proposal_interactions(study, 29)
-    singles = {("a",), ("b",), ("c",)}
-    assert set(found) == {*singles, ("a", "b"), ("a", "c"), ("b", "c")}
+    interactions = pellucid.proposal_interactions(study, 29)
+    main, pairs = interactions.main, interactions.pairs
+    assert set(main) == {"a", "b", "c"}
+    assert set(pairs) == {("a", "b"), ("a", "c"), ("b", "c")}
     whole = pellucid.explain_proposal(study, 29)
-    assert sum(found.values()) == pytest.approx(whole.total, rel=0.03)
-    assert max(set(found) - singles, key=lambda pair: abs(found[pair])) == ("a", "b")
+    assert sum(main.values()) + sum(pairs.values()) == pytest.approx(whole.total, rel=0.03)
+    assert max(pairs, key=lambda pair: abs(pairs[pair])) == ("a", "b")
+    assert interactions.unit == whole.unit == "objective"
+    assert interactions.sentence.startswith("In trial 29, `a` and `b` interacted most: together they contributed ")
+    assert [tuple(entry["params"]) for entry in interactions.to_dict()["pairs"]] == list(pairs)
+    assert list(interactions.to_frame()["value"]) == [*main.values(), *pairs.values()]
     # A Shapley value is what a parameter contributes alone and half of what it does in every pair.
     for c in whole.contributions:
-        pairs = sum(value for who, value in found.items() if len(who) == 2 and c.name in who)
-        assert found[(c.name,)] + 0.5 * pairs == pytest.approx(c.total, abs=0.03 * abs(whole.total))
+        shared = sum(value for pair, value in pairs.items() if c.name in pair)
+        assert main[c.name] + 0.5 * shared == pytest.approx(c.total, abs=0.03 * abs(whole.total))
     with pytest.raises(ValueError, match="2 to 10 parameters, but trial 8 has 1"):
         pellucid.proposal_interactions(run(lambda t: t.suggest_float("x", 0, 1), 9), 8)

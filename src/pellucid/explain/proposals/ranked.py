@@ -1,4 +1,4 @@
-"""Why a ranking surrogate proposed a trial: its rank among configurations of the whole space, shared out by parameter.
+"""Why a ranking surrogate proposed a trial: its rank among configurations of the whole space.
 
 The model comes from the study's storage and the observations from its trials, so the ranking is the one that chose.
 Numbers are ranks: a contribution of 100 means that a parameter's value lifts the proposal by a hundred places.
@@ -6,30 +6,36 @@ Numbers are ranks: a contribution of 100 means that a parameter's value lifts th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.improvement import EI
 from pellucid.explain import shapley
-from pellucid.explain.proposals.background import Background, parts_of, rows_of
-from pellucid.explain.proposals.why import unsettled, verdict_of
-from pellucid.numerics import Array, expand_integers
-from pellucid.records import Contribution, ProposalExplanation, Receipt, RecordError, Term
-from pellucid.study import study_io
-from pellucid.study.arrays import Arrays, encoded
-from pellucid.study.encoding import Condition, Space
+from pellucid.explain.proposals.background import Part, rows_of
+from pellucid.explain.proposals.cases import Case, Shares, changes, outcome
+from pellucid.explain.rebuild import require_own, space_and_data
+from pellucid.numerics import Array
+from pellucid.records import RankingState, Receipt, RecordError, Term
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Space
+from pellucid.study.view import StudyView
 
 if TYPE_CHECKING:
     from pellucid.surrogates.ranking.ranker import FittedStudyRanker
 
-_N_ROWS, _FEW_ROWS = 256, 64
+# Background rows, and how many there are if all coalitions of so many parameters would take too long with them.
+_N_ROWS, _FEW_ROWS, _MANY_PLAYERS = 256, 64, shapley.MOST_PLAYERS - 2
+# Smaller contributions, as a share of the candidates that are ranked, are rounding errors.
+_ROUNDING = 1e-9
+# Standard deviations of ranks are at least this, as when the trial was proposed.
+_SMALLEST_SD = 1e-6
 _RANK = Term("predicted rank", "ranked high by the model", "prediction")
-_WORDS = {
+_TERMS = {
     "mean": {"rank": _RANK},
     "ucb": {"rank": _RANK, "uncertainty": Term("uncertainty", "little was known there", "uncertainty")},
     "ei": {
@@ -40,116 +46,85 @@ _WORDS = {
 _NAMES = {"mean": "mean rank", "ucb": "upper bound of the rank", "ei": "expected improvement in rank"}
 
 
-def explain_ranked(
-    study: Study,
-    receipt: Receipt,
-    found: Mapping[int, FrozenTrial],
-    background: Background,
-    compared: str,
-    baseline: tuple[Array, str] | None,
-    level: float,
-    notes: tuple[str, ...],
-) -> ProposalExplanation:
-    """`baseline`: one configuration, encoded, to compare with instead of the background, and what it is in words."""
-    state = receipt.ranking
-    assert state is not None
-    space, data = space_and_data(receipt, found, study_io.sign(study))
-    ranked = _refitted(study, receipt, space, data)
-    scale = ranked.scale(receipt.seed, receipt.trial)
-    x = space.canonical(space.encode([receipt.params])[0])[0]
-    players = tuple(int(j) for j in np.flatnonzero(space.active(x[None])[0]))
-    reference = _reference(scale, data, state.reference)
-    terms = _WORDS[state.acquisition]
-    names = tuple(terms)
+@dataclass(frozen=True, kw_only=True)
+class RankedCase(Case):
+    """A proposal explained by the ranking that chose it.
 
-    def outputs(X: Array) -> Array:
+    scale       encoded rows -> mean and sd of their ranks
+    reference   the rank that EI improves on
+    """
+
+    state: RankingState
+    scale: Any
+    reference: float
+
+    def against_background(self, parts: Sequence[Part], level: float) -> Shares:
+        count = _N_ROWS if len(self.players) <= _MANY_PLAYERS else _FEW_ROWS
+        return self._against(np.vstack([rows_of(part, self.space, 0, count, 0) for part in parts]), level)
+
+    def against_row(self, z: Array, level: float) -> Shares:
+        return self._against(z[None], level)
+
+    def _against(self, Z: Array, level: float) -> Shares:
+        attribution = shapley.shapley_values(self._outputs, self.x, Z, players=self.players, level=level)
+        return Shares(
+            values=attribution.values,
+            intervals=np.sort(attribution.intervals, axis=-1),
+            payouts=np.atleast_1d(attribution.payout),
+            exact=(),
+            n_samples=len(Z),
+            unit=f"places of {self.state.candidates}",
+            transformed=False,
+            rounding=_ROUNDING * self.state.candidates,
+        )
+
+    def _outputs(self, X: Array) -> Array:
         """(n, t + 1): the terms of the acquisition in ranks, and their sum."""
-        mean, sd = scale(space.canonical(X))
-        if state.acquisition == "ei":
-            improvement = EI().terms(mean, np.maximum(sd, 1e-6), Situation(reference, len(data.losses), len(space)))
-            parts = [improvement[name] for name in names]
+        mean, sd = self.scale(self.space.canonical(X))
+        if self.state.acquisition == "ei":
+            situation = Situation(self.reference, self.n_trials, len(self.space))
+            terms = EI().terms(mean, np.maximum(sd, _SMALLEST_SD), situation)
+            parts = [terms[name] for name in self.terms]
         else:
-            parts = [-mean, sd][: len(names)]
+            parts = [-mean, sd][: len(self.terms)]
         return np.stack([*parts, np.sum(parts, axis=0)], axis=1)
 
-    if baseline is not None:
-        Z, compared = baseline[0][None], baseline[1]
-    else:
-        rows = _N_ROWS if len(players) <= shapley.MOST_PLAYERS - 2 else _FEW_ROWS
-        Z = np.vstack([rows_of(part, space, 0, rows, 0) for part in parts_of(background, space, x, players)])
-    shares = shapley.shapley_values(outputs, x, Z, players=players, level=level)
-    intervals = np.sort(shares.intervals, axis=-1)
-    contributions = tuple(
-        Contribution(
-            name=space.names[j],
-            value=receipt.params.get(space.names[j]),
-            total=float(shares.values[i, -1]),
-            low=float(intervals[i, -1, 0]),
-            high=float(intervals[i, -1, 1]),
-            terms={name: float(shares.values[i, k]) for k, name in enumerate(names)},
-            term_low={name: float(intervals[i, k, 0]) for k, name in enumerate(names)},
-            term_high={name: float(intervals[i, k, 1]) for k, name in enumerate(names)},
-        )
-        for i, j in enumerate(players)
-    )
-    payouts = np.atleast_1d(shares.payout)
-    mean, sd = scale(x[None])
-    direction = "maximize" if study_io.sign(study) < 0 else "minimize"
-    return ProposalExplanation(
-        trial=receipt.trial,
-        acquisition=_NAMES[state.acquisition],
-        contributions=contributions,
-        terms=terms,
-        weights=dict.fromkeys(names, 1.0),
-        payouts={name: float(payouts[k]) for k, name in enumerate(names)},
-        total=float(payouts[-1]),
-        unit=f"places of {state.candidates}",
-        transformed=False,
-        exact=names if shares.method == "baseline" else (),
-        n_samples=0 if shares.method == "baseline" else len(Z),
-        level=level,
-        background="baseline" if baseline is not None else background,
-        compared_with=compared,
-        proposed=True,
-        direction=direction,
-        mean=float(mean[0]),
-        sd=float(sd[0]),
-        n_trials=len(data.losses),
-        sentence=verdict_of(
-            trial=receipt.trial,
-            contributions=contributions,
-            total=float(payouts[-1]),
-            proposed=True,
-            terms=terms,
-            compared_with=compared,
-            whole_space=baseline is None and background == "global",
-            rounding=1e-9 * state.candidates,
-        ),
-        notes=(str(receipt), *notes, *unsettled(contributions)),
-    )
 
-
-def space_and_data(receipt: Receipt, found: Mapping[int, FrozenTrial], loss_sign: float) -> tuple[Space, Arrays]:
-    """The space and the observations that a receipt of kind 'ranking' names."""
-    numbers = expand_integers(receipt.fitted_on)
-    sources = [number for number in receipt.space.values() if isinstance(number, int)]
-    missing = sorted({*sources, *numbers} - set(found))
-    if missing:
-        raise ValueError(f"Trial {receipt.trial} cannot be rebuilt: the storage no longer has trials {missing}.")
-    space = Space.of(
-        {name: study_io.distribution_of(found, name, where) for name, where in receipt.space.items()},
-        {child: Condition.from_list(rule) for child, rule in receipt.conditions.items()},
-        receipt.ordinal,
-    )
-    data = encoded(space, study_io.observations([found[i] for i in numbers], loss_sign))
-    if len(space) == 0 or not space.encode([receipt.params])[1][0]:
-        raise RecordError(f"The receipt of trial {receipt.trial} is damaged: its parameters are outside their ranges.")
-    return space, data
-
-
-def _refitted(study: Study, receipt: Receipt, space: Space, data: Arrays) -> FittedStudyRanker:
+def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> RankedCase:
     state = receipt.ranking
     assert state is not None
+    require_own(receipt, trial.number)
+    space, data = space_and_data(receipt, view)
+    X, fits = space.encode([receipt.params])
+    if len(space) == 0 or not fits[0]:
+        raise RecordError(f"The receipt of trial {receipt.trial} is damaged: its parameters are outside their ranges.")
+    x = space.canonical(X)[0]
+    scale = _refitted(view, receipt, state, space, data).scale(receipt.seed, receipt.trial)
+    mean, sd = scale(x[None])
+    numbers, losses = data.observations.numbers, data.losses
+    return RankedCase(
+        trial=trial.number,
+        space=space,
+        x=x,
+        players=tuple(map(int, np.flatnonzero(space.active(x[None])[0]))),
+        params=receipt.params,
+        acquisition=_NAMES[state.acquisition],
+        terms=_TERMS[state.acquisition],
+        weights=dict.fromkeys(_TERMS[state.acquisition], 1.0),
+        mean=float(mean[0]),
+        sd=float(sd[0]),
+        incumbent=numbers[int(np.argmin(losses))] if len(losses) else trial.number,
+        proposed=True,
+        n_trials=len(losses),
+        notes=(str(receipt), *outcome(trial), *changes(trial, receipt)),
+        state=state,
+        scale=scale,
+        reference=_reference(scale, data, state.reference),
+    )
+
+
+def _refitted(view: StudyView, receipt: Receipt, state: RankingState, space: Space, data: Arrays) -> FittedStudyRanker:
+    """The ranking as it was when it proposed the trial."""
     try:
         from pellucid.surrogates.ranking.ranker import Ranker, StudyRanker
         from pellucid.surrogates.ranking.translation import Translation
@@ -159,11 +134,11 @@ def _refitted(study: Study, receipt: Receipt, space: Space, data: Arrays) -> Fit
             "`pip install 'pellucid[ranking]'`."
         ) from error
     if state.turn == "alone":
-        return StudyRanker.untrained(space).fit(data.X, data.losses, state.epochs, receipt.seed)
-    ranker = Ranker.from_data(study_io.kept_model(study, state.model), f"The model `{state.model}` of the study")
-    return StudyRanker(ranker.model, Translation(space, ranker.model.space)).fit(
-        data.X, data.losses, state.epochs, receipt.seed
-    )
+        ranker = StudyRanker.untrained(space)
+    else:
+        kept = Ranker.from_data(view.kept_model(state.model), f"The model `{state.model}` of the study")
+        ranker = StudyRanker(kept.model, Translation(space, kept.model.space))
+    return ranker.fit(data.X, data.losses, state.epochs, receipt.seed)
 
 
 def _reference(scale: Any, data: Arrays, kind: str) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from pellucid.explain.text import value_text
-from pellucid.records import Contribution, ProposalExplanation, Term
+from pellucid.records import OBJECTIVE, Contribution, ProposalExplanation, Term
 
 # Shares of what speaks for a proposal: from half on it is "mainly" that, from a quarter on a parameter is always named,
 # and below a twentieth never.
@@ -16,7 +16,7 @@ _MOST_NAMED = 3
 Terms = Mapping[str, Term]
 
 
-def verdict_of(
+def proposal_sentence(
     trial: int,
     contributions: Sequence[Contribution],
     total: float,
@@ -113,10 +113,31 @@ def unsettled(contributions: Sequence[Contribution]) -> tuple[str, ...]:
     return ()
 
 
+# ---------------------------------------------------------------------- in pairs
+
+
+def interaction_sentence(
+    trial: int, main: Mapping[str, float], pairs: Mapping[tuple[str, str], float], unit: str
+) -> str:
+    """One sentence: which two parameters interacted most, and whether that is worth speaking of."""
+    (first, second), value = max(pairs.items(), key=lambda item: abs(item[1]))
+    size = sum(map(abs, main.values())) + sum(map(abs, pairs.values()))
+    if size == 0.0:
+        return f"No parameter of trial {trial} contributed anything."
+    amount = f"{abs(value):.2g}{' in the unit of the objective' if unit == OBJECTIVE else f' ({unit})'}"
+    if abs(value) < _WORTH_SAYING * size:
+        return (
+            f"The parameters of trial {trial} contributed almost independently of each other: the largest interaction, "
+            f"of `{first}` and `{second}`, is {amount}."
+        )
+    together = f"together they contributed {amount} {'more' if value > 0.0 else 'less'} than alone"
+    return f"In trial {trial}, `{first}` and `{second}` interacted most: {together}."
+
+
 # ---------------------------------------------------------------------- over a run
 
 
-def path_verdict(explanations: Sequence[ProposalExplanation]) -> str:
+def path_sentence(explanations: Sequence[ProposalExplanation]) -> str:
     """One sentence about a run: who drove it, and how much of it was exploration."""
     appeal: dict[str, float] = {}
     for one in explanations:

@@ -17,10 +17,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import PointwiseAcquisition
+from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.explain.intervals import Cheap
 from pellucid.numerics import one_thread, stream
 from pellucid.records import NotKnown, Receipt, TwoStepPlan
-from pellucid.samplers.bayesian import DEFAULT_ACQUISITION
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
 from pellucid.samplers.proposing.maximising import Maximiser
