@@ -18,7 +18,7 @@ import pellucid
 from pellucid.acquisition import EI, PI, SAWEI, WEI, Portfolio, Pulse, Steps, Switch
 from pellucid.acquisition.adaptive import Policy
 from pellucid.records import Receipt
-from pellucid.study import study_io
+from pellucid.study import receipts
 
 POLICIES: dict[str, Policy] = {
     "sawei": SAWEI(),
@@ -82,7 +82,7 @@ def test_a_resumed_study_makes_the_same_decisions(name: str, tmp_path: Path) -> 
     whole = forty_trials(name)
     url = f"sqlite:///{tmp_path / 'halves.db'}"
     run(POLICIES[name], 20, storage=url)
-    study_io._parsed.cache_clear()
+    receipts._parsed.cache_clear()
     halves = run(POLICIES[name], 20, storage=url)
     assert [t.params for t in halves.trials] == [t.params for t in whole.trials]
     assert [r.policy for r in models(halves)] == [r.policy for r in models(whole)]
