@@ -28,6 +28,7 @@ from tests.helpers import (
 )
 
 import pellucid
+from pellucid.study.storage import kept_model
 
 torch = pytest.importorskip("torch")
 
