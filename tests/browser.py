@@ -77,9 +77,9 @@ class Browser:
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""
-        found = self._call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        answer = self._call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
 
     def press(self, key: str) -> None:
         code = {"Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "Enter": 13}[key]
@@ -88,8 +88,8 @@ class Browser:
             self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **extra)
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
-        found = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(found["data"]))
+        answer = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        path.write_bytes(base64.b64decode(answer["data"]))
 
     def print(self, path: Path) -> None:
         path.write_bytes(base64.b64decode(self._call("Page.printToPDF")["data"]))
@@ -101,10 +101,10 @@ class Browser:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while True:
-            found = self._receive()
-            if found.get("id") == self._count:
-                assert "error" not in found, (method, found["error"])
-                return found["result"]
+            answer = self._receive()
+            if answer.get("id") == self._count:
+                assert "error" not in answer, (method, answer["error"])
+                return answer["result"]
 
     def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
@@ -114,9 +114,9 @@ class Browser:
             assert part, "the browser has ended"
             self._buffer += part
         line, _, self._buffer = self._buffer.partition(b"\0")
-        found: dict[str, Any] = json.loads(line)
-        self._note(found.get("method", ""), found.get("params", {}))
-        return found
+        message: dict[str, Any] = json.loads(line)
+        self._note(message.get("method", ""), message.get("params", {}))
+        return message
 
     def _note(self, method: str, params: dict[str, Any]) -> None:
         if method == "Network.requestWillBeSent":

@@ -129,10 +129,10 @@ def states(study: Study) -> list[TrialState]:
 def assert_went_on(study: Study, expected: Sequence[TrialState], n_model: int) -> None:
     """The study has exactly these trials; the model proposed the last `n_model`; no proposal fell back."""
     assert states(study) == list(expected)
-    found = kinds(study)
-    assert "fallback" not in found.values()
+    kind_by_trial = kinds(study)
+    assert "fallback" not in kind_by_trial.values()
     n = len(expected)
-    assert {i: found.get(i) for i in range(n - n_model, n)} == dict.fromkeys(range(n - n_model, n), "model")
+    assert {i: kind_by_trial.get(i) for i in range(n - n_model, n)} == dict.fromkeys(range(n - n_model, n), "model")
 
 
 def messages(caplog: pytest.LogCaptureFixture, level: int = logging.WARNING) -> list[str]:
@@ -146,10 +146,10 @@ def assert_rebuilt_exactly(study: Study, n_model: int) -> None:
     1e-9 for the latent mean and sd. The score may be the logarithm of something tiny, where the rounding of
     an sd of 1e-5 shows: 1e-6, relative.
     """
-    found = [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
-    assert len(found) >= n_model
+    receipts = [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
+    assert len(receipts) >= n_model
     differences = {}
-    for receipt in found:
+    for receipt in receipts:
         rebuilt = pellucid.rebuild(study, receipt.trial)
         X = rebuilt.encode([receipt.params])
         mean, sd = rebuilt.surrogate.latent(X)
@@ -171,9 +171,9 @@ def run(
     sampler: Any, n: int, objective: Callable[[Trial], float] = TASK, direction: str = "minimize", **options: Any
 ) -> Study:
     """A study of n trials of a sampler; `options` are those of `Study.optimize`."""
-    made = optuna.create_study(sampler=sampler, direction=direction)
-    made.optimize(objective, n_trials=n, **options)
-    return made
+    study = optuna.create_study(sampler=sampler, direction=direction)
+    study.optimize(objective, n_trials=n, **options)
+    return study
 
 
 def params(study: Study) -> list[dict[str, Any]]:

@@ -99,5 +99,5 @@ def test_other_names_are_not(source: str) -> None:
 def test_files_stay_short() -> None:
     files = [*((path, LONGEST_FILE) for path in LABORATORY.rglob("*.py")),
              *((path, LONGEST_TEST_FILE) for path in Path(__file__).parent.rglob("*.py"))]  # fmt: skip
-    lengths = {path: (len(path.read_text(encoding="utf-8").splitlines()), most) for path, most in files}
-    assert {str(path): length for path, (length, most) in lengths.items() if length > most} == {}
+    lengths = {path: (len(path.read_text(encoding="utf-8").splitlines()), limit) for path, limit in files}
+    assert {str(path): length for path, (length, limit) in lengths.items() if length > limit} == {}

@@ -64,9 +64,9 @@ def test_adjust_now_equals_a_reference_on_a_thousand_series() -> None:
     for _ in range(1000):
         series = random_series(rng)
         window, epsilon = int(rng.choice([1, 3, 7, 10])), float(rng.choice([0.05, 0.1, 0.5, 1.0]))
-        found = adjust_now(series, window, epsilon)
-        assert found.tolist() == reference_adjust(series.tolist(), window, epsilon)
-        fired += int(found.sum())
+        triggers = adjust_now(series, window, epsilon)
+        assert triggers.tolist() == reference_adjust(series.tolist(), window, epsilon)
+        fired += int(triggers.sum())
     assert fired > 1000
 
 
@@ -117,13 +117,13 @@ def test_upper_bound_regret_in_a_discrete_space_is_exact() -> None:
     space = Space.of(
         {"n": IntDistribution(1, 8), "c": CategoricalDistribution(["x", "y", "z"]), "k": IntDistribution(0, 4)}
     )
-    everything = np.array(list(itertools.product(*(d.midpoint(np.arange(d.cells)) for d in space.dimensions))))
+    configurations = np.array(list(itertools.product(*(d.midpoint(np.arange(d.cells)) for d in space.dimensions))))
     rng = np.random.default_rng(3)
     for _ in range(5):
-        X = everything[rng.choice(len(everything), 15, replace=False)]
+        X = configurations[rng.choice(len(configurations), 15, replace=False)]
         y = (X[:, 0] - 0.3) ** 2 + 0.2 * X[:, 1] + np.sin(4 * X[:, 2])
         gp = GaussianProcess(nominal=space.nominal).fit(X, y)
-        m, s = gp.latent(everything)
+        m, s = gp.latent(configurations)
         lowest = float(gp.losses(m - confidence_width(3, 15) * s).min())
         assert upper_bound_regret(gp, X, space)[2] == pytest.approx(lowest, abs=1e-9)
 
@@ -143,8 +143,8 @@ def test_upper_bound_regret_says_what_it_needs() -> None:
     for bad, top_p in ((X[:0], 0.5), (X[:, :1], 0.5), (X, 0.0), (X, 1.5)):
         with pytest.raises(ValueError, match="at least one configuration of 2 columns"):
             upper_bound_regret(gp, bad, space, top_p)
-    everything, few = upper_bound_regret(gp, X, space, 1.0)[1], upper_bound_regret(gp, X, space, 0.1)[1]
-    assert everything <= few + 1e-12 * abs(few)
+    full, few = upper_bound_regret(gp, X, space, 1.0)[1], upper_bound_regret(gp, X, space, 0.1)[1]
+    assert full <= few + 1e-12 * abs(few)
 
 
 # ------------------------------------------------------------------------------------ the guard

@@ -128,9 +128,9 @@ def test_receipts_rebuild_and_explain_what_was_avoided(caplog: pytest.LogCapture
         assert receipt.acquisition is not None
         for name, value in receipt.acquisition.terms.items():
             assert float(terms[name][0]) == pytest.approx(value, rel=1e-9, abs=1e-9)
-    found = pellucid.explain_proposal(study, wary[-1].trial)
-    assert found.term_names == ("acquisition", "feasibility")
-    by_name = {c.name: c for c in found.contributions}
+    explanation = pellucid.explain_proposal(study, wary[-1].trial)
+    assert explanation.term_names == ("acquisition", "feasibility")
+    by_name = {c.name: c for c in explanation.contributions}
     assert by_name["units"].terms["feasibility"] > by_name["other"].terms["feasibility"]
 
 

@@ -89,8 +89,8 @@ def test_output_is_the_mutual_information_of_a_joint_gaussian(kind: str, params:
     delta = tolerance**2 * h.outputscale
     blurred = phi.covariance + delta * np.eye(len(phi.mean))
     X = candidates(space)
-    found = function(X)
-    for x, value in zip(X, found, strict=True):
+    gains = function(X)
+    for x, value in zip(X, gains, strict=True):
         r = np.asarray(
             gp.kernel.cross(
                 gp.kernel.columns(x[None], np.array(h.lengthscales)), gp.data.columns, np.array(h.lengthscales)
@@ -110,13 +110,13 @@ def test_path_information_is_what_twenty_sampled_paths_say(kind: str, params: st
     space = SPACES[kind]
     gp = fitted(space, n=12)
     X = candidates(space)
-    found = InformationGain(params, "path").bind(gp, SITUATION, space)(X)
+    gains = InformationGain(params, "path").bind(gp, SITUATION, space)(X)
     path = _path(gp, space, effects_of(params, space))
     h = gp.hyperparameters
     before = 0.5 * np.log(2 * np.pi * np.e * (gp.latent(X)[1] ** 2 + h.noise))
     draws = gp.sample(path, 20, np.random.default_rng(0))
     after = [0.5 * np.log(2 * np.pi * np.e * (gp.update(path, draw).latent(X)[1] ** 2 + h.noise)) for draw in draws]
-    np.testing.assert_allclose(found, before - np.mean(after, axis=0), atol=1e-8)
+    np.testing.assert_allclose(gains, before - np.mean(after, axis=0), atol=1e-8)
 
 
 def test_permutation_information_looks_at_shuffled_archives() -> None:
@@ -144,10 +144,10 @@ def test_gradients_are_finite_differences_of_scores(kind: str, target: str) -> N
     if target == "multiplied":
         gain = InformationGain("all")
         pool = screen(gp, space, gp.data.X[:3], np.random.default_rng(0))
-        what = Multiplied.over(EI(), gain, 0.7, lambda a: a.bind(gp, SITUATION, space), pool)
+        acquisition = Multiplied.over(EI(), gain, 0.7, lambda a: a.bind(gp, SITUATION, space), pool)
     else:
-        what = InformationGain("all", target)  # type: ignore[arg-type, assignment]
-    function = what.bind(gp, SITUATION, space)
+        acquisition = InformationGain("all", target)  # type: ignore[arg-type, assignment]
+    function = acquisition.bind(gp, SITUATION, space)
     X = candidates(space, 5)
     X[:, 0] = 0.1 + 0.8 * X[:, 0]
     score, gradient = function.score_with_gradient(X)
@@ -197,8 +197,8 @@ def test_radial_kernels_have_no_exact_integrals_and_use_the_path() -> None:
 def test_half_widths_are_those_of_the_calibrated_bands() -> None:
     space = SPACES["mixed"]
     gp = fitted(space)
-    found = half_widths(gp, space, [("x0",), ("x1",)])
-    for name, width in found.items():
+    widths = half_widths(gp, space, [("x0",), ("x1",)])
+    for name, width in widths.items():
         column = space.index[name[0]]
         phi = stacked(gp, space, [name], [20])
         assert width == pytest.approx(1.959963985 * gp.hyperparameters.y_scale * phi.band.sd.mean(), rel=1e-8)

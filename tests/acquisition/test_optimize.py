@@ -215,33 +215,33 @@ FINITE: dict[str, tuple[dict[str, BaseDistribution], dict[str, Condition]]] = {
 def test_the_only_unseen_configuration_is_proposed(name: str, acquisition: Acquisition) -> None:
     distributions, conditions = FINITE[name]
     problem = fitted(distributions, conditions, acquisition=acquisition, n=12)
-    everything = enumerated(problem.space)
-    for i in range(len(everything)):
-        seen = np.delete(everything, i, axis=0)
+    configurations = enumerated(problem.space)
+    for i in range(len(configurations)):
+        seen = np.delete(configurations, i, axis=0)
         x = propose(problem.function, problem.space, problem.incumbents, seen, np.random.default_rng(i))
-        np.testing.assert_allclose(x, everything[i], atol=1e-12)
+        np.testing.assert_allclose(x, configurations[i], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", FINITE)
 def test_a_finite_space_is_visited_completely_before_anything_repeats(name: str) -> None:
     distributions, conditions = FINITE[name]
     problem = fitted(distributions, conditions, n=4)
-    everything = enumerated(problem.space)
+    configurations = enumerated(problem.space)
     seen = problem.seen
-    for i in range(len(everything) - len(seen)):
+    for i in range(len(configurations) - len(seen)):
         x = propose(problem.function, problem.space, problem.incumbents, seen, np.random.default_rng(i))
         assert not rows_in(x[None], seen)[0]
         seen = np.vstack([seen, x])
-    assert rows_in(everything, seen).all()
+    assert rows_in(configurations, seen).all()
 
 
 @pytest.mark.parametrize("name", FINITE)
 def test_something_is_proposed_when_everything_has_been_seen(name: str) -> None:
     distributions, conditions = FINITE[name]
     problem = fitted(distributions, conditions, n=12)
-    everything = enumerated(problem.space)
-    x = propose(problem.function, problem.space, problem.incumbents, everything, np.random.default_rng(0))
-    assert rows_in(x[None], everything)[0]
+    configurations = enumerated(problem.space)
+    x = propose(problem.function, problem.space, problem.incumbents, configurations, np.random.default_rng(0))
+    assert rows_in(x[None], configurations)[0]
 
 
 @pytest.mark.parametrize("others", [2, 600])
@@ -253,12 +253,12 @@ def test_the_only_unseen_branch_of_a_large_conditional_space_is_found(others: in
         "m": IntDistribution(1, others),
     }
     problem = fitted(space_of, {"n": Condition("kind", (0,)), "m": Condition("kind", (1,))}, n=12)
-    everything = enumerated(problem.space)
-    assert len(everything) == 2 * others
-    for i in np.linspace(0, len(everything) - 1, 8).astype(int).tolist():
-        seen = np.delete(everything, i, axis=0)
+    configurations = enumerated(problem.space)
+    assert len(configurations) == 2 * others
+    for i in np.linspace(0, len(configurations) - 1, 8).astype(int).tolist():
+        seen = np.delete(configurations, i, axis=0)
         x = propose(problem.function, problem.space, problem.incumbents, seen, np.random.default_rng(i))
-        np.testing.assert_allclose(x, everything[i], atol=1e-12)
+        np.testing.assert_allclose(x, configurations[i], atol=1e-12)
 
 
 def test_a_continuous_proposal_keeps_its_distance() -> None:

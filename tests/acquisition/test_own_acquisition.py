@@ -103,7 +103,9 @@ def test_figures_have_a_colour_and_a_label_per_term(study: Study) -> None:
 
 def test_its_uncertainty_counts_as_exploration(study: Study) -> None:
     paths = pellucid.desirability_paths(study, progress=False)
-    exploring = sum(one.payouts["wildness"] > one.payouts["forecast"] for one in paths.explanations)
+    exploring = sum(
+        explanation.payouts["wildness"] > explanation.payouts["forecast"] for explanation in paths.explanations
+    )
     counted = {0: "none of them was", 1: "one of them was", 8: "all of them were"}
     assert f"{counted.get(exploring, f'{exploring} of them were')} mainly exploration" in str(paths)
 

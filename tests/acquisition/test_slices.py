@@ -54,7 +54,7 @@ def test_rows_come_back_canonical() -> None:
     sgd = SPACE.dimensions[0].code(whole[:, 0]) == 0
     assert (whole[sgd, 1] == 0.25).all()
     assert (whole[~sgd, 1] == 0.5).all()
-    assert {one["n"] for one in SPACE.decode(whole)} == {3}
+    assert {configuration["n"] for configuration in SPACE.decode(whole)} == {3}
     assert Slice.of(SPACE, {}).free.names == SPACE.names
 
 

@@ -44,7 +44,9 @@ def test_the_base_install_is_light(project: dict[str, Any]) -> None:
 
 def test_the_oldest_torch_has_an_adam_that_is_fused_on_a_processor(project: dict[str, Any]) -> None:
     for extra in ("ranking",):
-        [floor] = [one for one in project["optional-dependencies"][extra] if one.startswith("torch>=")]
+        [floor] = [
+            requirement for requirement in project["optional-dependencies"][extra] if requirement.startswith("torch>=")
+        ]
         assert tuple(map(int, re.findall(r"\d+", floor)[:2])) >= (2, 4)
 
 

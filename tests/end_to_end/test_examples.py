@@ -23,9 +23,9 @@ def run(script: str, *options: str, folder: Path = ROOT) -> str:
 
 def number(pattern: str, printed: str) -> float:
     """The number that the first group of a pattern catches."""
-    found = re.search(pattern, printed)
-    assert found is not None, printed
-    return float(found[1])
+    match = re.search(pattern, printed)
+    assert match is not None, printed
+    return float(match[1])
 
 
 def test_effects_of_a_tpe_study(tmp_path: Path) -> None:

@@ -54,15 +54,15 @@ def assert_no_configuration_is_repeated(study: Study) -> None:
 
 def assert_receipts_where_expected(study: Study) -> None:
     """A receipt for every trial; by the model whenever enough trials had finished before the trial began."""
-    found = kinds(study)
-    assert sorted(found) == list(range(len(study.trials)))
-    assert "fallback" not in found.values()
+    kind_by_trial = kinds(study)
+    assert sorted(kind_by_trial) == list(range(len(study.trials)))
+    assert "fallback" not in kind_by_trial.values()
     ended = [trial.datetime_complete for trial in study.trials]
     for trial in study.trials:
         began = trial.datetime_start
         assert began is not None
         if sum(end is not None and end < began for end in ended) >= STARTUP:
-            assert found[trial.number] == "model", f"trial {trial.number}"
+            assert kind_by_trial[trial.number] == "model", f"trial {trial.number}"
 
 
 def assert_workers_overlapped(study: Study, n_workers: int) -> None:
@@ -241,8 +241,8 @@ def test_a_study_goes_on_after_a_worker_was_killed_while_it_wrote_a_receipt(
     finish(start_worker(url, "wide", 7))
     study = load(url)
     assert states(study) == [TrialState.COMPLETE] * KILLED + [TrialState.RUNNING] + [TrialState.COMPLETE] * 7
-    found = kinds(study)
-    assert sorted(found) == [i for i in range(KILLED + 8) if i != KILLED]
-    assert "fallback" not in found.values()
+    kind_by_trial = kinds(study)
+    assert sorted(kind_by_trial) == [i for i in range(KILLED + 8) if i != KILLED]
+    assert "fallback" not in kind_by_trial.values()
     assert any(f"Trial {KILLED}" in message for message in messages(caplog))
     assert_rebuilt_exactly(study, KILLED + 7 - STARTUP)

@@ -75,9 +75,11 @@ def test_a_resumed_study_has_the_same_receipts(runs: Runs) -> None:
 
 
 def test_the_same_seed_gives_the_same_trials_in_two_fresh_processes(runs: Runs) -> None:
-    one, other = ({t.user_attrs["worker"] for t in study.trials[: N // 2]} for study in (runs.whole, runs.halves))
-    assert len(one) == len(other) == 1
-    assert one != other
+    worker, other_worker = (
+        {t.user_attrs["worker"] for t in study.trials[: N // 2]} for study in (runs.whole, runs.halves)
+    )
+    assert len(worker) == len(other_worker) == 1
+    assert worker != other_worker
     assert params(runs.whole)[: N // 2] == params(runs.halves)[: N // 2]
 
 
@@ -86,10 +88,10 @@ def test_an_in_memory_study_in_this_process_gets_what_a_stored_one_gets_in_anoth
 
 
 def test_the_model_proposes_everything_after_the_startup_trials(runs: Runs) -> None:
-    found = kinds(runs.whole)
-    assert sorted(found) == list(range(N))
-    assert {i: found[i] for i in range(STARTUP, N)} == dict.fromkeys(range(STARTUP, N), "model")
-    assert "fallback" not in found.values()
+    kind_by_trial = kinds(runs.whole)
+    assert sorted(kind_by_trial) == list(range(N))
+    assert {i: kind_by_trial[i] for i in range(STARTUP, N)} == dict.fromkeys(range(STARTUP, N), "model")
+    assert "fallback" not in kind_by_trial.values()
 
 
 def test_rebuild_is_exact_in_another_process_than_the_one_that_proposed(runs: Runs) -> None:
@@ -103,8 +105,8 @@ def test_rebuild_is_exact_in_the_process_that_proposed(runs: Runs) -> None:
 def test_the_receipt_holds_the_parameters_that_the_trial_got(runs: Runs) -> None:
     proposed = {r.trial: r.params for r in pellucid.receipts(runs.whole) if r.kind == "model"}
     # Until a condition is inferred, a proposal may hold a child that the objective then does not ask for.
-    got = {i: runs.whole.trials[i].params for i in proposed}
-    assert {i: {name: proposed[i].get(name) for name in got[i]} for i in proposed} == got
+    suggested = {i: runs.whole.trials[i].params for i in proposed}
+    assert {i: {name: proposed[i].get(name) for name in suggested[i]} for i in proposed} == suggested
 
 
 def test_rebuild_predicts_what_the_receipt_says_in_the_users_unit(runs: Runs) -> None:
@@ -124,14 +126,14 @@ def storages(folder: Path) -> dict[str, BaseStorage]:
 
 @pytest.mark.parametrize("objective", ["bowl", "conditional"])
 def test_the_kind_of_storage_does_not_change_a_proposal(tmp_path: Path, objective: str) -> None:
-    found = {}
+    configurations = {}
     for name, storage in storages(tmp_path).items():
         study = new_study(storage=storage, seed=3)
         study.optimize(OBJECTIVES[objective], n_trials=15)
-        found[name] = params(study)
-    assert len(found["memory"]) == 15
-    assert found["sqlite"] == found["memory"]
-    assert found["journal"] == found["memory"]
+        configurations[name] = params(study)
+    assert len(configurations["memory"]) == 15
+    assert configurations["sqlite"] == configurations["memory"]
+    assert configurations["journal"] == configurations["memory"]
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "journal"])
@@ -142,10 +144,10 @@ def test_rebuild_is_exact_on_every_kind_of_storage(tmp_path: Path, kind: str) ->
 
 
 def test_another_seed_gives_other_trials() -> None:
-    one, two = new_study(seed=1), new_study(seed=2)
-    one.optimize(OBJECTIVES["bowl"], n_trials=6)
-    two.optimize(OBJECTIVES["bowl"], n_trials=6)
-    assert all(a != b for a, b in zip(params(one), params(two), strict=True))
+    first, second = new_study(seed=1), new_study(seed=2)
+    first.optimize(OBJECTIVES["bowl"], n_trials=6)
+    second.optimize(OBJECTIVES["bowl"], n_trials=6)
+    assert all(a != b for a, b in zip(params(first), params(second), strict=True))
 
 
 def test_a_sampler_used_for_another_study_in_between_proposes_the_same() -> None:

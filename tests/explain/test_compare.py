@@ -26,12 +26,12 @@ def example(X: Array) -> Array:
 
 def test_an_ablation_gives_interacting_parameters_unequal_shares() -> None:
     """The source's Table 2 without its forest: the second of two partners is left with nothing."""
-    found = ablation_path(example, np.full(3, 0.5), np.zeros(3))
-    np.testing.assert_allclose(found.first_round, [0.5, 0.25, 0.25])
-    assert found.order[0] == 0
-    np.testing.assert_allclose(sorted(found.gains), [0.0, 0.25, 0.5])
-    assert found.gains.sum() == pytest.approx(example(np.zeros((1, 3)))[0] - example(np.full((1, 3), 0.5))[0])
-    np.testing.assert_allclose(np.diff(found.values), found.gains[list(found.order)])
+    path = ablation_path(example, np.full(3, 0.5), np.zeros(3))
+    np.testing.assert_allclose(path.first_round, [0.5, 0.25, 0.25])
+    assert path.order[0] == 0
+    np.testing.assert_allclose(sorted(path.gains), [0.0, 0.25, 0.5])
+    assert path.gains.sum() == pytest.approx(example(np.zeros((1, 3)))[0] - example(np.full((1, 3), 0.5))[0])
+    np.testing.assert_allclose(np.diff(path.values), path.gains[list(path.order)])
 
 
 def test_an_ablation_takes_the_best_flip_at_every_step() -> None:
@@ -42,17 +42,17 @@ def test_an_ablation_takes_the_best_flip_at_every_step() -> None:
         return np.asarray(np.einsum("ni,ij,nj->n", X, A, X))
 
     source, target = rng.random(4), rng.random(4)
-    found = ablation_path(fn, source, target)
-    here = source.copy()
+    path = ablation_path(fn, source, target)
+    x = source.copy()
     left = set(range(4))
-    for j in found.order:
+    for j in path.order:
         gains = {}
         for k in left:
-            flipped = here.copy()
+            flipped = x.copy()
             flipped[k] = target[k]
-            gains[k] = float(fn(flipped[None])[0] - fn(here[None])[0])
+            gains[k] = float(fn(flipped[None])[0] - fn(x[None])[0])
         assert gains[j] == max(gains.values())
-        here[j] = target[j]
+        x[j] = target[j]
         left.remove(j)
     with pytest.raises(ValueError, match="two points"):
         ablation_path(fn, np.zeros(4), np.zeros(3))
@@ -68,9 +68,9 @@ def test_friedmans_h() -> None:
     Z = np.random.default_rng(0).uniform(-1, 1, (80, 4))
     Z -= Z.mean(axis=0)
     # Column means are zero but the product's is not: H is 1 only for a product whose margins vanish on the sample.
-    found = friedman_h(lambda X: X[:, 0] + X[:, 1] + 0.0 * X[:, 2], Z)
-    assert found[0, 1] == pytest.approx(0.0, abs=1e-9)
-    assert found[2, 3] == 0.0
+    statistics = friedman_h(lambda X: X[:, 0] + X[:, 1] + 0.0 * X[:, 2], Z)
+    assert statistics[0, 1] == pytest.approx(0.0, abs=1e-9)
+    assert statistics[2, 3] == 0.0
     product = friedman_h(lambda X: X[:, 0] * X[:, 1], Z, [(0, 1)])
     assert product[0, 1] == pytest.approx(1.0, abs=1e-9)
     # By the formula, by hand.
@@ -79,13 +79,13 @@ def test_friedmans_h() -> None:
     def dependence(columns: list[int]) -> Array:
         out = []
         for row in Z:
-            here = Z.copy()
-            here[:, columns] = row[columns]
-            out.append(fn(here).mean())
+            moved = Z.copy()
+            moved[:, columns] = row[columns]
+            out.append(fn(moved).mean())
         return np.array(out) - np.mean(out)
 
-    both, first, second = dependence([0, 1]), dependence([0]), dependence([1])
-    expected = np.sqrt(((both - first - second) ** 2).sum() / (both**2).sum())
+    joint, first, second = dependence([0, 1]), dependence([0]), dependence([1])
+    expected = np.sqrt(((joint - first - second) ** 2).sum() / (joint**2).sum())
     assert friedman_h(fn, Z, [(0, 1)])[0, 1] == pytest.approx(expected, rel=1e-12)
     assert 0.05 < expected < 0.95
     with pytest.raises(ValueError, match="two different columns between 0 and 3"):
@@ -96,9 +96,9 @@ def test_permutation_importance() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((4000, 3))
     y = 2 * X[:, 0] + X[:, 1]
-    found = permutation_importance(lambda R: 2 * R[:, 0] + R[:, 1], X, y, n_repeats=5)
+    importance = permutation_importance(lambda R: 2 * R[:, 0] + R[:, 1], X, y, n_repeats=5)
     # E (f(x) - f(x'))^2 = 2 w^2 Var(x) for independent x, x'.
-    np.testing.assert_allclose(found, [2 * 4 / 12, 2 / 12, 0.0], rtol=0.05, atol=1e-12)
+    np.testing.assert_allclose(importance, [2 * 4 / 12, 2 / 12, 0.0], rtol=0.05, atol=1e-12)
 
 
 def test_side_by_side_of_a_trial() -> None:
@@ -109,15 +109,15 @@ def test_side_by_side_of_a_trial() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     study.optimize(objective, n_trials=40)
     best = study.best_trial.number
-    found = pellucid.compare_importance(study, max(best, 10))
-    for method in found.METHODS:
-        assert sum(abs(share) for share in getattr(found, method)) == pytest.approx(1.0)
-    assert set(found.interactions) == {("a", "b"), ("a", "c"), ("b", "c")}
-    assert max(found.interactions, key=lambda pair: found.interactions[pair]) == ("b", "c")
-    assert "`b` and `c` interact most" in str(found)
-    assert list(found.to_frame().columns) == ["param", *found.METHODS]
-    json.dumps(found.to_dict())
-    assert len(found.plot().data) == 4
+    comparison = pellucid.compare_importance(study, max(best, 10))
+    for method in comparison.METHODS:
+        assert sum(abs(share) for share in getattr(comparison, method)) == pytest.approx(1.0)
+    assert set(comparison.interactions) == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert max(comparison.interactions, key=lambda pair: comparison.interactions[pair]) == ("b", "c")
+    assert "`b` and `c` interact most" in str(comparison)
+    assert list(comparison.to_frame().columns) == ["param", *comparison.METHODS]
+    json.dumps(comparison.to_dict())
+    assert len(comparison.plot().data) == 4
     with pytest.raises(ValueError, match="no trials yet"):
         pellucid.compare_importance(optuna.create_study(), 0)
 
@@ -147,10 +147,10 @@ def test_a_constant_objective_makes_nothing_important() -> None:
 def test_exact_interactions_are_those_of_a_large_sample() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     study.optimize(lambda t: t.suggest_float("a", 0, 1) * t.suggest_float("b", 0, 1) ** 2, n_trials=30)
-    found = pellucid.compare_importance(study, 29).interactions["a", "b"]
+    strength = pellucid.compare_importance(study, 29).interactions["a", "b"]
     case = case_of(StudyView.of(study, "test"), 29)
     rows = np.random.default_rng(0).random((300, 2))
-    assert found == pytest.approx(friedman_h(lambda X: -case.game.gp.latent_mean(X), rows)[0, 1], abs=0.05)
+    assert strength == pytest.approx(friedman_h(lambda X: -case.game.gp.latent_mean(X), rows)[0, 1], abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -65,14 +65,14 @@ def test_directions_do_not_matter(study: Study) -> None:
 
 
 def test_advice_in_sentences(study: Study) -> None:
-    advice = {(one.param, one.what): one for one in list(pellucid.parameter_ranges(study).advice)}
+    advice = {(entry.param, entry.what): entry for entry in list(pellucid.parameter_ranges(study).advice)}
     assert ("act", "drop") in advice
     assert "`act` = sigmoid" in str(advice["act", "drop"])
     assert "beyond its upper bound 0.1" in str(advice["lr", "widen"])
     assert "none of the best trials has it below 4" in str(advice["n_layers", "narrow"])
     assert not any(param in ("width", "noise") for param, _ in advice)
-    assert [one.p for one in list(pellucid.parameter_ranges(study).advice)] == sorted(
-        one.p for one in list(pellucid.parameter_ranges(study).advice)
+    assert [entry.p for entry in list(pellucid.parameter_ranges(study).advice)] == sorted(
+        entry.p for entry in list(pellucid.parameter_ranges(study).advice)
     )
 
 
@@ -80,8 +80,8 @@ def test_advice_for_a_study_that_piled_up_at_a_bound() -> None:
     tpe = optuna.create_study(sampler=TPESampler(seed=0))
     tpe.optimize(lambda t: -t.suggest_float("x", 0, 1) + 0.01 * t.suggest_float("y", 0, 1), n_trials=120)
     advice = list(pellucid.parameter_ranges(tpe).advice)
-    assert ("x", "widen") in {(one.param, one.what) for one in advice}
-    assert "beyond its upper bound 1" in next(str(one) for one in advice if one.what == "widen")
+    assert ("x", "widen") in {(entry.param, entry.what) for entry in advice}
+    assert "beyond its upper bound 1" in next(str(entry) for entry in advice if entry.what == "widen")
 
 
 def test_nothing_is_advised_without_evidence() -> None:
@@ -90,7 +90,7 @@ def test_nothing_is_advised_without_evidence() -> None:
     assert list(pellucid.parameter_ranges(noise).advice) == []
     few = optuna.create_study(sampler=RandomSampler(seed=1))
     few.optimize(known, n_trials=30)
-    assert not any(one.param in ("width", "noise") for one in list(pellucid.parameter_ranges(few).advice))
+    assert not any(entry.param in ("width", "noise") for entry in list(pellucid.parameter_ranges(few).advice))
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_wrong_requests_are_explained(study: Study, arguments: dict[str, str], m
 def test_too_few_trials_say_so() -> None:
     few = optuna.create_study(sampler=RandomSampler(seed=0))
     few.optimize(known, n_trials=30)
-    found = pellucid.interval_reduction(few, "n_layers")
-    assert found.value is None
-    assert "is not known: too few trials reach the goal" in str(found)
-    assert len(found.plot().layout.shapes) == 0
+    reduction = pellucid.interval_reduction(few, "n_layers")
+    assert reduction.value is None
+    assert "is not known: too few trials reach the goal" in str(reduction)
+    assert len(reduction.plot().layout.shapes) == 0
 
 
 def test_an_effect_that_could_be_missed_is_not_called_free() -> None:
@@ -121,18 +121,18 @@ def test_an_effect_that_could_be_missed_is_not_called_free() -> None:
         dice = np.random.default_rng(seed)
         study = optuna.create_study(sampler=RandomSampler(seed=seed))
         study.optimize(lambda t, d=dice: -min(t.suggest_int("k", 1, 10), 6) + 2 * d.normal(), n_trials=100)
-        found = pellucid.interval_reduction(study, "k")
-        assert found.value is None or found.value >= 5
-        assert found.value is not None or "could miss an effect" in str(found) or "too few" in str(found)
+        reduction = pellucid.interval_reduction(study, "k")
+        assert reduction.value is None or reduction.value >= 5
+        assert reduction.value is not None or "could miss an effect" in str(reduction) or "too few" in str(reduction)
 
 
 def test_integers_on_a_logarithmic_scale_keep_their_values() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     study.optimize(lambda t: -math.log(t.suggest_int("k", 1, 1000, log=True) + 1e-9), n_trials=400)
-    found = pellucid.interval_reduction(study, "k")
-    assert len(set(found.cuts)) == len(found.cuts)
-    assert found.cuts[0] == 1
-    assert all(isinstance(cut, int) for cut in found.cuts)
+    reduction = pellucid.interval_reduction(study, "k")
+    assert len(set(reduction.cuts)) == len(reduction.cuts)
+    assert reduction.cuts[0] == 1
+    assert all(isinstance(cut, int) for cut in reduction.cuts)
     big = optuna.create_study(sampler=RandomSampler(seed=0))
     big.optimize(lambda t: 0.0 * t.suggest_int("k", 0, 10**9) + t.suggest_float("x", 0, 1), n_trials=400)
     assert pellucid.interval_reduction(big, "k").cuts[0] == 0
@@ -161,9 +161,9 @@ def test_no_false_advice_when_ranges_were_widened_or_values_are_few() -> None:
     assert wrong <= 1
     steps = optuna.create_study(sampler=RandomSampler(seed=0))
     steps.optimize(lambda t: -t.suggest_int("k", 1, 3) + 0.1 * t.suggest_float("y", 0, 1), n_trials=400)
-    advice = [str(one) for one in list(pellucid.parameter_ranges(steps).advice)]
-    assert any("Widen `k` beyond its upper bound 3" in one for one in advice)
-    assert any("none of the best trials has it below 3" in one for one in advice)
+    advice = [str(entry) for entry in list(pellucid.parameter_ranges(steps).advice)]
+    assert any("Widen `k` beyond its upper bound 3" in sentence for sentence in advice)
+    assert any("none of the best trials has it below 3" in sentence for sentence in advice)
 
 
 def test_the_figure_marks_the_value(study: Study) -> None:

@@ -26,8 +26,8 @@ def test_a_trial_with_the_worst_possible_value_is_not_recommended(direction: str
 def test_a_recommendation_says_what_the_trial_really_returned(value: float) -> None:
     study = new_study()
     study.optimize(replacing({2: value, 5: value}), n_trials=9)
-    found = pellucid.recommend(study)
-    assert found.observed == study.trials[found.trial].value
+    recommendation = pellucid.recommend(study)
+    assert recommendation.observed == study.trials[recommendation.trial].value
 
 
 def test_a_pruned_trial_is_never_recommended() -> None:
@@ -48,9 +48,9 @@ def test_a_pruned_trial_is_never_recommended() -> None:
 def test_huge_and_tiny_values_have_a_finite_recommendation(scale: float) -> None:
     study = new_study()
     study.optimize(lambda trial: bowl(trial) * scale, n_trials=8)
-    found = pellucid.recommend(study)
-    assert all(math.isfinite(v) for v in (found.expected, found.low, found.high))
-    assert found.low <= found.expected <= found.high
+    recommendation = pellucid.recommend(study)
+    assert all(math.isfinite(v) for v in (recommendation.expected, recommendation.low, recommendation.high))
+    assert recommendation.low <= recommendation.expected <= recommendation.high
 
 
 def test_receipts_of_other_tools_and_versions_do_not_change_what_recommend_says() -> None:

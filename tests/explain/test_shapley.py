@@ -37,11 +37,11 @@ def all_orders(fn: Function, x: Array, Z: Array) -> Array:
     """The definition: what every coordinate adds, averaged over all d! orders."""
     total = 0.0 * fn(np.repeat(x[None], len(x), axis=0))
     for order in itertools.permutations(range(len(x))):
-        here = Z.copy()
-        value = fn(here).mean(axis=0)
+        mixed = Z.copy()
+        value = fn(mixed).mean(axis=0)
         for j in order:
-            here[:, j] = x[j]
-            after = fn(here).mean(axis=0)
+            mixed[:, j] = x[j]
+            after = fn(mixed).mean(axis=0)
             total[j] += after - value
             value = after
     return np.asarray(total / math.factorial(len(x)))
@@ -53,27 +53,27 @@ def all_orders(fn: Function, x: Array, Z: Array) -> Array:
 def test_the_example_is_exact_with_the_integral_as_background() -> None:
     # The function is linear in each coordinate, so two points per axis integrate it exactly.
     grid = np.array(list(itertools.product((0.25, 0.75), repeat=3)))
-    found = shapley_values(example, np.zeros(3), grid, "exact")
-    np.testing.assert_allclose(found.values, TRUTH, atol=1e-12)
-    assert found.payout == pytest.approx(-0.75, abs=1e-12)
-    assert found.average == pytest.approx(0.75, abs=1e-12)
-    assert found.efficiency_gap == pytest.approx(0.0, abs=1e-12)
-    np.testing.assert_array_equal(found.intervals[:, 0], found.intervals[:, 1])
+    attribution = shapley_values(example, np.zeros(3), grid, "exact")
+    np.testing.assert_allclose(attribution.values, TRUTH, atol=1e-12)
+    assert attribution.payout == pytest.approx(-0.75, abs=1e-12)
+    assert attribution.average == pytest.approx(0.75, abs=1e-12)
+    assert attribution.efficiency_gap == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_array_equal(attribution.intervals[:, 0], attribution.intervals[:, 1])
 
 
 def test_the_example_is_exact_against_its_centre_as_a_baseline() -> None:
-    found = shapley_values(example, np.zeros(3), np.full(3, 0.5), "baseline")
-    np.testing.assert_allclose(found.values, TRUTH, atol=1e-12)
-    assert found.method == "baseline"
+    attribution = shapley_values(example, np.zeros(3), np.full(3, 0.5), "baseline")
+    np.testing.assert_allclose(attribution.values, TRUTH, atol=1e-12)
+    assert attribution.method == "baseline"
 
 
 def test_sampled_intervals_hold_the_truth_as_often_as_they_say() -> None:
     rng = np.random.default_rng(3)
     held = []
     for seed in range(60):
-        found = shapley_values(example, np.zeros(3), rng.random((4000, 3)), "sampled", n_samples=400, seed=seed)
-        held.append((found.intervals[:, 0] <= TRUTH) & (found.intervals[:, 1] >= TRUTH))
-        assert found.half_widths.max() < 0.05
+        attribution = shapley_values(example, np.zeros(3), rng.random((4000, 3)), "sampled", n_samples=400, seed=seed)
+        held.append((attribution.intervals[:, 0] <= TRUTH) & (attribution.intervals[:, 1] >= TRUTH))
+        assert attribution.half_widths.max() < 0.05
     # 180 intervals of 95 %, a third of them twins: 171 expected, sd about 4.
     assert np.mean(held) == pytest.approx(0.95, abs=0.05)
 
@@ -90,9 +90,9 @@ def test_every_walk_shares_out_its_own_payout() -> None:
 
 def test_walks_on_a_part_of_the_background_leave_a_gap_and_say_so() -> None:
     fn, rng = tangled(4), np.random.default_rng(0)
-    found = shapley_values(fn, rng.random(4), rng.random((500, 4)), "sampled", n_samples=7)
-    assert np.abs(found.efficiency_gap).max() > 1e-6
-    assert found.n_samples == 7
+    attribution = shapley_values(fn, rng.random(4), rng.random((500, 4)), "sampled", n_samples=7)
+    assert np.abs(attribution.efficiency_gap).max() > 1e-6
+    assert attribution.n_samples == 7
 
 
 # ----------------------------------------------------------------------------------------- brute force
@@ -103,10 +103,10 @@ def test_enumeration_is_the_average_over_all_orders(d: int) -> None:
     fn, rng = tangled(d, seed=d), np.random.default_rng(d)
     x, Z = rng.random(d), rng.random((5, d))
     expected = all_orders(fn, x, Z)
-    found = shapley_values(fn, x, Z)
-    assert found.method == "exact"
-    np.testing.assert_allclose(found.values, expected, rtol=1e-10, atol=1e-11)
-    np.testing.assert_allclose(found.efficiency_gap, 0.0, atol=1e-11)
+    attribution = shapley_values(fn, x, Z)
+    assert attribution.method == "exact"
+    np.testing.assert_allclose(attribution.values, expected, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(attribution.efficiency_gap, 0.0, atol=1e-11)
     sampled = shapley_values(fn, x, Z, "sampled", n_samples=4000)
     assert (np.abs(sampled.values - expected) <= 2.5 * sampled.half_widths + 1e-11).all()
 
@@ -114,16 +114,16 @@ def test_enumeration_is_the_average_over_all_orders(d: int) -> None:
 def test_players_that_are_left_out_come_from_the_background() -> None:
     fn, rng = tangled(4, t=1), np.random.default_rng(8)
     x, Z = rng.random(4), rng.random((6, 4))
-    found = shapley_values(fn, x, Z, players=[2, 0])
+    attribution = shapley_values(fn, x, Z, players=[2, 0])
 
     def worth(*columns: int) -> Array:
-        here = Z.copy()
-        here[:, columns] = x[list(columns)]
-        return np.asarray(fn(here).mean(axis=0))
+        mixed = Z.copy()
+        mixed[:, columns] = x[list(columns)]
+        return np.asarray(fn(mixed).mean(axis=0))
 
-    none, only_2, only_0, both = worth(), worth(2), worth(0), worth(2, 0)
-    np.testing.assert_allclose(found.values[0], 0.5 * (only_2 - none + both - only_0), atol=1e-12)
-    np.testing.assert_allclose(found.values[1], 0.5 * (only_0 - none + both - only_2), atol=1e-12)
+    none, only_2, only_0, all_players = worth(), worth(2), worth(0), worth(2, 0)
+    np.testing.assert_allclose(attribution.values[0], 0.5 * (only_2 - none + all_players - only_0), atol=1e-12)
+    np.testing.assert_allclose(attribution.values[1], 0.5 * (only_0 - none + all_players - only_2), atol=1e-12)
 
 
 def test_many_players_are_sampled() -> None:
@@ -132,10 +132,10 @@ def test_many_players_are_sampled() -> None:
 
     rng = np.random.default_rng(0)
     x, Z = rng.random(20), rng.random((100, 20))
-    found = shapley_values(fn, x, Z)
-    assert found.method == "sampled"
+    attribution = shapley_values(fn, x, Z)
+    assert attribution.method == "sampled"
     # Additive: every walk is right about z, so that whole passes leave no error at all.
-    np.testing.assert_allclose(found.values, (x - Z.mean(axis=0)) * np.arange(20.0), atol=1e-10)
+    np.testing.assert_allclose(attribution.values, (x - Z.mean(axis=0)) * np.arange(20.0), atol=1e-10)
     baseline = shapley_values(fn, x, Z[:1], "baseline")
     np.testing.assert_allclose(baseline.values, (x - Z[0]) * np.arange(20.0), atol=1e-12)
 
@@ -170,21 +170,23 @@ def test_axioms(method: shapley.Method, game: tuple[int, Array, Array, Array], a
         return np.stack([first, second, a * first + b * second, np.zeros(len(X)), X[:, 0] + 0 * first], axis=1)
 
     n_samples = 3 * len(Z) if method == "sampled" else None
-    found = shapley_values(fn, x, Z, method, n_samples=max(n_samples, 2) if n_samples else None)
-    scale = 1.0 + np.abs(found.values).max()
+    attribution = shapley_values(fn, x, Z, method, n_samples=max(n_samples, 2) if n_samples else None)
+    scale = 1.0 + np.abs(attribution.values).max()
     if method == "exact":
-        np.testing.assert_allclose(found.efficiency_gap, 0.0, atol=1e-12 * scale * d)
-        np.testing.assert_allclose(found.values[0, :2], found.values[1, :2], atol=1e-11 * scale)
+        np.testing.assert_allclose(attribution.efficiency_gap, 0.0, atol=1e-12 * scale * d)
+        np.testing.assert_allclose(attribution.values[0, :2], attribution.values[1, :2], atol=1e-11 * scale)
     np.testing.assert_allclose(
-        found.values[:, 2], a * found.values[:, 0] + b * found.values[:, 1], atol=1e-11 * scale * (1 + abs(a) + abs(b))
+        attribution.values[:, 2],
+        a * attribution.values[:, 0] + b * attribution.values[:, 1],
+        atol=1e-11 * scale * (1 + abs(a) + abs(b)),
     )
-    np.testing.assert_array_equal(found.values[:, 3], 0.0)
+    np.testing.assert_array_equal(attribution.values[:, 3], 0.0)
     if method == "exact":
         np.testing.assert_allclose(
-            found.values[:, 4], np.r_[x[0] - Z[:, 0].mean(), np.zeros(d - 1)], atol=1e-12 * scale
+            attribution.values[:, 4], np.r_[x[0] - Z[:, 0].mean(), np.zeros(d - 1)], atol=1e-12 * scale
         )
     else:
-        np.testing.assert_allclose(found.values[1:, 4], 0.0, atol=1e-12 * scale)
+        np.testing.assert_allclose(attribution.values[1:, 4], 0.0, atol=1e-12 * scale)
 
 
 # ---------------------------------------------------------------------------------------- interactions
@@ -192,12 +194,12 @@ def test_axioms(method: shapley.Method, game: tuple[int, Array, Array, Array], a
 
 def test_interactions_of_the_example() -> None:
     v = coalition_values(example, np.zeros(3), np.array(list(itertools.product((0.25, 0.75), repeat=3))))
-    found = interactions(v)
+    effects = interactions(v)
     # v(S): theta_2 theta_3 loses 1/4 with either of the two, and nothing more with the other.
-    assert found[1, 2] == pytest.approx(0.25, abs=1e-12)
-    assert found[0, 1] == pytest.approx(0.0, abs=1e-12)
-    assert found[0,] == pytest.approx(-0.5, abs=1e-12)
-    halves = found[1,] + 0.5 * found[1, 2]
+    assert effects[1, 2] == pytest.approx(0.25, abs=1e-12)
+    assert effects[0, 1] == pytest.approx(0.0, abs=1e-12)
+    assert effects[0,] == pytest.approx(-0.5, abs=1e-12)
+    halves = effects[1,] + 0.5 * effects[1, 2]
     assert halves == pytest.approx(-0.125, abs=1e-12)
 
 
@@ -230,9 +232,9 @@ def test_check_sample_size_is_the_sources_rule() -> None:
 def test_ties_without_a_gap_need_no_more_samples() -> None:
     total = lambda X: X.sum(axis=1)  # noqa: E731
     for method in ("exact", "sampled"):
-        found = shapley_values(total, np.ones(3), np.zeros((4, 3)), method, n_samples=8)  # type: ignore[arg-type]
-        np.testing.assert_allclose(found.values, 1.0)
-        assert check_sample_size(found)
+        attribution = shapley_values(total, np.ones(3), np.zeros((4, 3)), method, n_samples=8)  # type: ignore[arg-type]
+        np.testing.assert_allclose(attribution.values, 1.0)
+        assert check_sample_size(attribution)
 
 
 def test_a_sampled_payout_leaves_other_columns_to_the_background() -> None:
@@ -240,9 +242,9 @@ def test_a_sampled_payout_leaves_other_columns_to_the_background() -> None:
         return X @ np.array([1.0, 10.0, 100.0])
 
     for method in ("exact", "sampled"):
-        found = shapley_values(fn, np.ones(3), np.zeros((50, 3)), method, players=[0])  # type: ignore[arg-type]
-        assert found.payout == pytest.approx(1.0)
-        assert found.efficiency_gap == pytest.approx(0.0, abs=1e-12)
+        attribution = shapley_values(fn, np.ones(3), np.zeros((50, 3)), method, players=[0])  # type: ignore[arg-type]
+        assert attribution.payout == pytest.approx(1.0)
+        assert attribution.efficiency_gap == pytest.approx(0.0, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------------------- bad input

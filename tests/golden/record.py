@@ -90,7 +90,7 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 def answer(record: Any) -> Any:
     """An answer as plain data, with the names of its fields as they were recorded."""
     if isinstance(record, list):
-        return [answer(one) for one in record]
+        return [answer(entry) for entry in record]
     if isinstance(record, dict):
         return {"/".join(key) if isinstance(key, tuple) else str(key): value for key, value in record.items()}
     return _renamed(record.to_dict())
@@ -120,9 +120,9 @@ RENAMED = {
 }
 
 
-def receipt(found: Any) -> Record:
+def receipt(record: Any) -> Record:
     """A receipt as plain data, without its sentences."""
-    return {key: value for key, value in found.to_dict().items() if key not in ("phase", "reason")}
+    return {key: value for key, value in record.to_dict().items() if key not in ("phase", "reason")}
 
 
 def interactions(study: Any, trial: int) -> Record:
@@ -139,10 +139,14 @@ def interactions(study: Any, trial: int) -> Record:
 def rebuilt(study: Any, trial: int) -> Record:
     import pellucid
 
-    found = pellucid.rebuild(study, trial)
+    proposal = pellucid.rebuild(study, trial)
     last = study.trials[trial].params
-    mean, sd = found.predict([last])
-    return {"mean": mean.tolist(), "sd": sd.tolist(), "score": found.acquisition.score(found.encode([last])).tolist()}
+    mean, sd = proposal.predict([last])
+    return {
+        "mean": mean.tolist(),
+        "sd": sd.tolist(),
+        "score": proposal.acquisition.score(proposal.encode([last])).tolist(),
+    }
 
 
 def plain(value: Any) -> Any:
@@ -154,10 +158,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         return value if value in WORDS or re.fullmatch(r"[\w.+/-]+", value) else None
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if hasattr(value, "tolist"):
         return plain(value.tolist())
-    return [plain(one) for one in value]
+    return [plain(entry) for entry in value]
 
 
 def recorded(study: Any) -> Record:
@@ -165,7 +169,7 @@ def recorded(study: Any) -> Record:
 
     return {
         "trials": [plain({"state": t.state.name, "params": t.params, "values": t.values}) for t in study.trials],
-        "receipts": {str(one.trial): plain(receipt(one)) for one in pellucid.receipts(study)},
+        "receipts": {str(entry.trial): plain(receipt(entry)) for entry in pellucid.receipts(study)},
         "answers": {question: attempted(ask) for question, ask in questions(study)},
     }
 
@@ -198,30 +202,30 @@ def read() -> Record:
 # --------------------------------------------------------------------------------------------- comparing
 
 
-def differences(golden: Any, now: Any, tolerance: float, where: str = "") -> Iterator[str]:
+def differences(golden: Any, present: Any, tolerance: float, where: str = "") -> Iterator[str]:
     """Where the present differs from what was recorded; fields that are new do not count."""
-    if isinstance(golden, dict) and isinstance(now, dict):
+    if isinstance(golden, dict) and isinstance(present, dict):
         for key, value in golden.items():
-            if key not in now:
+            if key not in present:
                 yield f"{where}.{key}: missing"
             else:
-                yield from differences(value, now[key], tolerance, f"{where}.{key}")
-    elif isinstance(golden, list) and isinstance(now, list):
-        if len(golden) != len(now):
-            yield f"{where}: {len(golden)} entries, now {len(now)}"
-        for i, (a, b) in enumerate(zip(golden, now, strict=False)):
+                yield from differences(value, present[key], tolerance, f"{where}.{key}")
+    elif isinstance(golden, list) and isinstance(present, list):
+        if len(golden) != len(present):
+            yield f"{where}: {len(golden)} entries, now {len(present)}"
+        for i, (a, b) in enumerate(zip(golden, present, strict=False)):
             yield from differences(a, b, tolerance, f"{where}[{i}]")
-    elif isinstance(golden, float) and isinstance(now, float) and tolerance:
-        if abs(golden - now) > tolerance * max(1.0, abs(golden)):
-            yield f"{where}: {golden!r}, now {now!r}"
-    elif golden is not None and (golden != now or type(golden) is not type(now)):
-        yield f"{where}: {golden!r}, now {now!r}"
+    elif isinstance(golden, float) and isinstance(present, float) and tolerance:
+        if abs(golden - present) > tolerance * max(1.0, abs(golden)):
+            yield f"{where}: {golden!r}, now {present!r}"
+    elif golden is not None and (golden != present or type(golden) is not type(present)):
+        yield f"{where}: {golden!r}, now {present!r}"
 
 
-def compared(golden: Record, now: Record) -> list[str]:
+def compared(golden: Record, present: Record) -> list[str]:
     """Differences of the studies in `now`: proposals and receipts exactly, answers to the tolerance."""
     out: list[str] = []
-    for name, study in now.items():
+    for name, study in present.items():
         for part in ("trials", "receipts", "answers"):
             tolerance = TOLERANCE if part == "answers" else 0.0
             out += differences(golden[name][part], study[part], tolerance, f"{name}: {part}")
@@ -233,16 +237,16 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    now = json.loads(json.dumps(record(options.names)))
+    present = json.loads(json.dumps(record(options.names)))
     if not options.check:
-        write(now)
-    found = compared(read(), now)
-    for line in found[:50]:
+        write(present)
+    changes = compared(read(), present)
+    for line in changes[:50]:
         print(line)
-    counted = {part: sum(len(study[part]) for study in now.values()) for part in ("trials", "receipts", "answers")}
+    counted = {part: sum(len(study[part]) for study in present.values()) for part in ("trials", "receipts", "answers")}
     listed = ", ".join(f"{count} {part}" for part, count in counted.items())
-    print(f"{len(now)} studies ({listed}): {len(found)} differences.")
-    return 1 if found else 0
+    print(f"{len(present)} studies ({listed}): {len(changes)} differences.")
+    return 1 if changes else 0
 
 
 if __name__ == "__main__":

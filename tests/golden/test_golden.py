@@ -22,10 +22,10 @@ def test_studies_and_answers_are_as_recorded(group: int) -> None:
 
 
 def test_a_changed_bit_of_a_proposal_and_a_changed_digit_of_an_answer_are_noticed() -> None:
-    golden, now = read(), read()
-    assert compared(golden, {"flat": now["flat"]}) == []
-    now["flat"]["trials"][7]["params"]["x"] *= 1.0 + 3e-16
-    now["flat"]["answers"]["recommendation"]["expected"] += 1e-11
-    now["flat"]["answers"]["history"]["best"].pop()
-    del now["flat"]["receipts"]["9"]["seed"]
-    assert len(compared(golden, {"flat": now["flat"]})) == 4
+    golden, present = read(), read()
+    assert compared(golden, {"flat": present["flat"]}) == []
+    present["flat"]["trials"][7]["params"]["x"] *= 1.0 + 3e-16
+    present["flat"]["answers"]["recommendation"]["expected"] += 1e-11
+    present["flat"]["answers"]["history"]["best"].pop()
+    del present["flat"]["receipts"]["9"]["seed"]
+    assert len(compared(golden, {"flat": present["flat"]})) == 4

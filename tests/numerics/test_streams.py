@@ -24,8 +24,8 @@ def test_a_stream_is_the_same_in_another_process_and_version() -> None:
     """Rebuilding a proposal next year depends on it."""
     code = "from pellucid.numerics import stream; print(stream(3, 'proposal', 17).integers(10**9, size=3).tolist())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    here = stream(3, "proposal", 17).integers(10**9, size=3).tolist()
-    assert json.loads(other.stdout) == here == [409863772, 37272079, 293334131]
+    values = stream(3, "proposal", 17).integers(10**9, size=3).tolist()
+    assert json.loads(other.stdout) == values == [409863772, 37272079, 293334131]
 
 
 def test_a_stream_depends_on_every_label() -> None:
@@ -41,7 +41,7 @@ def test_a_stream_depends_on_every_label() -> None:
         (0, "a", 1, ""),
         (0, ""),
     ]
-    first = [tuple(stream(*one).integers(2**62, size=2).tolist()) for one in labels]
+    first = [tuple(stream(*label).integers(2**62, size=2).tolist()) for label in labels]
     assert len(set(first)) == len(labels)
 
 
@@ -81,10 +81,10 @@ def test_a_sequence_can_be_entered_anywhere() -> None:
 @pytest.mark.parametrize("n", [64, 256])
 def test_points_are_more_even_than_random_ones(d: int, n: int) -> None:
     shifts = np.random.default_rng(1)
-    ours = [qmc.discrepancy(low_discrepancy(0, n, shifts.random(d)), method="CD") for _ in range(20)]
+    low = [qmc.discrepancy(low_discrepancy(0, n, shifts.random(d)), method="CD") for _ in range(20)]
     random = [qmc.discrepancy(shifts.random((n, d)), method="CD") for _ in range(20)]
-    assert np.median(ours) < 0.5 * np.median(random)
-    assert max(ours) < np.median(random)
+    assert np.median(low) < 0.5 * np.median(random)
+    assert max(low) < np.median(random)
 
 
 @pytest.mark.parametrize("d", [20, 40])

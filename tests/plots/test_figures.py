@@ -58,11 +58,11 @@ def hostile_study() -> optuna.study.Study:
 
 
 def test_bars_are_stacked_by_term_with_intervals(hostile_study: optuna.study.Study) -> None:
-    found = pellucid.explain_proposal(hostile_study, 9)
-    figure = found.plot()
+    explanation = pellucid.explain_proposal(hostile_study, 9)
+    figure = explanation.plot()
     bars = {trace.name: trace for trace in figure.data if trace.type == "bar"}
     assert list(bars) == ["predicted objective", "uncertainty"]
-    order = sorted(found.contributions, key=lambda c: c.total)
+    order = sorted(explanation.contributions, key=lambda c: c.total)
     assert list(bars["uncertainty"].x) == [c.terms["uncertainty"] for c in order]
     total = figure.data[-1]
     assert list(total.x) == [c.total for c in order]
@@ -72,18 +72,18 @@ def test_bars_are_stacked_by_term_with_intervals(hostile_study: optuna.study.Stu
 
 
 def test_paths_have_a_panel_per_parameter_and_payouts_a_line_per_term(hostile_study: optuna.study.Study) -> None:
-    found = pellucid.desirability_paths(hostile_study, progress=False)
-    figure = found.plot()
+    paths = pellucid.desirability_paths(hostile_study, progress=False)
+    figure = paths.plot()
     assert len(figure.layout.annotations) == 2
     lines = [trace for trace in figure.data if trace.mode == "lines" and trace.name]
     assert len(lines) == 2 * 3
-    payouts = found.plot("payouts")
+    payouts = paths.plot("payouts")
     assert [trace.name for trace in payouts.data] == ["predicted objective", "uncertainty", "sum"]
-    assert list(payouts.data[-1].y) == [one.total for one in found.explanations]
+    assert list(payouts.data[-1].y) == [explanation.total for explanation in paths.explanations]
     single = pellucid.desirability_paths(hostile_study, [9], progress=False)
     assert single.plot().data[-1].mode == "markers"
     with pytest.raises(ValueError, match="'contributions' or 'payouts', but got 'bars'"):
-        found.plot("bars")
+        paths.plot("bars")
     with pytest.raises(TypeError, match="There is no figure for int"):
         plots.draw(3)
 

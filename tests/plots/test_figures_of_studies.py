@@ -25,7 +25,7 @@ def objective(trial: Trial) -> float:
     return (math.log10(rate) + 1.5) ** 2 + (kind == "c")
 
 
-def made(n: int, sampler: optuna.samplers.BaseSampler, direction: str = "minimize") -> optuna.Study:
+def study_of(n: int, sampler: optuna.samplers.BaseSampler, direction: str = "minimize") -> optuna.Study:
     study = optuna.create_study(direction=direction, sampler=sampler)
     turn = -1.0 if direction == "maximize" else 1.0
     study.optimize(lambda t: turn * objective(t), n_trials=n, catch=(RuntimeError,))
@@ -34,12 +34,12 @@ def made(n: int, sampler: optuna.samplers.BaseSampler, direction: str = "minimiz
 
 @pytest.fixture(scope="module")
 def drawn() -> optuna.Study:
-    return made(300, RandomSampler(seed=0))
+    return study_of(300, RandomSampler(seed=0))
 
 
 @pytest.fixture(scope="module")
 def proposed() -> optuna.Study:
-    return made(30, pellucid.BayesianSampler(seed=0, acquisition=pellucid.acquisition.SAWEI()))
+    return study_of(30, pellucid.BayesianSampler(seed=0, acquisition=pellucid.acquisition.SAWEI()))
 
 
 def finding(figure: object) -> str:
@@ -51,24 +51,24 @@ def finding(figure: object) -> str:
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_the_history_is_that_of_the_study(direction: str) -> None:
-    study = made(25, pellucid.BayesianSampler(seed=1), direction)
-    found = pellucid.history(study)
-    assert found.numbers == tuple(range(25))
-    assert [v for v in found.values if v is not None] == [t.value for t in study.trials if t.value is not None]
-    assert found.best[-1] == study.best_value
-    worst_first = sorted((b for b in found.best if b is not None), reverse=direction == "minimize")
-    assert [b for b in found.best if b is not None] == worst_first
-    receipts = {one.trial: one for one in pellucid.receipts(study)}
-    assert found.expected == tuple(receipts[n].mean for n in found.numbers)
-    assert [one.label for one in found.phases] == ["start-up", "model"]
-    assert f"The best trial is number {study.best_trial.number} with" in str(found)
-    figure = found.plot()
+    study = study_of(25, pellucid.BayesianSampler(seed=1), direction)
+    history = pellucid.history(study)
+    assert history.numbers == tuple(range(25))
+    assert [v for v in history.values if v is not None] == [t.value for t in study.trials if t.value is not None]
+    assert history.best[-1] == study.best_value
+    worst_first = sorted((b for b in history.best if b is not None), reverse=direction == "minimize")
+    assert [b for b in history.best if b is not None] == worst_first
+    receipts = {receipt.trial: receipt for receipt in pellucid.receipts(study)}
+    assert history.expected == tuple(receipts[n].mean for n in history.numbers)
+    assert [phase.label for phase in history.phases] == ["start-up", "model"]
+    assert f"The best trial is number {study.best_trial.number} with" in str(history)
+    figure = history.plot()
     best = next(trace for trace in figure.data if trace.name == "best so far")
     assert best.y[-1] == study.best_value
     assert sum(len(trace.x) for trace in figure.data if trace.name == "complete") == sum(
         t.value is not None for t in study.trials
     )
-    assert finding(figure) == str(found)
+    assert finding(figure) == str(history)
 
 
 def test_pruned_and_failed_trials_never_count_as_best() -> None:
@@ -82,11 +82,11 @@ def test_pruned_and_failed_trials_never_count_as_best() -> None:
         return x if trial.number % 3 == 0 else math.nan
 
     study.optimize(objective, n_trials=12)
-    found = pellucid.history(study)
-    assert found.states.count("pruned") == 4
-    assert found.states.count("failed") == 4
-    assert found.best[-1] == study.best_value
-    names = {trace.name for trace in found.plot().data}
+    history = pellucid.history(study)
+    assert history.states.count("pruned") == 4
+    assert history.states.count("failed") == 4
+    assert history.best[-1] == study.best_value
+    names = {trace.name for trace in history.plot().data}
     assert {"complete", "pruned", "failed", "best so far"} <= names
 
 
@@ -118,32 +118,34 @@ def test_thousands_of_trials_are_thinned_and_the_steps_stay() -> None:
 
 
 def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
-    found = pellucid.regret_history(proposed)
+    regret = pellucid.regret_history(proposed)
     verdict = pellucid.stopping_verdict(proposed)
-    assert found.stopping == verdict
-    assert (found.after[-1], found.bounds[-1]) == (29, verdict.bound)
-    assert list(found.after) == sorted(set(found.after))
-    receipts = [one for one in pellucid.receipts(proposed) if one.kind == "model"]
-    assert found.trials == tuple(one.trial for one in receipts)
-    for one, alpha in zip(receipts, found.alpha, strict=True):
-        assert one.policy is not None
-        assert one.acquisition is not None
+    assert regret.stopping == verdict
+    assert (regret.after[-1], regret.bounds[-1]) == (29, verdict.bound)
+    assert list(regret.after) == sorted(set(regret.after))
+    receipts = [receipt for receipt in pellucid.receipts(proposed) if receipt.kind == "model"]
+    assert regret.trials == tuple(receipt.trial for receipt in receipts)
+    for receipt, alpha in zip(receipts, regret.alpha, strict=True):
+        assert receipt.policy is not None
+        assert receipt.acquisition is not None
         # The guard proposes by EI, which has no weight.
-        assert alpha == (one.policy.numbers["alpha"] if one.acquisition.name == "WEI" else None)
-    for one, share in zip(receipts, found.exploring, strict=True):
-        assert one.acquisition is not None
+        assert alpha == (receipt.policy.numbers["alpha"] if receipt.acquisition.name == "WEI" else None)
+    for receipt, share in zip(receipts, regret.exploring, strict=True):
+        assert receipt.acquisition is not None
         # Where the model expects nothing better, the exploiting part is negative: all of the appeal is exploring.
-        parts = {k: max(one.acquisition.weights[k] * one.acquisition.terms[k], 0.0) for k in ("exploit", "explore")}
+        parts = {
+            k: max(receipt.acquisition.weights[k] * receipt.acquisition.terms[k], 0.0) for k in ("exploit", "explore")
+        }
         assert share == pytest.approx(parts["explore"] / sum(parts.values()))
-    traces = {trace.name: trace for trace in found.plot().data}
+    traces = {trace.name: trace for trace in regret.plot().data}
     assert traces["exploration"].line.color == EXPLORE
-    assert finding(found.plot()) == str(verdict)
+    assert finding(regret.plot()) == str(verdict)
 
 
 def test_a_course_without_a_verdict_is_empty_and_says_why() -> None:
-    found = pellucid.regret_history(made(5, RandomSampler(seed=0)))
-    assert found.after == ()
-    assert "of the 20 finished trials" in finding(found.plot())
+    regret = pellucid.regret_history(study_of(5, RandomSampler(seed=0)))
+    assert regret.after == ()
+    assert "of the 20 finished trials" in finding(regret.plot())
 
 
 def test_the_course_runs_forwards_with_pruned_trials() -> None:
@@ -157,48 +159,48 @@ def test_the_course_runs_forwards_with_pruned_trials() -> None:
         return x
 
     study.optimize(objective, n_trials=75)
-    found = pellucid.regret_history(study)
-    assert list(found.after) == sorted(set(found.after))
-    assert found.after[-1] == 74
+    regret = pellucid.regret_history(study)
+    assert list(regret.after) == sorted(set(regret.after))
+    assert regret.after[-1] == 74
 
 
 def test_gaps_in_what_was_explored_stay_gaps() -> None:
     sampler = pellucid.BayesianSampler(seed=0, interleave=pellucid.Interleave(every=3))
-    study = made(30, sampler)
-    found = pellucid.regret_history(study)
-    assert {one for one in found.exploring if one is not None} == {1.0}
-    trace = next(one for one in found.plot().data if one.name == "exploration")
+    study = study_of(30, sampler)
+    regret = pellucid.regret_history(study)
+    assert {share for share in regret.exploring if share is not None} == {1.0}
+    trace = next(drawn_trace for drawn_trace in regret.plot().data if drawn_trace.name == "exploration")
     assert trace.connectgaps is False
-    assert list(trace.y).count(None) == found.exploring.count(None) > 5
+    assert list(trace.y).count(None) == regret.exploring.count(None) > 5
 
 
 # ---------------------------------------------------------------------- what matters, ranges
 
 
 def test_bars_values_and_pairs_of_importance(drawn: optuna.Study) -> None:
-    found = pellucid.hsic_importance(drawn)
-    bars = found.plot("indices")
+    importance = pellucid.hsic_importance(drawn)
+    bars = importance.plot("indices")
     shown = {name: x for trace in bars.data for name, x in zip(trace.y, trace.x, strict=True)}
-    assert shown == {one.name: one.index for one in found.parameters}
+    assert shown == {parameter.name: parameter.index for parameter in importance.parameters}
     assert finding(bars).startswith("`rate` matters most for being among the best 10%, then `kind`")
-    values = found.plot("values")
+    values = importance.plot("values")
     coloured = [trace.marker.color for trace in values.data if trace.name == "in the goal"]
-    assert coloured == [parameter_colour(name) for name in found.impactful]
-    pairs = found.plot("pairs")
+    assert coloured == [parameter_colour(name) for name in importance.impactful]
+    pairs = importance.plot("pairs")
     assert "matter" in finding(pairs) or "No pairs" in finding(pairs)
     with pytest.raises(ValueError, match="'importance' or 'indices' or 'values' or 'pairs', but got 'bars'"):
-        found.plot("bars")
+        importance.plot("bars")
 
 
 def test_a_headline_has_few_names() -> None:
-    study = made(40, RandomSampler(seed=3))
-    found = pellucid.hsic_importance(study, pairs=False)
+    study = study_of(40, RandomSampler(seed=3))
+    importance = pellucid.hsic_importance(study, pairs=False)
     many = tuple(
-        type(one)(**{**vars(one), "name": f"{one.name}{i}", "verdict": "impactful"})
+        type(parameter)(**{**vars(parameter), "name": f"{parameter.name}{i}", "verdict": "impactful"})
         for i in range(3)
-        for one in found.parameters
+        for parameter in importance.parameters
     )
-    text = type(found)(**{**vars(found), "parameters": many}).headline
+    text = type(importance)(**{**vars(importance), "parameters": many}).headline
     assert text.endswith("and 5 more.")
     assert text.count("`") == 8
 
@@ -233,22 +235,22 @@ def test_ranges_are_drawn_where_their_advice_is() -> None:
         }
         value = abs(math.log10(params["rate"]) + 4) + 0.01 * max(params["size"] - 40, 0) + 9 * (params["kind"] == "bad")
         study.add_trial(create_trial(params=params, distributions=distributions, value=value))
-    found = pellucid.parameter_ranges(study)
-    assert list(found.advice) == list(pellucid.parameter_ranges(study).advice)
-    widen = next(one for one in found.advice if one.what == "widen")
+    ranges = pellucid.parameter_ranges(study)
+    assert list(ranges.advice) == list(pellucid.parameter_ranges(study).advice)
+    widen = next(advice for advice in ranges.advice if advice.what == "widen")
     assert (widen.param, widen.start, widen.stop) == ("rate", 0.0, pytest.approx(0.1))
-    narrow = next(one for one in found.advice if one.what == "narrow" and one.param == "rate")
+    narrow = next(advice for advice in ranges.advice if advice.what == "narrow" and advice.param == "rate")
     dimension_at = 10 ** (-4 + 4 * narrow.start)
     assert f"above {dimension_at:.4g}" in narrow.sentence
-    drop = next(one for one in found.advice if one.what == "drop")
+    drop = next(advice for advice in ranges.advice if advice.what == "drop")
     assert (drop.start, drop.stop) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
-    axis = next(one for one in found.axes if one.param == "rate")
+    axis = next(drawn_axis for drawn_axis in ranges.axes if drawn_axis.param == "rate")
     assert len(axis.best) + len(axis.others) == 400
     assert max(axis.best) <= narrow.start
     assert axis.ticks[0] == (0.0, "0.0001")
-    figure = found.plot()
-    assert {(s.x0, s.x1) for s in figure.layout.shapes} == {(one.start, one.stop) for one in found.advice}
-    assert figure.layout.yaxis.ticktext[-1] == found.advice[0].param
+    figure = ranges.plot()
+    assert {(s.x0, s.x1) for s in figure.layout.shapes} == {(advice.start, advice.stop) for advice in ranges.advice}
+    assert figure.layout.yaxis.ticktext[-1] == ranges.advice[0].param
     assert "Widen `rate`" in finding(figure)
     assert "Drop a choice of `kind`" in finding(figure)
 
@@ -269,22 +271,22 @@ def test_choices_to_drop_are_labelled_in_their_middle() -> None:
     study.optimize(
         lambda t: 9.0 * (t.suggest_categorical("kind", choices) == "c13") + t.suggest_float("x", 0, 1), n_trials=600
     )
-    found = pellucid.parameter_ranges(study)
-    drop = next(one for one in found.advice if one.what == "drop")
-    labels = {note.text: note.x for note in found.plot().layout.annotations if note.text.startswith("c")}
+    ranges = pellucid.parameter_ranges(study)
+    drop = next(advice for advice in ranges.advice if advice.what == "drop")
+    labels = {note.text: note.x for note in ranges.plot().layout.annotations if note.text.startswith("c")}
     assert drop.start < labels["c13"] < drop.stop
 
 
 def test_a_parameter_has_one_colour_everywhere(drawn: optuna.Study) -> None:
-    mine = parameter_colour("rate")
+    colour = parameter_colour("rate")
     effect = plots.plot_partial_dependence(drawn, "rate")
-    assert {t.line.color for t in effect.data if t.name and "band" in t.name} == {mine}
+    assert {t.line.color for t in effect.data if t.name and "band" in t.name} == {colour}
     values = plots.plot_values(drawn)
-    assert mine in {trace.marker.color for trace in values.data}
+    assert colour in {trace.marker.color for trace in values.data}
     ranges = plots.plot_ranges(drawn)
-    assert mine in {trace.marker.color for trace in ranges.data}
+    assert colour in {trace.marker.color for trace in ranges.data}
     interval = plots.plot_interval_reduction(drawn, "rate")
-    assert {trace.marker.color for trace in interval.data} == {mine}
+    assert {trace.marker.color for trace in interval.data} == {colour}
     assert not {parameter_colour(str(i)) for i in range(200)} & {EXPLOIT, EXPLORE}
 
 
@@ -294,7 +296,7 @@ def test_colours_differ_in_lightness() -> None:
     def lightness(colour: str) -> float:
         return float(np.dot([int(colour[i : i + 2], 16) for i in (1, 3, 5)], [0.299, 0.587, 0.114])) / 255
 
-    first = sorted(lightness(one) for one in COLOURS[:3])
+    first = sorted(lightness(colour) for colour in COLOURS[:3])
     assert min(np.diff(first)) > 0.15
     assert abs(lightness(EXPLOIT) - lightness(EXPLORE)) > 0.3
 

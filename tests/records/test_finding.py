@@ -73,9 +73,9 @@ def test_every_public_answer_is_a_finding() -> None:
 def test_options_are_keyword_only() -> None:
     """function(study, subject, *, options): at most two positional arguments, the first of which is the study."""
     functions = [getattr(pellucid, name) for name in pellucid.__all__]
-    asked = [f for f in functions if inspect.isfunction(f) and "study" in inspect.signature(f).parameters]
-    assert len(asked) > 12
-    for function in asked:
+    study_functions = [f for f in functions if inspect.isfunction(f) and "study" in inspect.signature(f).parameters]
+    assert len(study_functions) > 12
+    for function in study_functions:
         kinds = [p.kind for p in inspect.signature(function).parameters.values()]
         assert next(iter(inspect.signature(function).parameters)) == "study", function
         assert all(kind is inspect.Parameter.KEYWORD_ONLY for kind in kinds[2:]), function

@@ -54,9 +54,9 @@ def objective(trial: Trial) -> float:
 @pytest.fixture(scope="module")
 def study() -> optuna.Study:
     sampler = pellucid.BayesianSampler(seed=0, acquisition=pellucid.acquisition.SAWEI())
-    found = optuna.create_study(study_name="networks", sampler=sampler)
-    found.optimize(objective, n_trials=45, catch=(RuntimeError,))
-    return found
+    networks = optuna.create_study(study_name="networks", sampler=sampler)
+    networks.optimize(objective, n_trials=45, catch=(RuntimeError,))
+    return networks
 
 
 @pytest.fixture(scope="module")
@@ -149,10 +149,10 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
         choice = trial.suggest_categorical(HOSTILE[1], [*HOSTILE, None, True, 1.5])
         return float(sum(trial.suggest_float(name, 0, 1) for name in (*HOSTILE[:1], *HOSTILE[2:]))) + (choice == SCRIPT)
 
-    found = optuna.create_study(study_name=SCRIPT, sampler=pellucid.BayesianSampler(seed=0))
-    found.set_user_attr(SCRIPT, SCRIPT)
-    found.optimize(strange, n_trials=25)
-    path = pellucid.report(found, tmp_path / "hostile.html")
+    hostile = optuna.create_study(study_name=SCRIPT, sampler=pellucid.BayesianSampler(seed=0))
+    hostile.set_user_attr(SCRIPT, SCRIPT)
+    hostile.optimize(strange, n_trials=25)
+    path = pellucid.report(hostile, tmp_path / "hostile.html")
     with Browser(tmp_path) as browser:
         browser.open(path)
         assert browser.run("document.body.dataset.hacked") is None
@@ -287,12 +287,12 @@ def test_what_to_distrust_names_what_is_odd() -> None:
 
     study.optimize(odd, n_trials=8)
     study.enqueue_trial({"x": 0.5})
-    said = " ".join(doubts(gather(study, progress=False)))
-    assert "Few finished trials (8)" in said
-    assert "2 of 9 trials were pruned" in said
-    assert "1 of 9 trials returned an infinite value" in said
-    assert "3 of 8 trials were enqueued, not proposed." in said
-    assert "another sampler" not in said
+    text = " ".join(doubts(gather(study, progress=False)))
+    assert "Few finished trials (8)" in text
+    assert "2 of 9 trials were pruned" in text
+    assert "1 of 9 trials returned an infinite value" in text
+    assert "3 of 8 trials were enqueued, not proposed." in text
+    assert "another sampler" not in text
 
 
 def test_interruptions_do_not_count_as_failures() -> None:
@@ -330,9 +330,9 @@ def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> 
     study.add_trials([trial] * 3000)
     trials = tuple(study.get_trials(deepcopy=False))
     why = NotKnown("not asked")
-    found = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, why, why, why, None, why,
-                     None, (), {})  # fmt: skip
-    assert len(set_page(found)) < 6e6
+    answers = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, why, why, why, None,
+                           why, None, (), {})  # fmt: skip
+    assert len(set_page(answers)) < 6e6
 
 
 # ---------------------------------------------------------------------- files and mistakes

@@ -68,11 +68,11 @@ def value_of(data: st.DataObject, distribution: BaseDistribution) -> Any:
     return float(np.clip(k * distribution.step + distribution.low, distribution.low, distribution.high))
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Equal and of the same type; NaN equals NaN."""
-    if isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other):
+    if isinstance(value, float) and isinstance(other, float) and math.isnan(value) and math.isnan(other):
         return True
-    return type(one) is type(other) and one == other
+    return type(value) is type(other) and value == other
 
 
 def encode_one(dimension: Dimension, value: Any) -> float:

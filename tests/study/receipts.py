@@ -65,7 +65,7 @@ def assert_goes_on(study: Study, objective: Callable[[Trial], float] = bowl) -> 
 def assert_left_out(study: Study, unreadable: Iterable[int], caplog: pytest.LogCaptureFixture) -> None:
     """`receipts` warns of each of these trials and returns the receipts of all others."""
     caplog.clear()
-    found = [receipt.trial for receipt in pellucid.receipts(study)]
-    assert found == [trial.number for trial in study.trials if trial.number not in set(unreadable)]
+    numbers = [receipt.trial for receipt in pellucid.receipts(study)]
+    assert numbers == [trial.number for trial in study.trials if trial.number not in set(unreadable)]
     for number in unreadable:
         assert any(f"rial {number}" in message for message in messages(caplog))

@@ -131,18 +131,18 @@ def test_thirty_random_trials_show_every_parent(objective: Objective, seed: int)
 @pytest.mark.parametrize("seed", range(5))
 def test_what_was_found_predicts_new_trials(objective: Objective, seed: int) -> None:
     configurations, space = random_trials(objective, 30, seed)
-    found = infer_conditions(space, configurations)
+    conditions = infer_conditions(space, configurations)
     # A threshold on a continuous parent is known to the gap between the trials around it; everything else exactly.
-    thresholds = any(not space.dimensions[space.index[c.parent]].cells for c in found.values())
-    assert fresh(objective, found, space) >= (0.85 if thresholds else 1.0)
+    thresholds = any(not space.dimensions[space.index[c.parent]].cells for c in conditions.values())
+    assert fresh(objective, conditions, space) >= (0.85 if thresholds else 1.0)
 
 
 def test_a_loop_over_layers_is_understood_for_untried_counts() -> None:
     """Trials with 1 and 4 layers only: a child of the third layer is a matter of how many, not of which."""
     rows = [{"n_layers": n, **{f"width_{i}": 8 for i in range(n)}} for n in (1, 1, 5, 5, 1, 5, 1, 5, 1, 5)]
     space = Space.of({"n_layers": IntDistribution(1, 6), **{f"width_{i}": IntDistribution(4, 64) for i in range(5)}})
-    found = infer_conditions(space, rows)
-    known = Space(space.dimensions, found)
+    conditions = infer_conditions(space, rows)
+    known = Space(space.dimensions, conditions)
     active = known.active(known.encode([{"n_layers": n} for n in (1, 6)])[0])
     assert active.tolist() == [[True, True, False, False, False, False], [True] * 6]
 
@@ -159,8 +159,8 @@ def test_a_value_between_the_tried_ones_is_active_alike_however_it_is_written(lo
         snapped = known.canonical(encoded)
         u = np.linspace(0, 1, 2001)[:, None]
         inside = u[[v == n for v in known.dimensions[0].decode(u[:, 0])]]
-        everywhere = known.active(np.hstack([inside, np.full_like(inside, 0.3)]))[:, 1]
-        assert {bool(known.active(encoded)[0, 1]), bool(known.active(snapped)[0, 1]), *everywhere.tolist()} in (
+        throughout = known.active(np.hstack([inside, np.full_like(inside, 0.3)]))[:, 1]
+        assert {bool(known.active(encoded)[0, 1]), bool(known.active(snapped)[0, 1]), *throughout.tolist()} in (
             {True},
             {False},
         ), n
@@ -170,11 +170,11 @@ def test_a_value_between_the_tried_ones_is_active_alike_however_it_is_written(lo
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 13])
 def test_no_parameter_depends_on_itself_however_few_trials_there_are(objective: Objective, n: int) -> None:
     for seed in range(5):
-        found = conditions_of(objective, n, seed)
-        for child in found:
+        conditions = conditions_of(objective, n, seed)
+        for child in conditions:
             chain = [child]
-            while chain[-1] in found:
-                chain.append(found[chain[-1]].parent)
+            while chain[-1] in conditions:
+                chain.append(conditions[chain[-1]].parent)
                 assert chain.count(chain[-1]) == 1, chain
 
 
@@ -215,7 +215,7 @@ def test_a_parameter_that_comes_and_goes_at_random_has_no_rule() -> None:
 
 
 def test_presence_that_depends_on_two_parameters_at_once_has_no_wrong_rule() -> None:
-    def both(trial: Trial) -> float:
+    def two_switches(trial: Trial) -> float:
         a = trial.suggest_categorical("a", ["on", "off"])
         b = trial.suggest_categorical("b", ["on", "off"])
         if a == b == "on":
@@ -223,7 +223,7 @@ def test_presence_that_depends_on_two_parameters_at_once_has_no_wrong_rule() -> 
         return 0.0
 
     for seed in range(10):
-        assert conditions_of(both, 30, seed) == {}
+        assert conditions_of(two_switches, 30, seed) == {}
 
 
 def test_parameters_that_are_always_there_have_no_rule() -> None:
@@ -260,9 +260,9 @@ def test_trials_outside_a_range_that_has_changed_do_not_hide_the_rule() -> None:
     rng = np.random.default_rng(0)
     counts = [*rng.integers(4, 7, size=6).tolist(), *rng.integers(1, 4, size=24).tolist()]
     rows = [{"n_layers": n, **{f"width_{i}": 8 for i in (1, 2) if i < n}} for n in counts]
-    found = infer_conditions(space, rows)
-    assert parents(found) == {"width_1": "n_layers", "width_2": "n_layers"}
-    known = Space(space.dimensions, found)
+    conditions = infer_conditions(space, rows)
+    assert parents(conditions) == {"width_1": "n_layers", "width_2": "n_layers"}
+    known = Space(space.dimensions, conditions)
     active = known.active(known.encode([{"n_layers": n} for n in (1, 2, 3)])[0])
     assert active.tolist() == [[True, False, False], [True, True, False], [True, True, True]]
 

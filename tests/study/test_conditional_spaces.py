@@ -67,10 +67,10 @@ def cube(d: int, n: int = 200, seed: int = 0) -> Array:
 def test_inactive_parameters_are_absent_and_sit_in_the_middle() -> None:
     space = nested()
     X = cube(len(space), 400)
-    everything = space.decode(X, only_active=False)
+    complete = space.decode(X, only_active=False)
     shown = space.decode(X)
     canonical = space.canonical(X)
-    for full, part, row in zip(everything, shown, canonical, strict=True):
+    for full, part, row in zip(complete, shown, canonical, strict=True):
         active = expected_activity(full)
         assert part == {name: full[name] for name in space.names if name in active}
         for name, u in zip(space.names, row.tolist(), strict=True):
@@ -220,13 +220,13 @@ def test_ten_thousand_configurations_encode_and_decode_as_one_by_one(conditional
     encoded, fits = space.encode(rows)
     assert encoded.shape == (10_000, len(space))
     assert fits.all()
-    some = np.random.default_rng(1).choice(10_000, 300, replace=False)
-    for i in some.tolist():
+    indices = np.random.default_rng(1).choice(10_000, 300, replace=False)
+    for i in indices.tolist():
         assert space.decode(X[i : i + 1]) == [rows[i]]
-        one, fit = space.encode([rows[i]])
-        assert np.array_equal(one[0], encoded[i])
+        row, fit = space.encode([rows[i]])
+        assert np.array_equal(row[0], encoded[i])
         assert fit.tolist() == [True]
-    assert np.array_equal(space.canonical(X)[some], np.vstack([space.canonical(X[i : i + 1]) for i in some]))
+    assert np.array_equal(space.canonical(X)[indices], np.vstack([space.canonical(X[i : i + 1]) for i in indices]))
 
 
 def test_no_configuration_at_all_is_an_empty_array() -> None:

@@ -45,15 +45,15 @@ def test_proposals_of_a_read_only_storage_can_be_rebuilt(read_only: Study) -> No
 
 
 def test_a_read_only_storage_has_a_recommendation(read_only: Study) -> None:
-    found = pellucid.recommend(read_only)
-    assert found.params == read_only.trials[found.trial].params
-    assert found.n_trials == 10
+    recommendation = pellucid.recommend(read_only)
+    assert recommendation.params == read_only.trials[recommendation.trial].params
+    assert recommendation.n_trials == 10
 
 
 def test_optimising_a_read_only_storage_gives_optunas_error(read_only: Study) -> None:
-    with pytest.raises(optuna.exceptions.StorageInternalError) as caught:
+    with pytest.raises(optuna.exceptions.StorageInternalError) as error:
         read_only.optimize(bowl, n_trials=1)
-    assert "readonly" in str(caught.value.__cause__)
+    assert "readonly" in str(error.value.__cause__)
     assert len(read_only.trials) == 10
 
 

@@ -184,8 +184,8 @@ def test_a_study_of_trials_copied_from_another_goes_on() -> None:
         study.add_trial(trial)
     study.optimize(bowl, n_trials=4)
     assert states(study) == [COMPLETE] * 9
-    found = pellucid.receipts(study)[-4:]
-    assert [(receipt.trial, receipt.kind) for receipt in found] == [(i, "model") for i in range(5, 9)]
+    newest = pellucid.receipts(study)[-4:]
+    assert [(receipt.trial, receipt.kind) for receipt in newest] == [(i, "model") for i in range(5, 9)]
 
 
 @pytest.mark.parametrize("lost", [0, -1], ids=["first", "last"])

@@ -147,10 +147,10 @@ def test_predictions_follow_a_change_of_the_unit_of_y(choice: str | None, a: flo
 def test_predictions_do_not_depend_on_the_order_of_rows() -> None:
     X, y = noisy_problem(18, 30, 3)
     shuffled = np.random.default_rng(0).permutation(30)
-    one = GaussianProcess(warp="auto").fit(X, y).predict(somewhere(10, 3))
-    other = GaussianProcess(warp="auto").fit(X[shuffled], y[shuffled]).predict(somewhere(10, 3))
-    for mine, theirs in zip(one, other, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+    first = GaussianProcess(warp="auto").fit(X, y).predict(somewhere(10, 3))
+    second = GaussianProcess(warp="auto").fit(X[shuffled], y[shuffled]).predict(somewhere(10, 3))
+    for actual, expected in zip(first, second, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 # -------------------------------------------------------------------------------- losses that diverged

@@ -104,10 +104,10 @@ def assert_given_back_exactly(fitted: GaussianProcess, X: Array, y: Array, varia
     where = np.random.default_rng(4).random((20, 3))
     assert again.hyperparameters == fitted.hyperparameters
     assert again.log_marginal_likelihood() == fitted.log_marginal_likelihood()
-    for mine, theirs in zip(again.predict(where), fitted.predict(where), strict=True):
-        assert np.array_equal(mine, theirs)
-    for mine, theirs in zip(again.joint(where), fitted.joint(where), strict=True):
-        assert np.array_equal(mine, theirs)
+    for actual, expected in zip(again.predict(where), fitted.predict(where), strict=True):
+        assert np.array_equal(actual, expected)
+    for actual, expected in zip(again.joint(where), fitted.joint(where), strict=True):
+        assert np.array_equal(actual, expected)
 
 
 def test_a_warp_is_chosen_in_at_least_one_of_these_comparisons() -> None:

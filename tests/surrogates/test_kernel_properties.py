@@ -115,8 +115,8 @@ def test_where_a_category_is_within_its_cell_makes_no_difference(name: str, cate
     kernel, l = Kernel(name, (categories, 0)), np.array([0.7, 0.4])
     codes = rng.integers(categories, size=10)
     rest = rng.random(10)
-    one, other = (np.column_stack([(codes + rng.uniform(0.01, 0.99, 10)) / categories, rest]) for _ in range(2))
-    np.testing.assert_array_equal(gram(kernel, one, l), gram(kernel, other, l))
+    X, Z = (np.column_stack([(codes + rng.uniform(0.01, 0.99, 10)) / categories, rest]) for _ in range(2))
+    np.testing.assert_array_equal(gram(kernel, X, l), gram(kernel, Z, l))
 
 
 @given(

@@ -53,8 +53,8 @@ def test_repeating_an_observation_is_observing_it_once_with_less_noise() -> None
     v = 0.3 * float(y.var())
     once = GaussianProcess.from_hyperparameters(h).condition(X, y, np.full(8, v / 4))
     often = GaussianProcess.from_hyperparameters(h).condition(np.repeat(X, 4, axis=0), np.repeat(y, 4), np.full(32, v))
-    for one, other in zip(once.predict(somewhere(10, 2)), often.predict(somewhere(10, 2)), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6)
+    for actual, expected in zip(once.predict(somewhere(10, 2)), often.predict(somewhere(10, 2)), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 def test_declared_variance_is_in_the_unit_of_y_squared() -> None:

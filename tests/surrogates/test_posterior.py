@@ -45,8 +45,8 @@ def test_update_of_a_warped_process_is_conditioning_on_everything() -> None:
     updated = gp.update(X[30:], y[30:])
     scratch = GaussianProcess.from_hyperparameters(gp.hyperparameters).condition(X, y)
     assert_same_posterior(updated, scratch, somewhere(15, 2))
-    for one, other in zip(updated.predict(somewhere(5, 2)), scratch.predict(somewhere(5, 2)), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-8)
+    for actual, expected in zip(updated.predict(somewhere(5, 2)), scratch.predict(somewhere(5, 2)), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -88,8 +88,8 @@ def test_believing_leaves_the_original_as_it_was() -> None:
     gp = GaussianProcess().fit(*noisy_problem(7, 10, 2))
     before = gp.latent(somewhere(5, 2))
     gp.believe(somewhere(3, 2)).update(somewhere(2, 2), np.zeros(2))
-    for one, other in zip(before, gp.latent(somewhere(5, 2)), strict=True):
-        assert np.array_equal(one, other)
+    for expected, actual in zip(before, gp.latent(somewhere(5, 2)), strict=True):
+        assert np.array_equal(expected, actual)
     assert gp.n_observed == 10
 
 
@@ -125,9 +125,9 @@ def test_draws_have_the_joint_mean_and_covariance(kernel: str) -> None:
 
 def test_draws_repeat_with_the_generator() -> None:
     gp = GaussianProcess().fit(*noisy_problem(10, 15, 2))
-    one, other, third = (gp.sample(somewhere(4, 2), 10, np.random.default_rng(seed)) for seed in (1, 1, 2))
-    assert np.array_equal(one, other)
-    assert not np.array_equal(one, third)
+    first, again, third = (gp.sample(somewhere(4, 2), 10, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, third)
 
 
 def test_draws_at_equal_configurations_are_equal() -> None:

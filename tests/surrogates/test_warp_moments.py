@@ -36,9 +36,9 @@ def dense_moments(w: Warp, mean: float, sd: float) -> tuple[float, float]:
 def test_moments_of_warps_are_those_of_dense_quadrature(w: Warp, mean: float, sd: float) -> None:
     """Relative to the sd: half a per cent of an error bar, everywhere a fitted model can be."""
     exact_mean, exact_sd = dense_moments(w, mean, sd)
-    found_mean, found_sd = warp.moments(w, np.array([mean]), np.array([sd]))
-    assert abs(found_mean[0] - exact_mean) < 5e-3 * exact_sd
-    assert found_sd[0] == pytest.approx(exact_sd, rel=5e-3)
+    moment_mean, moment_sd = warp.moments(w, np.array([mean]), np.array([sd]))
+    assert abs(moment_mean[0] - exact_mean) < 5e-3 * exact_sd
+    assert moment_sd[0] == pytest.approx(exact_sd, rel=5e-3)
 
 
 def test_without_a_warp_moments_are_the_arguments() -> None:
@@ -55,6 +55,6 @@ def test_moments_of_warps_do_not_depend_on_the_unit(w: Warp, unit: float) -> Non
     mean, sd = np.array([-0.4, 0.3]), np.array([0.1, 0.5])
     expected_mean, expected_sd = warp.moments(w, mean, sd)
     scaled = replace(w, centre=w.centre * unit, spread=w.spread * unit, low=w.low * unit, high=w.high * unit)
-    found_mean, found_sd = warp.moments(scaled, mean, sd)
-    np.testing.assert_allclose(found_mean, expected_mean * unit, rtol=1e-9)
-    np.testing.assert_allclose(found_sd, expected_sd * unit, rtol=1e-9)
+    moment_mean, moment_sd = warp.moments(scaled, mean, sd)
+    np.testing.assert_allclose(moment_mean, expected_mean * unit, rtol=1e-9)
+    np.testing.assert_allclose(moment_sd, expected_sd * unit, rtol=1e-9)

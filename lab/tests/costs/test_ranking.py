@@ -74,22 +74,24 @@ def start() -> Weights:
 def test_both_networks_are_the_same(start: Weights, s: int) -> None:
     rng = np.random.default_rng(s)
     x, support = torch.tensor(rng.random((4, 9, 2))).float(), torch.tensor(rng.random((4, s, 3))).float()
-    ours = scores(start, x[None], support[None])[0, 0]
-    torch.testing.assert_close(plain_network.plain_scores(plain_of(start, 2), x, support), ours, atol=1e-5, rtol=1e-5)
+    expected = scores(start, x[None], support[None])[0, 0]
+    torch.testing.assert_close(
+        plain_network.plain_scores(plain_of(start, 2), x, support), expected, atol=1e-5, rtol=1e-5
+    )
 
 
 def test_both_are_tuned_to_the_same_ranks(start: Weights) -> None:
     x, y = torch.rand((15, 2), generator=torch.Generator().manual_seed(1)), torch.linspace(-1.0, 1.0, 15)
     rate = RECIPE.tuning_rate
-    ours = fine_tune(start, RECIPE, x[None], y[None], 7, rate, [np.random.default_rng(3)])
+    tuned = fine_tune(start, RECIPE, x[None], y[None], 7, rate, [np.random.default_rng(3)])
     first = plain_of(start, 2)
     # The stream of ours has one draw before, for how ties are broken.
     plain = plain_network.plain_fine_tune(first, RECIPE, x, y, 7, _after_ties(3))
     support = training.support_of(x, y)
-    wanted = scores(ours, x[None, None], support[None, None])[0, 0, 0]
+    expected = scores(tuned, x[None, None], support[None, None])[0, 0, 0]
     scored = plain_network.plain_scores(plain, x, support)
     # Scores mean the same up to a constant, which nothing determines.
-    torch.testing.assert_close(scored - scored.mean(), wanted - wanted.mean(), atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(scored - scored.mean(), expected - expected.mean(), atol=1e-3, rtol=1e-3)
     assert not torch.equal(plain_network.plain_scores(first, x, support), scored)
 
 
@@ -102,7 +104,7 @@ def _after_ties(seed: int) -> np.random.Generator:
 def test_both_are_meta_trained_to_the_same_ranks() -> None:
     past = speed.past_tasks(COLLECTION)
     architecture = Architecture(2, members=1)
-    ours, _ = meta_train(architecture, RECIPE, past, (), np.random.default_rng(0))
+    trained, _ = meta_train(architecture, RECIPE, past, (), np.random.default_rng(0))
     rng = np.random.default_rng(0)
     lists = Lists(past, RECIPE, True, rng)
     begun = plain_of(initial(architecture, [training._generator(rng)]), 2)
@@ -110,9 +112,9 @@ def test_both_are_meta_trained_to_the_same_ranks() -> None:
     plain = plain_network.plain_meta_train(begun, RECIPE, lists)
     x = torch.tensor(past[0].features[:10]).float()
     support = training.support_of(x[:4], torch.tensor(past[0].y[:4]).float())
-    wanted = scores(ours, x[None, None], support[None, None])[0, 0, 0].detach()
+    expected = scores(trained, x[None, None], support[None, None])[0, 0, 0].detach()
     scored = plain_network.plain_scores(plain, x, support).detach()
-    torch.testing.assert_close(scored - scored.mean(), wanted - wanted.mean(), atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(scored - scored.mean(), expected - expected.mean(), atol=1e-3, rtol=1e-3)
 
 
 def test_contestants_take_turns_and_the_first_run_does_not_count() -> None:
@@ -152,18 +154,18 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path, monkeypatch
     quick = ("--steps", "1", "--turns", "1", "--observations", "10", "--trials", "9,10", "--asks", "1")
     done = call("bench", "ranking", *quick, "--out", str(page), "--json")
     assert done.exit_code == 0, done.output
-    members, asked, trained = json.loads(done.stdout)
+    members, asks, trained = json.loads(done.stdout)
     assert [row[:2] for row in members["rows"]] == [["16 lists of 250", "1"], ["tuning, 10 trials", "2"]]
-    assert [row[0] for row in asked["rows"]] == ["lcbench"] * 2 + ["rbv2_xgboost"] * 2
+    assert [row[0] for row in asks["rows"]] == ["lcbench"] * 2 + ["rbv2_xgboost"] * 2
     assert trained["rows"][0][:4] == ["lcbench", "3", "120", "2"]
     text = page.read_text(encoding="utf-8")
     assert "Aims: a loop takes at least 5 times as long" in text
     assert "```sh" in text
 
 
-def _few_steps(made: Any) -> Any:
+def _few_steps(constructor: Any) -> Any:
     def init(self: Any, **settings: Any) -> None:
-        made(self, **{"steps": 2, **settings})
+        constructor(self, **{"steps": 2, **settings})
 
     return init
 

@@ -140,10 +140,10 @@ def test_damage_is_reported_in_one_sentence_with_its_place(kind: str, tmp_path: 
     damage, sentence = DAMAGE[kind]
     files = hpob_content()
     damage(files)
-    with pytest.raises(Mistake, match=sentence) as caught:
+    with pytest.raises(Mistake, match=sentence) as error:
         hpob.read_hpob(str(write_hpob(files, tmp_path)), ["4796"])
-    assert "\n" not in str(caught.value)
-    assert str(tmp_path) in str(caught.value) or kind in ("in two splits", "fewer columns there")
+    assert "\n" not in str(error.value)
+    assert str(tmp_path) in str(error.value) or kind in ("in two splits", "fewer columns there")
 
 
 @pytest.mark.parametrize("name", [*hpob_content()])

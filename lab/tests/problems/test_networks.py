@@ -76,11 +76,11 @@ def test_gradients_in_a_stack_are_those_of_each_network(
     stack.penalise(gradients)
     for i, setting in enumerate(settings):
         module = alone(stack, i, setting["n_units"], setting)
-        out, wanted = module(x[: rows[i]]), y[: rows[i]]
+        out, targets = module(x[: rows[i]]), y[: rows[i]]
         if setting["loss_function"] == "crossentropy":
-            loss = torch.nn.functional.cross_entropy(out, wanted.argmax(1))
+            loss = torch.nn.functional.cross_entropy(out, targets.argmax(1))
         else:
-            difference = (torch.softmax(out, 1) if task.classes else out) - wanted
+            difference = (torch.softmax(out, 1) if task.classes else out) - targets
             each = difference.abs() if setting["loss_function"] == "l1" else difference**2
             loss = each.sum(1).mean() if task.classes else each.mean()
         (loss + penalty(module, setting)).backward()
@@ -111,16 +111,16 @@ def test_gradients_in_a_stack_are_those_of_each_network(
 )
 def test_optimisers_step_like_those_of_torch(name: str, extra: dict[str, Any], peer: Any) -> None:
     generator = torch.Generator().manual_seed(0)
-    ours = torch.randn(2, 3, 4, generator=generator)
-    theirs = torch.nn.Parameter(ours[1].clone())
-    optimizer = _Optimizer(name, [ours], [{"learning_rate": 0.5}, {"learning_rate": 0.01, **extra}])
-    reference = peer([theirs])
+    weights = torch.randn(2, 3, 4, generator=generator)
+    expected = torch.nn.Parameter(weights[1].clone())
+    optimizer = _Optimizer(name, [weights], [{"learning_rate": 0.5}, {"learning_rate": 0.01, **extra}])
+    reference = peer([expected])
     for k in range(1, 20):
         g = torch.randn(2, 3, 4, generator=generator)
         optimizer.step([g], k)
-        theirs.grad = g[1].clone()
+        expected.grad = g[1].clone()
         reference.step()
-        torch.testing.assert_close(ours[1], theirs.detach(), rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(weights[1], expected.detach(), rtol=1e-4, atol=1e-6)
 
 
 def test_more_updates_fit_better_and_dropout_does_not_at_test_time() -> None:

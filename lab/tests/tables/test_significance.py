@@ -82,8 +82,8 @@ def test_two_equal_methods_differ_as_often_as_the_level_says() -> None:
 @pytest.mark.parametrize("k", [3, 5])
 def test_the_plain_test_is_that_of_scipy_with_its_correction_for_ties(k: int) -> None:
     values = np.random.default_rng(k).integers(0, 4, (12, k)).astype(float)
-    theirs = friedmanchisquare(*values.T)
-    assert friedman(values) == pytest.approx((theirs.statistic, theirs.pvalue))
+    expected = friedmanchisquare(*values.T)
+    assert friedman(values) == pytest.approx((expected.statistic, expected.pvalue))
 
 
 def test_the_plain_test_of_two_methods_is_the_sign_test_without_ties_and_sees_nothing_in_equal_ones() -> None:

@@ -140,12 +140,12 @@ def states(name: str = "script") -> Counter[TrialState]:
     return Counter(trial.state for trial in study(name).trials)
 
 
-def wait_for(happened: Callable[[], Any], process: subprocess.Popen[str] | None = None) -> Any:
+def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str] | None = None) -> Any:
     """The first true result of the function. It may raise an error while the storage does not exist yet."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         try:
-            if result := happened():
+            if result := condition():
                 return result
         except (KeyError, OSError, SQLAlchemyError):
             pass

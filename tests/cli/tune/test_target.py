@@ -24,7 +24,7 @@ def test_an_error_inside_pellucid_is_placed_in_the_users_code(folder: Path, monk
     target = parse_target("asks_pellucid:objective")
     objective = load_objective(target)
     monkeypatch.delitem(sys.modules, "asks_pellucid")
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError) as error:
         objective(None)
     line = MODULE.splitlines().index("    return pellucid.best(2.0)") + 1
-    assert described(caught.value, target).endswith(f"(asks_pellucid.py, line {line}, in objective)")
+    assert described(error.value, target).endswith(f"(asks_pellucid.py, line {line}, in objective)")

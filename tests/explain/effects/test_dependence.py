@@ -60,27 +60,27 @@ def tpe() -> Study:
     ids=["random", "tpe", "bobax", "grid"],
 )
 def test_studies_of_any_sampler_show_the_true_effect(sampler: Callable[[], BaseSampler]) -> None:
-    found = pellucid.partial_dependence(run(sampler(), 60), "lr")
-    truth = np.array([effect_of_lr(lr) for lr in found.values[0]])
-    inside = (np.array(found.low) <= truth) & (truth <= np.array(found.high))
+    effect = pellucid.partial_dependence(run(sampler(), 60), "lr")
+    truth = np.array([effect_of_lr(lr) for lr in effect.values[0]])
+    inside = (np.array(effect.low) <= truth) & (truth <= np.array(effect.high))
     assert inside.mean() > 0.85
-    assert np.abs(np.array(found.mean) - truth).mean() < 0.12
-    assert found.axes == ("log",)
-    assert "`lr` matters" in str(found)
+    assert np.abs(np.array(effect.mean) - truth).mean() < 0.12
+    assert effect.axes == ("log",)
+    assert "`lr` matters" in str(effect)
 
 
 def test_one_line_on_a_study_of_two_hundred_tpe_trials(tpe: Study) -> None:
-    found = pellucid.partial_dependence(tpe, "lr")
-    truth = np.array([effect_of_lr(lr) for lr in found.values[0]])
-    looked = np.array(found.support) >= 5
-    assert np.abs(np.array(found.mean) - truth)[looked].mean() < 0.05
-    assert ((np.array(found.low) <= truth) & (truth <= np.array(found.high)))[looked].mean() > 0.9
+    effect = pellucid.partial_dependence(tpe, "lr")
+    truth = np.array([effect_of_lr(lr) for lr in effect.values[0]])
+    looked = np.array(effect.support) >= 5
+    assert np.abs(np.array(effect.mean) - truth)[looked].mean() < 0.05
+    assert ((np.array(effect.low) <= truth) & (truth <= np.array(effect.high)))[looked].mean() > 0.9
     # Bands are wider where TPE has hardly looked, and counts say where that is.
-    width = np.array(found.high) - np.array(found.low)
+    width = np.array(effect.high) - np.array(effect.low)
     assert width[~looked].mean() > 2 * width[looked].mean()
-    assert found.values[0][0] == 1e-4
-    assert found.values[0][-1] == 1.0
-    assert found.n_trials == 200
+    assert effect.values[0][0] == 1e-4
+    assert effect.values[0][-1] == 1.0
+    assert effect.n_trials == 200
 
 
 def test_the_sentence_names_the_range_without_trials() -> None:
@@ -91,14 +91,14 @@ def test_the_sentence_names_the_range_without_trials() -> None:
     for _ in range(40):
         params = {"x": float(4 * rng.random()), "y": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=math.sin(params["x"]) + params["y"]))
-    found = pellucid.partial_dependence(study, "x")
-    assert "No trial is near `x` from 4.615 up: the curve there is a guess." in found.notes
-    assert found.support[-1] == 0
-    assert not found.trusted[-1]
-    width = np.array(found.high) - np.array(found.low)
+    effect = pellucid.partial_dependence(study, "x")
+    assert "No trial is near `x` from 4.615 up: the curve there is a guess." in effect.notes
+    assert effect.support[-1] == 0
+    assert not effect.trusted[-1]
+    width = np.array(effect.high) - np.array(effect.low)
     assert width[-1] > 4 * width[10]
     # Doubts are in the figure too.
-    assert "what is shown there is a guess" in found.plot().layout.title.text.replace("<br>", " ")
+    assert "what is shown there is a guess" in effect.plot().layout.title.text.replace("<br>", " ")
 
 
 def test_maximising_is_the_mirror_image() -> None:
@@ -114,15 +114,15 @@ def test_maximising_is_the_mirror_image() -> None:
 
 
 def test_a_parameter_without_effect_is_called_that(tpe: Study) -> None:
-    found = pellucid.partial_dependence(run(RandomSampler(seed=5), 120), "idle")
-    assert str(found).startswith("120 trials cannot show an effect of `idle`")
-    assert max(found.low) <= min(found.high)
+    effect = pellucid.partial_dependence(run(RandomSampler(seed=5), 120), "idle")
+    assert str(effect).startswith("120 trials cannot show an effect of `idle`")
+    assert max(effect.low) <= min(effect.high)
 
 
 def test_too_few_trials_say_nothing() -> None:
-    found = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
-    assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in found.notes)
-    assert "trials do not show" in found.sentence or "trials cannot show" in found.sentence
+    effect = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
+    assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in effect.notes)
+    assert "trials do not show" in effect.sentence or "trials cannot show" in effect.sentence
 
 
 def test_categories_and_integers_in_their_own_values(tpe: Study) -> None:
@@ -137,16 +137,16 @@ def test_categories_and_integers_in_their_own_values(tpe: Study) -> None:
 
 
 def test_two_parameters_together(tpe: Study) -> None:
-    found = pellucid.partial_dependence(tpe, ("lr", "kind"))
-    assert len(found.mean) == 15 * 3
-    assert found.values[1][:3] == ("a", "b", "c")
-    assert found.individual == ()
-    assert str(found).startswith("`lr` and `kind` matter")
-    figure = found.plot()
+    effect = pellucid.partial_dependence(tpe, ("lr", "kind"))
+    assert len(effect.mean) == 15 * 3
+    assert effect.values[1][:3] == ("a", "b", "c")
+    assert effect.individual == ()
+    assert str(effect).startswith("`lr` and `kind` matter")
+    figure = effect.plot()
     assert len(figure.data) == 4
     # The mean over one of them is the effect of the other.
     single = np.array(pellucid.partial_dependence(tpe, "kind").mean)
-    fine = np.array(found.mean).reshape(15, 3)
+    fine = np.array(effect.mean).reshape(15, 3)
     assert np.abs(np.trapezoid(fine, dx=1 / 14, axis=0) - single).max() < 0.02
 
 
@@ -159,12 +159,12 @@ def conditional(trial: Trial) -> float:
 
 def test_a_conditional_parameter_is_averaged_where_it_exists() -> None:
     study = run(RandomSampler(seed=0), 120, conditional)
-    found = pellucid.partial_dependence(study, "drop")
-    truth = 0.5 + 2 * (np.array(found.values[0]) - 0.5) ** 2
-    assert np.abs(np.array(found.mean) - truth).mean() < 0.08
-    assert found.condition == "booster is dart"
-    assert "(where booster is dart)" in str(found)
-    assert max(found.support) < 40
+    effect = pellucid.partial_dependence(study, "drop")
+    truth = 0.5 + 2 * (np.array(effect.values[0]) - 0.5) ** 2
+    assert np.abs(np.array(effect.mean) - truth).mean() < 0.08
+    assert effect.condition == "booster is dart"
+    assert "(where booster is dart)" in str(effect)
+    assert max(effect.support) < 40
 
 
 def test_conditional_on_values_lists_and_ranges(tpe: Study) -> None:
@@ -179,17 +179,20 @@ def test_conditional_on_values_lists_and_ranges(tpe: Study) -> None:
 
 
 def test_curves_through_single_trials(tpe: Study) -> None:
-    found = pellucid.partial_dependence(tpe, "lr")
-    assert 2 <= len(found.individual) <= 12
-    assert all(curve.low == () for curve in found.individual)
-    one = pellucid.partial_dependence(tpe, "lr", trial=17)
-    (curve,) = one.individual
+    effect = pellucid.partial_dependence(tpe, "lr")
+    assert 2 <= len(effect.individual) <= 12
+    assert all(curve.low == () for curve in effect.individual)
+    effect_at_trial = pellucid.partial_dependence(tpe, "lr", trial=17)
+    (curve,) = effect_at_trial.individual
     assert curve.trial == 17
     params = tpe.trials[17].params
-    truth = [effect_of_lr(lr) - 2 / 3 + 0.1 * params["depth"] + 0.5 * (params["kind"] == "c") for lr in one.values[0]]
-    near = [i for i, n in enumerate(one.support) if n >= 5]
+    truth = [
+        effect_of_lr(lr) - 2 / 3 + 0.1 * params["depth"] + 0.5 * (params["kind"] == "c")
+        for lr in effect_at_trial.values[0]
+    ]
+    near = [i for i, n in enumerate(effect_at_trial.support) if n >= 5]
     assert np.mean([curve.low[i] <= truth[i] <= curve.high[i] for i in near]) > 0.8
-    assert one.mean == found.mean
+    assert effect_at_trial.mean == effect.mean
 
 
 def test_heavy_tails_are_shown_as_typical_values() -> None:
@@ -197,31 +200,31 @@ def test_heavy_tails_are_shown_as_typical_values() -> None:
         return float(10 ** (6 * trial.suggest_float("x", 0, 1) + 3 * trial.suggest_float("y", 0, 1)))
 
     study = run(RandomSampler(seed=0), 60, loss)
-    found = pellucid.partial_dependence(study, "x")
-    assert found.typical
-    assert "typical objective" in str(found)
-    truth = 10 ** (6 * np.array(found.values[0]) + 1.5)
-    assert np.abs(np.log10(found.mean) - np.log10(truth)).mean() < 0.2
+    effect = pellucid.partial_dependence(study, "x")
+    assert effect.typical
+    assert "typical objective" in str(effect)
+    truth = 10 ** (6 * np.array(effect.values[0]) + 1.5)
+    assert np.abs(np.log10(effect.mean) - np.log10(truth)).mean() < 0.2
     # A model that is told to do without a warp averages, whatever that looks like.
     assert not pellucid.partial_dependence(study, "x", surrogate=GaussianProcess()).typical
 
 
 def test_radial_kernels_are_replaced_by_ones_with_exact_averages(tpe: Study) -> None:
-    found = pellucid.partial_dependence(tpe, "lr", surrogate=GaussianProcess("matern52-radial"))
+    effect = pellucid.partial_dependence(tpe, "lr", surrogate=GaussianProcess("matern52-radial"))
     product = pellucid.partial_dependence(tpe, "lr", surrogate=GaussianProcess("matern52"))
-    assert found.mean == product.mean
+    assert effect.mean == product.mean
 
 
 def test_records_travel(tpe: Study) -> None:
-    found = pellucid.partial_dependence(tpe, "lr", level=0.5)
-    frame = found.to_frame()
+    effect = pellucid.partial_dependence(tpe, "lr", level=0.5)
+    frame = effect.to_frame()
     assert list(frame.columns) == ["lr", "mean", "low", "high", "raw_sd", "support", "trusted"]
     assert len(frame) == 40
-    again = json.loads(json.dumps(found.to_dict()))
-    assert again["sentence"] == found.sentence
+    again = json.loads(json.dumps(effect.to_dict()))
+    assert again["sentence"] == effect.sentence
     wide = pellucid.partial_dependence(tpe, "lr", level=0.99)
-    assert wide.half_width / found.half_width == pytest.approx(2.5758 / 0.67449, rel=1e-3)
-    assert 0 < found.raw_sd[0] < wide.high[0] - wide.low[0]
+    assert wide.half_width / effect.half_width == pytest.approx(2.5758 / 0.67449, rel=1e-3)
+    assert 0 < effect.raw_sd[0] < wide.high[0] - wide.low[0]
 
 
 def test_names_that_look_like_markup_stay_text() -> None:
@@ -237,11 +240,11 @@ def test_names_that_look_like_markup_stay_text() -> None:
         params = {hostile: float(rng.random()), "<b>kind</b>": choices[i % 4], "mean": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=float(params[hostile] + i % 4)))
     for params in (hostile, "<b>kind</b>", "mean", (hostile, "<b>kind</b>")):
-        found = pellucid.partial_dependence(study, params)
-        drawn = json.dumps(json.loads(found.plot().to_json()))
+        effect = pellucid.partial_dependence(study, params)
+        drawn = json.dumps(json.loads(effect.plot().to_json()))
         assert not any(raw in drawn for raw in ("<img", "<script>", "<b>kind"))
         assert any(escaped in drawn for escaped in ("&lt;img", "&lt;b&gt;kind", "`mean`"))
-    assert len(found.to_frame()) == len(found.mean)
+    assert len(effect.to_frame()) == len(effect.mean)
     assert pellucid.partial_dependence(study, "mean").to_frame().shape[1] == 7
     assert len(set(pellucid.partial_dependence(study, "<b>kind</b>").plot().data[-1].x)) == 4
 
@@ -291,8 +294,8 @@ def test_a_parameter_that_all_trials_had_at_one_value() -> None:
     for i in range(10):
         params = {"x": 0.5, "y": i / 9}
         study.add_trial(create_trial(params=params, distributions=space, value=params["y"]))
-    found = pellucid.partial_dependence(study, "x")
-    assert any("No trial is near `x`" in alarm for alarm in found.notes)
+    effect = pellucid.partial_dependence(study, "x")
+    assert any("No trial is near `x`" in alarm for alarm in effect.notes)
 
 
 def test_a_choice_that_no_trial_has_had() -> None:
@@ -305,9 +308,9 @@ def test_a_choice_that_no_trial_has_had() -> None:
     for i in range(20):
         params = {"kind": "ab"[i % 2], "x": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=params["x"] + i % 2))
-    found = pellucid.partial_dependence(study, "kind")
-    assert "No trial had `kind` = never: the value shown there is a guess." in found.notes
-    assert found.high[2] - found.low[2] > 2 * (found.high[0] - found.low[0])
+    effect = pellucid.partial_dependence(study, "kind")
+    assert "No trial had `kind` = never: the value shown there is a guess." in effect.notes
+    assert effect.high[2] - effect.low[2] > 2 * (effect.high[0] - effect.low[0])
     with pytest.raises(ValueError, match=r"`kind` = 'd', but it has the choices \['a', 'b', 'never'\]"):
         pellucid.partial_dependence(study, "x", conditional_on={"kind": "d"})
 
@@ -351,27 +354,27 @@ def test_odd_studies_are_answered() -> None:
         return study
 
     for values in ([1.0] * 6, [1e300, -1e300, 0.0, 5.0], [math.inf, 1.0, 2.0, 3.0], [1e-300, 2e-300, 3e-300]):
-        found = pellucid.partial_dependence(study_of(values), "x")
-        assert np.isfinite([found.mean, found.low, found.high]).all()
-        found.plot()
-    said = str(pellucid.partial_dependence(study_of([1.0] * 6), "x"))
-    assert said.startswith("All 6 trials returned the same value, so the effect of `x` is not known.")
+        effect = pellucid.partial_dependence(study_of(values), "x")
+        assert np.isfinite([effect.mean, effect.low, effect.high]).all()
+        effect.plot()
+    sentence = str(pellucid.partial_dependence(study_of([1.0] * 6), "x"))
+    assert sentence.startswith("All 6 trials returned the same value, so the effect of `x` is not known.")
     moved = study_of([1.0, 2.0, 3.0, 4.0])
     wide = optuna.distributions.FloatDistribution(0.5, 3)
     for i in range(5):
         moved.add_trial(create_trial(params={"x": 0.5 + 0.5 * i}, distributions={"x": wide}, value=float(i)))
-    found = pellucid.partial_dependence(moved, "x")
-    assert any("lie outside the present ranges" in alarm for alarm in found.notes)
+    effect = pellucid.partial_dependence(moved, "x")
+    assert any("lie outside the present ranges" in alarm for alarm in effect.notes)
     many = optuna.create_study()
     rng = np.random.default_rng(0)
     logging.disable(logging.INFO)
     many.add_trials(
         [create_trial(params={"x": float(v)}, distributions={"x": x}, value=float(v * v)) for v in rng.random(2500)]
     )
-    found = pellucid.partial_dependence(many, "x")
-    assert found.n_trials == 1500
-    assert any("1500 of 2500 trials" in alarm for alarm in found.notes)
-    assert np.abs(np.array(found.mean) - np.array(found.values[0]) ** 2).max() < 0.05
+    effect = pellucid.partial_dependence(many, "x")
+    assert effect.n_trials == 1500
+    assert any("1500 of 2500 trials" in alarm for alarm in effect.notes)
+    assert np.abs(np.array(effect.mean) - np.array(effect.values[0]) ** 2).max() < 0.05
 
 
 def test_a_range_of_a_log_integer_weighs_its_values_as_they_are_drawn() -> None:
@@ -386,8 +389,8 @@ def test_a_range_of_a_log_integer_weighs_its_values_as_they_are_drawn() -> None:
         params = {"n": [1, 2, 3, 4, 30, 100][i % 6], "x": float(rng.random())}
         value = (10.0 if params["n"] == 1 else 0.0) + params["x"]
         study.add_trial(create_trial(params=params, distributions=space, value=value))
-    found = pellucid.partial_dependence(study, "x", conditional_on={"n": (1, 4)})
-    assert np.mean(found.mean) == pytest.approx(0.5 + 10 * math.log(3) / math.log(9), abs=0.5)
+    effect = pellucid.partial_dependence(study, "x", conditional_on={"n": (1, 4)})
+    assert np.mean(effect.mean) == pytest.approx(0.5 + 10 * math.log(3) / math.log(9), abs=0.5)
 
 
 def test_a_parameter_that_only_trials_without_a_value_have_had() -> None:
@@ -395,8 +398,8 @@ def test_a_parameter_that_only_trials_without_a_value_have_had() -> None:
     extra = {**study.trials[0].distributions, "late": optuna.distributions.FloatDistribution(0, 1)}
     params = {**study.trials[0].params, "late": 0.5}
     study.add_trial(create_trial(params=params, distributions=extra, state=optuna.trial.TrialState.PRUNED))
-    found = pellucid.partial_dependence(study, "late")
-    assert found.individual == ()
-    assert set(found.support) == {0}
-    assert any("No trial is near `late` anywhere" in alarm for alarm in found.notes)
-    found.plot()
+    effect = pellucid.partial_dependence(study, "late")
+    assert effect.individual == ()
+    assert set(effect.support) == {0}
+    assert any("No trial is near `late` anywhere" in alarm for alarm in effect.notes)
+    effect.plot()

@@ -28,8 +28,8 @@ def test_the_index_is_that_of_uniform_draws_from_the_arranged_cells() -> None:
     index, stderr = choice_index(codes, z, 4, MEDIAN)
     # Draws from cells add their own scatter, of the order of p (1 - p) (1 - k) / n, and nothing else.
     scatter = z.mean() * (1 - z.mean()) * (1.0 - np.exp(-0.5 * (0.1 / MEDIAN) ** 2)) / 400
-    assert index == pytest.approx(np.mean([one for one, _ in jittered]), abs=2.0 * scatter)
-    assert stderr == pytest.approx(np.mean([one for _, one in jittered]), rel=0.05)
+    assert index == pytest.approx(np.mean([value for value, _ in jittered]), abs=2.0 * scatter)
+    assert stderr == pytest.approx(np.mean([error for _, error in jittered]), rel=0.05)
 
 
 def test_two_choices_need_no_order() -> None:
@@ -48,12 +48,12 @@ def test_the_order_of_the_choices_does_not_count() -> None:
 
 def test_choices_with_equal_rates_do_not_count_by_their_order_either() -> None:
     draws, hits = (40, 20, 10, 30), (4, 2, 1, 9)
-    found = set()
+    indices = set()
     for order in permutations(range(4)):
         codes = np.repeat(np.arange(4), [draws[i] for i in order])
         z = np.concatenate([np.arange(draws[i]) < hits[i] for i in order])
-        found.add(round(choice_index(codes, z, 4, MEDIAN)[0], 12))
-    assert len(found) == 1
+        indices.add(round(choice_index(codes, z, 4, MEDIAN)[0], 12))
+    assert len(indices) == 1
 
 
 def test_many_choices_need_little_memory() -> None:

@@ -24,8 +24,8 @@ def by_definition(u: Array, in_goal: Goal, h: float) -> float:
     K = np.exp(-0.5 * ((points[:, None] - points[None]) ** 2).sum(axis=2) / h**2)
     z = in_goal.astype(float)
     n, m = len(z), z.sum()
-    inside, everything, between = (K * np.outer(z, z)).sum() / m**2, K.sum() / n**2, (K * z).sum() / (n * m)
-    return float((m / n) ** 2 * (inside + everything - 2.0 * between))
+    inside, overall, between = (K * np.outer(z, z)).sum() / m**2, K.sum() / n**2, (K * z).sum() / (n * m)
+    return float((m / n) ** 2 * (inside + overall - 2.0 * between))
 
 
 @pytest.mark.parametrize("h", [0.005, 0.02, 0.05, 0.1, MEDIAN, 1.0, 5.0])
@@ -52,11 +52,11 @@ def test_the_largest_bandwidth_is_the_one_with_the_largest_index() -> None:
 @pytest.mark.parametrize("effect", [0.05, 0.3])
 def test_the_standard_error_is_the_spread_of_the_index(effect: float) -> None:
     rng = np.random.default_rng(1)
-    found = []
+    estimates = []
     for _ in range(400):
         u = rng.random(400)
-        found.append(hsic_index(u, rng.random(400) < np.where(u < 0.5, 0.1 + effect, 0.1), 0.3))
-    values, errors = np.array(found).T
+        estimates.append(hsic_index(u, rng.random(400) < np.where(u < 0.5, 0.1 + effect, 0.1), 0.3))
+    values, errors = np.array(estimates).T
     assert errors.mean() == pytest.approx(values.std(), rel=0.15)
 
 
@@ -82,11 +82,11 @@ def test_example_2_an_interaction_of_two_that_do_nothing_alone() -> None:
     x = np.random.default_rng(0).random((2000, 5))
     z = (x[:, 0] <= 0.5) & ((x[:, 1] > 0.5) != (x[:, 2] > 0.5))
     h = shared_bandwidth(x, z)
-    index = {who: hsic_index(x[:, who], z, h)[0] for who in ((0,), (1,), (2,), (1, 2), (3, 4))}
+    index = {columns: hsic_index(x[:, columns], z, h)[0] for columns in ((0,), (1,), (2,), (1, 2), (3, 4))}
     assert index[0,] == pytest.approx(1.5e-2, rel=0.15)
     assert index[1, 2] == pytest.approx(3.5e-3, rel=0.6)
-    for who in ((1,), (2,), (3, 4)):
-        assert index[who] < 0.01 * index[0,]
+    for columns in ((1,), (2,), (3, 4)):
+        assert index[columns] < 0.01 * index[0,]
     assert permutation_pvalue(x[:, [1, 2]], z) <= 0.001
     assert min(permutation_pvalue(x[:, [j]], z) for j in (1, 2)) > 0.01
 

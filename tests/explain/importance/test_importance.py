@@ -42,55 +42,59 @@ def study() -> Study:
 
 
 def test_what_matters_alone_together_and_where_it_exists(study: Study) -> None:
-    found = pellucid.hsic_importance(study)
-    assert set(found.impactful) >= {"lr", "momentum"}
-    by_name = {one.name: one for one in found.parameters}
+    importance = pellucid.hsic_importance(study)
+    assert set(importance.impactful) >= {"lr", "momentum"}
+    by_name = {parameter.name: parameter for parameter in importance.parameters}
     assert by_name["idle"].verdict != "impactful"
     assert by_name["momentum"].group == "where opt is sgd"
     assert by_name["momentum"].n_trials == sum("momentum" in t.params for t in study.trials)
-    assert found.pairs[0].names in (("a", "b"), ("b", "a"))
-    assert found.pairs[0].interact
-    assert not any(one.interact for one in found.pairs if "idle" in one.names)
-    assert [one.index for one in found.parameters] == sorted((one.index for one in found.parameters), reverse=True)
-    assert str(found).startswith("For being among the best 10%, ")
-    assert "together, `a` with `b` matter too" in str(found) or "together, `b` with `a` matter too" in str(found)
-    json.dumps(found.to_dict(), allow_nan=False)
-    assert list(found.to_frame().columns)[:3] == ["name", "index", "stderr"]
+    assert importance.pairs[0].names in (("a", "b"), ("b", "a"))
+    assert importance.pairs[0].interact
+    assert not any(pair.interact for pair in importance.pairs if "idle" in pair.names)
+    indices = [parameter.index for parameter in importance.parameters]
+    assert indices == sorted(indices, reverse=True)
+    text = str(importance)
+    assert text.startswith("For being among the best 10%, ")
+    assert "together, `a` with `b` matter too" in text or "together, `b` with `a` matter too" in text
+    json.dumps(importance.to_dict(), allow_nan=False)
+    assert list(importance.to_frame().columns)[:3] == ["name", "index", "stderr"]
 
 
 def test_the_index_is_that_of_the_arrays(study: Study) -> None:
-    found = {one.name: one for one in pellucid.hsic_importance(study, pairs=False).parameters}
+    parameters = {parameter.name: parameter for parameter in pellucid.hsic_importance(study, pairs=False).parameters}
     values = np.array([t.value for t in study.trials])
     in_goal = np.zeros(len(values), dtype=bool)
     in_goal[np.argsort(values, kind="stable")[:150]] = True
     u = np.array([(math.log10(t.params["lr"]) + 4) / 4 for t in study.trials])
     index, stderr = hsic_index(u, in_goal, "median")
-    assert found["lr"].index == pytest.approx(index, abs=1e-12)
-    assert found["lr"].stderr == pytest.approx(stderr, abs=1e-12)
+    assert parameters["lr"].index == pytest.approx(index, abs=1e-12)
+    assert parameters["lr"].stderr == pytest.approx(stderr, abs=1e-12)
 
 
 def test_shares_of_values_overall_and_in_the_goal(study: Study) -> None:
-    found = {one.name: one for one in pellucid.hsic_importance(study, pairs=False).parameters}
-    assert [label for label, _, _ in found["opt"].bins] == ["adam", "sgd"]
-    assert [label for label, _, _ in found["a"].bins] == ["1", "2", "3", "4"]
-    assert len(found["lr"].bins) == 10
-    assert found["lr"].bins[0][0].startswith("0.0001 to ")
-    for one in found.values():
-        assert sum(share for _, share, _ in one.bins) == pytest.approx(1.0)
-        assert sum(share for _, _, share in one.bins) == pytest.approx(1.0)
+    parameters = {parameter.name: parameter for parameter in pellucid.hsic_importance(study, pairs=False).parameters}
+    assert [label for label, _, _ in parameters["opt"].bins] == ["adam", "sgd"]
+    assert [label for label, _, _ in parameters["a"].bins] == ["1", "2", "3", "4"]
+    assert len(parameters["lr"].bins) == 10
+    assert parameters["lr"].bins[0][0].startswith("0.0001 to ")
+    for parameter in parameters.values():
+        assert sum(share for _, share, _ in parameter.bins) == pytest.approx(1.0)
+        assert sum(share for _, _, share in parameter.bins) == pytest.approx(1.0)
 
 
 def test_goals(study: Study) -> None:
     mirrored = drawn(1500, lambda trial: -known(trial), "maximize")
     best, also = pellucid.hsic_importance(study, pairs=False), pellucid.hsic_importance(mirrored, pairs=False)
-    assert [(one.name, one.index) for one in best.parameters] == [(one.name, one.index) for one in also.parameters]
+    assert [(parameter.name, parameter.index) for parameter in best.parameters] == [
+        (parameter.name, parameter.index) for parameter in also.parameters
+    ]
     worst = pellucid.hsic_importance(study, pellucid.goals.worst(0.1), pairs=False)
     assert worst.goal == "being among the worst 10%"
     assert worst.n_goal == 150
     cut = float(np.quantile([t.value for t in study.trials], 0.1))
     under = pellucid.hsic_importance(study, pellucid.goals.below(cut), pairs=False)
     same = pellucid.hsic_importance(study, lambda v: v < cut, pairs=False)
-    assert [one.index for one in under.parameters] == [one.index for one in same.parameters]
+    assert [parameter.index for parameter in under.parameters] == [parameter.index for parameter in same.parameters]
     assert pellucid.hsic_importance(study, pellucid.goals.above(cut), pairs=False).n_goal == 1500 - under.n_goal
 
 
@@ -103,33 +107,33 @@ def test_which_parameters_make_trials_fail(caplog: pytest.LogCaptureFixture) -> 
         return math.nan if units < 20 else 1.0 / units
 
     caplog.set_level(logging.CRITICAL)
-    found = pellucid.hsic_importance(drawn(300, fragile), pellucid.failed())
-    assert found.impactful == ("units",)
-    assert str(found).startswith("For failing, `units` matters (p ≤ ")
-    top = max(found.parameters[0].bins, key=lambda bar: bar[2])
+    importance = pellucid.hsic_importance(drawn(300, fragile), pellucid.failed())
+    assert importance.impactful == ("units",)
+    assert str(importance).startswith("For failing, `units` matters (p ≤ ")
+    top = max(importance.parameters[0].bins, key=lambda bar: bar[2])
     assert top[0].split(" to ")[1] == "512"
-    assert f"those have `units` most often from {top[0]} (" in str(found)
+    assert f"those have `units` most often from {top[0]} (" in str(importance)
 
 
 # ---------------------------------------------------------------------- honesty
 
 
 def test_few_trials_cannot_tell() -> None:
-    found = pellucid.hsic_importance(drawn(40))
-    assert "no effect" not in {one.verdict for one in found.parameters}
+    importance = pellucid.hsic_importance(drawn(40))
+    assert "no effect" not in {parameter.verdict for parameter in importance.parameters}
 
 
 def test_no_effect_is_said_where_one_would_have_shown() -> None:
-    found = pellucid.hsic_importance(drawn(3000), pairs=False)
-    assert {one.name: one.verdict for one in found.parameters}["idle"] == "no effect"
+    importance = pellucid.hsic_importance(drawn(3000), pairs=False)
+    assert {parameter.name: parameter.verdict for parameter in importance.parameters}["idle"] == "no effect"
 
 
 def test_trials_that_an_optimiser_has_chosen_are_named() -> None:
     tpe = optuna.create_study(sampler=TPESampler(seed=0))
     tpe.optimize(known, n_trials=150)
-    found = pellucid.hsic_importance(tpe, pairs=False)
-    assert "do not look like random draws" in str(found)
-    assert "no effect" not in {one.verdict for one in found.parameters}
+    importance = pellucid.hsic_importance(tpe, pairs=False)
+    assert "do not look like random draws" in str(importance)
+    assert "no effect" not in {parameter.verdict for parameter in importance.parameters}
     model = pellucid.hsic_importance(tpe, pairs=False, source="surrogate")
     assert model.n_trials == 150
     assert "a model of 150 trials" in str(model)
@@ -140,12 +144,12 @@ def test_trials_that_an_optimiser_has_chosen_are_named() -> None:
 def test_startup_trials_are_what_was_drawn() -> None:
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=40))
     study.optimize(known, n_trials=50)
-    found = pellucid.hsic_importance(study, pairs=False)
-    assert found.n_trials == 40
-    assert "Told from 40 trials that were drawn at random; 10 others were proposed." in str(found)
-    everything = pellucid.hsic_importance(study, pairs=False, source="all")
-    assert everything.n == 50
-    assert "An optimiser has chosen 10 of the 50 trials" in str(everything)
+    importance = pellucid.hsic_importance(study, pairs=False)
+    assert importance.n_trials == 40
+    assert "Told from 40 trials that were drawn at random; 10 others were proposed." in str(importance)
+    of_all_trials = pellucid.hsic_importance(study, pairs=False, source="all")
+    assert of_all_trials.n == 50
+    assert "An optimiser has chosen 10 of the 50 trials" in str(of_all_trials)
 
 
 # ---------------------------------------------------------------------- limits of what can be said
@@ -163,13 +167,13 @@ def test_a_model_of_noise_agrees_about_nothing() -> None:
 def test_whole_numbers_on_a_logarithmic_range_have_bins_of_their_own() -> None:
     """`2 to 2` was said where the first values of 1, 2, 3, ... fill several tenths of the range each."""
     study = drawn(200, lambda t: abs(t.suggest_int("depth", 1, 64, log=True) - 2))
-    found = pellucid.hsic_importance(study, pairs=False)
-    labels = [label for label, _, _ in found.parameters[0].bins]
+    importance = pellucid.hsic_importance(study, pairs=False)
+    labels = [label for label, _, _ in importance.parameters[0].bins]
     assert labels[:3] == ["1", "2", "3"]
     assert all(low != high for low, _, high in (label.partition(" to ") for label in labels))
     assert len(set(labels)) == len(labels)
-    assert sum(share for _, share, _ in found.parameters[0].bins) == pytest.approx(1.0)
-    assert "most often = 2" in str(found)
+    assert sum(share for _, share, _ in importance.parameters[0].bins) == pytest.approx(1.0)
+    assert "most often = 2" in str(importance)
 
 
 def test_a_model_that_knows_little_of_the_space_denies_no_effect() -> None:
@@ -180,9 +184,9 @@ def test_a_model_that_knows_little_of_the_space_denies_no_effect() -> None:
         params = {f"x{j}": float(np.clip(0.5 + 0.02 * dice.normal(), 0, 1)) for j in range(10)}
         study.enqueue_trial(params)
     study.optimize(lambda t: sum((t.suggest_float(f"x{j}", 0, 1) - 0.5) ** 2 for j in range(10)), n_trials=60)
-    found = pellucid.hsic_importance(study, source="surrogate")
-    assert "no effect" not in {one.verdict for one in found.parameters}
-    assert "unsure about most of the space" in str(found)
+    importance = pellucid.hsic_importance(study, source="surrogate")
+    assert "no effect" not in {parameter.verdict for parameter in importance.parameters}
+    assert "unsure about most of the space" in str(importance)
 
 
 def test_a_goal_that_no_trial_has_reached_can_be_asked_of_a_model() -> None:
@@ -202,9 +206,9 @@ def test_many_parameters_do_not_silence_the_one_that_decides() -> None:
 
 def test_ties() -> None:
     winners = drawn(200, lambda t: 0.0 if t.suggest_float("x", 0, 1) < 0.08 else 1.0)
-    found = pellucid.hsic_importance(winners)
-    assert found.impactful == ("x",)
-    assert found.n_goal == sum(t.value == 0.0 for t in winners.trials)
+    importance = pellucid.hsic_importance(winners)
+    assert importance.impactful == ("x",)
+    assert importance.n_goal == sum(t.value == 0.0 for t in winners.trials)
     half = drawn(200, lambda t: 0.0 if t.suggest_float("x", 0, 1) < 0.6 else t.params["x"])
     assert "Many trials are equally good: " in str(pellucid.hsic_importance(half))
 
@@ -214,8 +218,8 @@ def test_labels_differ() -> None:
         choice = trial.suggest_categorical("c", [None, True, 1, "1", 1.0000001, 1.0000002])
         return trial.suggest_float("narrow", 1000, 1000.5) + (0.0 if choice is None else 1.0)
 
-    for one in pellucid.hsic_importance(drawn(120, odd)).parameters:
-        labels = [label for label, _, _ in one.bins]
+    for parameter in pellucid.hsic_importance(drawn(120, odd)).parameters:
+        labels = [label for label, _, _ in parameter.bins]
         assert len(set(labels)) == len(labels)
 
 
@@ -259,8 +263,8 @@ def test_a_constant_objective_makes_nothing_matter() -> None:
 
 def test_the_figure_escapes_names_and_says_the_finding() -> None:
     hostile = "</script><b>lr</b>"
-    found = pellucid.hsic_importance(drawn(60, lambda trial: trial.suggest_float(hostile, 0, 1)))
-    figure = found.plot()
+    importance = pellucid.hsic_importance(drawn(60, lambda trial: trial.suggest_float(hostile, 0, 1)))
+    figure = importance.plot()
     assert "matters" in figure.layout.title.text
     assert hostile not in figure.to_html()
     assert {trace.name for trace in figure.data} >= {"impactful", "all", "in the goal"}

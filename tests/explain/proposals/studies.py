@@ -34,20 +34,22 @@ def run(
     return study
 
 
-def check(found: ProposalExplanation) -> None:
+def check(explanation: ProposalExplanation) -> None:
     """What holds for every explanation: efficiency, linearity across terms, intervals around values, a sentence."""
-    scale = 1e-12 + max(abs(c.total) for c in found.contributions) + sum(abs(v) for v in found.payouts.values())
-    assert sum(c.total for c in found.contributions) == pytest.approx(found.total, abs=1e-9 * scale)
-    assert sum(found.payouts.values()) == pytest.approx(found.total, abs=1e-9 * scale)
-    for c in found.contributions:
+    scale = (
+        1e-12 + max(abs(c.total) for c in explanation.contributions) + sum(abs(v) for v in explanation.payouts.values())
+    )
+    assert sum(c.total for c in explanation.contributions) == pytest.approx(explanation.total, abs=1e-9 * scale)
+    assert sum(explanation.payouts.values()) == pytest.approx(explanation.total, abs=1e-9 * scale)
+    for c in explanation.contributions:
         assert sum(c.terms.values()) == pytest.approx(c.total, abs=1e-9 * scale)
         assert c.low <= c.total <= c.high
-        for term in found.term_names:
+        for term in explanation.term_names:
             assert c.term_low[term] <= c.terms[term] <= c.term_high[term]
-            if term in found.exact:
+            if term in explanation.exact:
                 assert c.term_low[term] == c.term_high[term]
-    for term in found.term_names:
-        shared = sum(c.terms[term] for c in found.contributions)
-        assert shared == pytest.approx(found.payouts[term], abs=1e-9 * scale)
-    assert str(found).startswith(("Trial", "Pellucid", "Compared"))
-    json.dumps(found.to_dict())
+    for term in explanation.term_names:
+        shared = sum(c.terms[term] for c in explanation.contributions)
+        assert shared == pytest.approx(explanation.payouts[term], abs=1e-9 * scale)
+    assert str(explanation).startswith(("Trial", "Pellucid", "Compared"))
+    json.dumps(explanation.to_dict())

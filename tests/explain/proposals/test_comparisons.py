@@ -12,27 +12,27 @@ import pellucid
 
 
 def test_backgrounds_and_baselines(study: Study) -> None:
-    everywhere = pellucid.explain_proposal(study, 15)
-    near, both = (pellucid.explain_proposal(study, 15, background=name) for name in ("local", "hybrid"))  # type: ignore[arg-type]
-    for found in (everywhere, near, both):
-        check(found)
-    assert abs(near.payouts["mean"]) < abs(everywhere.payouts["mean"])
-    for a, b, c in zip(everywhere.contributions, near.contributions, both.contributions, strict=True):
+    uniform = pellucid.explain_proposal(study, 15)
+    local, hybrid = (pellucid.explain_proposal(study, 15, background=name) for name in ("local", "hybrid"))  # type: ignore[arg-type]
+    for explanation in (uniform, local, hybrid):
+        check(explanation)
+    assert abs(local.payouts["mean"]) < abs(uniform.payouts["mean"])
+    for a, b, c in zip(uniform.contributions, local.contributions, hybrid.contributions, strict=True):
         # Shapley values are linear in the mixture; units differ by the conversion where the model is warped.
-        if not everywhere.transformed:
+        if not uniform.transformed:
             assert c.terms["mean"] == pytest.approx(0.5 * (a.terms["mean"] + b.terms["mean"]), abs=1e-9)
-    assert str(near).startswith("Compared with the average configuration within 10% of every range, trial 15 was")
+    assert str(local).startswith("Compared with the average configuration within 10% of every range, trial 15 was")
 
 
 def test_against_a_baseline_nothing_is_sampled(study: Study) -> None:
     incumbent = pellucid.explain_proposal(study, 15, baseline="incumbent")
     by_number = pellucid.explain_proposal(study, 15, baseline=3)
     same = pellucid.explain_proposal(study, 15, baseline=study.trials[3].params)
-    for found in (incumbent, by_number, same):
-        check(found)
-        assert found.n_samples == 0
-        assert found.background == "baseline"
-        assert all(c.low == c.high for c in found.contributions)
+    for explanation in (incumbent, by_number, same):
+        check(explanation)
+        assert explanation.n_samples == 0
+        assert explanation.background == "baseline"
+        assert all(c.low == c.high for c in explanation.contributions)
     assert by_number.compared_with == "trial 3"
     assert [c.total for c in by_number.contributions] == [c.total for c in same.contributions]
     itself = pellucid.explain_proposal(study, 15, baseline=15)
@@ -69,5 +69,5 @@ def test_neighbours_of_an_integer_with_millions_of_values() -> None:
     def huge(trial: Trial) -> float:
         return (trial.suggest_int("n", 0, 10**9) / 1e9 - 0.3) ** 2 + trial.suggest_int("k", 1, 10**6, log=True) / 1e6
 
-    found = pellucid.explain_proposal(run(huge, 12), 11, background="local")
-    check(found)
+    explanation = pellucid.explain_proposal(run(huge, 12), 11, background="local")
+    check(explanation)

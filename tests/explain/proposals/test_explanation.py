@@ -45,13 +45,13 @@ from pellucid.surrogates import GaussianProcess
 )
 def test_every_acquisition_is_split_into_its_terms(acquisition: Any, terms: tuple[str, ...], unit: str) -> None:
     study = run(n=9, acquisition=acquisition)
-    found = pellucid.explain_proposal(study, 8)
-    check(found)
-    assert found.term_names == terms
-    assert found.unit == unit
-    assert found.proposed
-    assert [c.name for c in found.contributions] == ["a", "b", "idle"]
-    assert [c.value for c in found.contributions] == [study.trials[8].params[n] for n in ("a", "b", "idle")]
+    explanation = pellucid.explain_proposal(study, 8)
+    check(explanation)
+    assert explanation.term_names == terms
+    assert explanation.unit == unit
+    assert explanation.proposed
+    assert [c.name for c in explanation.contributions] == ["a", "b", "idle"]
+    assert [c.value for c in explanation.contributions] == [study.trials[8].params[n] for n in ("a", "b", "idle")]
 
 
 def test_interleaved_trials_are_explained_by_what_they_were_for() -> None:
@@ -61,32 +61,32 @@ def test_interleaved_trials_are_explained_by_what_they_were_for() -> None:
     assert "to learn about the effect of `a`" in str(learning)
     assert improving.term_names == ("mean", "uncertainty")
     multiplied = run(n=9, interleave=pellucid.Interleave(mode="multiply"))
-    found = pellucid.explain_proposal(multiplied, 8)
-    check(found)
-    assert found.term_names == ("improvement", "information")
-    assert found.unit == "log"
+    explanation = pellucid.explain_proposal(multiplied, 8)
+    check(explanation)
+    assert explanation.term_names == ("improvement", "information")
+    assert explanation.unit == "log"
 
 
 def test_the_payout_is_the_acquisition_minus_its_average() -> None:
     study = run(n=12, acquisition=LCB(2.0), surrogate=NO_WARP)
-    found = pellucid.explain_proposal(study, 11)
+    explanation = pellucid.explain_proposal(study, 11)
     rebuilt = pellucid.rebuild(study, 11)
     scale = rebuilt.surrogate.hyperparameters.y_scale
     x = rebuilt.encode([rebuilt.receipt.params])
     Z = np.random.default_rng(0).random((40_000, 3))
     u = rebuilt.acquisition(Z)
     sampled = scale * (float(rebuilt.acquisition(x)[0]) - u.mean())
-    assert found.total == pytest.approx(sampled, abs=5 * scale * u.std() / 200)
-    assert found.weights == {"mean": 1.0, "uncertainty": 2.0}
-    assert not found.transformed
+    assert explanation.total == pytest.approx(sampled, abs=5 * scale * u.std() / 200)
+    assert explanation.weights == {"mean": 1.0, "uncertainty": 2.0}
+    assert not explanation.transformed
     mean, sd = rebuilt.predict([rebuilt.receipt.params])
-    assert (found.mean, found.sd) == (pytest.approx(float(mean[0])), pytest.approx(float(sd[0])))
+    assert (explanation.mean, explanation.sd) == (pytest.approx(float(mean[0])), pytest.approx(float(sd[0])))
 
 
 def test_contributions_are_those_of_plain_enumeration() -> None:
     """The fast path through kernel factors and shifted nets, against the general one on a large random background."""
     study = run(n=12, acquisition=EI(), surrogate=NO_WARP)
-    found = pellucid.explain_proposal(study, 11)
+    explanation = pellucid.explain_proposal(study, 11)
     rebuilt = pellucid.rebuild(study, 11)
     scale = rebuilt.surrogate.hyperparameters.y_scale
     x = rebuilt.encode([rebuilt.receipt.params])[0]
@@ -96,7 +96,7 @@ def test_contributions_are_those_of_plain_enumeration() -> None:
         return scale * np.stack(list(rebuilt.acquisition.terms(X).values()), axis=1)
 
     plain = shapley_values(terms, x, Z, "sampled", n_samples=4000)
-    for i, c in enumerate(found.contributions):
+    for i, c in enumerate(explanation.contributions):
         for k, term in enumerate(("exploit", "explore")):
             room = 3.0 * plain.half_widths[i, k] + c.term_high[term] - c.term_low[term]
             assert c.terms[term] == pytest.approx(plain.values[i, k], abs=room)
@@ -111,9 +111,9 @@ def test_contributions_scale_with_the_objective(acquisition: Any, surrogate: Gau
     def skewed(trial: Trial) -> float:
         return math.exp(4 * tilted(trial))
 
-    one = run(skewed, 14, acquisition=acquisition, surrogate=surrogate)
+    plain = run(skewed, 14, acquisition=acquisition, surrogate=surrogate)
     thousand = run(lambda trial: 1000 * skewed(trial), 14, acquisition=acquisition, surrogate=surrogate)
-    first, second = pellucid.explain_proposal(one, 13), pellucid.explain_proposal(thousand, 13)
+    first, second = pellucid.explain_proposal(plain, 13), pellucid.explain_proposal(thousand, 13)
     assert [c.value for c in first.contributions] == [c.value for c in second.contributions]
     for a, b in zip(first.contributions, second.contributions, strict=True):
         assert b.total == pytest.approx(1000 * a.total, rel=1e-6, abs=1e-6 * abs(second.total))
@@ -133,14 +133,14 @@ def test_positive_is_attractive_whatever_the_direction(study: Study) -> None:
 
 def test_a_warped_payout_of_the_mean_is_in_the_unit_of_the_objective() -> None:
     study = run(lambda trial: math.exp(6 * tilted(trial)), 16, acquisition=LCB(1.0))
-    found = pellucid.explain_proposal(study, 15)
+    explanation = pellucid.explain_proposal(study, 15)
     rebuilt = pellucid.rebuild(study, 15)
-    assert found.transformed
+    assert explanation.transformed
     gp = rebuilt.surrogate
     x = rebuilt.encode([rebuilt.receipt.params])
     average = gp.latent(np.random.default_rng(0).random((20_000, 3)))[0].mean()
-    typical, here = gp.losses(np.array([average])), gp.losses(gp.latent(x)[0])
-    assert found.payouts["mean"] == pytest.approx(float((typical - here)[0]), rel=0.1)
+    typical, proposal = gp.losses(np.array([average])), gp.losses(gp.latent(x)[0])
+    assert explanation.payouts["mean"] == pytest.approx(float((typical - proposal)[0]), rel=0.1)
 
 
 def test_the_sentence_names_what_matters_and_leaves_out_what_does_not(study: Study) -> None:
@@ -154,17 +154,17 @@ def test_many_parameters_are_sampled_with_intervals() -> None:
     def wide(trial: Trial) -> float:
         return sum((trial.suggest_float(f"p{i}", 0, 1) - 0.07 * i) ** 2 for i in range(13))
 
-    found = pellucid.explain_proposal(run(wide, 10), 9)
-    check(found)
-    assert len(found.contributions) == 13
-    assert found.n_samples > 0
-    assert any(c.low < c.high for c in found.contributions)
+    explanation = pellucid.explain_proposal(run(wide, 10), 9)
+    check(explanation)
+    assert len(explanation.contributions) == 13
+    assert explanation.n_samples > 0
+    assert any(c.low < c.high for c in explanation.contributions)
 
 
 def test_a_radial_kernel_has_no_closed_form_and_says_so() -> None:
-    found = pellucid.explain_proposal(run(n=10, surrogate=GaussianProcess("matern52-radial")), 9)
-    check(found)
-    assert found.exact == ()
+    explanation = pellucid.explain_proposal(run(n=10, surrogate=GaussianProcess("matern52-radial")), 9)
+    check(explanation)
+    assert explanation.exact == ()
 
 
 def nested(trial: Trial) -> float:
@@ -212,12 +212,12 @@ def test_mainly_means_at_least_half() -> None:
         return sum((trial.suggest_float(f"p{i:02d}", 0, 1) - 0.5) ** 2 for i in range(16))
 
     study = run(many, 20)
-    for found in pellucid.desirability_paths(study, range(14, 20), progress=False).explanations:
-        shares = [int(v) for v in re.findall(r"\((\d+)%(?: of|\)|:)", str(found))]
-        if "mainly for" in str(found):
+    for explanation in pellucid.desirability_paths(study, range(14, 20), progress=False).explanations:
+        shares = [int(v) for v in re.findall(r"\((\d+)%(?: of|\)|:)", str(explanation))]
+        if "mainly for" in str(explanation):
             assert sum(shares) >= 49
         else:
-            assert re.search(r"most of all \(together \d+%\) for", str(found))
+            assert re.search(r"most of all \(together \d+%\) for", str(explanation))
 
 
 def test_the_estimate_does_not_depend_on_the_level(study: Study) -> None:
@@ -228,6 +228,8 @@ def test_the_estimate_does_not_depend_on_the_level(study: Study) -> None:
 
 def test_variance_at_any_scale() -> None:
     for scale in (1e200, 1e-200):
-        found = pellucid.explain_proposal(run(lambda t, s=scale: s * tilted(t), 10, acquisition=PosteriorVariance()), 9)
-        check(found)
-        assert found.total > 0.0
+        explanation = pellucid.explain_proposal(
+            run(lambda t, s=scale: s * tilted(t), 10, acquisition=PosteriorVariance()), 9
+        )
+        check(explanation)
+        assert explanation.total > 0.0

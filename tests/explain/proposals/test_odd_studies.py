@@ -25,10 +25,10 @@ def test_parameters_that_the_proposal_lacks_take_no_share() -> None:
     study = run(conditional, 30)
     explained = pellucid.desirability_paths(study, progress=False)
     shapes = set()
-    for found in explained.explanations:
-        check(found)
-        names = {c.name for c in found.contributions}
-        assert names == study.trials[found.trial].params.keys()
+    for explanation in explained.explanations:
+        check(explanation)
+        names = {c.name for c in explanation.contributions}
+        assert names == study.trials[explanation.trial].params.keys()
         shapes.add(frozenset(names))
     assert len(shapes) > 1, "the study should have proposed with and without the conditional parameters"
     assert set(explained.params) == {"lr", "depth", "booster", "drop", "skip"}
@@ -88,9 +88,9 @@ def test_failed_running_and_nan_trials_are_explained_all_the_same(caplog: pytest
         assert "The trial failed afterwards." in str(pellucid.explain_proposal(study, number))
     distributions = study.trials[0].distributions
     running = study.ask(distributions)
-    found = pellucid.explain_proposal(study, running.number)
-    check(found)
-    assert "The trial is still running." in str(found)
+    explanation = pellucid.explain_proposal(study, running.number)
+    check(explanation)
+    assert "The trial is still running." in str(explanation)
     bare = optuna.create_study()
     bare.add_trials(study.trials[:8])
     for trial in study.trials[:8]:
@@ -104,9 +104,9 @@ def test_an_enqueued_trial_is_not_what_was_proposed() -> None:
     study = run(n=8)
     study.enqueue_trial({"a": 0.9})
     study.optimize(tilted, n_trials=1)
-    found = pellucid.explain_proposal(study, 8)
-    assert "ran with other values than were proposed (`a` = 0.9" in str(found)
-    assert found.contributions[0].value != 0.9
+    explanation = pellucid.explain_proposal(study, 8)
+    assert "ran with other values than were proposed (`a` = 0.9" in str(explanation)
+    assert explanation.contributions[0].value != 0.9
 
 
 def test_copied_and_damaged_receipts(study: Study) -> None:
@@ -130,9 +130,9 @@ def test_a_constant_objective_and_a_single_parameter() -> None:
         trial.suggest_float("x", 0, 1)
         return 1.0
 
-    found = pellucid.explain_proposal(run(constant, 9), 8)
-    check(found)
-    assert all(np.isfinite(c.total) for c in found.contributions)
+    explanation = pellucid.explain_proposal(run(constant, 9), 8)
+    check(explanation)
+    assert all(np.isfinite(c.total) for c in explanation.contributions)
 
 
 def test_huge_and_infinite_values() -> None:
@@ -140,9 +140,9 @@ def test_huge_and_infinite_values() -> None:
         value = 1e300 * tilted(trial)
         return math.inf if trial.number == 7 else value
 
-    found = pellucid.explain_proposal(run(wild, 12), 11)
-    assert all(np.isfinite(c.total) for c in found.contributions)
-    assert np.isfinite(found.total)
+    explanation = pellucid.explain_proposal(run(wild, 12), 11)
+    assert all(np.isfinite(c.total) for c in explanation.contributions)
+    assert np.isfinite(explanation.total)
 
 
 def test_a_parameter_that_comes_and_goes_takes_no_share_and_leaves_no_gap() -> None:
@@ -156,9 +156,9 @@ def test_a_parameter_that_comes_and_goes_takes_no_share_and_leaves_no_gap() -> N
     study.optimize(sometimes, n_trials=30)
     lacking = [t.number for t in study.trials if t.number > 15 and "z" not in t.params]
     for number in lacking[:3]:
-        found = pellucid.explain_proposal(study, number)
-        check(found)
-        assert [c.name for c in found.contributions] == ["x", "y"]
+        explanation = pellucid.explain_proposal(study, number)
+        check(explanation)
+        assert [c.name for c in explanation.contributions] == ["x", "y"]
 
 
 def test_choices_that_are_lists_or_nan() -> None:
@@ -170,10 +170,10 @@ def test_choices_that_are_lists_or_nan() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Optuna's, about choices that a storage may not keep.
         study = run(odd, 18)
-    for found in pellucid.desirability_paths(study, progress=False).explanations:
-        check(found)
-        json.dumps(found.to_dict(), allow_nan=False)
-        assert "other values than were proposed" not in str(found)
+    for explanation in pellucid.desirability_paths(study, progress=False).explanations:
+        check(explanation)
+        json.dumps(explanation.to_dict(), allow_nan=False)
+        assert "other values than were proposed" not in str(explanation)
 
 
 def test_a_study_in_which_nothing_varies() -> None:
@@ -191,6 +191,6 @@ def test_imagined_values_of_failed_trials_are_not_counted() -> None:
 
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=6))
     study.optimize(fragile, n_trials=20, catch=(RuntimeError,))
-    found = pellucid.explain_proposal(study, 19)
+    explanation = pellucid.explain_proposal(study, 19)
     finished = sum(t.state == TrialState.COMPLETE for t in study.trials[:19])
-    assert found.n_trials == finished
+    assert explanation.n_trials == finished

@@ -36,18 +36,18 @@ def test_the_same_in_another_process_on_another_machine(tmp_path: Path, objectiv
     sampler = pellucid.BayesianSampler(seed=1, n_startup_trials=5)
     study = optuna.create_study(study_name="study", storage=storage, sampler=sampler)
     study.optimize(objective, n_trials=16)
-    here = [
-        [[c.total, c.low, c.high, *c.terms.values()] for c in one.contributions]
-        for one in pellucid.desirability_paths(study, progress=False).explanations
+    expected = [
+        [[c.total, c.low, c.high, *c.terms.values()] for c in explanation.contributions]
+        for explanation in pellucid.desirability_paths(study, progress=False).explanations
     ]
-    assert len(here) == 11
+    assert len(expected) == 11
     (tmp_path / "there").mkdir()
     shutil.copy(tmp_path / "study.db", tmp_path / "there" / "copy.db")
     environment = {**os.environ, "OPENBLAS_CORETYPE": "Prescott", "PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "2"}
     command = [sys.executable, "-c", EXPLAIN, f"sqlite:///{tmp_path}/there/copy.db"]
     done = subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    there = json.loads(done.stdout)
-    for ours, theirs in zip(here, there, strict=True):
-        scale = np.abs(ours).max()
-        np.testing.assert_allclose(theirs, ours, rtol=1e-9, atol=1e-9 * scale)
+    answer = json.loads(done.stdout)
+    for numbers, other_numbers in zip(expected, answer, strict=True):
+        scale = np.abs(numbers).max()
+        np.testing.assert_allclose(other_numbers, numbers, rtol=1e-9, atol=1e-9 * scale)

@@ -15,12 +15,12 @@ import pellucid
 
 
 def test_a_trial_of_another_sampler_is_marked_as_such(tpe: Study) -> None:
-    found = pellucid.explain_proposal(tpe, 20)
-    check(found)
-    assert not found.proposed
-    assert str(found).startswith("Pellucid did not propose trial 20; its model would have")
-    assert found.n_trials == 20
-    assert "what its model would have said" in found.plot().layout.title.text
+    explanation = pellucid.explain_proposal(tpe, 20)
+    check(explanation)
+    assert not explanation.proposed
+    assert str(explanation).startswith("Pellucid did not propose trial 20; its model would have")
+    assert explanation.n_trials == 20
+    assert "what its model would have said" in explanation.plot().layout.title.text
     paths = pellucid.desirability_paths(tpe, range(10, 14), progress=False)
     assert "none of them was proposed by pellucid: this is what its model would have said" in str(paths)
 
@@ -51,10 +51,10 @@ def test_ranges_that_changed_and_parameters_that_are_new() -> None:
         return x * x + (trial.suggest_float("new", 0, 1) if late else 0.0)
 
     study.optimize(moving, n_trials=13)
-    found = pellucid.explain_proposal(study, 12)
-    check(found)
-    assert [c.name for c in found.contributions] == ["x"]
-    assert "No finished trial had had `new` before" in str(found)
+    explanation = pellucid.explain_proposal(study, 12)
+    check(explanation)
+    assert [c.name for c in explanation.contributions] == ["x"]
+    assert "No finished trial had had `new` before" in str(explanation)
 
 
 def test_trials_added_by_hand() -> None:
@@ -62,6 +62,6 @@ def test_trials_added_by_hand() -> None:
     distributions = {"x": optuna.distributions.FloatDistribution(0, 1)}
     for i in range(8):
         study.add_trial(create_trial(params={"x": i / 8}, distributions=distributions, value=(i / 8 - 0.4) ** 2))
-    found = pellucid.explain_proposal(study, 7)
-    check(found)
-    assert found.n_trials == 7
+    explanation = pellucid.explain_proposal(study, 7)
+    check(explanation)
+    assert explanation.n_trials == 7

@@ -19,7 +19,7 @@ from pellucid.acquisition import LCB
 
 def test_paths_are_the_explanations_one_by_one(study: Study) -> None:
     paths = pellucid.desirability_paths(study, progress=False)
-    assert [one.trial for one in paths.explanations] == list(range(6, 20))
+    assert [explanation.trial for explanation in paths.explanations] == list(range(6, 20))
     assert paths.explanations[4] == pellucid.explain_proposal(study, 10)
     assert paths.skipped == {}
     assert str(paths).startswith("Over 14 proposals (trials 6 to 19), `a` (")
@@ -27,8 +27,8 @@ def test_paths_are_the_explanations_one_by_one(study: Study) -> None:
     assert list(frame.columns) == ["trial", "param", "value", "contribution", "low", "high", "mean", "uncertainty"]
     assert len(frame) == 14 * 3
     json.dumps(paths.to_dict())
-    some = pellucid.desirability_paths(study, [3, 7, 99], progress=False)
-    assert list(some.skipped) == [3, 99]
+    selected = pellucid.desirability_paths(study, [3, 7, 99], progress=False)
+    assert list(selected.skipped) == [3, 99]
     with pytest.raises(ValueError, match="None of the 1 trials asked for has a proposal"):
         pellucid.desirability_paths(study, [0], progress=False)
 
@@ -37,7 +37,7 @@ def test_exploration_gives_way_to_prediction() -> None:
     """A search that is made to explore: early proposals are mainly uncertainty, late ones are not."""
     study = run(bowl, 30, acquisition=LCB(6.0), surrogate=NO_WARP)
     paths = pellucid.desirability_paths(study, progress=False)
-    exploring = [one.payouts["uncertainty"] > one.payouts["mean"] for one in paths.explanations]
+    exploring = [explanation.payouts["uncertainty"] > explanation.payouts["mean"] for explanation in paths.explanations]
     assert sum(exploring[:6]) > sum(exploring[-6:])
     assert f"{sum(exploring)} of them were mainly exploration" in str(paths)
 
@@ -51,7 +51,7 @@ def test_copied_studies_say_that_they_were_copied(study: Study) -> None:
 
 def test_trials_of_a_path_are_numbers_each_once(study: Study) -> None:
     paths = pellucid.desirability_paths(study, [15, 10, 15, 2, 2], progress=False)
-    assert [one.trial for one in paths.explanations] == [10, 15]
+    assert [explanation.trial for explanation in paths.explanations] == [10, 15]
     assert str(paths).startswith("Over 2 proposals (trials 10 to 15), ")
     assert str(paths).endswith("1 of 3 trials could not be explained.")
     assert str(pellucid.desirability_paths(study, [15], progress=False)).startswith("In trial 15, `a` (")

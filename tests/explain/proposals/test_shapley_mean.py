@@ -76,9 +76,9 @@ def test_the_closed_form_is_enumeration_on_fitted_processes(kernel: str, name: s
     players = [int(j) for j in np.flatnonzero(space.active(x[None])[0])]
     free = [j for j in players if not space.dimensions[j].cells]
     axes = {j: Axis.between(max(0.0, x[j] - 0.1), min(1.0, x[j] + 0.1)) for j in free} if near else {}
-    found = mean_shapley(gp, x, space, players, axes)
-    np.testing.assert_allclose(found.values, enumerated(gp, x, space, players, axes), rtol=1e-9, atol=1e-9)
-    assert found.average + found.values.sum() == pytest.approx(float(gp.latent(x[None])[0][0]), abs=1e-9)
+    shares = mean_shapley(gp, x, space, players, axes)
+    np.testing.assert_allclose(shares.values, enumerated(gp, x, space, players, axes), rtol=1e-9, atol=1e-9)
+    assert shares.average + shares.values.sum() == pytest.approx(float(gp.latent(x[None])[0][0]), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["mixed", "conditional"])
@@ -103,11 +103,11 @@ def test_the_closed_form_is_what_any_callable_gets_on_all_configurations(name: s
     x = X[int(np.argmax(space.active(X).sum(axis=1)))]
     players = [int(j) for j in np.flatnonzero(space.active(x[None])[0])]
     levels = [dimension.midpoint(np.arange(dimension.cells)) for dimension in space.dimensions]
-    everything = np.array(list(itertools.product(*levels)))
-    expected = shapley_values(lambda R: gp.latent(space.canonical(R))[0], x, everything, "exact", players=players)
-    found = mean_shapley(gp, x, space, players)
-    np.testing.assert_allclose(found.values, expected.values, rtol=1e-9, atol=1e-9)
-    assert found.average == pytest.approx(float(np.asarray(expected.average)), abs=1e-9)
+    configurations = np.array(list(itertools.product(*levels)))
+    expected = shapley_values(lambda R: gp.latent(space.canonical(R))[0], x, configurations, "exact", players=players)
+    shares = mean_shapley(gp, x, space, players)
+    np.testing.assert_allclose(shares.values, expected.values, rtol=1e-9, atol=1e-9)
+    assert shares.average == pytest.approx(float(np.asarray(expected.average)), abs=1e-9)
 
 
 def test_the_closed_form_takes_many_parameters() -> None:
@@ -115,8 +115,8 @@ def test_the_closed_form_takes_many_parameters() -> None:
     space = Space.of({f"x{j}": FloatDistribution(0, 1) for j in range(d)})
     X, y = noisy_problem(1, 80, d)
     gp = GaussianProcess().fit(X, y)
-    found = mean_shapley(gp, X[0], space, range(d))
-    assert found.average + found.values.sum() == pytest.approx(float(gp.latent(X[:1])[0][0]), abs=1e-9)
+    shares = mean_shapley(gp, X[0], space, range(d))
+    assert shares.average + shares.values.sum() == pytest.approx(float(gp.latent(X[:1])[0][0]), abs=1e-9)
     fn = lambda R: gp.latent(R)[0]  # noqa: E731
     sampled = shapley_values(fn, X[0], np.random.default_rng(0).random((4000, d)), "sampled", n_samples=4000)
-    assert (np.abs(found.values - sampled.values) <= 2.5 * sampled.half_widths).all()
+    assert (np.abs(shares.values - sampled.values) <= 2.5 * sampled.half_widths).all()

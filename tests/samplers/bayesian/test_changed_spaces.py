@@ -111,11 +111,11 @@ def test_a_study_goes_on_after_ranges_changed(name: str) -> None:
 def test_old_trials_inside_the_new_ranges_are_still_learned_from(name: str) -> None:
     study = new_study()
     study.optimize(moving(CHANGES[name]), n_trials=14)
-    now = study.trials[-1].distributions
+    present = study.trials[-1].distributions
     fitting = [
         t.number
         for t in study.trials[:-1]
-        if all(now[parameter].low <= value <= now[parameter].high for parameter, value in t.params.items())
+        if all(present[parameter].low <= value <= present[parameter].high for parameter, value in t.params.items())
     ]
     old = [number for number in fitting if number < 8]
     # The case is what its name says.
@@ -255,9 +255,9 @@ def test_the_parent_of_conditional_parameters_is_inferred() -> None:
     study = new_study(warn_independent_sampling=False)
     study.optimize(conditional, n_trials=25)
     assert_went_on(study, [COMPLETE] * 25, n_model=20)
-    found = last_receipt(study).conditions
+    conditions = last_receipt(study).conditions
     dart = ["tree", "dart", "linear"].index("dart")
-    assert found == {"drop": ["booster", [dart]], "skip": ["booster", [dart]]}
+    assert conditions == {"drop": ["booster", [dart]], "skip": ["booster", [dart]]}
 
 
 def test_children_are_proposed_together_with_their_parent(caplog: pytest.LogCaptureFixture) -> None:

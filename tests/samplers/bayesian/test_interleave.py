@@ -78,9 +78,9 @@ def test_a_resumed_study_takes_the_same_turns(way: str, tmp_path: Path) -> None:
 
 
 def test_turns_go_by_the_number_of_the_trial() -> None:
-    found = names(run({"interleave": pellucid.Interleave("lr", every=3), "acquisition": EI()}, 18))
-    assert {n for n, name in found.items() if name == "InformationGain"} == {6, 9, 12, 15}
-    assert {name for n, name in found.items() if n % 3} == {"EI"}
+    acquisitions = names(run({"interleave": pellucid.Interleave("lr", every=3), "acquisition": EI()}, 18))
+    assert {n for n, name in acquisitions.items() if name == "InformationGain"} == {6, 9, 12, 15}
+    assert {name for n, name in acquisitions.items() if n % 3} == {"EI"}
 
 
 def test_models_that_explain_have_no_warp_and_do_not_disturb_those_that_search() -> None:
@@ -124,10 +124,10 @@ def test_interleaving_makes_effects_more_reliable_than_searching_alone() -> None
         sampler = pellucid.BayesianSampler(seed=seed, n_startup_trials=5, acquisition=EI(), **way)
         study = optuna.create_study(sampler=sampler)
         study.optimize(bumpy, n_trials=30)
-        found = pellucid.partial_dependence(study, "x")
-        x, y = np.array(found.values[0]), np.linspace(0, 1, 2001)
+        effect = pellucid.partial_dependence(study, "x")
+        x, y = np.array(effect.values[0]), np.linspace(0, 1, 2001)
         truth = 10 * (x - 0.2) ** 2 + np.sin(6 * x) + float(np.mean(5 * (y - 0.7) ** 2))
-        return float(np.abs(np.array(found.mean) - truth).mean())
+        return float(np.abs(np.array(effect.mean) - truth).mean())
 
     searching = np.mean([error(seed) for seed in range(4)])
     by_turns = np.mean([error(seed, interleave=pellucid.Interleave("x")) for seed in range(4)])
@@ -152,15 +152,15 @@ def test_what_is_refused() -> None:
 
 def test_misspelt_effects_are_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:
     run({"interleave": pellucid.Interleave(["lr", ("depht", "lr")])}, 12)
-    (said,) = [r.getMessage() for r in caplog.records if "misspelt" in r.getMessage()]
-    assert "no finished trial has had: depht." in said
+    (message,) = [r.getMessage() for r in caplog.records if "misspelt" in r.getMessage()]
+    assert "no finished trial has had: depht." in message
 
 
 def test_receipts_say_in_words_that_a_trial_was_for_learning() -> None:
-    said = [str(receipt) for receipt in models(run({"interleave": pellucid.Interleave()}, 8))]
-    assert said[0].startswith(
+    sentences = [str(receipt) for receipt in models(run({"interleave": pellucid.Interleave()}, 8))]
+    assert sentences[0].startswith(
         "Trial 6 was chosen to learn about all effects, not to improve the objective; the model expected "
     )
-    assert said[1].startswith("Trial 7 maximised LCB; the model expected ")
+    assert sentences[1].startswith("Trial 7 maximised LCB; the model expected ")
     pair = models(run({"acquisition": InformationGain(["lr", ("lr", "depth")])}, 7))
     assert "to learn about the effects of `lr`, `lr` × `depth`, not to improve the objective" in str(pair[-1])

@@ -59,9 +59,9 @@ def lucky_point(noise_variance: Any) -> Study:
 
 
 def test_a_value_with_a_huge_declared_variance_is_not_trusted() -> None:
-    found = pellucid.recommend(lucky_point(1e6))
-    assert found.trial == 3
-    assert found.expected == pytest.approx(0.0, abs=0.02)
+    recommendation = pellucid.recommend(lucky_point(1e6))
+    assert recommendation.trial == 3
+    assert recommendation.expected == pytest.approx(0.0, abs=0.02)
 
 
 def test_the_same_value_without_a_declared_variance_is_trusted() -> None:

@@ -71,10 +71,10 @@ def test_every_policy_proposes_and_is_rebuilt_exactly(name: str, objective: Call
     study = forty_trials(name) if objective is rugged else run(POLICIES[name], 30, objective)
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * (40 if objective is rugged else 30)
     assert {receipt.kind for receipt in pellucid.receipts(study)} == {"startup", "model"}
-    found = models(study)
-    assert all(receipt.policy is not None for receipt in found)
+    proposals = models(study)
+    assert all(receipt.policy is not None for receipt in proposals)
     assert_rebuilt_exactly(study, 20)
-    assert all(Receipt.from_json(receipt.to_json()) == receipt for receipt in found)
+    assert all(Receipt.from_json(receipt.to_json()) == receipt for receipt in proposals)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -93,13 +93,13 @@ def test_alpha_from_the_receipts_is_alpha_as_it_was_used(name: str) -> None:
     policy = POLICIES[name]
     assert isinstance(policy, SAWEI)
     study = run(policy, 60)
-    found, used = models(study), alphas(study)
-    last = found[-1]
+    proposals, used = models(study), alphas(study)
+    last = proposals[-1]
     assert last.best_value is not None
-    assert policy.alphas(found[:-1], last.bounds[0], last.best_value) == used
+    assert policy.alphas(proposals[:-1], last.bounds[0], last.best_value) == used
     assert len(set(used)) > 1, "something was adjusted, or the test shows nothing"
     # The weights of the acquisition are those of the policy, except where the guard chose EI.
-    for receipt, alpha in zip(found, used, strict=True):
+    for receipt, alpha in zip(proposals, used, strict=True):
         assert receipt.acquisition is not None
         if receipt.acquisition.name == "WEI":
             assert receipt.acquisition.weights == {"exploit": alpha, "explore": 1.0 - alpha}
@@ -144,8 +144,8 @@ def test_schedules_follow_their_tables() -> None:
 
 def test_the_portfolio_pays_a_member_by_what_the_next_model_says_of_its_nominee() -> None:
     study = run(Portfolio(), 20)
-    found = models(study)
-    for before, after in itertools.pairwise(found):
+    proposals = models(study)
+    for before, after in itertools.pairwise(proposals):
         assert before.policy is not None
         assert after.policy is not None
         nominees = np.array(before.policy.points)
@@ -154,7 +154,7 @@ def test_the_portfolio_pays_a_member_by_what_the_next_model_says_of_its_nominee(
         for i, reward in enumerate(rewards):
             gain = before.policy.numbers[f"gain {i}"] + reward
             assert after.policy.numbers[f"gain {i}"] == pytest.approx(gain, abs=1e-9)
-    chosen = {receipt.policy.numbers["chosen"] for receipt in found if receipt.policy is not None}
+    chosen = {receipt.policy.numbers["chosen"] for receipt in proposals if receipt.policy is not None}
     assert len(chosen) > 1
 
 
@@ -200,6 +200,6 @@ def test_misspelt_names_in_conditions_and_ordinal_are_pointed_out_once(caplog: p
         seed=0, n_startup_trials=3, conditions={"dept": ("kind", ["a"])}, ordinal=["kinde"]
     )
     optuna.create_study(sampler=sampler).optimize(mixed, n_trials=8)
-    said = [record.getMessage() for record in caplog.records if "misspelt" in record.getMessage()]
-    assert len(said) == 1
-    assert "dept, kinde" in said[0]
+    warnings = [record.getMessage() for record in caplog.records if "misspelt" in record.getMessage()]
+    assert len(warnings) == 1
+    assert "dept, kinde" in warnings[0]

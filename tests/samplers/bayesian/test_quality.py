@@ -34,12 +34,12 @@ def mixed(trial: Trial) -> float:
 def test_forty_model_based_trials_beat_random_search_in_almost_every_pair(objective: Callable[[Trial], float]) -> None:
     wins = 0
     for seed in range(12):
-        found = []
+        best_values = []
         for sampler in (pellucid.BayesianSampler(seed=seed), optuna.samplers.RandomSampler(seed=seed)):
             study = optuna.create_study(sampler=sampler)
             study.optimize(objective, n_trials=50)
-            found.append(study.best_value)
-        wins += found[0] < found[1]
+            best_values.append(study.best_value)
+        wins += best_values[0] < best_values[1]
     assert wins >= 11
 
 

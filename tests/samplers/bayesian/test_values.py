@@ -110,9 +110,9 @@ def test_a_study_of_one_trial_has_a_startup_receipt_and_a_recommendation() -> No
     study.optimize(bowl, n_trials=1)
     assert_went_on(study, [COMPLETE], n_model=0)
     assert kinds(study) == {0: "startup"}
-    found = pellucid.recommend(study)
-    assert (found.trial, found.params, found.n_trials) == (0, study.trials[0].params, 1)
-    assert math.isfinite(found.expected)
+    recommendation = pellucid.recommend(study)
+    assert (recommendation.trial, recommendation.params, recommendation.n_trials) == (0, study.trials[0].params, 1)
+    assert math.isfinite(recommendation.expected)
 
 
 @pytest.mark.parametrize("n_startup_trials", [0, 1])

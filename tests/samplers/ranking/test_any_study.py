@@ -29,44 +29,44 @@ import pellucid
 pytest.importorskip("torch")
 
 
-def objective_that(what: str) -> Callable[[Trial], float]:
+def objective_that(behaviour: str) -> Callable[[Trial], float]:
     def objective(trial: Trial) -> float:
         value = TASK(trial)
         if trial.number % 3 == 1:
-            if what == "nan":
+            if behaviour == "nan":
                 return math.nan
-            if what == "raises":
+            if behaviour == "raises":
                 raise ArithmeticError
-            if what in ("inf", "-inf"):
-                return float(what)
-            if what == "pruned early":
+            if behaviour in ("inf", "-inf"):
+                return float(behaviour)
+            if behaviour == "pruned early":
                 raise optuna.TrialPruned
-            if what == "pruned late":
+            if behaviour == "pruned late":
                 trial.report(value, 1)
                 raise optuna.TrialPruned
-            if what == "huge":
+            if behaviour == "huge":
                 return 1e308
-        if what == "all fail":
+        if behaviour == "all fail":
             return math.nan
-        return {"constant": 3.0, "all inf": math.inf, "all huge": -1e308 * value}.get(what, value)
+        return {"constant": 3.0, "all inf": math.inf, "all huge": -1e308 * value}.get(behaviour, value)
 
     return objective
 
 
 @pytest.mark.parametrize(
-    "what",
+    "behaviour",
     ["nan", "raises", "inf", "-inf", "pruned early", "pruned late", "huge", "constant", "all fail", "all inf",
      "all huge"],
 )  # fmt: skip
 def test_studies_go_on_whatever_the_trials_do(
-    sampler: MakeRankingSampler, what: str, caplog: pytest.LogCaptureFixture
+    sampler: MakeRankingSampler, behaviour: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    study = run(sampler(), 12, objective_that(what), catch=ArithmeticError)
+    study = run(sampler(), 12, objective_that(behaviour), catch=ArithmeticError)
     assert len(study.trials) == 12
     assert distinct(study.trials) == 12
-    if what != "all huge":
+    if behaviour != "all huge":
         assert only_rankings(study)
-    assert not [one for one in messages(caplog) if "ranking failed" in one or "model failed" in one]
+    assert not [message for message in messages(caplog) if "ranking failed" in message or "model failed" in message]
 
 
 def test_failures_in_other_ranges_do_not_repeat_at_the_same_place(sampler: MakeRankingSampler) -> None:
@@ -129,11 +129,11 @@ def test_one_parameter_alone_is_searched_by_the_ranking_to_the_end(sampler: Make
 
 def test_enqueued_trials_are_taken_and_learned_from(sampler: MakeRankingSampler) -> None:
     study = optuna.create_study(sampler=sampler())
-    wanted = {"lr": 0.5, "opt": "rms", "depth": 2}
-    study.enqueue_trial(wanted)
+    enqueued = {"lr": 0.5, "opt": "rms", "depth": 2}
+    study.enqueue_trial(enqueued)
     study.enqueue_trial({"lr": 0.25})
     study.optimize(TASK, n_trials=4)
-    assert study.trials[0].params == wanted
+    assert study.trials[0].params == enqueued
     assert study.trials[1].params["lr"] == 0.25
     assert pellucid.receipts(study)[-1].fitted_on == "0-2"
     assert distinct(study.trials) == 4
@@ -156,9 +156,9 @@ def test_parameters_fixed_by_another_sampler_keep_their_values(sampler: MakeRank
 def test_ask_and_tell_with_a_space_that_is_given(sampler: MakeRankingSampler) -> None:
     study = optuna.create_study(sampler=sampler())
     space = {**TASK_SPACE, "momentum": FloatDistribution(0.0, 1.0)}
-    asked = [study.ask(space) for _ in range(5)]
-    assert distinct([study.trials[t.number] for t in asked]) == 5
-    for trial in asked:
+    trials = [study.ask(space) for _ in range(5)]
+    assert distinct([study.trials[t.number] for t in trials]) == 5
+    for trial in trials:
         study.tell(trial, float(trial.number))
     assert only_rankings(study)
 

@@ -23,8 +23,8 @@ def test_after_so_many_trials_the_fallback_takes_over_and_says_so(study: Study) 
     assert set(phases(study)[20:]) == {"The fallback proposed it: the ranking hands over after 20 trials."}
     third = "The fallback proposed it: every third proposal from 10 trials on is the fallback's."
     assert [phases(study)[i] for i in (11, 14, 17)] == [third] * 3
-    left = [one.ranking for one in pellucid.receipts(study)[10:20] if one.ranking]
-    assert {one.turn for one in left} == {"transferred", "tuned"}
+    left = [receipt.ranking for receipt in pellucid.receipts(study)[10:20] if receipt.ranking]
+    assert {ranking.turn for ranking in left} == {"transferred", "tuned"}
     assert str(pellucid.receipts(study)[-1]).endswith("the ranking hands over after 20 trials.")
 
 
@@ -44,8 +44,8 @@ def test_only_trials_with_a_value_count_for_the_hand_over(sampler: MakeRankingSa
 
 
 def test_the_fallback_that_was_given_is_the_one_that_proposes(sampler: MakeRankingSampler) -> None:
-    given = pellucid.BayesianSampler(seed=7, n_startup_trials=2, acquisition=pellucid.acquisition.EI())
-    study = run(sampler(hand_over=3, fallback=given), 5)
+    fallback = pellucid.BayesianSampler(seed=7, n_startup_trials=2, acquisition=pellucid.acquisition.EI())
+    study = run(sampler(hand_over=3, fallback=fallback), 5)
     last = pellucid.receipts(study)[-1]
     assert last.acquisition is not None
     assert (last.kind, last.acquisition.name, last.seed) == ("model", "EI", 7)
@@ -58,10 +58,10 @@ def test_earlier_studies_that_mislead_are_noticed_and_the_receipt_says_it(sample
     noticed = 0
     for seed in range(5):
         study = run(sampler(seed=seed), 22, task(0.3, -1.0))
-        words = [one for one in phases(study) if "earlier studies mislead here, because" in one]
+        words = [phase for phase in phases(study) if "earlier studies mislead here, because" in phase]
         noticed += bool(words)
-        assert all("came out worse (Kendall's tau -0." in one for one in words)
-        assert all(one.kind != "ranking" for one in pellucid.receipts(study) if one.phase)
+        assert all("came out worse (Kendall's tau -0." in phase for phase in words)
+        assert all(receipt.kind != "ranking" for receipt in pellucid.receipts(study) if receipt.phase)
         assert not phases(study)[9]
     assert noticed >= 4
 
@@ -73,7 +73,7 @@ def test_earlier_studies_that_help_are_not_taken_for_misleading(
     sampler: MakeRankingSampler, seeds: range, mistakes: int
 ) -> None:
     studies = [run(sampler(seed=seed), 12, task(0.1 * (seed % 10) - 0.5)) for seed in seeds]
-    assert sum(not only_rankings(one) for one in studies) <= mistakes
+    assert sum(not only_rankings(study) for study in studies) <= mistakes
 
 
 def test_random_trials_of_a_task_turned_round_are_enough_to_notice(sampler: MakeRankingSampler) -> None:
@@ -93,12 +93,12 @@ def test_a_model_that_did_not_help_on_held_out_studies_is_not_used(
     from pellucid.surrogates.ranking.ranker import Ranker
 
     card = ranker.model.card
-    useless = replace(card, checks=tuple(replace(one, regret=(1.0, 1.0, 1.0)) for one in card.checks))
+    useless = replace(card, checks=tuple(replace(check, regret=(1.0, 1.0, 1.0)) for check in card.checks))
     assert useless.helps is False
     study = run(sampler(model=Ranker.of(replace(ranker.model, card=useless))), 3)
     assert "ranking" not in kinds(study).values()
     assert "its order was no better than a random one" in phases(study)[0]
-    assert len([one for one in messages(caplog) if "no better than a random one" in one]) == 1
+    assert len([message for message in messages(caplog) if "no better than a random one" in message]) == 1
     untested = Ranker.of(replace(ranker.model, card=replace(card, checks=())))
     assert only_rankings(run(sampler(model=untested), 2))
 
@@ -115,4 +115,4 @@ def test_a_ranking_that_fails_is_logged_and_the_study_goes_on(
     study = run(sampler(), 3)
     assert states(study) == [TrialState.COMPLETE] * 3
     assert "the ranking failed: ArithmeticError: on purpose" in phases(study)[2]
-    assert any("the ranking failed (on purpose)" in one for one in messages(caplog))
+    assert any("the ranking failed (on purpose)" in message for message in messages(caplog))

@@ -41,7 +41,7 @@ def test_the_model_is_kept_with_the_study_once(
     for _ in range(2):
         study = optuna.create_study(study_name="s", storage=storage, sampler=sampler(), load_if_exists=True)
         study.optimize(TASK, n_trials=2)
-    [name] = {one.ranking.model for one in pellucid.receipts(study) if one.ranking}
+    [name] = {receipt.ranking.model for receipt in pellucid.receipts(study) if receipt.ranking}
     assert name == ranker.name
     assert kept_model(study, name) == ranker.data
     assert len(written) == len(set(written))
@@ -51,9 +51,9 @@ def test_the_model_is_kept_with_the_study_once(
 def test_a_sampler_keeps_its_model_with_every_study_also_of_the_same_name(
     ranker: Any, sampler: MakeRankingSampler
 ) -> None:
-    mine = sampler()
+    shared = sampler()
     for _ in range(2):
-        study = optuna.create_study(study_name="s", sampler=mine)
+        study = optuna.create_study(study_name="s", sampler=shared)
         study.optimize(TASK, n_trials=1)
         assert kept_model(study, ranker.name) == ranker.data
 

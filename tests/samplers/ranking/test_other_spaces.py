@@ -79,12 +79,12 @@ def test_a_model_of_other_parameters_is_not_used_and_that_is_said_once(
     study = run(sampler(fallback=pellucid.BayesianSampler(n_startup_trials=3, seed=0)), 7, objective)
     assert states(study) == [TrialState.COMPLETE] * 7
     assert distinct(study.trials) == 7
-    found = kinds(study)
-    assert [found[i] for i in range(1, 7)] == ["startup"] * 2 + ["model"] * 4
-    assert all(words in one for one in phases(study)[1:])
-    said = [one for one in messages(caplog) if "The fallback proposes" in one]
-    assert len(said) == 1
-    assert words in said[0]
+    kind_by_trial = kinds(study)
+    assert [kind_by_trial[i] for i in range(1, 7)] == ["startup"] * 2 + ["model"] * 4
+    assert all(words in phase for phase in phases(study)[1:])
+    warnings = [message for message in messages(caplog) if "The fallback proposes" in message]
+    assert len(warnings) == 1
+    assert words in warnings[0]
 
 
 def test_that_can_be_silenced(sampler: MakeRankingSampler, caplog: pytest.LogCaptureFixture) -> None:
@@ -133,7 +133,7 @@ def test_ranges_that_changed_are_kept_and_the_ranking_still_proposes(
             if name in trial.params:
                 assert distribution._contains(distribution.to_internal_repr(trial.params[name]))
     assert distinct(study.trials) == 10
-    assert [one.params for one in pellucid.receipts(study)[1:]] == params(study)[1:]
+    assert [receipt.params for receipt in pellucid.receipts(study)[1:]] == params(study)[1:]
 
 
 def suggest(trial: Trial, name: str, distribution: Any) -> Any:

@@ -57,21 +57,21 @@ def test_no_seed_means_a_new_one(sampler: MakeRankingSampler) -> None:
 
 
 def test_receipts_say_whether_the_transferred_or_the_tuned_ranking_proposed(study: Study) -> None:
-    rankings = {one.trial: one.ranking for one in pellucid.receipts(study) if one.ranking is not None}
+    rankings = {receipt.trial: receipt.ranking for receipt in pellucid.receipts(study) if receipt.ranking is not None}
     assert list(rankings) == [i for i in range(20) if i not in (11, 14, 17)]
     assert [rankings[i].turn for i in range(9)] == ["transferred"] * 9
-    assert all(one.turn == ("tuned" if i % 2 else "transferred") for i, one in rankings.items() if i >= 9)
+    assert all(ranking.turn == ("tuned" if i % 2 else "transferred") for i, ranking in rankings.items() if i >= 9)
     assert [rankings[i].epochs for i in (8, 9, 10, 19)] == [0, 1, 0, 11]
-    assert {one.studies for one in rankings.values()} == {7}
-    assert {one.model for one in rankings.values()} == {rankings[0].model}
+    assert {ranking.studies for ranking in rankings.values()} == {7}
+    assert {ranking.model for ranking in rankings.values()} == {rankings[0].model}
     assert len(rankings[0].model) == 16
-    texts = [str(one) for one in pellucid.receipts(study)]
+    texts = [str(receipt) for receipt in pellucid.receipts(study)]
     assert "by what 7 earlier studies taught." in texts[10]
     assert "by what 7 earlier studies taught, tuned to this one." in texts[19]
 
 
 def test_conditional_parameters_are_proposed_with_what_switches_them(study: Study) -> None:
-    rankings = [one for one in pellucid.receipts(study) if one.kind == "ranking"]
+    rankings = [receipt for receipt in pellucid.receipts(study) if receipt.kind == "ranking"]
     assert len(rankings) == 17
     for receipt in rankings:
         assert ("momentum" in receipt.params) == (receipt.params["opt"] == "sgd")
@@ -102,9 +102,9 @@ def test_acquisitions_and_references_propose_differently_and_validly(sampler: Ma
             study.optimize(TASK, n_trials=4)
             assert set(kinds(study).values()) == {"ranking"}
             assert distinct(study.trials) == 20
-            said = pellucid.receipts(study)[0].ranking
-            assert said is not None
-            assert (said.acquisition, said.reference) == (acquisition, reference)
+            ranking = pellucid.receipts(study)[0].ranking
+            assert ranking is not None
+            assert (ranking.acquisition, ranking.reference) == (acquisition, reference)
             assert np.median([t.value for t in study.trials[16:]]) < np.median([t.value for t in done.trials])
             chosen[acquisition, reference] = json.dumps(params(study)[16:])
     assert chosen["mean", "incumbent"] == chosen["mean", "last"]

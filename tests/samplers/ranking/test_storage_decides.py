@@ -69,12 +69,12 @@ def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
     )
     monkeypatch.setattr(earlier_studies, "steps_for", lambda _: 40)
     names = [f"earlier {i}" for i in range(5)]
-    made = pellucid.RankingSampler.from_studies(earlier._storage, names, seed=3, progress=False)
-    made.save(tmp_path / "a.ranker")
+    from_studies = pellucid.RankingSampler.from_studies(earlier._storage, names, seed=3, progress=False)
+    from_studies.save(tmp_path / "a.ranker")
     loaded = pellucid.RankingSampler(model=tmp_path / "a.ranker", seed=3)
     loaded.save(tmp_path / "b.ranker")
     assert (tmp_path / "a.ranker").read_bytes() == (tmp_path / "b.ranker").read_bytes()
-    first, second = run(made, 10), run(loaded, 10)
+    first, second = run(from_studies, 10), run(loaded, 10)
     assert params(first) == params(second)
     assert [r.to_dict() for r in pellucid.receipts(first)] == [r.to_dict() for r in pellucid.receipts(second)]
     again = pellucid.RankingSampler.from_studies(earlier._storage, names, seed=3, progress=False)
@@ -85,7 +85,7 @@ def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
 def test_maximising_is_minimising_the_opposite(study: Study, sampler: MakeRankingSampler) -> None:
     mirrored = run(sampler(hand_over=20), 24, task(0.3, -1.0), "maximize")
     assert params(mirrored) == params(study)
-    assert {one.direction for one in pellucid.receipts(mirrored) if one.ranking} == {"maximize"}
+    assert {receipt.direction for receipt in pellucid.receipts(mirrored) if receipt.ranking} == {"maximize"}
     assert pellucid.receipts(mirrored)[19].best_value == -pellucid.receipts(study)[19].best_value
 
 

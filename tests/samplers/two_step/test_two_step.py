@@ -54,7 +54,7 @@ def after(study: Study, first: int, last: int | None = None) -> list[FrozenTrial
 def test_the_plan_says_what_is_tuned_and_why_the_rest_is_not(study: Study) -> None:
     plan = sampler().plan(study)
     assert set(plan.tuned) == {"lr", "opt"}
-    held = {one.name: one for one in plan.held}
+    held = {parameter.name: parameter for parameter in plan.held}
     assert set(held) == {"units", "depth", "other", "momentum"}
     assert held["units"].cheap
     assert held["units"].value <= 100
@@ -69,7 +69,7 @@ def test_the_plan_says_what_is_tuned_and_why_the_rest_is_not(study: Study) -> No
 
 
 def test_every_receipt_says_which_step_it_belongs_to(study: Study) -> None:
-    receipts = {one.trial: one for one in pellucid.receipts(study)}
+    receipts = {receipt.trial: receipt for receipt in pellucid.receipts(study)}
     assert all(receipts[i].kind == "startup" for i in range(1, N))
     assert "which say what matters" in str(receipts[N - 1])
     plan = str(sampler().plan(study))
@@ -87,9 +87,9 @@ def test_every_receipt_says_which_step_it_belongs_to(study: Study) -> None:
 def test_step_one_moves_what_matters_and_nothing_else(study: Study) -> None:
     plan = sampler().plan(study)
     trials = after(study, N, N + FIRST)
-    for one in plan.held:
-        values = {trial.params[one.name] for trial in trials if one.name in trial.params}
-        assert values <= {one.value}
+    for parameter in plan.held:
+        values = {trial.params[parameter.name] for trial in trials if parameter.name in trial.params}
+        assert values <= {parameter.value}
     assert len({trial.params["lr"] for trial in trials}) == FIRST
 
 
@@ -119,9 +119,9 @@ def test_it_finds_cheap_ones_that_are_as_good(study: Study) -> None:
 
 def test_advice_about_ranges_does_not_take_held_values_for_good_ones(study: Study) -> None:
     assert not [
-        one
-        for one in list(pellucid.parameter_ranges(study).advice)
-        if one.param in ("units", "depth") and one.what == "widen"
+        advice
+        for advice in list(pellucid.parameter_ranges(study).advice)
+        if advice.param in ("units", "depth") and advice.what == "widen"
     ]
 
 
@@ -147,7 +147,7 @@ def test_a_random_search_of_optuna_is_taken_up() -> None:
     study.sampler = sampler()
     study.optimize(network, n_trials=FIRST)
     assert "opt" in sampler().plan(study).tuned
-    assert [one.kind for one in pellucid.receipts(study)] == ["model"] * FIRST
+    assert [receipt.kind for receipt in pellucid.receipts(study)] == ["model"] * FIRST
 
 
 def test_maximising_is_minimising_the_opposite(study: Study) -> None:
@@ -165,7 +165,7 @@ def test_failures_and_nan_among_the_random_trials_are_left_out() -> None:
     study = run(flaky)
     assert sum(t.state == TrialState.FAIL for t in study.trials) > 15
     assert set(sampler().plan(study).tuned) >= {"lr"}
-    assert "fallback" not in {one.kind for one in pellucid.receipts(study)}
+    assert "fallback" not in {receipt.kind for receipt in pellucid.receipts(study)}
 
 
 def test_when_everything_failed_it_goes_on_drawing() -> None:
@@ -180,14 +180,16 @@ def test_when_everything_failed_it_goes_on_drawing() -> None:
 
 def test_a_constant_objective_has_no_plan_and_says_so() -> None:
     study = run(lambda trial: 0.0 * trial.suggest_float("x", 0, 1), n=25, n_random=21)
-    assert all("the random trials do not say what matters" in one.phase for one in pellucid.receipts(study)[-4:])
+    assert all(
+        "the random trials do not say what matters" in receipt.phase for receipt in pellucid.receipts(study)[-4:]
+    )
 
 
 def test_when_nothing_can_be_said_to_matter_all_but_the_cheap_is_tuned() -> None:
     study = run(n=34, n_random=30)
     plan = sampler(n_random=30).plan(study)
     assert "No parameter can be said to matter" in str(plan)
-    assert "fallback" not in {one.kind for one in pellucid.receipts(study)}
+    assert "fallback" not in {receipt.kind for receipt in pellucid.receipts(study)}
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_cheap_names_that_make_no_sense_are_said(study: Study, cheap: dict[str, 
 
 
 def test_cheap_can_be_high(study: Study) -> None:
-    held = {one.name: one.value for one in sampler(cheap={"units": "high"}).plan(study).held}
+    held = {parameter.name: parameter.value for parameter in sampler(cheap={"units": "high"}).plan(study).held}
     assert held["units"] > 150
 
 
@@ -215,7 +217,7 @@ def test_a_range_that_changed_after_the_random_trials() -> None:
 
     study.optimize(narrower, n_trials=8)
     assert all(t.state == TrialState.COMPLETE for t in study.trials)
-    assert "fallback" not in {one.kind for one in pellucid.receipts(study)}
+    assert "fallback" not in {receipt.kind for receipt in pellucid.receipts(study)}
 
 
 def test_a_range_that_shrank_while_trials_were_random() -> None:
@@ -226,7 +228,7 @@ def test_a_range_that_shrank_while_trials_were_random() -> None:
         return (x - 0.1) ** 2 - 0.001 * y
 
     study = run(shrinking, n=N + FIRST, cheap={})
-    held = {one.name: one.value for one in sampler(cheap={}).plan(study).held}
+    held = {parameter.name: parameter.value for parameter in sampler(cheap={}).plan(study).held}
     assert held.get("y", 0.0) <= 1.0
     assert {t.params["y"] for t in after(study, N)} == {held["y"]}
 
@@ -251,7 +253,7 @@ def test_a_child_that_matters_is_tuned_with_its_parent() -> None:
         study = run(child, n=N + FIRST, cheap={}, seed=seed)
         plan = sampler(cheap={}, seed=seed).plan(study)
         assert "m" not in plan.tuned or "opt" in plan.tuned
-        held = {one.name for one in plan.held}
+        held = {parameter.name for parameter in plan.held}
         for name in held - {"m"}:
             assert len({t.params[name] for t in after(study, N)}) == 1
 
@@ -268,20 +270,20 @@ def test_a_part_with_nothing_new_left_gives_way() -> None:
     last = [tuple(sorted(t.params.items())) for t in after(study, N)]
     assert len(set(last)) == len(last)
     countable = run(lambda t: float(t.suggest_int("c", 0, 30) > 9) + 0.01 * t.suggest_int("k", 0, 1), n=N + 9, cheap={})
-    assert "fallback" not in {one.kind for one in pellucid.receipts(countable)}
+    assert "fallback" not in {receipt.kind for receipt in pellucid.receipts(countable)}
 
 
 def test_a_sampler_used_for_another_study_does_not_remember_the_first() -> None:
     def scaled(top: float) -> Callable[[Trial], float]:
         return lambda t: (t.suggest_float("x", 0, top) / top - 0.1) ** 2 + 0.001 * t.suggest_float("y", 0, top) / top
 
-    mine = sampler(cheap={})
+    reused = sampler(cheap={})
     plans = []
     for top in (1.0, 100.0):
-        study = optuna.create_study(sampler=mine)
+        study = optuna.create_study(sampler=reused)
         study.optimize(scaled(top), n_trials=N + 2)
-        plans.append(mine.plan(study))
-        assert mine.plan(study) == sampler(cheap={}).plan(study)
+        plans.append(reused.plan(study))
+        assert reused.plan(study) == sampler(cheap={}).plan(study)
     assert plans[0] != plans[1]
 
 
@@ -293,7 +295,7 @@ def test_late_draws_are_called_what_they_are() -> None:
         return 1.0
 
     study = run(mostly_pruned, n=30, n_random=21)
-    receipts = {one.trial: one for one in pellucid.receipts(study)}
+    receipts = {receipt.trial: receipt for receipt in pellucid.receipts(study)}
     assert "one of the first 21 trials" in receipts[20].phase
     assert receipts[25].phase == "Fewer than 10 trials have a value yet."
 
@@ -308,7 +310,7 @@ def test_values_that_go_together_are_held_together(seed: int) -> None:
 
     study = run(together, n=N, cheap={"size": "low"}, seed=seed)
     plan = sampler(cheap={"size": "low"}, seed=seed).plan(study)
-    held = {one.name: one.value for one in plan.held}
+    held = {parameter.name: parameter.value for parameter in plan.held}
     assert {"x", "y"} <= held.keys()
     assert (held["x"] > 0.5) == (held["y"] > 0.5)
     assert "lr" in plan.tuned

@@ -63,7 +63,7 @@ def continuous(d: int) -> Space:
     return Space.of({f"x{j}": FloatDistribution(0.0, 1.0) for j in range(d)})
 
 
-def everything(space: Space) -> tuple[Array, Array]:
+def enumerated(space: Space) -> tuple[Array, Array]:
     """All configurations of a discrete space, canonical, and the probability of each."""
     axes = [Axis.of(dimension) for dimension in space.dimensions]
     points = np.array(list(itertools.product(*(axis.points for axis in axes))))
@@ -75,17 +75,17 @@ def by_enumeration(
     gp: GaussianProcess, space: Space, columns: list[int], grid: Array, keep: Array | None = None
 ) -> tuple[Array, Array]:
     """Mean and covariance of weighted averages of the joint posterior over all configurations of the rest."""
-    points, weights = everything(space)
+    points, weights = enumerated(space)
     rows = []
     averages = []
     for g in grid:
-        here = np.isclose(points[:, columns], g).all(axis=1)
+        chosen = np.isclose(points[:, columns], g).all(axis=1)
         on = space.active(space.canonical(points))[:, columns].all(axis=1)
-        here &= on if len(columns) == 1 else True
+        chosen &= on if len(columns) == 1 else True
         if keep is not None:
-            here &= keep
-        rows.append(space.canonical(points[here]))
-        averages.append(weights[here] / weights[here].sum())
+            chosen &= keep
+        rows.append(space.canonical(points[chosen]))
+        averages.append(weights[chosen] / weights[chosen].sum())
     # Many configurations are the same once what is off is off.
     distinct, where = np.unique(np.vstack(rows), axis=0, return_inverse=True)
     A = np.zeros((len(grid), len(distinct)))
@@ -141,7 +141,7 @@ def test_continuous_parameters_agree_with_quadrature(kernel: str, columns: list[
     space = continuous(3)
     gp = fitted(kernel, space, n=9)
     grid = np.array(list(itertools.product(GRID, repeat=len(columns))))
-    found = partial_dependence(gp, columns, grid)
+    effect = partial_dependence(gp, columns, grid)
 
     h, l = gp.hyperparameters, gp.hyperparameters.lengthscales
     nodes, weights = leggauss(30)
@@ -166,8 +166,8 @@ def test_continuous_parameters_agree_with_quadrature(kernel: str, columns: list[
                    for b in gp.data.X] for a in gp.data.X]) + h.noise / h.outputscale * np.eye(9)  # fmt: skip
     expected_mean = h.y_mean + h.y_scale * cross @ np.linalg.solve(C, gp.data.z)
     expected = h.y_scale**2 * h.outputscale * (prior - cross @ np.linalg.solve(C, cross.T))
-    np.testing.assert_allclose(found.mean, expected_mean, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.covariance, expected, rtol=0, atol=1e-9 * h.y_scale**2 * h.outputscale)
+    np.testing.assert_allclose(effect.mean, expected_mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(effect.covariance, expected, rtol=0, atol=1e-9 * h.y_scale**2 * h.outputscale)
 
 
 @pytest.mark.parametrize("kernel", PRODUCT_KERNELS)
@@ -185,16 +185,16 @@ def test_discrete_and_conditional_parameters_agree_with_enumeration(
     keep = None
     if names == ["skip", "batch"] and conditions:
         # Of a pair whose parents are averaged over, both are on.
-        points, _ = everything(space)
+        points, _ = enumerated(space)
         keep = space.active(space.canonical(points))[:, columns].all(axis=1)
     if names == ["booster", "drop"] and conditions:
         # Where the held parent switches the other one off, only one of its values is a configuration.
         off = ~np.isin(space.dimensions[columns[0]].code(grid[:, 0]), (1, 2))
         grid = grid[~off]
     mean, covariance = by_enumeration(gp, space, columns, grid, keep)
-    found = partial_dependence(gp, columns, grid, space=space)
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.covariance, covariance, rtol=0, atol=1e-9)
+    effect = partial_dependence(gp, columns, grid, space=space)
+    np.testing.assert_allclose(effect.mean, mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(effect.covariance, covariance, rtol=0, atol=1e-9)
 
 
 def test_switched_off_by_a_held_parent_nothing_changes_along_the_child() -> None:
@@ -202,10 +202,10 @@ def test_switched_off_by_a_held_parent_nothing_changes_along_the_child() -> None
     gp = fitted("matern32", space)
     columns = [space.index["booster"], space.index["drop"]]
     grid = np.array([[1 / 6, 0.1], [1 / 6, 0.9], [0.5, 0.1], [0.5, 0.9]])
-    found = partial_dependence(gp, columns, grid, space=space)
-    assert found.mean[0] == pytest.approx(found.mean[1], abs=1e-12)
-    assert found.covariance[0, 1] == pytest.approx(found.covariance[0, 0], abs=1e-12)
-    assert abs(found.mean[2] - found.mean[3]) > 1e-6
+    effect = partial_dependence(gp, columns, grid, space=space)
+    assert effect.mean[0] == pytest.approx(effect.mean[1], abs=1e-12)
+    assert effect.covariance[0, 1] == pytest.approx(effect.covariance[0, 0], abs=1e-12)
+    assert abs(effect.mean[2] - effect.mean[3]) > 1e-6
 
 
 @pytest.mark.parametrize("kernel", PRODUCT_KERNELS)
@@ -216,7 +216,7 @@ def test_mixed_conditional_parameters_agree_with_monte_carlo(kernel: str, name: 
     gp = fitted(kernel, space)
     column = space.index[name]
     grid = np.unique(space.dimensions[column].snap(np.array([0.1, 0.6])))
-    found = partial_dependence(gp, column, grid, space=space)
+    effect = partial_dependence(gp, column, grid, space=space)
     rng = np.random.default_rng(1)
     for i, g in enumerate(grid):
         X = rng.random((4000, len(space)))
@@ -225,13 +225,13 @@ def test_mixed_conditional_parameters_agree_with_monte_carlo(kernel: str, name: 
         X = X[space.active(X)[:, column]]
         mean, _ = gp.predict(X)
         error = mean.std() / np.sqrt(len(X))
-        assert abs(found.mean[i] - mean.mean()) < 4.5 * error + 1e-9
+        assert abs(effect.mean[i] - mean.mean()) < 4.5 * error + 1e-9
         # Two independent samples: the average of their cross-covariances estimates the variance without bias.
         first, second = X[: len(X) // 2][:700], X[len(X) // 2 :][:700]
         _, joint = gp.joint(np.vstack([first, second]))
         block = joint[: len(first), len(first) :] * gp.hyperparameters.y_scale**2
         spread = block.mean(axis=0).std() / np.sqrt(len(second)) + block.mean(axis=1).std() / np.sqrt(len(first))
-        assert abs(found.covariance[i, i] - block.mean()) < 4.5 * spread + 1e-9
+        assert abs(effect.covariance[i, i] - block.mean()) < 4.5 * spread + 1e-9
 
 
 def test_very_many_integers_and_wide_first_cells() -> None:
@@ -251,8 +251,8 @@ def test_very_many_integers_and_wide_first_cells() -> None:
         for part in np.array_split(np.arange(len(points)), 20):
             X = np.column_stack([points[part], np.full(len(part), 0.3)])
             means += weights[part] @ gp.predict(X)[0]
-        found = partial_dependence(gp, 1, np.array([0.3]), space=space)
-        assert found.mean[0] == pytest.approx(means[0], rel=1e-7)
+        effect = partial_dependence(gp, 1, np.array([0.3]), space=space)
+        assert effect.mean[0] == pytest.approx(means[0], rel=1e-7)
 
 
 def test_one_choice_given_is_the_average_over_its_configurations() -> None:
@@ -260,12 +260,12 @@ def test_one_choice_given_is_the_average_over_its_configurations() -> None:
     gp = fitted("matern52", space)
     booster = space.index["booster"]
     grid = space.dimensions[0].midpoint(np.arange(5))[:, None]
-    points, _ = everything(space)
+    points, _ = enumerated(space)
     keep = space.dimensions[booster].code(points[:, booster]) == 2
     mean, covariance = by_enumeration(gp, space, [0], grid, keep)
-    found = partial_dependence(gp, 0, grid, space=space, axes={booster: Axis.at(5 / 6)})
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-9)
-    np.testing.assert_allclose(found.covariance, covariance, atol=1e-9)
+    effect = partial_dependence(gp, 0, grid, space=space, axes={booster: Axis.at(5 / 6)})
+    np.testing.assert_allclose(effect.mean, mean, rtol=1e-9)
+    np.testing.assert_allclose(effect.covariance, covariance, atol=1e-9)
     with pytest.raises(ValueError, match="`drop` does not exist for the requested values of `booster`"):
         partial_dependence(gp, space.index["drop"], np.array([0.5]), space=space, axes={booster: Axis.at(1 / 6)})
 
@@ -323,7 +323,7 @@ def test_stacked_effects_and_their_slopes(kernel: str, conditions: dict[str, Con
     phi, general = Effects(gp, averages), _Trees(Effects(gp, averages).factors, averages)
     T = space.canonical(np.random.default_rng(3).random((7, len(space))))
     cross, gradient = phi.cross_with_gradient(T)
-    np.testing.assert_allclose(cross, np.vstack([one.cross(phi.factors, T) for one in averages]), rtol=1e-12)
+    np.testing.assert_allclose(cross, np.vstack([effect.cross(phi.factors, T) for effect in averages]), rtol=1e-12)
     np.testing.assert_allclose(phi.cross(np.repeat(T, 20, axis=0)), np.repeat(cross, 20, axis=1), rtol=1e-12)
     weights = np.random.default_rng(4).standard_normal(cross.shape)
     climbed = [j for j, dimension in enumerate(space.dimensions) if dimension.cells == 0]
@@ -376,9 +376,9 @@ def test_parents_with_thousands_of_values_can_list_those_that_matter(parent: Bas
     space = Space.of({"n": parent, "x": FloatDistribution(0.0, 1.0)}, {"x": Condition("n", (0, 7, 2400))})
     gp = fitted("matern32", space)
     points = space.dimensions[0].midpoint(np.array([0, 7, 2400]))
-    found = partial_dependence(gp, 1, np.array([0.3]), space=space)
+    effect = partial_dependence(gp, 1, np.array([0.3]), space=space)
     expected = gp.predict(np.column_stack([points, np.full(3, 0.3)]))[0].mean()
-    assert found.mean[0] == pytest.approx(expected, rel=1e-9)
-    everywhere = space.dimensions[0].midpoint(np.arange(space.dimensions[0].cells))
-    some = partial_dependence(gp, 0, everywhere[[7, 9]], space=space)
-    assert some.mean[1] == pytest.approx(gp.predict(np.array([[everywhere[9], 0.5]]))[0][0], rel=1e-9)
+    assert effect.mean[0] == pytest.approx(expected, rel=1e-9)
+    midpoints = space.dimensions[0].midpoint(np.arange(space.dimensions[0].cells))
+    parent_effect = partial_dependence(gp, 0, midpoints[[7, 9]], space=space)
+    assert parent_effect.mean[1] == pytest.approx(gp.predict(np.array([[midpoints[9], 0.5]]))[0][0], rel=1e-9)

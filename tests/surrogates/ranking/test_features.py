@@ -15,9 +15,9 @@ def test_features_mark_active_parameters() -> None:
         {"y": Condition("kind", (1,))},
     )
     X = np.array([[0.0, 0.25, 0.5], [1.0, 0.75, 0.75], [0.5, 0.75, 0.5]])
-    found = features(space, X)
-    assert n_features(space) == found.shape[1] == 5
-    assert found.tolist() == [[-1, 1, 0, 0, 0], [1, 0, 1, 0.5, 1], [0, 0, 1, 0, 1]]
+    rows = features(space, X)
+    assert n_features(space) == rows.shape[1] == 5
+    assert rows.tolist() == [[-1, 1, 0, 0, 0], [1, 0, 1, 0.5, 1], [0, 0, 1, 0, 1]]
     assert features(space, X[:0]).shape == (0, 5)
 
 

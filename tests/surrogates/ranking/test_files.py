@@ -83,9 +83,9 @@ def data(model: RankingEnsemble) -> bytes:
 
 
 def assert_refused(data: bytes, *words: str) -> None:
-    with pytest.raises(ModelFileError) as caught:
+    with pytest.raises(ModelFileError) as error:
         from_bytes(data, "some.file")
-    sentence = str(caught.value)
+    sentence = str(error.value)
     assert sentence.startswith("some.file ")
     assert sentence.endswith(".")
     assert all(word in sentence for word in words), sentence
@@ -107,7 +107,7 @@ def test_a_model_comes_back_to_the_last_bit(model: RankingEnsemble, tmp_path: Pa
     assert again.card.course[0].step == model.card.course[0].step
     X, losses = tasks_in(SPACE)[0][1:]
     for n in (0, 1, 15):
-        first, second = (one.fit(X[:n], losses[:n], epochs=3).scores(X) for one in (model, again))
+        first, second = (ensemble.fit(X[:n], losses[:n], epochs=3).scores(X) for ensemble in (model, again))
         assert np.array_equal(first, second)
     assert to_bytes(again) == to_bytes(model)
     assert digest(to_bytes(again)) == digest(to_bytes(model))
@@ -180,7 +180,7 @@ def test_a_failing_write_leaves_the_old_file(
         with pytest.raises(OSError, match="No space left"):
             save(model, path)
     assert path.read_bytes() == b"old"
-    assert [one.name for one in tmp_path.iterdir()] == ["m"]
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
     save(model, path)
     assert load(path).space == SPACE
 

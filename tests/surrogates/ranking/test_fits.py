@@ -63,7 +63,7 @@ def test_fits_learn_and_the_empty_batch_has_no_ranks(trained: RankingEnsemble) -
         fitted = model.fit(X, losses)
         assert kendalltau(fitted.predict(X)[0], losses).statistic > 0.5, name
         assert fitted.scores(X).shape == (model.members, 40)
-        assert [one.shape for one in fitted.predict(X[:0])] == [(0,), (0,)]
+        assert [prediction.shape for prediction in fitted.predict(X[:0])] == [(0,), (0,)]
 
 
 def test_the_same_seed_gives_the_same_predictions(trained: RankingEnsemble) -> None:
@@ -74,11 +74,11 @@ def test_the_same_seed_gives_the_same_predictions(trained: RankingEnsemble) -> N
         assert not np.array_equal(first, other) or not model.architecture.context_outputs
     tasks = [bowl(seed, 30) for seed in range(3)]
     quick = RankingEnsemble(SPACE, members=2, recipe=Recipe(steps=10, list_size=20))
-    one, two, three = (quick.meta_trained(tasks, tasks[:1], seed=seed) for seed in (1, 1, 2))
-    assert one.card == two.card != three.card
-    assert one.weights is not None
-    assert two.weights is not None
-    assert all(torch.equal(value, two.weights[name]) for name, value in one.weights.items())
+    once, repeated, reseeded = (quick.meta_trained(tasks, tasks[:1], seed=seed) for seed in (1, 1, 2))
+    assert once.card == repeated.card != reseeded.card
+    assert once.weights is not None
+    assert repeated.weights is not None
+    assert all(torch.equal(value, repeated.weights[name]) for name, value in once.weights.items())
 
 
 def test_units_and_offsets_of_the_losses_do_not_count(trained: RankingEnsemble) -> None:
@@ -141,8 +141,8 @@ def test_modes_and_defaults_of_the_user_change_nothing(mode: str, trained: Ranki
 
     expected = learned()
     with torch_mode(mode):
-        found = learned()
-    assert all(np.array_equal(mine, theirs) for mine, theirs in zip(found, expected, strict=True))
+        actual = learned()
+    assert all(np.array_equal(result, reference) for result, reference in zip(actual, expected, strict=True))
     loaded = from_bytes(expected[0].tobytes())
     with torch_mode(mode):
         again = from_bytes(expected[0].tobytes())

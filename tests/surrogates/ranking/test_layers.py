@@ -33,14 +33,14 @@ def plainly(x: torch.Tensor, context: torch.Tensor | None, layers: list) -> torc
 @pytest.mark.parametrize("hidden", [[], [6], [6, 4]])
 def test_values_and_slopes_are_those_of_autograd(outputs: int, G: int, M: int, hidden: list[int]) -> None:
     x, context, layers = drawn(G, 7, 3), drawn(G, 7, 2), maps([5, *hidden, outputs], G, M)
-    leaves = [x, context, *(one for pair in layers for one in pair)]
-    found, wanted = apply_layers(x, context, layers, None), plainly(x, context, layers)
-    torch.testing.assert_close(found, wanted)
-    slope = torch.cos(wanted.detach())
-    for adam, theirs in zip(
-        torch.autograd.grad(found, leaves, slope), torch.autograd.grad(wanted, leaves, slope), strict=True
+    leaves = [x, context, *(weight for pair in layers for weight in pair)]
+    actual, expected = apply_layers(x, context, layers, None), plainly(x, context, layers)
+    torch.testing.assert_close(actual, expected)
+    slope = torch.cos(expected.detach())
+    for actual_slope, expected_slope in zip(
+        torch.autograd.grad(actual, leaves, slope), torch.autograd.grad(expected, leaves, slope), strict=True
     ):
-        torch.testing.assert_close(adam, theirs)
+        torch.testing.assert_close(actual_slope, expected_slope)
 
 
 def test_what_does_not_learn_gets_no_slope() -> None:
@@ -48,7 +48,7 @@ def test_what_does_not_learn_gets_no_slope() -> None:
     x = drawn(1, 5, 3, learns=False)
     apply_layers(x, None, layers, None).sum().backward()
     assert x.grad is None
-    assert all(one.grad is not None for pair in layers for one in pair)
+    assert all(weight.grad is not None for pair in layers for weight in pair)
 
 
 def test_an_arena_changes_nothing_and_grows_where_it_has_to() -> None:
@@ -56,11 +56,11 @@ def test_an_arena_changes_nothing_and_grows_where_it_has_to() -> None:
     for n in (5, 9, 2, 9):
         arena.free()
         x = drawn(1, n, 3)
-        found = apply_layers(x, None, layers, arena)
-        torch.testing.assert_close(found, plainly(x, None, layers))
-        (adam,) = torch.autograd.grad(found.sum(), [x])
-        (theirs,) = torch.autograd.grad(plainly(x, None, layers).sum(), [x])
-        torch.testing.assert_close(adam, theirs)
+        outputs = apply_layers(x, None, layers, arena)
+        torch.testing.assert_close(outputs, plainly(x, None, layers))
+        (slope,) = torch.autograd.grad(outputs.sum(), [x])
+        (expected,) = torch.autograd.grad(plainly(x, None, layers).sum(), [x])
+        torch.testing.assert_close(slope, expected)
 
 
 def test_memory_that_was_given_away_too_early_is_noticed() -> None:
@@ -74,44 +74,44 @@ def test_memory_that_was_given_away_too_early_is_noticed() -> None:
 
 def test_averages_by_nearness_and_their_slopes_are_those_of_autograd() -> None:
     leaves = [drawn(3, 7, 4), drawn(3, 5, 4), drawn(3, 5, 2)]
-    here, there, said = leaves
-    average, total = nearest(here, there, said)
-    near = -torch.cdist(here, there, compute_mode="donot_use_mm_for_euclid_dist").square()
-    wanted = (near.softmax(-1) @ said, near.logsumexp(-1, keepdim=True))
-    torch.testing.assert_close((average, total), wanted)
-    both, theirs = (torch.cat(one, -1) for one in ((average, total), wanted))
-    slope = torch.cos(theirs.detach())
-    for adam, one in zip(
-        torch.autograd.grad(both, leaves, slope), torch.autograd.grad(theirs, leaves, slope), strict=True
+    queries, places, values = leaves
+    average, total = nearest(queries, places, values)
+    near = -torch.cdist(queries, places, compute_mode="donot_use_mm_for_euclid_dist").square()
+    expected = (near.softmax(-1) @ values, near.logsumexp(-1, keepdim=True))
+    torch.testing.assert_close((average, total), expected)
+    actual, reference = (torch.cat(parts, -1) for parts in ((average, total), expected))
+    slope = torch.cos(reference.detach())
+    for actual_slope, expected_slope in zip(
+        torch.autograd.grad(actual, leaves, slope), torch.autograd.grad(reference, leaves, slope), strict=True
     ):
-        torch.testing.assert_close(adam, one)
+        torch.testing.assert_close(actual_slope, expected_slope)
 
 
 def test_the_same_place_is_nearest_and_has_a_finite_slope() -> None:
-    here = drawn(1, 3, 4)
-    average, total = nearest(here, 100.0 * here, drawn(1, 3, 1))
-    both = nearest(here, here.detach(), drawn(1, 3, 1))
-    (average.sum() + total.sum() + both[0].sum() + both[1].sum()).backward()
-    assert (both[1] >= 0.0).all()
-    assert torch.isfinite(here.grad).all()
+    queries = drawn(1, 3, 4)
+    average, total = nearest(queries, 100.0 * queries, drawn(1, 3, 1))
+    at_itself = nearest(queries, queries.detach(), drawn(1, 3, 1))
+    (average.sum() + total.sum() + at_itself[0].sum() + at_itself[1].sum()).backward()
+    assert (at_itself[1] >= 0.0).all()
+    assert torch.isfinite(queries.grad).all()
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_adam_is_that_of_torch_also_where_some_have_nothing_to_learn(decay: float) -> None:
     start = {"a": drawn(1, 2, 3, 2), "b": drawn(1, 2, 1, 4), "c": drawn(1, 1, 5, 1)}
-    ours = optimizer.leaves(start)
-    theirs = {name: value.detach().clone().requires_grad_() for name, value in ours.items()}
-    adam = optimizer.Adam(ours, 0.01, decay)
-    reference = torch.optim.AdamW(theirs.values(), 0.01, weight_decay=decay)
+    actual = optimizer.leaves(start)
+    expected = {name: value.detach().clone().requires_grad_() for name, value in actual.items()}
+    adam = optimizer.Adam(actual, 0.01, decay)
+    reference = torch.optim.AdamW(expected.values(), 0.01, weight_decay=decay)
     for step in range(12):
-        for weights in (ours, theirs):
+        for weights in (actual, expected):
             # As with a context that had nothing to read; at first all learn, so that both count the same steps.
             silent = "b" if step == 11 else ""
             sum(value.sin().sum() for name, value in weights.items() if name != silent).backward()
         adam.step()
         reference.step()
         reference.zero_grad()
-        assert all(value.grad is None for value in ours.values())
+        assert all(value.grad is None for value in actual.values())
     for name, before in start.items():
-        torch.testing.assert_close(ours[name], theirs[name])
-        assert not torch.equal(ours[name], before.detach())
+        torch.testing.assert_close(actual[name], expected[name])
+        assert not torch.equal(actual[name], before.detach())

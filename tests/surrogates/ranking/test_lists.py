@@ -108,9 +108,9 @@ def test_standardised(dtype: torch.dtype) -> None:
 
 def test_lists_are_standardised_one_by_one() -> None:
     y = torch.tensor([[1.0, 2.0, 3.0], [10.0, 10.0, 10.0], [1e6, 0.0, -1e6]])
-    found = standardised(y)
-    for row, one in zip(found, y, strict=True):
-        assert torch.allclose(row, standardised(one[None])[0])
+    rows = standardised(y)
+    for row, values in zip(rows, y, strict=True):
+        assert torch.allclose(row, standardised(values[None])[0])
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_lists_are_standardised_one_by_one() -> None:
     ids=str,
 )
 def test_shifted_keeps_what_differs(y: list[float]) -> None:
-    found = shifted(np.array(y))
-    assert np.isfinite(found).all()
-    assert np.abs(found).max() <= 1.0
-    assert found.max() - found.min() == pytest.approx(float(len(set(y)) > 1))
-    assert rankdata(found, method="max")[np.argsort(y)[-1]] == len(y)
-    assert found.mean() == pytest.approx(0.0, abs=1e-12)
+    moved = shifted(np.array(y))
+    assert np.isfinite(moved).all()
+    assert np.abs(moved).max() <= 1.0
+    assert moved.max() - moved.min() == pytest.approx(float(len(set(y)) > 1))
+    assert rankdata(moved, method="max")[np.argsort(y)[-1]] == len(y)
+    assert moved.mean() == pytest.approx(0.0, abs=1e-12)
 
 
 def test_shifted_does_not_round_what_an_offset_hides() -> None:

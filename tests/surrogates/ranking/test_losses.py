@@ -18,7 +18,10 @@ from pellucid.surrogates.ranking.losses import descending, list_mle, list_net, r
 WEIGHTINGS = ["inverse_log", "inverse", "linear", None]
 Loss = Callable[[Tensor, Tensor], Tensor]
 LIST_LOSSES: dict[str, Loss] = {
-    **{f"list_mle, {one}": lambda s, t, w=one: list_mle(s, t, w, generator=seeded(0)) for one in WEIGHTINGS},
+    **{
+        f"list_mle, {weighting}": lambda s, t, w=weighting: list_mle(s, t, w, generator=seeded(0))
+        for weighting in WEIGHTINGS
+    },
     "list_net": list_net,
     "rank_net": rank_net,
 }
@@ -87,7 +90,7 @@ def test_positions_count_as_the_weighting_says(k: int, weighting: Any) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 7])
 def test_list_net_is_the_cross_entropy_of_who_comes_first(k: int) -> None:
-    scores, targets = (one.numpy() for one in lists(k, 4, k))
+    scores, targets = (values.numpy() for values in lists(k, 4, k))
     expected = []
     for s, y in zip(scores, targets, strict=True):
         p, q = np.exp(y) / np.exp(y).sum(), np.exp(s) / np.exp(s).sum()
@@ -114,8 +117,8 @@ def test_subset_regression_is_the_squared_distance_to_the_average_rank() -> None
     targets = targets.mul(1.5).round()  # Many ties.
     expected = np.stack([rankdata(-y, method="average") for y in targets.numpy()])
     assert ranks(targets).numpy() == pytest.approx(expected)
-    wanted = ((scores.numpy() - expected) ** 2).mean()
-    assert float(subset_regression(scores, targets)) == pytest.approx(wanted, abs=1e-9)
+    loss = ((scores.numpy() - expected) ** 2).mean()
+    assert float(subset_regression(scores, targets)) == pytest.approx(loss, abs=1e-9)
 
 
 @pytest.mark.parametrize("loss", LIST_LOSSES.values(), ids=LIST_LOSSES)

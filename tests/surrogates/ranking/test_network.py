@@ -47,8 +47,8 @@ def alone(member: dict[str, Tensor], layers: int, x: Tensor, support: Tensor | N
     """(n, F) and (s, F + 1) -> (n, outputs), with the context joined to every configuration as the source has it."""
     h, first = x, member["scorer.0.weight"]
     if support is not None:
-        told = near_alone(member, x, support) if "place.0.weight" in member else mean_alone(member, x, support)
-        h = torch.cat([x, told], 1)
+        context = near_alone(member, x, support) if "place.0.weight" in member else mean_alone(member, x, support)
+        h = torch.cat([x, context], 1)
         first = torch.cat([first, member["scorer.context.weight"]])
     h = h @ first + member["scorer.0.bias"]
     for k in range(1, layers + 1):
@@ -74,15 +74,15 @@ def near_alone(member: dict[str, Tensor], x: Tensor, support: Tensor) -> Tensor:
         z = torch.relu(z @ member[f"{part}.0.weight"] + member[f"{part}.0.bias"])
         return z @ member[f"{part}.1.weight"] + member[f"{part}.1.bias"]
 
-    said, rows = through("each", support), []
-    for one in x:
+    embedded, rows = through("each", support), []
+    for row in x:
         if len(support) == 0:
-            rows.append(torch.tensor([0.0] * (said.shape[1] + 1) + [-4.0], dtype=x.dtype))
+            rows.append(torch.tensor([0.0] * (embedded.shape[1] + 1) + [-4.0], dtype=x.dtype))
             continue
-        distance = ((through("place", one[None]) - through("place", support[:, :-1])) ** 2).sum(1)
+        distance = ((through("place", row[None]) - through("place", support[:, :-1])) ** 2).sum(1)
         share = torch.exp(-distance) / torch.exp(-distance).sum()
         near = torch.log(torch.exp(-distance).sum()).clamp(min=-20.0) / 5.0
-        rows.append(torch.cat([share @ said, share[None] @ support[:, -1:][:, 0], near[None]]))
+        rows.append(torch.cat([share @ embedded, share[None] @ support[:, -1:][:, 0], near[None]]))
     return torch.stack(rows)
 
 
@@ -97,15 +97,15 @@ def context_of(architecture: Architecture, weights: Weights, x: Tensor, support:
 def test_a_batch_is_a_loop_over_members(architecture: Architecture, s: int) -> None:
     weights = drawn(architecture, 0, 1)
     x, support = data(0, 2, 3, 5, 3), data(1, 2, 3, s, 4)
-    found = outputs(weights, x, context_of(architecture, weights, x, support))
-    assert found.shape == (2, architecture.members, 3, 5, architecture.outputs)
+    actual = outputs(weights, x, context_of(architecture, weights, x, support))
+    assert actual.shape == (2, architecture.members, 3, 5, architecture.outputs)
     for g in range(2):
         for m in range(architecture.members):
             for i in range(3):
                 shown = support[g, i] if architecture.context_outputs else None
                 expected = alone(one_of(weights, g, m), architecture.layers, x[g, i], shown)
-                assert torch.allclose(found[g, m, i], expected, atol=1e-5)
-    assert torch.equal(scores(weights, x, support if architecture.context_outputs else None), found[..., 0])
+                assert torch.allclose(actual[g, m, i], expected, atol=1e-5)
+    assert torch.equal(scores(weights, x, support if architecture.context_outputs else None), actual[..., 0])
 
 
 @every_architecture
@@ -225,8 +225,8 @@ def test_studies_side_by_side_are_each_alone(name: str, loss: Any, ties: bool) -
     y = y.round() if ties else y
     together = fine_tune(weights, recipe, x, y, 12, 1e-2, streams([7, 8, 9]))
     for g in range(3):
-        mine = {key: value[g : g + 1] for key, value in weights.items()}
-        single = fine_tune(mine, recipe, x[g : g + 1], y[g : g + 1], 12, 1e-2, streams([7 + g]))
+        start = {key: value[g : g + 1] for key, value in weights.items()}
+        single = fine_tune(start, recipe, x[g : g + 1], y[g : g + 1], 12, 1e-2, streams([7 + g]))
         for key, value in single.items():
             assert torch.allclose(together[key][g], value[0], atol=1e-5), (g, key)
 

@@ -43,8 +43,8 @@ def taking(**distributions: BaseDistribution) -> Objective:
     """An objective of these parameters; what it says of them does not matter."""
 
     def objective(trial: Trial) -> float:
-        for name, one in distributions.items():
-            trial._suggest(name, one)
+        for name, distribution in distributions.items():
+            trial._suggest(name, distribution)
         return (7.0 * trial.number) % 12.0
 
     return objective
@@ -60,7 +60,9 @@ def values(past: EarlierStudies, task: int) -> list[dict[str, Any]]:
 
 def shared(*per_study: BaseDistribution) -> EarlierStudies:
     """What studies share whose parameter `p` is distributed in these ways."""
-    return EarlierStudies.of([study_of(f"s{i}", taking(p=one), seed=i) for i, one in enumerate(per_study)])
+    return EarlierStudies.of(
+        [study_of(f"s{i}", taking(p=distribution), seed=i) for i, distribution in enumerate(per_study)]
+    )
 
 
 # ---------------------------------------------------------------------- the common space
@@ -104,7 +106,7 @@ def shared(*per_study: BaseDistribution) -> EarlierStudies:
 def test_the_common_space_holds_the_spaces_of_all_studies(per_study: Any, common: BaseDistribution) -> None:
     past = shared(*per_study)
     assert distribution(past, "p") == common
-    studies = [study_of(f"s{i}", taking(p=one), seed=i) for i, one in enumerate(per_study)]
+    studies = [study_of(f"s{i}", taking(p=distribution), seed=i) for i, distribution in enumerate(per_study)]
     for task, study in enumerate(studies):
         name, X, losses = past.tasks[task]
         assert name == study.study_name
@@ -120,10 +122,10 @@ def test_true_is_not_one() -> None:
     past = shared(
         CategoricalDistribution([0, 1]), CategoricalDistribution([False, True]), CategoricalDistribution([0, 1])
     )
-    found = distribution(past, "p")
-    assert isinstance(found, CategoricalDistribution)
-    assert [repr(one) for one in found.choices] == ["0", "1", "False", "True"]
-    assert {type(one["p"]) for one in values(past, 1)} == {bool}
+    common = distribution(past, "p")
+    assert isinstance(common, CategoricalDistribution)
+    assert [repr(choice) for choice in common.choices] == ["0", "1", "False", "True"]
+    assert {type(configuration["p"]) for configuration in values(past, 1)} == {bool}
 
 
 def test_one_point_zero_is_one() -> None:
@@ -134,10 +136,10 @@ def test_one_point_zero_is_one() -> None:
 
 def test_parameters_that_never_vary_are_left_out() -> None:
     fixed = [taking(x=FloatDistribution(0, 1), c=CategoricalDistribution(["only"])), bowl(), bowl()]
-    assert EarlierStudies.of([study_of(f"s{i}", one) for i, one in enumerate(fixed)]).space.names == ("x",)
+    assert EarlierStudies.of([study_of(f"s{i}", objective) for i, objective in enumerate(fixed)]).space.names == ("x",)
     # One value per study, and not the same one: that is a difference to learn from.
     ends = [taking(x=FloatDistribution(0, 1), c=FloatDistribution(i, i)) for i in range(3)]
-    past = EarlierStudies.of([study_of(f"s{i}", one) for i, one in enumerate(ends)])
+    past = EarlierStudies.of([study_of(f"s{i}", objective) for i, objective in enumerate(ends)])
     assert distribution(past, "c") == FloatDistribution(0, 2)
     with pytest.raises(ValueError, match="No parameter of these studies varies"):
         EarlierStudies.of([study_of(f"s{i}", lambda trial: float(trial.number)) for i in range(3)])
@@ -245,9 +247,9 @@ def test_too_few_studies_are_refused_with_the_reasons() -> None:
         EarlierStudies.of([*bowls(1), study_of("short", bowl(), 2)])
     with pytest.raises(ValueError, match="there are 2 to learn from"):
         EarlierStudies.of(bowls(2))
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError) as error:
         EarlierStudies.of([study_of(f"short {i}", bowl(), 1) for i in range(50)])
-    assert len(str(caught.value)) < 1000
+    assert len(str(error.value)) < 1000
 
 
 def test_parameters_that_differ_are_named_with_their_studies() -> None:
@@ -285,28 +287,36 @@ def test_conditions_are_inferred_over_all_studies() -> None:
     assert rule.parent == "booster"
     assert rule.codes is not None
     assert booster.decode(booster.midpoint(np.array(rule.codes))) == ["dart"]
-    assert all(("drop" in one) == (task == 0) for task in range(3) for one in values(past, task))
+    assert all(("drop" in configuration) == (task == 0) for task in range(3) for configuration in values(past, task))
 
 
 def test_conditions_with_other_orders_of_the_choices() -> None:
     orders = (["dart", "tree"], ["tree", "dart"], ["tree", "dart", "gblinear"])
-    past = EarlierStudies.of([study_of(f"s{i}", boosted(one), 20, seed=i) for i, one in enumerate(orders)])
+    past = EarlierStudies.of([study_of(f"s{i}", boosted(order), 20, seed=i) for i, order in enumerate(orders)])
     assert past.space.conditions["drop"].parent == "booster"
-    assert all(("drop" in one) == (one["booster"] == "dart") for task in range(3) for one in values(past, task))
+    assert all(
+        ("drop" in configuration) == (configuration["booster"] == "dart")
+        for task in range(3)
+        for configuration in values(past, task)
+    )
 
 
 def test_conditions_on_numbers_whose_ranges_differ() -> None:
-    def layered(most: int) -> Objective:
+    def layered(n_max: int) -> Objective:
         def objective(trial: Trial) -> float:
-            n = trial.suggest_int("layers", 1, most)
+            n = trial.suggest_int("layers", 1, n_max)
             return n + (trial.suggest_float("second", 0, 1) if n >= 2 else 0.0)
 
         return objective
 
-    past = EarlierStudies.of([study_of(f"s{i}", layered(most), 25, seed=i) for i, most in enumerate([2, 3, 5])])
+    past = EarlierStudies.of([study_of(f"s{i}", layered(n_max), 25, seed=i) for i, n_max in enumerate([2, 3, 5])])
     assert distribution(past, "layers") == IntDistribution(1, 5)
     assert past.space.conditions["second"].parent == "layers"
-    assert all(("second" in one) == (one["layers"] >= 2) for task in range(3) for one in values(past, task))
+    assert all(
+        ("second" in configuration) == (configuration["layers"] >= 2)
+        for task in range(3)
+        for configuration in values(past, task)
+    )
 
 
 # ---------------------------------------------------------------------- learning
@@ -355,4 +365,4 @@ def test_trials_that_were_added_by_hand_count() -> None:
         x = {"x": FloatDistribution(0, 2)}
         study.add_trial(create_trial(state=TrialState.COMPLETE, params={"x": i / 6}, distributions=x, value=float(i)))
     past = EarlierStudies.of([study, *bowls(2)])
-    assert [one["x"] for one in values(past, 0)] == pytest.approx([i / 6 for i in range(12)])
+    assert [configuration["x"] for configuration in values(past, 0)] == pytest.approx([i / 6 for i in range(12)])

@@ -23,8 +23,8 @@ from pellucid.surrogates.ranking.ensemble import (
 def test_average_ranks_are_those_of_scipy() -> None:
     rng = np.random.default_rng(0)
     for shape in [(1,), (7,), (3, 20), (2, 3, 50)]:
-        for found in (rng.standard_normal(shape), rng.integers(0, 4, shape).astype(float), np.zeros(shape)):
-            assert average_ranks(found) == pytest.approx(rankdata(-found, method="average", axis=-1))
+        for scores in (rng.standard_normal(shape), rng.integers(0, 4, shape).astype(float), np.zeros(shape)):
+            assert average_ranks(scores) == pytest.approx(rankdata(-scores, method="average", axis=-1))
     assert average_ranks(np.empty((3, 0))).shape == (3, 0)
 
 
@@ -58,8 +58,11 @@ def test_a_scale_counts_better_configurations_and_half_of_equal_ones() -> None:
     fitted: Any = Rounded()
     reference, X = rng.random((40, 2)), rng.random((15, 2))
     mean, sd = RankScale.of(fitted, reference)(X)
-    theirs, mine = fitted.scores(reference), fitted.scores(X)
-    better, level = theirs[:, None, :] > mine[:, :, None], theirs[:, None, :] == mine[:, :, None]
+    reference_scores, scores = fitted.scores(reference), fitted.scores(X)
+    better, level = (
+        reference_scores[:, None, :] > scores[:, :, None],
+        reference_scores[:, None, :] == scores[:, :, None],
+    )
     ranks = 1.0 + better.sum(axis=2) + 0.5 * level.sum(axis=2)
     assert level.any()
     assert mean == pytest.approx(ranks.mean(axis=0), abs=1e-12)

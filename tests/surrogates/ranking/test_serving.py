@@ -27,9 +27,9 @@ TRAINED: Distributions = {
 MODEL = Space.of(TRAINED, {"drop": Condition("kind", (1,))})
 
 
-def given(**changes: BaseDistribution | None) -> Distributions:
+def study_space(**changes: BaseDistribution | None) -> Distributions:
     """The parameters of the model, some of them changed, new or (None) missing."""
-    return {name: one for name, one in {**TRAINED, **changes}.items() if one is not None}
+    return {name: distribution for name, distribution in {**TRAINED, **changes}.items() if distribution is not None}
 
 
 # ---------------------------------------------------------------------- differences
@@ -60,10 +60,10 @@ def single(low: float) -> BaseDistribution:
     ids=str,
 )
 def test_differences_are_named(changes: Any, phrases: list[str]) -> None:
-    found = differences(MODEL, given(**changes))
-    assert len(found) == len(phrases)
+    sentences = differences(MODEL, study_space(**changes))
+    assert len(sentences) == len(phrases)
     for phrase in phrases:
-        assert any(one.startswith(phrase) for one in found), found
+        assert any(sentence.startswith(phrase) for sentence in sentences), sentences
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_differences_are_named(changes: Any, phrases: list[str]) -> None:
     ids=str,
 )
 def test_these_changes_are_no_differences(changes: Any) -> None:
-    assert differences(MODEL, given(**changes)) == []
+    assert differences(MODEL, study_space(**changes)) == []
 
 
 def test_a_study_without_a_trial_does_not_differ_yet() -> None:
@@ -131,12 +131,12 @@ STUDIES: dict[str, Distributions] = {
 
 @pytest.mark.parametrize("changes", STUDIES.values(), ids=STUDIES)
 def test_a_value_is_encoded_as_the_model_would(changes: Distributions) -> None:
-    translation = Translation.of(MODEL, given(**changes))
+    translation = Translation.of(MODEL, study_space(**changes))
     assert translation.space.names == MODEL.names
     X = translation.space.canonical(np.random.default_rng(0).random((200, len(MODEL))))
     configurations = translation.space.decode(X)
-    assert {"drop" in one for one in configurations} == {True, False}
-    assert all(("drop" in one) == (one["kind"] == "b") for one in configurations)
+    assert {"drop" in configuration for configuration in configurations} == {True, False}
+    assert all(("drop" in configuration) == (configuration["kind"] == "b") for configuration in configurations)
     expected, fits = MODEL.encode(configurations)
     assert fits.all()
     assert translation(X) == pytest.approx(expected, abs=1e-9)
@@ -173,28 +173,28 @@ def test_what_the_study_has_not_shown_yet_is_as_in_the_model() -> None:
     ids=str,
 )
 def test_values_beyond_the_trained_range_lie_beyond_the_cube_in_order(name: str, wide: Any) -> None:
-    translation, j = Translation.of(MODEL, given(**{name: wide})), MODEL.index[name]
+    translation, j = Translation.of(MODEL, study_space(**{name: wide})), MODEL.index[name]
     X = np.full((2001, len(MODEL)), 0.5)
     X[:, j] = np.linspace(0.0, 1.0, 2001)
     X = translation.space.canonical(X)
-    found = translation.in_model_encoding(X)[:, j]
-    assert np.isfinite(found).all()
-    assert (np.diff(found) >= 0.0).all()
-    assert found[0] < 0.0
-    assert found[-1] > 1.0
+    u = translation.in_model_encoding(X)[:, j]
+    assert np.isfinite(u).all()
+    assert (np.diff(u) >= 0.0).all()
+    assert u[0] < 0.0
+    assert u[-1] > 1.0
     # The model is asked at the ends of what it knows, and is told how far away that is.
-    assert translation(X)[:, j] == pytest.approx(np.clip(found, 0.0, 1.0))
-    assert translation.distance_outside(X) == pytest.approx(np.maximum(-found, 0.0) + np.maximum(found - 1.0, 0.0))
-    values = np.array([one[name] for one in translation.space.decode(X)], dtype=float)
+    assert translation(X)[:, j] == pytest.approx(np.clip(u, 0.0, 1.0))
+    assert translation.distance_outside(X) == pytest.approx(np.maximum(-u, 0.0) + np.maximum(u - 1.0, 0.0))
+    values = np.array([configuration[name] for configuration in translation.space.decode(X)], dtype=float)
     trained = MODEL.dimensions[j].distribution
     assert isinstance(trained, (FloatDistribution, IntDistribution))
     inside = (values >= trained.low) & (values <= trained.high)
-    assert ((found >= 0.0) & (found <= 1.0))[inside].all()
+    assert ((u >= 0.0) & (u <= 1.0))[inside].all()
     assert np.isfinite(features(MODEL, translation(X))).all()
 
 
 def test_choices_that_lost_their_order_still_mean_the_same() -> None:
-    translation = Translation.of(MODEL, given(size=CategoricalDistribution([128, 16, 64])))
+    translation = Translation.of(MODEL, study_space(size=CategoricalDistribution([128, 16, 64])))
     j = MODEL.index["size"]
     assert not translation.space.dimensions[j].ordinal
     X = np.full((3, len(MODEL)), 0.5)
@@ -210,10 +210,10 @@ def active(translation: Translation, parent: str, child: str, values: list[Any])
     rows: list[Mapping[str, Any]] = [{parent: value} for value in values]
     X, fits = translation.space.encode(rows)
     assert fits.all()
-    found = translation.space.active(X)[:, translation.space.index[child]].tolist()
+    present = translation.space.active(X)[:, translation.space.index[child]].tolist()
     moved = translation(X)
-    assert all(on or u == INACTIVE for on, u in zip(found, moved[:, translation.space.index[child]], strict=True))
-    return [bool(one) for one in found]
+    assert all(on or u == INACTIVE for on, u in zip(present, moved[:, translation.space.index[child]], strict=True))
+    return [bool(on) for on in present]
 
 
 def served(parent: BaseDistribution, rule: Condition, study: BaseDistribution) -> Translation:
@@ -238,7 +238,7 @@ def test_a_threshold_among_ordered_choices_follows_the_choices(above: bool) -> N
     rule = Condition("p", None, 0.5, 1.0) if above else Condition("p", None, 0.0, 0.5)
     for choices in ([16, 32, 64, 128], [128, 64, 32, 16], [64, 16, 128], [16, 64], [32, 64, 128]):
         translation = served(trained, rule, CategoricalDistribution(choices))
-        assert active(translation, "p", "c", choices) == [(one >= 64) == above for one in choices]
+        assert active(translation, "p", "c", choices) == [(choice >= 64) == above for choice in choices]
 
 
 @pytest.mark.parametrize("above", [True, False])

@@ -30,10 +30,10 @@ def test_meta_training_orders_tasks_that_it_has_not_seen(trained: RankingEnsembl
         rank, _ = trained.fit(X[:0], losses[:0]).predict(X)
         assert kendalltau(rank, losses).statistic > 0.6
     assert trained.card.helps is True
-    found, random = (
-        np.mean([getattr(one, which) for one in trained.card.checks], axis=0) for which in ("regret", "random")
+    regret, random = (
+        np.mean([getattr(check, field) for check in trained.card.checks], axis=0) for field in ("regret", "random")
     )
-    assert (found[1:] < 0.5 * random[1:]).all()
+    assert (regret[1:] < 0.5 * random[1:]).all()
     for check in trained.card.checks:
         assert check.regret[0] >= check.regret[1] >= check.regret[2] >= 0.0
         assert check.random[0] > check.random[1] > check.random[2] > 0.0

@@ -273,8 +273,8 @@ def test_a_task_that_agrees_is_trusted_and_one_that_contradicts_is_not():
     assert same > 0.7
     assert opposite < 0.02
     assert model.weights.sum() == pytest.approx(1.0)
-    asked, truth = family(0.3, 200, "asked")
-    mean, sd = model.predict(asked)
+    queries, truth = family(0.3, 200, "asked")
+    mean, sd = model.predict(queries)
     assert np.corrcoef(mean, truth)[0, 1] > 0.95
     assert (sd > 0).all()
 
@@ -289,11 +289,11 @@ def test_an_ensemble_of_no_tasks_is_the_own_process():
 
 def test_what_earlier_tasks_say_is_remembered_by_content():
     model = RGPE(SPACE, [family(0.3, 30, "base")]).fit(*family(0.3, 6, "target"))
-    asked = stream(0, "asked").random((10, 2))
-    first = model.predict(asked)
-    np.testing.assert_array_equal(model.predict(asked.copy()), first)
-    asked[0] = 0.5
-    assert model.predict(asked)[0][0] != first[0][0]
+    queries = stream(0, "asked").random((10, 2))
+    first = model.predict(queries)
+    np.testing.assert_array_equal(model.predict(queries.copy()), first)
+    queries[0] = 0.5
+    assert model.predict(queries)[0][0] != first[0][0]
 
 
 # ---------------------------------------------------------------------- all of them

@@ -50,8 +50,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> str:
     (root / "meta").mkdir()
     init = {task: [[0, 1, 2], [3, 4, 5]] for task in TEST}
     parts = {"train": ["34539", "126025"], "validation": ["146212"], "test": list(TEST)}
-    one: dict[str, Any] = {"target": "val_balanced_accuracy", **parts, "init": init}
-    splits = {"seed": 1, "N": SIZE, "steps": STEPS, "n_init": 3, "n_seeds": 2, "lcbench": one}
+    collection: dict[str, Any] = {"target": "val_balanced_accuracy", **parts, "init": init}
+    splits = {"seed": 1, "N": SIZE, "steps": STEPS, "n_init": 3, "n_seeds": 2, "lcbench": collection}
     (root / "meta" / "splits.json").write_text(json.dumps(splits))
     return str(root)
 
@@ -161,10 +161,10 @@ def test_ranks_of_the_references_are_those_of_the_scores(data: str) -> None:
     model = meta_trained(RankingEnsemble(collection.space, members=3, recipe=Recipe(steps=20)), collection, 0)
     watched, starts = WatchedRanking(Ranking(model)), [collection.seeds[task.name] for task in collection.test]
     chosen = search(watched, collection.space, collection.test, starts, STEPS)
-    for ours, theirs in zip(
+    for rows, expected in zip(
         chosen, search(Ranking(model), collection.space, collection.test, starts, STEPS), strict=True
     ):
-        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(rows, expected)
     runs = TableRuns(
         collection.space, np.stack([task.X for task in collection.test]), np.array([0, 0, 1, 1]), (0, 1, 0, 1)
     )

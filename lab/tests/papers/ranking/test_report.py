@@ -89,8 +89,8 @@ def test_sentences_name_who_differs() -> None:
         str(difference)
         == "After 5 steps, a has the best mean rank and differs from all others (Friedman p = 0.01, 9 tasks)"
     )
-    some = transfer_report.Difference(5, 9, 0.01, 1.5, {**ranks, "c": 1.1, "d": 4.0})
-    assert "differs from b and d (" in str(some)
+    partial = transfer_report.Difference(5, 9, 0.01, 1.5, {**ranks, "c": 1.1, "d": 4.0})
+    assert "differs from b and d (" in str(partial)
     none = transfer_report.Difference(5, 9, 0.04, 2.0, ranks)
     assert "but differs from no other method alone (" in str(none)
 

@@ -95,10 +95,10 @@ def test_the_sources_estimator_is_unbiased(process: GaussianProcess) -> None:
     x = np.full(4, 0.5)
     game = Game(function, process, source.SPACE, x, (0, 1, 2, 3))
     exact = mean_shapley(process, x, source.SPACE, range(4))
-    ours = estimated(game, [{}], 0.95, {0: (-exact.values, -exact.average)}).values[:, :2]
+    expected = estimated(game, [{}], 0.95, {0: (-exact.values, -exact.average)}).values[:, :2]
     for j, walks in enumerate(single_walks(game, 4000, np.random.default_rng(0))):
         error = walks.std(axis=0) / math.sqrt(len(walks))
-        assert (np.abs(walks.mean(axis=0) - ours[j]) <= 4 * error).all()
+        assert (np.abs(walks.mean(axis=0) - expected[j]) <= 4 * error).all()
 
 
 # ---------------------------------------------------------------------- tables
