@@ -92,7 +92,7 @@ def test_a_private_use_is_reported(source: str) -> None:
         "import pellucid\npellucid.__version__",
     ],
 )
-def test_other_names_are_not(source: str) -> None:
+def test_other_names_are_not_reported(source: str) -> None:
     assert private_uses(source) == []
 
 

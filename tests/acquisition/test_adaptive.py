@@ -137,7 +137,7 @@ def test_upper_bound_regret_is_in_the_unit_of_the_objective() -> None:
     assert scaled[1] == pytest.approx(1000 * plain[1] + 5, rel=1e-6)
 
 
-def test_upper_bound_regret_says_what_it_needs() -> None:
+def test_upper_bound_regret_names_its_requirements() -> None:
     X, y = noisy_problem(0, 10, 2)
     gp, space = GaussianProcess().fit(X, y), Space.of({"a": FloatDistribution(0, 1), "b": FloatDistribution(0, 1)})
     for bad, top_p in ((X[:0], 0.5), (X[:, :1], 0.5), (X, 0.0), (X, 1.5)):

@@ -311,7 +311,7 @@ def test_width_of_the_confidence_bound_is_never_imaginary() -> None:
     assert confidence_width(0, 0) == 0.0
 
 
-def test_lower_bound_and_variance_are_what_they_say() -> None:
+def test_lower_bound_and_variance_follow_their_definitions() -> None:
     m, s = np.array([0.7, -2.0]), np.array([0.2, 3.0])
     np.testing.assert_allclose(value(LCB(lam=1.5), m, s), [-0.7 + 0.3, 2.0 + 4.5])
     np.testing.assert_allclose(value(PosteriorVariance(), m, s), [0.04, 9.0])
@@ -328,7 +328,7 @@ def test_lower_bound_and_variance_are_what_they_say() -> None:
         (lambda: LCB(lam=None, beta=0.0), "positive, but got 0"),
     ],
 )
-def test_settings_without_a_meaning_are_refused(make: object, message: str) -> None:
+def test_meaningless_settings_are_refused(make: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()  # type: ignore[operator]
 

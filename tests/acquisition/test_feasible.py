@@ -44,7 +44,7 @@ def failures(study: Study) -> int:
 @pytest.mark.parametrize(
     ("acquisition", "most"), [(None, 0.4), (EI(), 0.85), (SAWEI(), 0.85)], ids=["LCB", "EI", "SAWEI"]
 )
-def test_fewer_trials_fail_and_more_is_found(
+def test_fewer_trials_fail_and_the_best_values_improve(
     acquisition: Acquisition | None, most: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
@@ -116,7 +116,7 @@ def test_gradients() -> None:
             np.testing.assert_allclose(gradient[i, :2], slope, rtol=1e-5, atol=1e-6)
 
 
-def test_receipts_rebuild_and_explain_what_was_avoided(caplog: pytest.LogCaptureFixture) -> None:
+def test_receipts_rebuild_and_explain_avoided_failures(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     study = run(out_of_memory, 30, avoid_failures=True)
     wary = [r for r in pellucid.receipts(study) if r.acquisition is not None and r.acquisition.name == "Feasible"]
@@ -134,7 +134,7 @@ def test_receipts_rebuild_and_explain_what_was_avoided(caplog: pytest.LogCapture
     assert by_name["units"].terms["feasibility"] > by_name["other"].terms["feasibility"]
 
 
-def test_resumed_is_the_same(tmp_path: object, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_resumed_study_is_the_same(tmp_path: object, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     at_once = run(out_of_memory, 24, avoid_failures=True)
     storage = f"sqlite:///{tmp_path}/s.db"

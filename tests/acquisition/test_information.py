@@ -105,7 +105,7 @@ def test_output_is_the_mutual_information_of_a_joint_gaussian(kind: str, params:
 
 @pytest.mark.parametrize("kind", SPACES)
 @pytest.mark.parametrize("params", ["x0", "all"])
-def test_path_information_is_what_twenty_sampled_paths_say(kind: str, params: str) -> None:
+def test_path_information_equals_the_estimate_from_twenty_sampled_paths(kind: str, params: str) -> None:
     """The estimate of the source: draw paths, condition on each, average the entropies that are left."""
     space = SPACES[kind]
     gp = fitted(space, n=12)
@@ -206,7 +206,7 @@ def test_half_widths_are_those_of_the_calibrated_bands() -> None:
         assert width > 1.9 * raw.sd.mean()
 
 
-def test_what_is_precise_enough_is_dropped() -> None:
+def test_effects_that_are_precise_enough_are_dropped() -> None:
     space = SPACES["continuous"]
     gp = fitted(space)
     widths = Interleave().widths(gp, space)
@@ -249,6 +249,6 @@ def test_turns_depend_on_the_trial_and_the_seed_alone() -> None:
         (lambda: Interleave(target="curve"), "band, output, path, permutation"),
     ],
 )
-def test_what_is_refused(make: Callable[[], object], message: str) -> None:
+def test_invalid_arguments_are_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()

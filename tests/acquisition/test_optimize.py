@@ -181,7 +181,7 @@ def test_different_generators_search_differently() -> None:
     assert len({problem.propose(seed).tobytes() for seed in SEEDS}) > 1
 
 
-def test_proposing_changes_nothing_that_it_was_given() -> None:
+def test_proposing_leaves_its_arguments_unchanged() -> None:
     distributions, conditions, _ = PROBLEMS["mixed"]
     problem = fitted(distributions, conditions)
     seen, incumbents = problem.seen.copy(), problem.incumbents.copy()
@@ -405,7 +405,7 @@ def test_rows_climb_together_as_well_as_alone(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), list(product([0.05, 0.5, 0.95], repeat=2)))
-def test_a_known_peak_is_proposed_wherever_it_is(a: float, b: float) -> None:
+def test_a_known_peak_is_proposed_at_any_position(a: float, b: float) -> None:
     space = Space.of({"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)})
     peak = Peak(np.array([a, b]), np.array([[3.0, 1.0], [1.0, 2.0]]))
     far = np.array([[0.2, 0.9]])

@@ -110,7 +110,7 @@ def test_its_uncertainty_counts_as_exploration(study: Study) -> None:
     assert f"{counted.get(exploring, f'{exploring} of them were')} mainly exploration" in str(paths)
 
 
-def test_the_report_says_its_words(study: Study, tmp_path: Path) -> None:
+def test_the_report_uses_its_words(study: Study, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     pellucid.report(study, page, progress=False)
     text = page.read_text(encoding="utf-8")

@@ -80,7 +80,7 @@ def test_scores_and_gradients_are_those_of_the_whole() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_best_of_a_part_stays_in_it_and_beats_random_ones(seed: int) -> None:
+def test_the_best_of_a_slice_stays_in_it_and_beats_random_configurations(seed: int) -> None:
     gp = fitted()
     function = LCB(2.0).bind(gp, Situation(0.0, 40, len(SPACE)), SPACE)
     held = encoded(opt="adam", n=4)
@@ -94,7 +94,7 @@ def test_the_best_of_a_part_stays_in_it_and_beats_random_ones(seed: int) -> None
     assert function.score(x[None])[0] >= function.score(others).max() - 1e-6
 
 
-def test_what_is_known_in_the_part_is_not_proposed_again() -> None:
+def test_known_configurations_of_a_slice_are_not_proposed_again() -> None:
     gp = fitted()
     function = LCB(2.0).bind(gp, Situation(0.0, 40, len(SPACE)), SPACE)
     part = Slice.of(SPACE, encoded(opt="adam", x=0.5, momentum=0.5, nesterov=True, damp=0.5))

@@ -62,7 +62,7 @@ def test_every_public_name_is_found_and_listed() -> None:
         pellucid.nothing  # noqa: B018
 
 
-def test_the_seams_of_explain_are_found_without_importing_them() -> None:
+def test_modules_of_explain_are_found_without_importing_them() -> None:
     code = "import pellucid; print(pellucid.explain.hsic.hsic_index.__name__, pellucid.explain.shapley.__name__)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert run.stdout.split() == ["hsic_index", "pellucid.explain.shapley"]

@@ -75,7 +75,7 @@ def explain(*arguments: str) -> Result:
     return call("explain", "--storage", URL, *arguments)
 
 
-def test_the_overview_says_what_the_functions_say() -> None:
+def test_the_overview_prints_the_sentences_of_the_functions() -> None:
     result = explain("ours")
     assert result.exit_code == 0, result.output
     study = optuna.load_study(study_name="ours", storage=URL)

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.tune.scripts import URL, call, tune
 
 
-def test_meta_training_takes_names_and_patterns_and_says_what_was_learned(folder: Path) -> None:
+def test_meta_training_takes_names_and_patterns_and_prints_a_summary(folder: Path) -> None:
     pytest.importorskip("torch")
     for k, name in enumerate(["net[a]", "net[b]", "other", "few"]):
         earlier = optuna.create_study(study_name=name, storage=URL, sampler=optuna.samplers.RandomSampler(seed=k))
@@ -28,7 +28,7 @@ def test_meta_training_takes_names_and_patterns_and_says_what_was_learned(folder
     assert tune("bowl", 1, "--model", "all.ranker", "--quiet").exit_code == 0
 
 
-def test_a_model_that_could_not_be_written_is_not_learned(folder: Path) -> None:
+def test_no_model_is_trained_if_its_file_cannot_be_written(folder: Path) -> None:
     pytest.importorskip("torch")
     result = call("meta-train", "--storage", URL, "--out", "y" * 250)
     assert result.exit_code == 2

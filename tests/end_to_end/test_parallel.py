@@ -102,7 +102,7 @@ def test_two_processes_on_sqlite_leave_receipts_where_expected(two_on_sqlite: St
     assert_receipts_where_expected(two_on_sqlite)
 
 
-def test_what_two_processes_proposed_is_rebuilt_exactly(two_on_sqlite: Study) -> None:
+def test_proposals_of_two_processes_are_rebuilt_exactly(two_on_sqlite: Study) -> None:
     assert_rebuilt_exactly(two_on_sqlite, 90)
 
 
@@ -219,7 +219,7 @@ def test_a_study_goes_on_after_a_worker_was_killed_in_a_trial(killed_in_a_trial:
     assert_no_configuration_is_repeated(killed_in_a_trial)
 
 
-def test_proposals_after_the_kill_know_of_the_trial_that_never_ended(killed_in_a_trial: Study) -> None:
+def test_proposals_after_the_kill_take_the_unfinished_trial_into_account(killed_in_a_trial: Study) -> None:
     later = [receipt for receipt in pellucid.receipts(killed_in_a_trial) if receipt.trial > KILLED]
     assert len(later) == 30 - KILLED - 1
     assert {tuple(receipt.pending) for receipt in later} == {(str(KILLED),)}

@@ -109,7 +109,7 @@ def test_the_receipt_holds_the_parameters_that_the_trial_got(runs: Runs) -> None
     assert {i: {name: proposed[i].get(name) for name in suggested[i]} for i in proposed} == suggested
 
 
-def test_rebuild_predicts_what_the_receipt_says_in_the_users_unit(runs: Runs) -> None:
+def test_rebuild_predicts_the_values_of_the_receipt_in_the_users_unit(runs: Runs) -> None:
     last = pellucid.receipts(runs.whole)[-1]
     mean, sd = pellucid.rebuild(runs.whole, N - 1).predict([last.params])
     assert mean[0] == pytest.approx(last.mean, rel=1e-9, abs=1e-9)
@@ -164,7 +164,7 @@ def test_a_sampler_used_for_another_study_in_between_proposes_the_same() -> None
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_loss_that_diverged_is_not_put_into_a_model_that_was_not_made_for_it(late: bool) -> None:
+def test_a_model_fitted_without_a_diverged_loss_is_not_updated_with_it(late: bool) -> None:
     """Also that of an old trial which ends after many younger ones."""
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0))
     slow = None

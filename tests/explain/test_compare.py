@@ -122,7 +122,7 @@ def test_side_by_side_of_a_trial() -> None:
         pellucid.compare_importance(optuna.create_study(), 0)
 
 
-def test_what_counts_against_a_trial_is_negative() -> None:
+def test_contributions_against_a_trial_are_negative() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=3))
     study.optimize(lambda t: 3 * t.suggest_float("x", -1, 1) + t.suggest_float("y", -1, 1), n_trials=25)
     for number in (14, 15, 23):

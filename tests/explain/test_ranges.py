@@ -32,7 +32,7 @@ def study() -> Study:
     return study
 
 
-def test_the_cheapest_value_that_costs_nothing(study: Study) -> None:
+def test_the_lowest_value_without_a_measurable_cost(study: Study) -> None:
     layers = pellucid.interval_reduction(study, "n_layers")
     assert layers.value == 4
     assert layers.cuts == tuple(range(1, 11))
@@ -106,7 +106,7 @@ def test_wrong_requests_are_explained(study: Study, arguments: dict[str, str], m
         pellucid.interval_reduction(study, **arguments)  # type: ignore[arg-type]
 
 
-def test_too_few_trials_say_so() -> None:
+def test_too_few_trials_are_reported() -> None:
     few = optuna.create_study(sampler=RandomSampler(seed=0))
     few.optimize(known, n_trials=30)
     reduction = pellucid.interval_reduction(few, "n_layers")

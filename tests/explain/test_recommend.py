@@ -23,7 +23,7 @@ def test_a_trial_with_the_worst_possible_value_is_not_recommended(direction: str
 
 
 @pytest.mark.parametrize("value", [INF, -INF])
-def test_a_recommendation_says_what_the_trial_really_returned(value: float) -> None:
+def test_a_recommendation_reports_the_value_that_the_trial_returned(value: float) -> None:
     study = new_study()
     study.optimize(replacing({2: value, 5: value}), n_trials=9)
     recommendation = pellucid.recommend(study)
@@ -53,7 +53,7 @@ def test_huge_and_tiny_values_have_a_finite_recommendation(scale: float) -> None
     assert recommendation.low <= recommendation.expected <= recommendation.high
 
 
-def test_receipts_of_other_tools_and_versions_do_not_change_what_recommend_says() -> None:
+def test_receipts_of_other_tools_and_versions_do_not_change_the_recommendation() -> None:
     expected = pellucid.recommend(with_receipts({}))
     damaged = with_receipts({i: {f"{RECEIPT_KEY}:0": '{"version": 2000}'} for i in range(8)})
     assert pellucid.recommend(damaged) == expected

@@ -67,7 +67,7 @@ def test_the_example_is_exact_against_its_centre_as_a_baseline() -> None:
     assert attribution.method == "baseline"
 
 
-def test_sampled_intervals_hold_the_truth_as_often_as_they_say() -> None:
+def test_sampled_intervals_cover_the_truth_at_their_level() -> None:
     rng = np.random.default_rng(3)
     held = []
     for seed in range(60):

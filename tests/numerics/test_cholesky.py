@@ -18,7 +18,7 @@ def test_extended_cholesky_is_the_cholesky_of_the_whole(n: int, k: int) -> None:
     np.testing.assert_allclose(extended.L, np.linalg.cholesky(C), rtol=1e-9, atol=1e-10)
 
 
-def test_cholesky_solves_what_it_says() -> None:
+def test_cholesky_solves_linear_systems() -> None:
     rng = np.random.default_rng(0)
     A = rng.standard_normal((12, 20))
     C, B = A @ A.T, rng.standard_normal((12, 3))
@@ -43,7 +43,7 @@ MATRICES = {
 
 
 @pytest.mark.parametrize("name", MATRICES)
-def test_cholesky_climbs_its_ladder_instead_of_raising(name: str) -> None:
+def test_cholesky_adds_jitter_instead_of_raising(name: str) -> None:
     factor = cholesky(MATRICES[name])
     assert np.isfinite(factor.L).all()
     assert (np.diagonal(factor.L) > 0).all()

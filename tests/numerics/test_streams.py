@@ -69,7 +69,7 @@ def test_points_lie_in_the_half_open_cube(d: int) -> None:
         assert points.max() < 1.0
 
 
-def test_a_sequence_can_be_entered_anywhere() -> None:
+def test_a_sequence_can_start_at_any_point() -> None:
     """Point k belongs to trial k, whoever asks for it."""
     shift = np.random.default_rng(0).random(5)
     whole = low_discrepancy(0, 60, shift)

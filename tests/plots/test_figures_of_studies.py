@@ -117,7 +117,7 @@ def test_thousands_of_trials_are_thinned_and_the_steps_stay() -> None:
     assert set(best.y) == set(np.minimum.accumulate(values))
 
 
-def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
+def test_the_regret_history_ends_with_the_verdict(proposed: optuna.Study) -> None:
     regret = pellucid.regret_history(proposed)
     verdict = pellucid.stopping_verdict(proposed)
     assert regret.stopping == verdict
@@ -142,13 +142,13 @@ def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
     assert finding(regret.plot()) == str(verdict)
 
 
-def test_a_course_without_a_verdict_is_empty_and_says_why() -> None:
+def test_a_regret_history_without_a_verdict_is_empty_and_gives_the_reason() -> None:
     regret = pellucid.regret_history(study_of(5, RandomSampler(seed=0)))
     assert regret.after == ()
     assert "of the 20 finished trials" in finding(regret.plot())
 
 
-def test_the_course_runs_forwards_with_pruned_trials() -> None:
+def test_the_regret_history_is_in_order_with_pruned_trials() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
 
     def objective(trial: Trial) -> float:
@@ -164,7 +164,7 @@ def test_the_course_runs_forwards_with_pruned_trials() -> None:
     assert regret.after[-1] == 74
 
 
-def test_gaps_in_what_was_explored_stay_gaps() -> None:
+def test_gaps_in_the_share_of_exploration_stay_gaps() -> None:
     sampler = pellucid.BayesianSampler(seed=0, interleave=pellucid.Interleave(every=3))
     study = study_of(30, sampler)
     regret = pellucid.regret_history(study)

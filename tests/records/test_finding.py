@@ -89,7 +89,7 @@ def test_markup_in_names_stays_text_in_a_notebook() -> None:
     assert "&lt;b&gt;x&lt;/b&gt;" in shown
 
 
-def test_what_is_not_known_says_why() -> None:
+def test_an_unknown_answer_gives_the_reason() -> None:
     study = optuna.create_study()
     answer = attempt(lambda: pellucid.recommend(study))
     assert isinstance(answer, NotKnown)

@@ -138,7 +138,7 @@ def test_floats_survive_json_to_the_last_bit(mean: float, scale: float) -> None:
     assert again == receipt
 
 
-def test_json_is_compact_and_leaves_out_what_says_nothing() -> None:
+def test_json_is_compact_and_leaves_out_empty_fields() -> None:
     data = json.loads(Receipt(3, "startup", 1, {"x": 0.5}).to_json())
     assert {"trial", "kind", "seed", "params", "version"} <= data.keys()
     assert not {"hyperparameters", "acquisition", "mean", "fitted_on", "pending", "curvature"} & data.keys()
@@ -157,14 +157,14 @@ def test_records_do_not_change() -> None:
             setattr(record, name, 1)
 
 
-def test_a_receipt_says_itself_in_a_sentence() -> None:
+def test_a_receipt_prints_as_a_sentence() -> None:
     assert str(FULL) == "Trial 42 maximised WEI; the model expected 12.5 ± 0.001 there. Step 1 tunes `lr`."
     assert "Trial 42 maximised WEI" in str(replace(FULL, mean=None, sd=None))
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")
 
 
-def test_a_recommendation_says_itself_in_a_sentence() -> None:
+def test_a_recommendation_prints_as_a_sentence() -> None:
     text = str(
         Recommendation({"lr": 0.12345, "kind": "a"}, 3, 1.5, 1.0, 2.0, 0.95, 1.25, 10, "minimize", ("Few trials.",))
     )
@@ -328,7 +328,7 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from(sorted(asdict(FULL))), JSON)
-def test_any_field_may_hold_anything_and_the_worst_is_a_record_error(name: str, value: Any) -> None:
+def test_any_value_in_a_field_is_accepted_or_a_record_error(name: str, value: Any) -> None:
     try:
         receipt = Receipt.from_json(changed(**{name: value}))
     except RecordError:
@@ -362,7 +362,7 @@ def test_any_text_is_a_receipt_or_a_record_error(text: str) -> None:
         ({"y_mean": math.inf}, "finite and positive"),
     ],
 )
-def test_hyperparameters_without_a_meaning_are_refused(change: dict[str, Any], message: str) -> None:
+def test_meaningless_hyperparameters_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(RecordError, match=message):
         replace(HYPERPARAMETERS, **change)
 

@@ -69,7 +69,9 @@ def page(study: optuna.Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @NEEDS_BROWSER
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-def test_a_browser_draws_all_of_it_and_asks_for_nothing(page: Path, tmp_path: Path, width: int, dark: bool) -> None:
+def test_a_browser_draws_the_whole_page_without_network_requests(
+    page: Path, tmp_path: Path, width: int, dark: bool
+) -> None:
     with Browser(tmp_path, width, dark=dark) as browser:
         browser.open(page)
         places = browser.run("Array.from(document.querySelectorAll('[data-figure]'), e => e.dataset.figure)")
@@ -249,7 +251,7 @@ def test_every_study_gets_a_page(
         pytest.param(optuna.samplers.TPESampler, 45, marks=pytest.mark.slow),
     ],
 )
-def test_of_many_parameters_some_are_shown(
+def test_only_some_of_many_parameters_are_shown(
     tmp_path: Path, sampler: Callable[..., optuna.samplers.BaseSampler], n: int
 ) -> None:
     assert_page_says(f"9 of {n} parameters are shown", sampler, many_parameters(n), tmp_path)
@@ -273,7 +275,7 @@ def test_a_study_of_another_sampler_says_so(tmp_path: Path) -> None:
     assert "Pellucid did not propose trial" in text
 
 
-def test_what_to_distrust_names_what_is_odd() -> None:
+def test_doubts_name_the_odd_trials_of_a_study() -> None:
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0))
     for i in range(3):
         study.enqueue_trial({"x": 0.1 * i})

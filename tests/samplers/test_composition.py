@@ -60,7 +60,7 @@ class Listening(optuna.samplers.RandomSampler):
 
 
 @pytest.mark.parametrize("kind", ["bayesian", "two steps"])
-def test_the_independent_sampler_hears_of_every_trial(kind: str) -> None:
+def test_the_independent_sampler_is_notified_of_every_trial(kind: str) -> None:
     listening = Listening()
     sampler = (
         pellucid.BayesianSampler(independent_sampler=listening)

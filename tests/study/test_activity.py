@@ -129,7 +129,7 @@ def test_thirty_random_trials_show_every_parent(objective: Objective, seed: int)
 
 @pytest.mark.parametrize("objective", EXPECTED, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("seed", range(5))
-def test_what_was_found_predicts_new_trials(objective: Objective, seed: int) -> None:
+def test_inferred_conditions_predict_new_trials(objective: Objective, seed: int) -> None:
     configurations, space = random_trials(objective, 30, seed)
     conditions = infer_conditions(space, configurations)
     # A threshold on a continuous parent is known to the gap between the trials around it; everything else exactly.
@@ -148,7 +148,7 @@ def test_a_loop_over_layers_is_understood_for_untried_counts() -> None:
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_a_value_between_the_tried_ones_is_active_alike_however_it_is_written(log: bool) -> None:
+def test_a_value_between_the_tried_ones_is_active_alike_in_every_encoding(log: bool) -> None:
     """Trials had n = 2 and n = 4; whether x exists at n = 3 is a guess, but the same guess for equal configurations."""
     space = Space.of({"n": IntDistribution(1, 5, log=log), "x": FloatDistribution(0, 1)})
     rows = [{"n": 2} if i % 2 else {"n": 4, "x": 0.5} for i in range(12)]
@@ -311,7 +311,7 @@ def test_a_declared_condition_decides_what_is_active() -> None:
     assert {("y" in c) == (c["n"] in (1, 3)) for c in shown} == {True}
 
 
-def test_declared_names_that_are_not_in_the_space_wait() -> None:
+def test_declared_names_that_are_not_in_the_space_have_no_condition_yet() -> None:
     """A declaration may be made before the parameters have been seen."""
     assert declared_conditions(SPACE, {"later": ("booster", ["dart"]), "x": ("later", [1])}) == {}
 
@@ -328,6 +328,6 @@ def test_declared_names_that_are_not_in_the_space_wait() -> None:
         ("flag", [1], r"condition of `x` must list values of .*`flag`, but got"),
     ],
 )
-def test_a_declaration_that_cannot_be_meant_is_refused(parent: str, values: Sequence[Any], message: str) -> None:
+def test_an_impossible_declaration_is_refused(parent: str, values: Sequence[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         declared_conditions(SPACE, {"x": (parent, values)})

@@ -130,14 +130,14 @@ def test_activity_is_decided_by_the_value_of_a_discrete_parent_not_by_the_place_
     assert np.array_equal(space.active(encoded), space.active(space.canonical(X)))
 
 
-def test_parents_come_before_children_whatever_their_names() -> None:
+def test_parents_come_before_children_with_any_names() -> None:
     space = nested()
     order = [space.names[j] for j in space.order]
     assert set(order) == set(CONDITIONS)
     assert order.index("mode") < order.index("warmup")
 
 
-def test_conditions_that_go_round_in_circles_do_not_hang() -> None:
+def test_cyclic_conditions_do_not_hang() -> None:
     distributions = {name: CategoricalDistribution(["x", "y"]) for name in "abc"}
     space = Space.of(distributions, {"a": Condition("b", (0,)), "b": Condition("a", (0,)), "c": Condition("c", (0,))})
     assert sorted(space.order) == [0, 1, 2]

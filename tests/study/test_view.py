@@ -36,7 +36,7 @@ def test_a_view_holds_the_objective_with_its_name_direction_and_sign(study: Stud
     assert (unnamed.objective.name, unnamed.sign) == ("objective", 1.0)
 
 
-def test_several_objectives_are_refused_with_the_name_of_who_asked() -> None:
+def test_several_objectives_are_refused_with_the_name_of_the_caller() -> None:
     with pytest.raises(ValueError, match="test works on studies with one objective, but this study has 2"):
         view_of(optuna.create_study(directions=["minimize", "maximize"]))
 
@@ -84,7 +84,7 @@ def damaged(study: Study, number: int) -> Study:
     return copy
 
 
-def test_one_reader_of_receipts_and_one_predicate(study: Study) -> None:
+def test_unreadable_receipts_are_left_out_of_a_view(study: Study) -> None:
     view = view_of(damaged(study, 7))
     assert sorted(view.receipts) == [n for n in range(12) if n != 7]
     assert view.proposed == [n for n in range(3, 12) if n != 7]
@@ -134,7 +134,7 @@ def test_a_noise_variance_that_makes_no_sense_is_refused(variance: object) -> No
     assert NOISE_ATTRIBUTE not in trial.user_attrs
 
 
-def test_pruned_and_failed_trials_are_told_apart() -> None:
+def test_pruned_and_failed_trials_are_distinguished() -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0, 1)
         trial.report(x, 0)

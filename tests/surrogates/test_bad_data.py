@@ -52,7 +52,7 @@ BAD: dict[str, tuple[Array, Array]] = {
 @pytest.mark.parametrize("case", BAD)
 @pytest.mark.parametrize("choice", [None, "auto"], ids=["plain", "warped"])
 @pytest.mark.parametrize("deterministic", [False, True], ids=["noisy", "deterministic"])
-def test_no_data_set_is_too_bad_for_a_finite_prediction(case: str, choice: str | None, deterministic: bool) -> None:
+def test_any_data_set_gives_finite_predictions(case: str, choice: str | None, deterministic: bool) -> None:
     X, y = BAD[case]
     gp = GaussianProcess(warp=choice, deterministic=deterministic).fit(X, y)
     where = np.vstack([somewhere(5, 2), X[:1]])
@@ -93,7 +93,7 @@ def test_constant_data_predict_their_constant() -> None:
         assert (sd > 0).all()
 
 
-def test_a_prior_without_data_is_where_a_study_starts() -> None:
+def test_a_process_without_data_predicts_its_prior() -> None:
     gp = GaussianProcess().fit(np.empty((0, 2)), np.empty(0))
     mean, sd = gp.latent(somewhere(4, 2))
     np.testing.assert_allclose(mean, 0.0)
@@ -108,12 +108,12 @@ def test_a_prior_without_data_is_where_a_study_starts() -> None:
         (np.zeros((2, 1)), np.array([0.0, np.inf]), "must be finite"),
     ],
 )
-def test_data_without_a_meaning_are_refused(X: Array, y: Array, message: str) -> None:
+def test_meaningless_data_are_refused(X: Array, y: Array, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         GaussianProcess().fit(X, y)
 
 
-def test_questions_before_fitting_say_what_to_do() -> None:
+def test_using_a_process_before_fitting_says_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"call `\.fit"):
         GaussianProcess().predict(np.zeros((1, 2)))
     with pytest.raises(ValueError, match=r"call `\.fit"):

@@ -25,7 +25,7 @@ def draws_from_the_prior(kernel: str, n: int, noise: float, rng: np.random.Gener
 
 
 @pytest.mark.parametrize("kernel", ["matern32", "matern52", "se"])
-def test_intervals_of_the_fitted_model_cover_the_truth_about_as_often_as_they_say(kernel: str) -> None:
+def test_intervals_of_the_fitted_model_have_about_their_nominal_coverage(kernel: str) -> None:
     """95 % intervals at unseen points, 60 functions from the prior with noise, hyperparameters fitted."""
     rng = np.random.default_rng(0)
     hits = []

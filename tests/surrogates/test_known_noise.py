@@ -113,7 +113,7 @@ def test_a_deterministic_objective_is_interpolated(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("unknown", [None, np.full(15, np.nan), np.zeros(15)])
-def test_variances_that_say_nothing_are_as_none(unknown: Array | None) -> None:
+def test_uninformative_variances_count_as_none(unknown: Array | None) -> None:
     X, y = noisy_problem(16, 15, 2)
     plain, silent = GaussianProcess().fit(X, y), GaussianProcess().fit(X, y, unknown)
     assert plain.hyperparameters == silent.hyperparameters

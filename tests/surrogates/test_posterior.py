@@ -51,7 +51,7 @@ def test_update_of_a_warped_process_is_conditioning_on_everything() -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("nominal", [(), NOMINAL])
-def test_believing_is_observing_what_was_expected(kernel: str, nominal: tuple[int, ...]) -> None:
+def test_believing_is_observing_the_expected_values(kernel: str, nominal: tuple[int, ...]) -> None:
     X, y = noisy_problem(4, 25, 3, nominal)
     pending, _ = noisy_problem(5, 4, 3, nominal)
     gp = GaussianProcess(kernel, nominal=nominal).fit(X, y)

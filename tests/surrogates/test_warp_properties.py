@@ -220,6 +220,6 @@ def test_candidates_follow_a_change_of_unit(values: list[int], a: float, b: floa
         ({"kind": "log", "low": -1.0}, "low >= centre"),
     ],
 )
-def test_a_warp_without_a_meaning_is_refused(fields: dict[str, object], message: str) -> None:
+def test_a_meaningless_warp_is_refused(fields: dict[str, object], message: str) -> None:
     with pytest.raises(RecordError, match=message):
         replace(Warp("yeo-johnson", centre=0.0, spread=1.0, shape=0.5, low=-1.0, high=2.0), **fields)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ def test_the_table_of_stopping(tmp_path: Path) -> None:
     assert "| all | 8 | 83% |" in again.stdout
 
 
-def test_what_a_report_costs(tmp_path: Path) -> None:
+def test_the_table_of_report_costs(tmp_path: Path) -> None:
     table = tmp_path / "report.md"
     done = call("bench", "report", "--trials", "15", "--params", "5", "--table", str(table))
     assert done.exit_code == 0, done.output

@@ -95,7 +95,7 @@ def test_bobax_writes_tables_and_figures_and_continues(tmp_path: Path, monkeypat
         assert (tmp_path / f"{name}.html").stat().st_size > 5000
 
 
-def test_bobax_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+def test_bobax_refuses_unknown_experiments_and_missing_data(tmp_path: Path) -> None:
     wrong = call("reproduce", "bobax", "--experiment", "everything", "--out", str(tmp_path))
     assert wrong.exit_code == 2
     assert "--experiment is one of source, source-lcbench, fitted, fitted-lcbench or all" in wrong.stderr

@@ -99,7 +99,7 @@ def test_rbv2_xgboost_gives_the_check_value() -> None:
 
 
 @needs_yahpo
-def test_rbv2_xgboost_suggests_only_what_its_booster_uses(monkeypatch) -> None:
+def test_rbv2_xgboost_suggests_only_the_parameters_of_its_booster(monkeypatch) -> None:
     pytest.importorskip("onnxruntime")
     monkeypatch.setattr(yahpo, "REFERENCE_SIZE", 500)
     problem = load_problem("rbv2_xgboost", "44")

@@ -67,7 +67,7 @@ def test_p_values_are_uniform_under_the_null() -> None:
     assert np.mean(np.array(p_values) < 0.05) == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 400))
 
 
-def test_two_equal_methods_differ_as_often_as_the_level_says() -> None:
+def test_two_equal_methods_differ_as_often_as_the_level_allows() -> None:
     """The standard error behind the comparison with the best, by simulation."""
     rng = np.random.default_rng(2)
     n, k = 40, 5

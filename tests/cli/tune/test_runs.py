@@ -96,7 +96,7 @@ def test_postgresql_needs_no_name_of_its_driver(folder: Path, postgres: str) -> 
     assert len(study("from the command line", postgres).trials) == 2
 
 
-def test_a_module_is_a_target_and_quiet_says_nothing(folder: Path) -> None:
+def test_a_module_is_a_target_and_quiet_prints_nothing(folder: Path) -> None:
     result = call("tune", "script:bowl", "--trials", "1", "--storage", URL, "--study", "own", "--quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert states("own") == {COMPLETE: 1}
@@ -118,7 +118,7 @@ def test_the_objective_may_stop_the_study(folder: Path) -> None:
 HOSTILE = ["'; DROP TABLE studies; --", "[red]name[/red]", "../../up", "-x", "näme 研究", "two\nlines\x1b[2J", "%s{0}"]
 
 
-def test_hostile_study_names_are_names(folder: Path) -> None:
+def test_hostile_study_names_are_accepted(folder: Path) -> None:
     for name in HOSTILE[:-1]:
         optuna.create_study(study_name=name, storage=URL).add_trial(optuna.create_trial(value=1.0))
     result = tune("bowl", 1, f"--study={HOSTILE[-1]}")

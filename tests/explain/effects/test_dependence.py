@@ -113,13 +113,13 @@ def test_maximising_is_the_mirror_image() -> None:
     assert (a.direction, b.direction) == ("minimize", "maximize")
 
 
-def test_a_parameter_without_effect_is_called_that(tpe: Study) -> None:
+def test_a_parameter_without_effect_is_described_as_such(tpe: Study) -> None:
     effect = pellucid.partial_dependence(run(RandomSampler(seed=5), 120), "idle")
     assert str(effect).startswith("120 trials cannot show an effect of `idle`")
     assert max(effect.low) <= min(effect.high)
 
 
-def test_too_few_trials_say_nothing() -> None:
+def test_too_few_trials_show_no_effect() -> None:
     effect = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
     assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in effect.notes)
     assert "trials do not show" in effect.sentence or "trials cannot show" in effect.sentence
@@ -215,7 +215,7 @@ def test_radial_kernels_are_replaced_by_ones_with_exact_averages(tpe: Study) -> 
     assert effect.mean == product.mean
 
 
-def test_records_travel(tpe: Study) -> None:
+def test_records_convert_to_frames_and_json(tpe: Study) -> None:
     effect = pellucid.partial_dependence(tpe, "lr", level=0.5)
     frame = effect.to_frame()
     assert list(frame.columns) == ["lr", "mean", "low", "high", "raw_sd", "support", "trusted"]

@@ -41,7 +41,7 @@ def study() -> Study:
     return drawn(1500)
 
 
-def test_what_matters_alone_together_and_where_it_exists(study: Study) -> None:
+def test_importance_of_single_paired_and_conditional_parameters(study: Study) -> None:
     importance = pellucid.hsic_importance(study)
     assert set(importance.impactful) >= {"lr", "momentum"}
     by_name = {parameter.name: parameter for parameter in importance.parameters}
@@ -118,12 +118,12 @@ def test_which_parameters_make_trials_fail(caplog: pytest.LogCaptureFixture) -> 
 # ---------------------------------------------------------------------- honesty
 
 
-def test_few_trials_cannot_tell() -> None:
+def test_no_effect_is_not_reported_after_few_trials() -> None:
     importance = pellucid.hsic_importance(drawn(40))
     assert "no effect" not in {parameter.verdict for parameter in importance.parameters}
 
 
-def test_no_effect_is_said_where_one_would_have_shown() -> None:
+def test_no_effect_is_reported_if_an_effect_would_have_shown() -> None:
     importance = pellucid.hsic_importance(drawn(3000), pairs=False)
     assert {parameter.name: parameter.verdict for parameter in importance.parameters}["idle"] == "no effect"
 
@@ -141,7 +141,7 @@ def test_trials_that_an_optimiser_has_chosen_are_named() -> None:
     assert "idle" not in model.impactful
 
 
-def test_startup_trials_are_what_was_drawn() -> None:
+def test_startup_trials_count_as_random_draws() -> None:
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=40))
     study.optimize(known, n_trials=50)
     importance = pellucid.hsic_importance(study, pairs=False)
@@ -199,7 +199,7 @@ def test_a_goal_that_no_trial_has_reached_can_be_asked_of_a_model() -> None:
     )
 
 
-def test_many_parameters_do_not_silence_the_one_that_decides() -> None:
+def test_many_parameters_do_not_hide_the_one_that_matters() -> None:
     study = drawn(300, lambda t: min([t.suggest_float(f"x{j}", 0, 1) for j in range(60)][:1]))
     assert pellucid.hsic_importance(study, pairs=False).impactful == ("x0",)
 
@@ -243,7 +243,7 @@ def test_wrong_requests_are_explained(study: Study, arguments: dict[str, Any], m
         pellucid.hsic_importance(study, **arguments)
 
 
-def test_studies_with_nothing_to_say() -> None:
+def test_studies_without_enough_information_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 10 trials that count; this study has 0"):
         pellucid.hsic_importance(optuna.create_study())
     with pytest.raises(ValueError, match="at least 10 trials that count; this study has 1"):
@@ -261,7 +261,7 @@ def test_a_constant_objective_makes_nothing_matter() -> None:
         pellucid.hsic_importance(drawn(60, lambda trial: 0.0 * trial.suggest_float("x", 0, 1)))
 
 
-def test_the_figure_escapes_names_and_says_the_finding() -> None:
+def test_the_figure_escapes_names_and_shows_the_finding() -> None:
     hostile = "</script><b>lr</b>"
     importance = pellucid.hsic_importance(drawn(60, lambda trial: trial.suggest_float(hostile, 0, 1)))
     figure = importance.plot()

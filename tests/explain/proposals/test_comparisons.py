@@ -39,7 +39,7 @@ def test_against_a_baseline_nothing_is_sampled(study: Study) -> None:
     assert itself.total == pytest.approx(0.0, abs=1e-9)
 
 
-def test_against_itself_there_is_nothing_to_say(study: Study) -> None:
+def test_a_trial_compared_with_itself_shows_no_difference(study: Study) -> None:
     text = str(pellucid.explain_proposal(study, 12, baseline=12))
     assert text == (
         "Compared with trial 12, trial 12 was proposed although no single parameter made the difference: to the model "

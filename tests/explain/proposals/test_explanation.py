@@ -54,7 +54,7 @@ def test_every_acquisition_is_split_into_its_terms(acquisition: Any, terms: tupl
     assert [c.value for c in explanation.contributions] == [study.trials[8].params[n] for n in ("a", "b", "idle")]
 
 
-def test_interleaved_trials_are_explained_by_what_they_were_for() -> None:
+def test_interleaved_trials_are_explained_by_their_purpose() -> None:
     study = run(n=12, interleave=pellucid.Interleave(["a"]))
     learning, improving = pellucid.explain_proposal(study, 10), pellucid.explain_proposal(study, 11)
     assert learning.term_names == ("information",)
@@ -119,7 +119,7 @@ def test_contributions_scale_with_the_objective(acquisition: Any, surrogate: Gau
         assert b.total == pytest.approx(1000 * a.total, rel=1e-6, abs=1e-6 * abs(second.total))
 
 
-def test_positive_is_attractive_whatever_the_direction(study: Study) -> None:
+def test_positive_contributions_are_attractive_in_both_directions(study: Study) -> None:
     mirrored = run(lambda trial: -tilted(trial), direction="maximize")
     for number in (8, 15):
         down, up = pellucid.explain_proposal(study, number), pellucid.explain_proposal(mirrored, number)

@@ -37,7 +37,7 @@ def test_parameters_that_the_proposal_lacks_take_no_share() -> None:
 # ------------------------------------------------------------------------------------------- bad input
 
 
-def test_startup_trials_say_so(study: Study) -> None:
+def test_explaining_a_startup_trial_is_refused(study: Study) -> None:
     with pytest.raises(ValueError, match="Trial 3 was sampled to cover the space, not proposed by the model"):
         pellucid.explain_proposal(study, 3)
 

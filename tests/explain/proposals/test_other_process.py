@@ -30,7 +30,9 @@ print(json.dumps([[numbers(c) for c in one.contributions] for one in paths.expla
 
 
 @pytest.mark.parametrize("objective", [tilted, conditional], ids=["flat", "conditional"])
-def test_the_same_in_another_process_on_another_machine(tmp_path: Path, objective: Callable[[Trial], float]) -> None:
+def test_explanations_are_the_same_in_another_process_on_another_machine(
+    tmp_path: Path, objective: Callable[[Trial], float]
+) -> None:
     """Every proposal, from a copy of the storage; the other machine is another BLAS kernel and another hash seed."""
     storage = f"sqlite:///{tmp_path}/study.db"
     sampler = pellucid.BayesianSampler(seed=1, n_startup_trials=5)

@@ -61,7 +61,7 @@ def names(study: Study) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_proposes_and_is_rebuilt_exactly(way: str) -> None:
+def test_every_setting_proposes_and_is_rebuilt_exactly(way: str) -> None:
     study = twenty_four_trials(way)
     assert len(models(study)) == 18
     assert_rebuilt_exactly(study, 18)
@@ -83,7 +83,7 @@ def test_turns_go_by_the_number_of_the_trial() -> None:
     assert {name for n, name in acquisitions.items() if n % 3} == {"EI"}
 
 
-def test_models_that_explain_have_no_warp_and_do_not_disturb_those_that_search() -> None:
+def test_models_that_explain_have_no_warp_and_do_not_affect_those_that_search() -> None:
     def skewed(trial: Trial) -> float:
         return float(np.exp(4 * trial.suggest_float("x", 0, 1) + 2 * trial.suggest_float("y", 0, 1)))
 
@@ -143,7 +143,7 @@ def test_parameters_that_no_trial_has_yet_are_accepted() -> None:
     assert {r.kind for r in pellucid.receipts(study)} == {"startup", "model"}
 
 
-def test_what_is_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(TypeError, match=r"must be a pellucid.Interleave\(...\), but got 'all'"):
         pellucid.BayesianSampler(interleave="all")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="multiplies EI or PI"):

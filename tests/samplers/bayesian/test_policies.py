@@ -110,7 +110,7 @@ def test_alpha_from_the_receipts_is_alpha_as_it_was_used(name: str) -> None:
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(1000.0, 0.0), (0.003, 0.0), (1.0, 25.0)])
-def test_our_sawei_proposes_the_same_whatever_the_unit(scale: float, shift: float) -> None:
+def test_our_sawei_proposes_the_same_in_any_unit(scale: float, shift: float) -> None:
     plain = run(SAWEI(), 60)
     other = run(SAWEI(), 60, lambda trial: scale * rugged(trial) + shift)
     assert [t.params for t in other.trials] == [t.params for t in plain.trials]
@@ -142,7 +142,7 @@ def test_schedules_follow_their_tables() -> None:
     assert alphas(run(Pulse(), 20)) == [0.1, 0.3, 0.5, 0.7, 0.9] * 2 + [0.1, 0.3]
 
 
-def test_the_portfolio_pays_a_member_by_what_the_next_model_says_of_its_nominee() -> None:
+def test_the_portfolio_rewards_a_member_by_the_next_prediction_for_its_nominee() -> None:
     study = run(Portfolio(), 20)
     proposals = models(study)
     for before, after in itertools.pairwise(proposals):

@@ -58,7 +58,7 @@ def objective_that(behaviour: str) -> Callable[[Trial], float]:
     ["nan", "raises", "inf", "-inf", "pruned early", "pruned late", "huge", "constant", "all fail", "all inf",
      "all huge"],
 )  # fmt: skip
-def test_studies_go_on_whatever_the_trials_do(
+def test_studies_go_on_with_any_behaviour_of_the_trials(
     sampler: MakeRankingSampler, behaviour: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     study = run(sampler(), 12, objective_that(behaviour), catch=ArithmeticError)

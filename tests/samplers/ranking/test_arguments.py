@@ -50,7 +50,7 @@ def test_there_is_nothing_to_save_without_a_model(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_few_or_unlike_studies_are_said(earlier: Study) -> None:
+def test_too_few_or_too_different_studies_are_reported(earlier: Study) -> None:
     with pytest.raises(ValueError, match="at least 3"):
         pellucid.RankingSampler.from_studies(earlier._storage, ["earlier 0", "earlier 1"], progress=False)
     with pytest.raises(KeyError):

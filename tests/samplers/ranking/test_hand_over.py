@@ -17,7 +17,7 @@ import pellucid
 pytest.importorskip("torch")
 
 
-def test_after_so_many_trials_the_fallback_takes_over_and_says_so(study: Study) -> None:
+def test_the_fallback_takes_over_after_the_set_number_of_trials_and_says_so(study: Study) -> None:
     turns = {11: "model", 14: "model", 17: "model", 20: "model", 21: "model", 22: "model", 23: "model"}
     assert kinds(study) == {number: turns.get(number, "ranking") for number in range(24)}
     assert set(phases(study)[20:]) == {"The fallback proposed it: the ranking hands over after 20 trials."}
@@ -54,7 +54,7 @@ def test_the_fallback_that_was_given_is_the_one_that_proposes(sampler: MakeRanki
 # ------------------------------------------------------------------------------- earlier studies that mislead
 
 
-def test_earlier_studies_that_mislead_are_noticed_and_the_receipt_says_it(sampler: MakeRankingSampler) -> None:
+def test_earlier_studies_that_mislead_are_noticed_and_named_in_the_receipt(sampler: MakeRankingSampler) -> None:
     noticed = 0
     for seed in range(5):
         study = run(sampler(seed=seed), 22, task(0.3, -1.0))

@@ -160,7 +160,7 @@ def test_a_study_with_damaged_receipts_goes_on(sampler: MakeRankingSampler) -> N
 # --------------------------------------------------------------------------------- what explains such a study
 
 
-def test_everything_that_explains_a_study_explains_this_one(study: Study, tmp_path: Path) -> None:
+def test_every_explanation_works_on_a_ranked_study(study: Study, tmp_path: Path) -> None:
     assert len(pellucid.receipts(study)) == 24
     history = pellucid.history(study)
     assert len(history.to_frame()) == 24

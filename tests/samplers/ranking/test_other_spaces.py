@@ -73,7 +73,7 @@ def nothing_in_common(trial: Trial) -> float:
         (nothing_in_common, "the study has `x`, which the model does not know; the study has `y`"),
     ],
 )
-def test_a_model_of_other_parameters_is_not_used_and_that_is_said_once(
+def test_a_model_of_other_parameters_is_not_used_and_this_is_logged_once(
     sampler: MakeRankingSampler, caplog: pytest.LogCaptureFixture, objective: Callable[[Trial], float], words: str
 ) -> None:
     study = run(sampler(fallback=pellucid.BayesianSampler(n_startup_trials=3, seed=0)), 7, objective)
@@ -87,13 +87,13 @@ def test_a_model_of_other_parameters_is_not_used_and_that_is_said_once(
     assert words in warnings[0]
 
 
-def test_that_can_be_silenced(sampler: MakeRankingSampler, caplog: pytest.LogCaptureFixture) -> None:
+def test_that_warning_can_be_silenced(sampler: MakeRankingSampler, caplog: pytest.LogCaptureFixture) -> None:
     study = run(sampler(warn_independent_sampling=False), 14, other_name)
     study.optimize(lambda trial: other_name(trial) + trial.suggest_float("late", 0, 1), n_trials=1)
     assert messages(caplog) == []
 
 
-def test_a_study_without_parameters_is_not_said_to_be_ranked(sampler: MakeRankingSampler) -> None:
+def test_a_study_without_parameters_is_not_reported_as_ranked(sampler: MakeRankingSampler) -> None:
     study = run(sampler(), 4, lambda trial: float(trial.number))
     assert states(study) == [TrialState.COMPLETE] * 4
     assert "ranking" not in kinds(study).values()

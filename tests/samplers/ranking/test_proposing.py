@@ -27,7 +27,7 @@ import pellucid
 pytest.importorskip("torch")
 
 
-def test_from_the_first_trial_on_proposals_are_good_where_random_ones_are_not(sampler: MakeRankingSampler) -> None:
+def test_proposals_beat_random_ones_from_the_first_trial_on(sampler: MakeRankingSampler) -> None:
     random = run(optuna.samplers.RandomSampler(seed=5), 60)
     middle, tenth = np.quantile([t.value for t in random.trials], [0.5, 0.1])
     for seed in range(3):
@@ -70,7 +70,7 @@ def test_receipts_say_whether_the_transferred_or_the_tuned_ranking_proposed(stud
     assert "by what 7 earlier studies taught, tuned to this one." in texts[19]
 
 
-def test_conditional_parameters_are_proposed_with_what_switches_them(study: Study) -> None:
+def test_conditional_parameters_are_proposed_with_their_parent(study: Study) -> None:
     rankings = [receipt for receipt in pellucid.receipts(study) if receipt.kind == "ranking"]
     assert len(rankings) == 17
     for receipt in rankings:
@@ -114,9 +114,7 @@ def test_acquisitions_and_references_propose_differently_and_validly(sampler: Ma
 
 
 @pytest.mark.parametrize("acquisition", ["mean", "ucb", "ei"])
-def test_every_acquisition_has_an_opinion_before_anything_was_seen(
-    sampler: MakeRankingSampler, acquisition: str
-) -> None:
+def test_every_acquisition_proposes_before_the_first_observation(sampler: MakeRankingSampler, acquisition: str) -> None:
     study = run(sampler(acquisition=acquisition), 2)
     assert only_rankings(study)
     assert study.best_value < 1.0

@@ -109,7 +109,7 @@ def test_accuracy_alone_frees_the_cheap_values_in_step_two() -> None:
     assert "`units`" in pellucid.receipts(study)[-1].phase.split(";")[0]
 
 
-def test_it_finds_cheap_ones_that_are_as_good(study: Study) -> None:
+def test_the_best_trial_is_cheap_and_as_good_as_any(study: Study) -> None:
     best = sampler().best_trial(study)
     assert best.number >= N
     assert best.params["units"] <= 100
@@ -141,7 +141,7 @@ def test_a_study_resumed_with_a_new_sampler_goes_on_as_if_it_had_not_stopped(stu
     assert [t.params for t in part.trials] == [t.params for t in study.trials]
 
 
-def test_a_random_search_of_optuna_is_taken_up() -> None:
+def test_a_random_search_of_optuna_is_continued() -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
     study.optimize(network, n_trials=N)
     study.sampler = sampler()
@@ -168,7 +168,7 @@ def test_failures_and_nan_among_the_random_trials_are_left_out() -> None:
     assert "fallback" not in {receipt.kind for receipt in pellucid.receipts(study)}
 
 
-def test_when_everything_failed_it_goes_on_drawing() -> None:
+def test_random_draws_go_on_if_every_trial_failed() -> None:
     study = optuna.create_study(sampler=sampler(n_random=21))
     study.optimize(lambda trial: math.nan * trial.suggest_float("x", 0, 1), n_trials=25)
     assert all(t.state == TrialState.FAIL for t in study.trials)
@@ -185,7 +185,7 @@ def test_a_constant_objective_has_no_plan_and_says_so() -> None:
     )
 
 
-def test_when_nothing_can_be_said_to_matter_all_but_the_cheap_is_tuned() -> None:
+def test_all_but_the_cheap_is_tuned_if_nothing_is_known_to_matter() -> None:
     study = run(n=34, n_random=30)
     plan = sampler(n_random=30).plan(study)
     assert "No parameter can be said to matter" in str(plan)
@@ -196,7 +196,7 @@ def test_when_nothing_can_be_said_to_matter_all_but_the_cheap_is_tuned() -> None
     ("cheap", "words"),
     [({"opt": "low"}, "`opt` is categorical"), ({"unit": "low"}, "Did you mean `units`")],
 )
-def test_cheap_names_that_make_no_sense_are_said(study: Study, cheap: dict[str, str], words: str) -> None:
+def test_cheap_names_that_make_no_sense_are_reported(study: Study, cheap: dict[str, str], words: str) -> None:
     assert words in str(sampler(cheap=cheap).plan(study))
 
 
@@ -233,7 +233,7 @@ def test_a_range_that_shrank_while_trials_were_random() -> None:
     assert {t.params["y"] for t in after(study, N)} == {held["y"]}
 
 
-def test_held_values_outside_a_range_that_was_changed_are_tuned_and_that_is_said() -> None:
+def test_held_values_outside_a_changed_range_are_tuned_and_reported() -> None:
     def wide(trial: Trial) -> float:
         return (trial.suggest_float("x", 0, 1) - 0.1) ** 2 - 0.001 * trial.suggest_float("y", 0, 10)
 
@@ -258,7 +258,7 @@ def test_a_child_that_matters_is_tuned_with_its_parent() -> None:
             assert len({t.params[name] for t in after(study, N)}) == 1
 
 
-def test_a_part_with_nothing_new_left_gives_way() -> None:
+def test_a_step_without_new_configurations_ends_early() -> None:
     """One choice matters, and has three values: after them, step 1 ends early; nothing is proposed over and over."""
 
     def discrete(trial: Trial) -> float:
@@ -287,7 +287,7 @@ def test_a_sampler_used_for_another_study_does_not_remember_the_first() -> None:
     assert plans[0] != plans[1]
 
 
-def test_late_draws_are_called_what_they_are() -> None:
+def test_late_random_draws_are_described_as_such() -> None:
     def mostly_pruned(trial: Trial) -> float:
         trial.suggest_float("x", 0, 1)
         if trial.number > 2:

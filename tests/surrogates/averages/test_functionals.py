@@ -302,7 +302,7 @@ def test_monte_carlo_works_with_every_kernel(kernel: str) -> None:
         ([0], np.array([np.nan]), "between 0 and 1"),
     ],
 )
-def test_what_is_refused(dims: list[int], grid: Array, message: str) -> None:
+def test_invalid_arguments_are_refused(dims: list[int], grid: Array, message: str) -> None:
     gp = fitted("matern32", continuous(3))
     with pytest.raises(ValueError, match=message):
         partial_dependence(gp, dims, grid)

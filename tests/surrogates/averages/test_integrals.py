@@ -64,7 +64,7 @@ def test_mean_over_the_unit_interval_is_the_integral(name: str, l: float) -> Non
 @pytest.mark.parametrize("name", PRODUCT_KERNELS)
 @pytest.mark.parametrize("l", [0.05, 0.3, 1.0, 20.0])
 @pytest.mark.parametrize("x", [0.0, 0.31, 0.5, 1.0])
-def test_mean_over_the_unit_interval_is_what_adaptive_quadrature_finds(name: str, l: float, x: float) -> None:
+def test_mean_over_the_unit_interval_agrees_with_adaptive_quadrature(name: str, l: float, x: float) -> None:
     expected, error = quad(lambda t: float(definition(name, x - t, l)), 0, 1, points=[x], epsabs=1e-13, epsrel=1e-13)
     assert error < 1e-11
     assert factor_mean(name, np.array([x]), l)[0] == pytest.approx(expected, rel=1e-10)

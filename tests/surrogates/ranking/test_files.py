@@ -142,7 +142,7 @@ def test_hostile_names_and_choices_survive(tmp_path: Path) -> None:
     assert again.card.tasks == tuple(HOSTILE)
 
 
-def test_what_was_not_meta_trained_is_not_saved(tmp_path: Path) -> None:
+def test_a_model_without_meta_training_is_not_saved(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has not been meta-trained"):
         save(RankingEnsemble(SPACE), tmp_path / "m")
     assert list(tmp_path.iterdir()) == []

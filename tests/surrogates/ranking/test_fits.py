@@ -88,7 +88,7 @@ def test_units_and_offsets_of_the_losses_do_not_count(trained: RankingEnsemble) 
         assert model.fit(X, 1e6 * losses + 3.0, epochs=3).scores(X) == pytest.approx(first, abs=1e-3)
 
 
-def test_every_fit_starts_from_what_was_meta_trained(trained: RankingEnsemble) -> None:
+def test_every_fit_starts_from_the_meta_trained_weights(trained: RankingEnsemble) -> None:
     assert trained.weights is not None
     before = {name: value.clone() for name, value in trained.weights.items()}
     _, X, losses = bowl(9, 30)

@@ -43,7 +43,7 @@ def test_values_and_slopes_are_those_of_autograd(outputs: int, G: int, M: int, h
         torch.testing.assert_close(actual_slope, expected_slope)
 
 
-def test_what_does_not_learn_gets_no_slope() -> None:
+def test_inputs_that_do_not_learn_get_no_slope() -> None:
     layers = maps([3, 4, 1], 1, 2)
     x = drawn(1, 5, 3, learns=False)
     apply_layers(x, None, layers, None).sum().backward()
@@ -63,7 +63,7 @@ def test_an_arena_changes_nothing_and_grows_where_it_has_to() -> None:
         torch.testing.assert_close(slope, expected)
 
 
-def test_memory_that_was_given_away_too_early_is_noticed() -> None:
+def test_memory_that_is_freed_too_early_is_noticed() -> None:
     layers, arena = maps([3, 8, 1], 1, 2), Arena()
     first = apply_layers(drawn(1, 5, 3), None, layers, arena)
     arena.free()
@@ -97,7 +97,7 @@ def test_the_same_place_is_nearest_and_has_a_finite_slope() -> None:
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
-def test_adam_is_that_of_torch_also_where_some_have_nothing_to_learn(decay: float) -> None:
+def test_adam_is_that_of_torch_even_if_some_weights_have_no_gradient(decay: float) -> None:
     start = {"a": drawn(1, 2, 3, 2), "b": drawn(1, 2, 1, 4), "c": drawn(1, 1, 5, 1)}
     actual = optimizer.leaves(start)
     expected = {name: value.detach().clone().requires_grad_() for name, value in actual.items()}

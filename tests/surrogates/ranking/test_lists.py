@@ -51,7 +51,7 @@ def test_lists_are_drawn_from_one_task_without_replacement_and_support_is_no_que
     assert max(supports) <= 30
 
 
-def test_what_the_deep_set_is_shown_is_standardised_among_what_was_seen() -> None:
+def test_losses_shown_to_the_deep_set_are_standardised_within_the_support() -> None:
     (task,) = labelled([30])
     lists = Lists([task], Recipe(list_size=30), True, np.random.default_rng(0))
     for _ in range(20):
@@ -65,7 +65,7 @@ def test_what_the_deep_set_is_shown_is_standardised_among_what_was_seen() -> Non
             assert (shown[:, 2:] == 0.0).all()
 
 
-def test_tasks_are_equally_likely_whatever_their_size() -> None:
+def test_tasks_of_any_size_are_equally_likely() -> None:
     lists = Lists(labelled(SIZES), Recipe(list_size=60), False, np.random.default_rng(1))
     counts = np.zeros(len(SIZES))
     for _ in range(3000):
@@ -128,7 +128,7 @@ def test_lists_are_standardised_one_by_one() -> None:
     ],
     ids=str,
 )
-def test_shifted_keeps_what_differs(y: list[float]) -> None:
+def test_shifted_keeps_differences(y: list[float]) -> None:
     moved = shifted(np.array(y))
     assert np.isfinite(moved).all()
     assert np.abs(moved).max() <= 1.0
@@ -137,5 +137,5 @@ def test_shifted_keeps_what_differs(y: list[float]) -> None:
     assert moved.mean() == pytest.approx(0.0, abs=1e-12)
 
 
-def test_shifted_does_not_round_what_an_offset_hides() -> None:
+def test_shifted_does_not_round_differences_that_an_offset_hides() -> None:
     assert shifted(np.array([1e12, 1e12 + 1, 1e12 + 4])) == pytest.approx(shifted(np.array([0.0, 1.0, 4.0])), abs=1e-12)

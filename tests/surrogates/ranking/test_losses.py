@@ -77,7 +77,7 @@ def test_list_mle_is_the_probability_of_the_true_order(k: int) -> None:
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("k", [1, 2, 7, 40])
-def test_positions_count_as_the_weighting_says(k: int, weighting: Any) -> None:
+def test_positions_count_according_to_the_weighting(k: int, weighting: Any) -> None:
     scores, targets = lists(k, 3, k)
     expected = [
         -log_chance(s.tolist(), tuple(np.argsort(-t.numpy()).tolist()), weights_of(k, weighting))
@@ -89,7 +89,7 @@ def test_positions_count_as_the_weighting_says(k: int, weighting: Any) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2, 7])
-def test_list_net_is_the_cross_entropy_of_who_comes_first(k: int) -> None:
+def test_list_net_is_the_cross_entropy_of_the_first_item(k: int) -> None:
     scores, targets = (values.numpy() for values in lists(k, 4, k))
     expected = []
     for s, y in zip(scores, targets, strict=True):
@@ -127,7 +127,7 @@ def test_larger_is_better(loss: Loss) -> None:
     assert loss(targets, targets) < loss(torch.zeros_like(targets), targets) < loss(-targets, targets)
 
 
-def test_what_subset_regression_learns_is_the_rank_itself() -> None:
+def test_subset_regression_learns_the_rank_itself() -> None:
     targets = torch.tensor([[0.3, -2.0, 9.0]])
     assert float(subset_regression(torch.tensor([[2.0, 3.0, 1.0]]), targets)) == 0.0
 
@@ -177,7 +177,7 @@ def test_the_order_of_the_items_does_not_matter(loss: Loss) -> None:
 
 
 @every_loss
-def test_lists_of_a_batch_do_not_touch_each_other(loss: Loss) -> None:
+def test_lists_of_a_batch_do_not_affect_each_other(loss: Loss) -> None:
     scores, targets = lists(5, 4, 6)
     alone = [float(loss(s[None], t[None])) for s, t in zip(scores, targets, strict=True)]
     assert float(loss(scores, targets)) == pytest.approx(np.mean(alone), abs=1e-9)

@@ -109,7 +109,7 @@ def test_a_batch_is_a_loop_over_members(architecture: Architecture, s: int) -> N
 
 
 @every_architecture
-def test_weights_have_the_shapes_that_the_architecture_says(architecture: Architecture) -> None:
+def test_weights_have_the_shapes_of_the_architecture(architecture: Architecture) -> None:
     weights = drawn(architecture, 0, 1, 2)
     for name, (members, rows, columns) in architecture.shapes().items():
         assert weights[f"{name}.weight"].shape == (3, members, rows, columns)
@@ -231,7 +231,7 @@ def test_studies_side_by_side_are_each_alone(name: str, loss: Any, ties: bool) -
             assert torch.allclose(together[key][g], value[0], atol=1e-5), (g, key)
 
 
-def test_fine_tuning_leaves_what_it_started_from_alone() -> None:
+def test_fine_tuning_leaves_the_initial_weights_unchanged() -> None:
     weights = drawn(ARCHITECTURES["near"], 0)
     before = {name: value.clone() for name, value in weights.items()}
     tuned = fine_tune(weights, Recipe(), data(0, 1, 9, 3), data(1, 1, 9), 5, 1e-2, streams([0]))

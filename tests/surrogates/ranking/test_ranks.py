@@ -69,7 +69,7 @@ def test_a_scale_counts_better_configurations_and_half_of_equal_ones() -> None:
     assert sd == pytest.approx(ranks.std(axis=0), abs=1e-12)
 
 
-def test_a_scale_does_not_depend_on_what_else_is_asked(trained: RankingEnsemble) -> None:
+def test_a_scale_does_not_depend_on_the_other_queries(trained: RankingEnsemble) -> None:
     scale = RankScale.of(trained.fit(*bowl(7, 12)[1:]), np.random.default_rng(1).random((64, 2)))
     X = np.random.default_rng(2).random((10, 2))
     assert scale(X)[0][:3] == pytest.approx(scale(X[:3])[0], abs=0.51)

@@ -130,7 +130,7 @@ STUDIES: dict[str, Distributions] = {
 
 
 @pytest.mark.parametrize("changes", STUDIES.values(), ids=STUDIES)
-def test_a_value_is_encoded_as_the_model_would(changes: Distributions) -> None:
+def test_a_value_is_encoded_as_by_the_model(changes: Distributions) -> None:
     translation = Translation.of(MODEL, study_space(**changes))
     assert translation.space.names == MODEL.names
     X = translation.space.canonical(np.random.default_rng(0).random((200, len(MODEL))))
@@ -152,7 +152,7 @@ def test_equal_spaces_need_no_translation() -> None:
     assert Translation.of(MODEL, {}).space == MODEL
 
 
-def test_what_the_study_has_not_shown_yet_is_as_in_the_model() -> None:
+def test_parameters_that_the_study_has_not_shown_are_as_in_the_model() -> None:
     translation = Translation.of(MODEL, {"x": FloatDistribution(0.0, 1.0), "fixed": single(1.0)})
     assert translation.space.names == MODEL.names
     assert translation.space.dimensions[2:] == MODEL.dimensions[2:]

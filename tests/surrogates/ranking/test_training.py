@@ -40,7 +40,7 @@ def test_meta_training_orders_tasks_that_it_has_not_seen(trained: RankingEnsembl
 
 
 @pytest.mark.parametrize("loss", ["list_net", "list_mle", "rank_net", "subset_regression"])
-def test_every_loss_lowers_itself_and_learns_the_order(loss: Any) -> None:
+def test_training_lowers_every_loss_and_learns_the_order(loss: Any) -> None:
     recipe = Recipe(loss=loss, steps=300, list_size=40, lists=8, learning_rate=5e-3)
     tasks = [bowl(seed, 60) for seed in range(6)]
     model = RankingEnsemble(SPACE, members=2, context="none", recipe=recipe).meta_trained(tasks)
@@ -104,7 +104,7 @@ def test_tiny_and_constant_tasks_do_no_harm(loss: Any) -> None:
     assert all(np.isfinite([*check.regret, *check.random]).all() for check in model.card.checks)
 
 
-def test_help_is_judged_over_all_that_was_held_out() -> None:
+def test_help_is_judged_over_all_held_out_studies() -> None:
     good, bad = Check("a", 50, (0.1, 0.0, 0.0), (0.5, 0.2, 0.1)), Check("b", 50, (0.6, 0.3, 0.1), (0.5, 0.2, 0.1))
     assert Card(("t",), (good, bad)).helps is True
     assert Card(("t",), (bad,)).helps is False

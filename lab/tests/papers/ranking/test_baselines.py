@@ -287,7 +287,7 @@ def test_an_ensemble_of_no_tasks_is_the_own_process():
     np.testing.assert_allclose(model.predict(X)[0], centre + unit * model._own.predict(X)[0])
 
 
-def test_what_earlier_tasks_say_is_remembered_by_content():
+def test_predictions_of_earlier_tasks_are_remembered_by_content():
     model = RGPE(SPACE, [family(0.3, 30, "base")]).fit(*family(0.3, 6, "target"))
     queries = stream(0, "asked").random((10, 2))
     first = model.predict(queries)

@@ -125,7 +125,7 @@ def test_a_sampler_that_learns_has_a_model_of_the_other_tasks(data: str, monkeyp
     assert tune("RankingSampler", collection, 1, data, trials=3)[0] != regrets
 
 
-def test_regret_of_samplers_is_relative_to_the_best_that_is_known() -> None:
+def test_regret_of_samplers_is_relative_to_the_best_known_value() -> None:
     a, b = np.array([[0.5, -1.0], [0.3, 0.2]]), np.array([[0.0, -0.5], [0.6, 0.0]])
     regrets = against_best_known(transfer_report.Regrets({"a": a, "b": b}, ("t", "u"), ("s",) * 2))
     # Of t, a table from 0 to 1 and a run that reached 2; of u, nothing is better than the table's best.
@@ -182,7 +182,7 @@ def test_ranks_of_the_references_are_those_of_the_scores(data: str) -> None:
     assert [row[:2] for row in grid.rows] == [("the incumbent", "1–2"), ("the last one", "1–2")]
 
 
-def test_the_command_runs_what_is_missing_and_writes_a_page(
+def test_the_command_runs_missing_tasks_and_writes_a_page(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick = ("random", "GP", "static forest", "ListNet, alone", "RankNet, alone", "subset regression, alone")

@@ -82,7 +82,7 @@ def test_blocks_are_tasks_with_their_seeds_averaged() -> None:
     )
 
 
-def test_sentences_name_who_differs() -> None:
+def test_sentences_name_the_methods_that_differ() -> None:
     ranks = {"a": 1.0, "b": 2.5, "c": 2.5}
     difference = transfer_report.Difference(5, 9, 0.01, 1.5, ranks)
     assert (

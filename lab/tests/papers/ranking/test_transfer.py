@@ -71,7 +71,7 @@ def test_more_steps_than_configurations_end_with_the_table() -> None:
     assert len(calls) == 6 + 20
 
 
-def test_a_method_sees_what_was_chosen_and_nothing_else() -> None:
+def test_a_method_sees_only_the_chosen_configurations() -> None:
     tasks = [table("t", 12, 0), table("u", 12, 1)]
     method = RecordedMethod()
     chosen_by_task = search(method, SPACE, tasks, [starts(12, 2), starts(12, 1)], 4)
@@ -98,7 +98,7 @@ def test_the_largest_pending_utility_comes_next() -> None:
     assert chosen_by_task.tolist() == [[7, 5, 6, 4, 3]]
 
 
-def test_no_number_is_refused() -> None:
+def test_a_utility_of_nan_is_refused() -> None:
     with pytest.raises(ValueError, match="has to give every configuration a number, but it gave NaN"):
         search(RecordedMethod(np.nan), SPACE, [table("t", 8, 0)], [starts(8, 1)], 1)
 

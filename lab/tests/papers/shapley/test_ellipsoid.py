@@ -166,7 +166,7 @@ def test_tables_beside_the_source(data: str) -> None:
     assert lines[0] == "lambda,iteration,parameter,phi_mean,phi_mean_sd,phi_se,phi_se_sd"
 
 
-def test_missing_data_is_a_sentence(tmp_path: Path) -> None:
+def test_missing_data_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         Unavailable, match=r"needs shapleymbo/hyper_ellipsoid_contributions\.csv, but .* pass --data DIR"
     ):
