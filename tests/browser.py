@@ -1,4 +1,4 @@
-"""A real Chromium for tests, spoken to over pipes: open a page from disk, look into it, press keys, take pictures."""
+"""A real Chromium for tests, driven through pipes: open a page from disk, inspect it, press keys, take pictures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ os.execvp(sys.argv[3], sys.argv[3:])
 
 
 class Browser:
-    """One page in one browser. `messages`: what went wrong in it; `requests`: every address it asked for."""
+    """One page in one browser. `messages`: its errors; `requests`: every address that it requested."""
 
     def __init__(self, folder: Path, width: int = 1280, height: int = 900, *, dark: bool = False) -> None:
         name = program()
@@ -60,7 +60,7 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.killpg(self._process.pid, signal.SIGKILL)  # Its helpers too, which would go on writing their files.
+        os.killpg(self._process.pid, signal.SIGKILL)  # Its child processes too, which would go on writing their files.
         self._process.wait()
         os.close(self._out)
         os.close(self._in)

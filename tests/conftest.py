@@ -26,7 +26,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
-# Modules whose assertions explain themselves as those of test files do.
+# Modules whose failed assertions pytest explains as in test files.
 pytest.register_assert_rewrite(
     "tests.explain.proposals.studies", "tests.helpers", "tests.problems", "tests.study.receipts"
 )

@@ -1,4 +1,4 @@
-"""What several test files need: objectives, worker processes, and how exactly a study can be rebuilt."""
+"""Shared by several test files: objectives, worker processes, and the check that a study is rebuilt exactly."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def wide(trial: Trial) -> float:
 def task(shift: float, sign: float = 1.0) -> Callable[[Trial], float]:
     """One of a family of tasks that resemble each other: lr, opt, depth, and a momentum that only sgd has.
 
-    The best loss is about 0, the median of random configurations about 3; `sign` -1 turns everything round.
+    The best loss is about 0, the median of random configurations about 3; `sign` -1 reverses the
+    order of all configurations.
     """
 
     def objective(trial: Trial) -> float:
@@ -85,7 +86,7 @@ def task_loss(shift: float, lr: float, opt: str, depth: float, momentum: float |
 
 
 TASK = task(0.3)
-# Of its parameters that every trial has.
+# The space of the parameters that every trial of the task has.
 TASK_SPACE: dict[str, BaseDistribution] = {
     "lr": FloatDistribution(1e-5, 1.0, log=True),
     "opt": CategoricalDistribution(["adam", "sgd", "rms"]),
@@ -136,7 +137,7 @@ def assert_went_on(study: Study, expected: Sequence[TrialState], n_model: int) -
 
 
 def messages(caplog: pytest.LogCaptureFixture, level: int = logging.WARNING) -> list[str]:
-    """What pellucid itself logged."""
+    """The messages that pellucid itself logged."""
     return [r.getMessage() for r in caplog.records if r.name.startswith("pellucid") and r.levelno >= level]
 
 
@@ -193,7 +194,7 @@ def only_rankings(study: Study) -> bool:
 
 
 def random_model(objective: Callable[[Trial], float]) -> Any:
-    """A model of this objective's parameters that has learned next to nothing."""
+    """A model of this objective's parameters that has hardly been trained."""
     from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
     from pellucid.surrogates.ranking.ranker import Ranker
@@ -220,7 +221,7 @@ def start_worker(storage: str, objective: str, n_trials: int, *options: str) -> 
 
 
 def finish(*workers: subprocess.Popen[str], timeout: float = 300) -> list[str]:
-    """Wait for workers, which must all succeed; what each logged."""
+    """Wait for workers, which must all succeed, and return the log of each."""
     logs = []
     try:
         for worker in workers:
@@ -237,7 +238,7 @@ def finish(*workers: subprocess.Popen[str], timeout: float = 300) -> list[str]:
 
 @contextmanager
 def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path, bool]]:
-    """A folder that all xdist workers share, and whether we are the first in it; others wait."""
+    """A folder that all xdist workers share, and whether this one is the first in it; others wait."""
     base = factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     folder.mkdir(exist_ok=True)
@@ -245,7 +246,7 @@ def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         is_new = not done.exists()
-        for leftover in folder.iterdir() if is_new else ():  # Of a predecessor that failed.
+        for leftover in folder.iterdir() if is_new else ():  # Left by an earlier worker that failed.
             if leftover.name != "lock":
                 leftover.unlink()
         yield folder, is_new
@@ -257,14 +258,14 @@ TORCH_MODES = ("no_grad", "inference_mode", "default dtype", "default device", "
 
 @contextmanager
 def torch_mode(name: str) -> Iterator[None]:
-    """What a user's process may have made of torch before it asks."""
+    """Settings of torch that a user's process may have changed before."""
     import torch
 
     contexts: dict[str, Any] = {
         "no_grad": torch.no_grad,
         "inference_mode": torch.inference_mode,
         "default dtype": nullcontext,
-        # A device that nothing can be read from: whatever is made there by accident fails.
+        # A device that nothing can be read from: anything created there by accident fails.
         "default device": lambda: torch.device("meta"),
         "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
     }

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own for the tests that need one."""
+"""A PostgreSQL server for the tests that need one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def program(name: str) -> str | None:
 
 
 def unprivileged() -> int | None:
-    """The user to run the server as: ourselves, or (for root, which PostgreSQL refuses) another one."""
+    """The user to run the server as: the present one, or another one if that is root, which PostgreSQL refuses."""
     if os.geteuid() != 0:
         return os.geteuid()
     users = {entry.pw_name: entry.pw_uid for entry in pwd.getpwall()}

@@ -36,7 +36,7 @@ def central_difference(function: Callable[[Array], Array | float], x: Array, ste
 
 
 def assert_gradient(analytic: Array, numeric: Array) -> None:
-    """To 1e-5 relative, per component; components 1e6 times smaller than the largest only drown in its rounding."""
+    """To 1e-5 relative, per component; components 1e6 times smaller than the largest are lost in its rounding."""
     np.testing.assert_allclose(analytic, numeric, rtol=1e-5, atol=1e-11 + 1e-6 * float(np.abs(numeric).max()))
 
 

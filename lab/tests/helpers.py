@@ -1,4 +1,4 @@
-"""What several test files need: the command line, data that tests may need, and files in the layout of HPO-B."""
+"""Shared by several test files: the command line, data that tests may need, and files in the layout of HPO-B."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def random_series(rng: np.random.Generator) -> Array:
 
 
 def reference_adjust(ubr: list[float], window: int, epsilon: float) -> list[bool]:
-    """Step by step, with nothing but the series up to that step, in plain Python and NumPy's own words."""
+    """Step by step, from the series up to that step only, in plain Python and NumPy."""
     out: list[bool] = []
     smooth: list[float] = []
     for t in range(len(ubr)):

@@ -48,7 +48,7 @@ def assert_is_mean_of(expected: float, draws: Array) -> None:
 def test_ei_and_pi_are_expectations_over_the_posterior(m: float, s: float, xi: float) -> None:
     f = m + s * np.random.default_rng(1).standard_normal(200_000)
     gain = np.maximum(SITUATION.best - xi - f, 0.0)
-    assert (gain > 0).sum() > 50  # Frequent enough for the standard error to mean something.
+    assert (gain > 0).sum() > 50  # Frequent enough for a reliable standard error.
     mean, sd = np.array([m]), np.array([s])
     assert_is_mean_of(value(EI(xi), mean, sd)[0], gain)
     assert_is_mean_of(value(PI(xi), mean, sd)[0], (gain > 0).astype(float))
@@ -56,7 +56,7 @@ def test_ei_and_pi_are_expectations_over_the_posterior(m: float, s: float, xi: f
 
 @pytest.mark.parametrize(("m", "s"), POSTERIORS)
 def test_exploit_and_explore_are_the_expected_and_the_surprising_part_of_the_gain(m: float, s: float) -> None:
-    """Given an improvement, what the mean promised (exploit) and what came on top of it (explore)."""
+    """Given an improvement: the part that the mean predicts (exploit) and the part beyond it (explore)."""
     f = m + s * np.random.default_rng(2).standard_normal(200_000)
     improves = f < SITUATION.best
     terms = WEI(0.3).terms(np.array([m]), np.array([s]), SITUATION)
@@ -258,7 +258,7 @@ def test_terms_of_ei_sum_to_the_exponential_of_its_score_where_representable() -
 
 
 def test_scores_are_increasing_functions_of_values() -> None:
-    """Which function it is belongs to the acquisition; that it ranks like the value is what proposing relies on."""
+    """Each acquisition has its own function; proposing relies only on the same ranking as the value."""
     rng = np.random.default_rng(3)
     m, s = rng.normal(size=300), np.exp(rng.normal(-0.5, 0.5, size=300))
     for acquisition in EVERY:

@@ -1,4 +1,4 @@
-"""Keeping away from where trials fail: fewer failures, no verdict from one of them, exact receipts."""
+"""Avoiding regions in which trials fail: fewer failures, no conclusion from a single one, exact receipts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pellucid.surrogates import GaussianProcess
 
 
 def out_of_memory(trial: Trial) -> float:
-    """The larger the better, until it fails: the best configurations are next to the ones that cannot run."""
+    """Larger is better until it fails: the best configurations are next to those that cannot run."""
     units, lr = trial.suggest_float("units", 0, 1), trial.suggest_float("lr", 0, 1)
     other = trial.suggest_float("other", 0, 1)
     if units > 0.6:
@@ -51,7 +51,7 @@ def test_fewer_trials_fail_and_the_best_values_improve(
     plain = [run(out_of_memory, 40, seed, acquisition=acquisition) for seed in (0, 1)]
     wary = [run(out_of_memory, 40, seed, acquisition=acquisition, avoid_failures=True) for seed in (0, 1)]
     assert all(receipt.kind != "fallback" for study in (*plain, *wary) for receipt in pellucid.receipts(study))
-    # With the optimum at the edge of what can run, EI keeps feeling its way along the edge; a bound stays inside.
+    # The optimum is at the edge of the feasible region: EI keeps exploring that edge, while a bound stays inside.
     assert sum(map(failures, wary)) < most * sum(map(failures, plain))
     assert np.mean([study.best_value for study in wary]) < np.mean([study.best_value for study in plain])
 

@@ -28,7 +28,7 @@ ACQUISITIONS: list[Acquisition] = [
 
 
 def reach(acquisition: Acquisition) -> float:
-    """How far out z can go before the value itself (where the score is not a logarithm) is nothing but rounding."""
+    """How far out z can go before the value itself (if the score is not a logarithm) is only rounding."""
     return 6.0 if isinstance(acquisition, WEI) and acquisition.alpha > 0.5 else 35.0
 
 
@@ -45,7 +45,7 @@ def test_slopes_of_scores_in_mean_and_sd(acquisition: Acquisition, s: float) -> 
 
         value, by_m, by_s = acquisition.score_slopes(point[:1], point[1:], situation)
         assert value[0] == pytest.approx(score(np.zeros(2)), rel=1e-12)
-        # In units of s: then both slopes and the step are of the same size whatever s is.
+        # In units of s: then both slopes and the step are of the same size for any s.
         assert_gradient(np.array([by_m[0], by_s[0]]) * s, central_difference(score, np.zeros(2), 1e-4))
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation tells about effects: closed forms against refits, joint Gaussians and sampled paths."""
+"""Information of an evaluation about effects: closed forms against refits, joint Gaussians and sampled paths."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_permutation_information_looks_at_shuffled_archives() -> None:
     np.testing.assert_array_equal(np.sort(path[:, 1]), np.sort(gp.data.X[:, 1][np.isin(gp.data.X[:, 1], path[:, 1])]))
     archive = {tuple(row) for row in gp.data.X[:, [0, 2]]}
     assert all(tuple(row) in archive for row in path[:, [0, 2]])
-    # The same closed form as for the path of partial dependence, with other places to know.
+    # The same closed form as for the path of partial dependence, with other points.
     X, noise = candidates(space), gp.hyperparameters.noise
     draws = gp.sample(path, 5, np.random.default_rng(0))
     after = [np.log(gp.update(path, draw).latent(X)[1] ** 2 + noise) for draw in draws]
@@ -170,7 +170,7 @@ def test_screening_ranks_like_the_exact_score(kind: str, target: str) -> None:
     function = InformationGain("all", target).bind(gp, SITUATION, space)  # type: ignore[arg-type]
     X = candidates(space, 300)
     exact, rough = function.score(X), function.screen(X)
-    # What matters is that the best candidates are among those that are looked at again.
+    # Only the best candidates have to be among those that are evaluated again.
     shortlist = set(np.argsort(-rough)[:24].tolist())
     assert set(np.argsort(-exact)[:8].tolist()) <= shortlist
     assert spearmanr(exact, rough).statistic > 0.98

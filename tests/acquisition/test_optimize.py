@@ -128,7 +128,7 @@ PROBLEMS: dict[str, tuple[dict[str, BaseDistribution], dict[str, Condition], int
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("acquisition", [EI(), LCB(lam=1.0), PI(xi=0.01)], ids=repr)
 def test_the_best_configuration_is_found(name: str, acquisition: Acquisition) -> None:
-    """Median over seeds: at least 99 % of the best value that enumeration finds (of the score's range for LCB)."""
+    """Median over seeds: at least 99% of the best value that enumeration finds (of the score's range for LCB)."""
     distributions, conditions, per_axis = PROBLEMS[name]
     problem = fitted(distributions, conditions, acquisition=acquisition)
     best = best_enumerated(problem, per_axis)
@@ -317,7 +317,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Tables:
-    """A known acquisition on categories: what each choice of each parameter is worth, added up."""
+    """A known acquisition on categories: the sum of the values of the choices."""
 
     worth: Array  # (d, categories)
 
@@ -394,7 +394,7 @@ def test_climbing_an_acquisition_never_goes_down_or_out(name: str, acquisition: 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_climb_together_as_well_as_alone(seed: int) -> None:
-    """Alone, a row may stop a little earlier; in company it has at least as many evaluations, and must use them."""
+    """Alone, a row may stop a little earlier; with others it has at least as many evaluations, and must use them."""
     distributions, conditions, _ = PROBLEMS["continuous"]
     problem = fitted(distributions, conditions)
     starts = np.random.default_rng(seed).random((6, 2))

@@ -24,7 +24,7 @@ from pellucid.records import RecordError, Term
 
 @dataclass(frozen=True)
 class Gamble(PointwiseAcquisition):
-    """-m + stake s^2: low predictions, and wild places."""
+    """-m + stake s^2: low predictions and uncertain regions."""
 
     stake: float = 1.5
     bold: bool = True

@@ -1,4 +1,4 @@
-"""A part of a space: what is held stays, what is free keeps its conditions, what cannot exist is not searched."""
+"""A slice of a space: held values stay, free parameters keep their conditions, inactive ones are not searched."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_children_of_a_held_parent_exist_always_or_never() -> None:
     assert with_sgd.free.names == ("momentum", "nesterov", "damp", "x", "n")
     assert set(with_sgd.free.conditions) == {"damp"}
     assert Slice.of(SPACE, encoded(opt="adam")).free.names == ("x", "n")
-    # A parent that is held but exists only sometimes hands its own condition down.
+    # A held parent that exists only sometimes passes its own condition on.
     nested = Slice.of(SPACE, encoded(nesterov=True))
     assert nested.free.conditions["damp"].parent == "opt"
     assert Slice.of(SPACE, encoded(nesterov=False)).free.names == ("opt", "momentum", "x", "n")

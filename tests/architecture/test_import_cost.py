@@ -51,7 +51,7 @@ def test_import_takes_less_than_half_a_second_on_top_of_optuna() -> None:
 
 
 def test_every_public_name_is_found_and_listed() -> None:
-    """Names are loaded when they are used: the list, the modules and what they hold must agree."""
+    """Names are loaded when they are used: the list must agree with the contents of the modules."""
     import pellucid
 
     assert set(pellucid.__all__) == {*pellucid._MODULE_OF, "acquisition", "goals", "surrogates"}

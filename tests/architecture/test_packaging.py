@@ -1,4 +1,4 @@
-"""What is installed is what is promised: typed, versioned, with a light base."""
+"""The installed package is typed, has one version and few dependencies."""
 
 from __future__ import annotations
 

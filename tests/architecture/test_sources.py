@@ -194,7 +194,7 @@ def test_files_stay_short() -> None:
 
 
 def test_optional_packages_are_imported_lazily() -> None:
-    """The laboratory may import what it likes: `import pellucid` does not load it."""
+    """The laboratory may import any package: `import pellucid` does not load it."""
     assert heavy_imports(package()) == []
 
 

@@ -1,4 +1,4 @@
-"""Objectives in the spaces of Optuna's suites, for what is not run through those suites in full."""
+"""Objectives in the spaces of Optuna's suites, for samplers that do not run those suites in full."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Optuna's own suites for samplers, for the ranking sampler with a model of the suites' own parameters; with a model of
-other parameters and without one, the same spaces. Whatever proposes, no ranking and no fallback may fail."""
+other parameters and without one, the same spaces. In every case, neither the ranking nor the fallback may fail."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def two_numbers(trial: Trial) -> float:
 
 @pytest.fixture(scope="module")
 def model_of_these_parameters() -> Any:
-    """It serves wherever the suites' parameters are `x` and `y` and numbers, whatever their ranges."""
+    """A model that applies to suites whose parameters are numbers called `x` and `y`, with any ranges."""
     return random_model(two_numbers)
 
 
@@ -98,7 +98,7 @@ def run(model: Any, objective: Objective, n_trials: int, n_jobs: int = 1) -> Stu
 
 @pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=OBJECTIVES)
 def test_a_model_of_other_parameters_leaves_the_study_to_the_fallback(objective: Objective, ranker: Any) -> None:
-    """It ranks the first trial, whose parameters show that it does not serve."""
+    """It ranks the first trial, whose parameters show that the model does not apply."""
     study = run(ranker, objective, 9)
     assert set(list(kinds(study).values())[2:]) == {"model"}
     assert params(study) == params(run(ranker, objective, 9))
@@ -106,7 +106,7 @@ def test_a_model_of_other_parameters_leaves_the_study_to_the_fallback(objective:
 
 @pytest.fixture
 def small_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a model the study alone teaches the ranking: a small one that learns for a moment."""
+    """Without a model the ranking learns from the study alone: a small one that trains briefly."""
     from pellucid.surrogates.ranking import ranker
     from pellucid.surrogates.ranking.training import Recipe
 

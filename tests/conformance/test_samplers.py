@@ -17,7 +17,7 @@ from pellucid.samplers.two_step import sampler as two_step
 
 
 class Suite(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """All three suites. A proposal that had to fall back fails the test that asked."""
+    """All three suites. A proposal that had to fall back fails its test."""
 
     @pytest.fixture(autouse=True)
     def no_fallback(self, caplog: pytest.LogCaptureFixture) -> Iterator[None]:

@@ -105,7 +105,7 @@ def share_between_workers(url: str) -> None:
     assert number(r"(\d+) of \d+ proposals took into account", printed) >= 1
 
     study = optuna.load_study(study_name="workers", storage=url)
-    # Two workers that look at the same moment may each begin what they take for the last trial.
+    # Two workers that check at the same moment may each begin a trial as the last one.
     assert states(study).count(TrialState.COMPLETE) in (16, 17)
     assert set(states(study)) == {TrialState.COMPLETE, TrialState.FAIL}
     assert study.trials[12].state == TrialState.FAIL

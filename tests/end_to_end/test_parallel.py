@@ -66,7 +66,7 @@ def assert_receipts_where_expected(study: Study) -> None:
 
 
 def assert_workers_overlapped(study: Study, n_workers: int) -> None:
-    """Without this the other assertions would say nothing about parallel work."""
+    """Without this the other assertions would not test parallel work."""
     assert len({trial.user_attrs["worker"] for trial in study.trials}) == n_workers
     assert sum(bool(receipt.pending) for receipt in pellucid.receipts(study)) >= 10
 
@@ -110,7 +110,7 @@ def test_four_processes_on_postgresql_finish_a_hundred_trials_without_repeating_
     postgres: str,
 ) -> None:
     optuna.create_study(study_name=STUDY, storage=postgres)
-    # The same seed for all: what keeps them apart is the trial number and what they see of each other.
+    # The same seed for all: they differ by the trial number and by the trials that they see of each other.
     options = ("--sleep", "0.05", "--startup", str(STARTUP), "--seed", "0")
     finish(*(start_worker(postgres, "conditional", 25, *options) for _ in range(4)))
     study = load(postgres)
@@ -176,7 +176,7 @@ def test_two_workers_that_propose_at_the_same_moment_do_not_propose_the_same() -
     early, late = study.ask(), study.ask()
     worker = threading.Thread(target=objective, args=(early,))
     worker.start()
-    assert storage.reached.wait(60)  # It has decided, but nobody can know yet.
+    assert storage.reached.wait(60)  # It has proposed, but the proposal is not visible yet.
     objective(late)
     storage.released.set()
     worker.join(60)

@@ -104,7 +104,7 @@ def test_rebuild_is_exact_in_the_process_that_proposed(runs: Runs) -> None:
 
 def test_the_receipt_holds_the_parameters_that_the_trial_got(runs: Runs) -> None:
     proposed = {r.trial: r.params for r in pellucid.receipts(runs.whole) if r.kind == "model"}
-    # Until a condition is inferred, a proposal may hold a child that the objective then does not ask for.
+    # Until a condition is inferred, a proposal may hold a child that the objective then does not suggest.
     suggested = {i: runs.whole.trials[i].params for i in proposed}
     assert {i: {name: proposed[i].get(name) for name in suggested[i]} for i in proposed} == suggested
 
@@ -165,7 +165,7 @@ def test_a_sampler_used_for_another_study_in_between_proposes_the_same() -> None
 
 @pytest.mark.parametrize("late", [False, True])
 def test_a_model_fitted_without_a_diverged_loss_is_not_updated_with_it(late: bool) -> None:
-    """Also that of an old trial which ends after many younger ones."""
+    """Also if the loss is that of an old trial which ends after many newer ones."""
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0))
     slow = None
     for i in range(103):

@@ -1,4 +1,4 @@
-"""Ablation, local importance, Friedman's H and permutation importance against what is known on paper."""
+"""Ablation, local importance, Friedman's H and permutation importance against values computed by hand."""
 
 from __future__ import annotations
 

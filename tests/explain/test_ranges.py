@@ -1,4 +1,4 @@
-"""Which ranges to change: the cheapest value that costs nothing, bounds, and choices to drop."""
+"""Advice on ranges: the lowest value without a measurable cost, bounds, and choices to drop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pellucid
 
 
 def known(trial: Trial) -> float:
-    """Layers matter below four only; `lr` wants to be larger than it may; `sigmoid` ruins it all; `width` is free."""
+    """Layers matter below four only; the best `lr` is above its range; `sigmoid` is bad; `width` has no effect."""
     layers = trial.suggest_int("n_layers", 1, 10)
     lr = trial.suggest_float("lr", 1e-5, 1e-1, log=True)
     act = trial.suggest_categorical("act", ["relu", "tanh", "sigmoid"])

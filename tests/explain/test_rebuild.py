@@ -1,4 +1,4 @@
-"""What cannot be rebuilt is refused with the reason."""
+"""Trials that cannot be rebuilt are refused with the reason."""
 
 from __future__ import annotations
 

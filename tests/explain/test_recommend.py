@@ -1,4 +1,4 @@
-"""Which trial is recommended, and with which numbers, whatever its values are."""
+"""Which trial is recommended, and with which numbers, for any values."""
 
 from __future__ import annotations
 

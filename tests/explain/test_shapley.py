@@ -34,7 +34,7 @@ def tangled(d: int, seed: int = 0, t: int = 2) -> Function:
 
 
 def all_orders(fn: Function, x: Array, Z: Array) -> Array:
-    """The definition: what every coordinate adds, averaged over all d! orders."""
+    """The definition: the gain of every coordinate, averaged over all d! orders."""
     total = 0.0 * fn(np.repeat(x[None], len(x), axis=0))
     for order in itertools.permutations(range(len(x))):
         mixed = Z.copy()
@@ -74,7 +74,7 @@ def test_sampled_intervals_cover_the_truth_at_their_level() -> None:
         attribution = shapley_values(example, np.zeros(3), rng.random((4000, 3)), "sampled", n_samples=400, seed=seed)
         held.append((attribution.intervals[:, 0] <= TRUTH) & (attribution.intervals[:, 1] >= TRUTH))
         assert attribution.half_widths.max() < 0.05
-    # 180 intervals of 95 %, a third of them twins: 171 expected, sd about 4.
+    # 180 intervals of 95%, a third of them twins: 171 expected, sd about 4.
     assert np.mean(held) == pytest.approx(0.95, abs=0.05)
 
 
@@ -159,7 +159,7 @@ def games(draw: st.DrawFn) -> tuple[int, Array, Array, Array]:
 @settings(max_examples=40, deadline=None)
 @given(game=games(), a=numbers, b=numbers)
 def test_axioms(method: shapley.Method, game: tuple[int, Array, Array, Array], a: float, b: float) -> None:
-    """Efficiency, linearity across outputs, a dummy gets its own worth, symmetric players get the same."""
+    """Efficiency, linearity across outputs, a dummy player gets its own value, symmetric players get the same."""
     d, x, Z, w = game
     x, Z = x.copy(), Z.copy()
     x[1], Z[:, 1] = x[0], Z[:, 0]  # Players 0 and 1 are symmetric below.

@@ -1,4 +1,4 @@
-"""Stopping: when the bound says so, never earlier, never on noise, and with a reason that a person can read."""
+"""Stopping: as soon as the bound allows it, never earlier, never on noise alone, and with a readable reason."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_verdict_on_studies_that_other_samplers_ran(sampler: BaseSampler) -> N
 
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_alone_does_not_stop_a_study(seed: int) -> None:
-    """Nothing but noise: lucky values must not look like an optimum that is known to within a tenth of the noise."""
+    """Only noise: lucky values must not look like an optimum that is known to within a tenth of the noise."""
     rng = np.random.default_rng(seed)
 
     def noise(trial: Trial) -> float:

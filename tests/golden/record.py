@@ -44,7 +44,7 @@ Record = dict[str, Any]
 
 
 def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Every question that pellucid answers about a study, with how to ask it."""
+    """Every question that pellucid answers about a study, with the function that asks it."""
     import optuna
 
     import pellucid
@@ -126,7 +126,7 @@ def receipt(record: Any) -> Record:
 
 
 def interactions(study: Any, trial: int) -> Record:
-    """What parameters and pairs of them contributed, as it was recorded: "name" and "name/other" -> value."""
+    """Contributions of parameters and pairs, as they were recorded: "name" and "name/other" -> value."""
     import pellucid
 
     record = pellucid.proposal_interactions(study, trial)
@@ -150,7 +150,7 @@ def rebuilt(study: Any, trial: int) -> Record:
 
 
 def plain(value: Any) -> Any:
-    """What JSON carries: numbers, names and lists of them; sentences become null."""
+    """The value as JSON can hold it: numbers, names and lists of them; sentences become null."""
     if isinstance(value, bool) or value is None or isinstance(value, int):
         return value
     if isinstance(value, float):
@@ -175,7 +175,7 @@ def recorded(study: Any) -> Record:
 
 
 def attempted(ask: Callable[[], Any]) -> Any:
-    """The answer, or that there is none."""
+    """The answer as plain data, or the type of the error."""
     try:
         return plain(answer(ask()))
     except (ValueError, IndexError, RuntimeError) as error:
@@ -203,7 +203,7 @@ def read() -> Record:
 
 
 def differences(golden: Any, present: Any, tolerance: float, where: str = "") -> Iterator[str]:
-    """Where the present differs from what was recorded; fields that are new do not count."""
+    """Differences of the present values from the recorded ones; new fields do not count."""
     if isinstance(golden, dict) and isinstance(present, dict):
         for key, value in golden.items():
             if key not in present:
@@ -223,7 +223,7 @@ def differences(golden: Any, present: Any, tolerance: float, where: str = "") ->
 
 
 def compared(golden: Record, present: Record) -> list[str]:
-    """Differences of the studies in `now`: proposals and receipts exactly, answers to the tolerance."""
+    """Differences of the studies in `present`: proposals and receipts exactly, answers to the tolerance."""
     out: list[str] = []
     for name, study in present.items():
         for part in ("trials", "receipts", "answers"):

@@ -21,7 +21,7 @@ def test_a_stream_repeats() -> None:
 
 
 def test_a_stream_is_the_same_in_another_process_and_version() -> None:
-    """Rebuilding a proposal next year depends on it."""
+    """Rebuilding old proposals depends on it."""
     code = "from pellucid.numerics import stream; print(stream(3, 'proposal', 17).integers(10**9, size=3).tolist())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     values = stream(3, "proposal", 17).integers(10**9, size=3).tolist()
@@ -70,7 +70,7 @@ def test_points_lie_in_the_half_open_cube(d: int) -> None:
 
 
 def test_a_sequence_can_start_at_any_point() -> None:
-    """Point k belongs to trial k, whoever asks for it."""
+    """Point k belongs to trial k in every call."""
     shift = np.random.default_rng(0).random(5)
     whole = low_discrepancy(0, 60, shift)
     np.testing.assert_array_equal(np.vstack([low_discrepancy(k, 1, shift) for k in range(60)]), whole)

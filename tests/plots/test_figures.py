@@ -1,4 +1,4 @@
-"""Figures: what is in them, and that a real browser can draw them."""
+"""Figures: their contents, and that a real browser can draw them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of studies: what is in them, in whose direction, and that they say what they found."""
+"""Figures of studies: their contents, their direction, and the finding that they show."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def finding(figure: object) -> str:
     return str(figure.layout.meta["finding"])  # type: ignore[attr-defined]
 
 
-# ---------------------------------------------------------------------- how it went
+# ------------------------------------------------------------------------ histories
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -174,7 +174,7 @@ def test_gaps_in_the_share_of_exploration_stay_gaps() -> None:
     assert list(trace.y).count(None) == regret.exploring.count(None) > 5
 
 
-# ---------------------------------------------------------------------- what matters, ranges
+# ------------------------------------------------------------------------ importance, ranges
 
 
 def test_bars_values_and_pairs_of_importance(drawn: optuna.Study) -> None:
@@ -291,7 +291,7 @@ def test_a_parameter_has_one_colour_everywhere(drawn: optuna.Study) -> None:
 
 
 def test_colours_differ_in_lightness() -> None:
-    """In greyscale, what is told apart by colour alone still is: the first colours, and exploit from explore."""
+    """Things that only colour distinguishes differ in greyscale too: the first colours, and exploit from explore."""
 
     def lightness(colour: str) -> float:
         return float(np.dot([int(colour[i : i + 2], 16) for i in (1, 3, 5)], [0.299, 0.587, 0.114])) / 255

@@ -63,7 +63,7 @@ def test_every_answer_has_the_same_shape(name: str, study: Study) -> None:
 
 
 def test_every_public_answer_is_a_finding() -> None:
-    """A record that the top level exports is an answer, a receipt, or why there is no answer."""
+    """A record that the top level exports is an answer, a receipt, or the reason why there is no answer."""
     public = [getattr(pellucid, name) for name in pellucid.__all__]
     records = [kind for kind in public if inspect.isclass(kind) and kind.__module__.startswith("pellucid.records")]
     others = {kind.__name__ for kind in records if not issubclass(kind, Finding)}

@@ -333,7 +333,7 @@ def test_any_value_in_a_field_is_accepted_or_a_record_error(name: str, value: An
         receipt = Receipt.from_json(changed(**{name: value}))
     except RecordError:
         return
-    # What was accepted can be used as what it is.
+    # A receipt that was accepted can be used.
     assert Receipt.from_json(receipt.to_json()).to_json() == receipt.to_json()
     assert str(receipt)
     assert isinstance(expand_integers(receipt.fitted_on), list)
@@ -377,5 +377,5 @@ def test_a_model_receipt_needs_a_model() -> None:
 
 
 def test_a_record_error_is_a_value_error() -> None:
-    """So that a caller who knows nothing of pellucid's errors can catch it."""
+    """So that callers can catch it without knowing pellucid's errors."""
     assert issubclass(RecordError, ValueError)

@@ -135,7 +135,7 @@ def test_on_paper_figures_are_light_and_fit(page: Path, tmp_path: Path) -> None:
         browser.open(page)
         widest = "Math.max(...Array.from(document.querySelectorAll('svg.main-svg'), e => e.clientWidth))"
         assert browser.run(widest) > 700
-        # What is not drawn when the event has been handled is not on the paper.
+        # Figures that are not drawn when the event has been handled are not printed.
         assert browser.run(f"window.dispatchEvent(new Event('beforeprint')), {widest}") <= 660
         assert browser.run("document.documentElement.dataset.theme") == "light"
         browser.run("window.dispatchEvent(new Event('afterprint'))")
@@ -242,7 +242,7 @@ def test_every_study_gets_a_page(
     assert_page_says(says, sampler, fill, tmp_path)
 
 
-# With 45 parameters it takes ten seconds, whoever chose them.
+# With 45 parameters it takes ten seconds, with any sampler.
 @pytest.mark.parametrize(
     ("sampler", "n"),
     [
@@ -321,7 +321,7 @@ def test_the_page_is_small_and_its_scripts_run_by_hash_alone(page: Path) -> None
 
 
 def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> None:
-    """Only what is stored counts here: the page is set from the records, without the answers that take long."""
+    """Only the size of stored trials matters here: the page is built from records, without the slow answers."""
     from pellucid.reporting.gather import StudyAnswers
     from pellucid.reporting.page import page as set_page
 

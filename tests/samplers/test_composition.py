@@ -1,4 +1,4 @@
-"""What samplers are composed of: the same interface for all of them, and any of them as the fallback of a ranking."""
+"""Composition of samplers: the same interface for all of them, and any of them as the fallback of a ranking."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_two_steps_can_be_the_fallback_of_a_ranking() -> None:
 
 
 class Listening(optuna.samplers.RandomSampler):
-    """Remembers what it was asked for."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         super().__init__(seed=0)

@@ -1,4 +1,4 @@
-"""Studies whose receipts were edited, for the tests of what reads them."""
+"""Studies whose receipts were edited, for tests of code that reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parameter switches which: found from what trials had, or declared by the user."""
+"""Which parameter switches which: inferred from the parameters of trials, or declared by the user."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_the_true_parent_wins_over_one_that_agrees_by_chance() -> None:
 
 
 def test_trials_outside_a_range_that_has_changed_do_not_hide_the_rule() -> None:
-    """n_layers went up to 6 once; now it goes to 3. Old trials with more layers cannot speak about the new range."""
+    """n_layers went up to 6 once; now it goes to 3. Old trials with more layers say nothing about the new range."""
     space = Space.of(
         {"n_layers": IntDistribution(1, 3), "width_1": IntDistribution(4, 64), "width_2": IntDistribution(4, 64)}
     )

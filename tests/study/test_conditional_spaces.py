@@ -90,7 +90,7 @@ def test_canonical_rows_survive_encoding_and_are_canonical() -> None:
 
 
 def test_equal_configurations_have_equal_canonical_rows() -> None:
-    """What inactive parameters happen to hold makes no difference."""
+    """The values of inactive parameters make no difference."""
     space = nested()
     X = cube(len(space))
     other = np.where(space.active(X), X, cube(len(space), seed=1))

@@ -1,4 +1,4 @@
-"""The unit-cube encoding: exact round trips, and the CDF of what Optuna's own random sampler draws."""
+"""The unit-cube encoding: exact round trips, and the CDF of the draws of Optuna's random sampler."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ DISTRIBUTIONS: dict[str, BaseDistribution] = {
 
 
 def draws(distribution: BaseDistribution, size: int = 4000) -> list[Any]:
-    """What Optuna's RandomSampler suggests."""
+    """Values that Optuna's RandomSampler suggests."""
     study = optuna.create_study()
     sampler = optuna.samplers.RandomSampler(seed=17)
     trial = optuna.trial.create_trial(value=0.0)

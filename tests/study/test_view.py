@@ -1,4 +1,4 @@
-"""A view of a study: what was there when it was made, read once."""
+"""A view of a study: the trials that existed when it was made, read once."""
 
 from __future__ import annotations
 

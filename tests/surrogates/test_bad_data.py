@@ -159,7 +159,7 @@ def test_predictions_do_not_depend_on_the_order_of_rows() -> None:
 @pytest.mark.parametrize("warp", ["auto", None])
 @pytest.mark.parametrize("where", [3, 611, 999])
 def test_one_loss_that_diverged_does_not_wreck_a_large_model(warp: Literal["auto"] | None, where: int) -> None:
-    """Hyperparameters of large data come from a part of it; a loss of ten million must not be outside of that."""
+    """Hyperparameters of large data come from a part of it; a loss of ten million must be in that part."""
     rng = np.random.default_rng(0)
     X = rng.random((1000, 4))
     y = 1e-3 + ((X - 0.4) ** 2).sum(axis=1) ** 2

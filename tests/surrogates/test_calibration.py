@@ -26,7 +26,7 @@ def draws_from_the_prior(kernel: str, n: int, noise: float, rng: np.random.Gener
 
 @pytest.mark.parametrize("kernel", ["matern32", "matern52", "se"])
 def test_intervals_of_the_fitted_model_have_about_their_nominal_coverage(kernel: str) -> None:
-    """95 % intervals at unseen points, 60 functions from the prior with noise, hyperparameters fitted."""
+    """95% intervals at unseen points, 60 functions from the prior with noise, hyperparameters fitted."""
     rng = np.random.default_rng(0)
     hits = []
     for _ in range(60):
@@ -34,7 +34,7 @@ def test_intervals_of_the_fitted_model_have_about_their_nominal_coverage(kernel:
         gp = GaussianProcess(kernel).fit(X[:60], y[:60])
         mean, sd = gp.predict(X[60:])
         hits.append(np.mean(np.abs(f[60:] - mean) <= 1.96 * sd))
-    # Plugging in point estimates ignores their own uncertainty, so a little under 95 % is what theory expects.
+    # Plugging in point estimates ignores their own uncertainty, so theory expects a little under 95%.
     assert 0.89 <= np.mean(hits) <= 0.985
 
 

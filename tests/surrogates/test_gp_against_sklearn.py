@@ -85,7 +85,7 @@ def test_hyperparameters_and_data_give_back_the_fitted_process_exactly(
     kernel: str, warp: str | None, n: int, nominal: tuple[int, ...], known_noise: bool
 ) -> None:
     X, y = noisy_problem(seed=n, n=n, d=3, nominal=nominal)
-    y = np.exp(y / 2.0)  # Skewed, so that a warp is worth having.
+    y = np.exp(y / 2.0)  # Skewed, so that a warp is useful.
     variance = np.random.default_rng(n).random(n) * 0.1 if known_noise else None
     fitted = GaussianProcess(kernel, warp=warp, nominal=nominal).fit(X, y, variance)
     assert_given_back_exactly(fitted, X, y, variance)

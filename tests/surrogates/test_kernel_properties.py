@@ -1,4 +1,4 @@
-"""What makes a kernel a kernel: symmetric, positive semi-definite, one on the diagonal, between zero and one."""
+"""Properties of every kernel: symmetric, positive semi-definite, one on the diagonal, between zero and one."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_fitting_ignores_a_point_with_a_huge_declared_variance(use_warp: bool) -
 
 
 def test_repeating_an_observation_is_observing_it_once_with_less_noise() -> None:
-    """Four times with variance v is once with v / 4."""
+    """Four observations with variance v equal one with v / 4."""
     X, y = noisy_problem(13, 8, 2)
     h = replace(GaussianProcess().fit(X, y).hyperparameters, noise=1e-10)
     v = 0.3 * float(y.var())

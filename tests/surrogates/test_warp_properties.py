@@ -71,7 +71,7 @@ def test_warps_increase_strictly(w: Warp, t: list[float]) -> None:
 def test_log_derivative_is_that_of_finite_differences(w: Warp, t: list[float]) -> None:
     places, h = np.array(t), 1e-4 * w.spread
     y = losses(w, places.tolist())
-    # Curvature jumps at the centre and at both ends: a difference taken across says nothing about either side.
+    # Curvature jumps at the centre and at both ends: a difference across them is the derivative of neither side.
     corners = np.array([w.centre, w.low, w.high])
     y = y[np.abs(y[:, None] - corners).min(axis=1) > 1e-2 * w.spread]
     near = warp.forward(w, y + h) - warp.forward(w, y - h)
@@ -82,7 +82,7 @@ def test_log_derivative_is_that_of_finite_differences(w: Warp, t: list[float]) -
 
 @given(WARPS)
 def test_warps_have_no_jumps(w: Warp) -> None:
-    """Value and slope agree from both sides of the centre and of both ends: neighbours stay neighbours."""
+    """Value and slope agree from both sides of the centre and of both ends: the warp is continuous there."""
     for corner in (w.centre, w.low, w.high):
         y = corner + w.spread * np.array([-1e-9, 1e-9])
         assert np.diff(warp.log_derivative(w, y))[0] == pytest.approx(0.0, abs=1e-5)

@@ -85,12 +85,12 @@ def test_both_are_tuned_to_the_same_ranks(start: Weights) -> None:
     rate = RECIPE.tuning_rate
     tuned = fine_tune(start, RECIPE, x[None], y[None], 7, rate, [np.random.default_rng(3)])
     first = plain_of(start, 2)
-    # The stream of ours has one draw before, for how ties are broken.
+    # Our stream makes one more draw first, which breaks ties.
     plain = plain_network.plain_fine_tune(first, RECIPE, x, y, 7, _after_ties(3))
     support = training.support_of(x, y)
     expected = scores(tuned, x[None, None], support[None, None])[0, 0, 0]
     scored = plain_network.plain_scores(plain, x, support)
-    # Scores mean the same up to a constant, which nothing determines.
+    # Scores are determined only up to a constant.
     torch.testing.assert_close(scored - scored.mean(), expected - expected.mean(), atol=1e-3, rtol=1e-3)
     assert not torch.equal(plain_network.plain_scores(first, x, support), scored)
 

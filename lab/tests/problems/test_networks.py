@@ -1,4 +1,4 @@
-"""Networks trained in a stack are the networks one would train alone."""
+"""Networks trained in a stack equal networks trained alone."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_gradients_in_a_stack_are_those_of_each_network(
             assert layer.bias.grad is not None
             torch.testing.assert_close(gradients[k][i, :a, :b].T, layer.weight.grad, rtol=2e-4, atol=2e-6)
             torch.testing.assert_close(gradients[len(linear) + k][i, 0, :b], layer.bias.grad, rtol=2e-4, atol=2e-6)
-            # What pads a narrow network is never moved.
+            # The padding of a narrow network never changes.
             assert not gradients[k][i, a:].any()
             assert not gradients[k][i, :, b:].any()
 

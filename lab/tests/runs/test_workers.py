@@ -1,4 +1,4 @@
-"""Worker processes survive what their tasks do."""
+"""Worker processes survive errors and exits of their tasks."""
 
 from pellucid_lab.runs.workers import run_all
 

@@ -1,4 +1,4 @@
-"""Partial dependence of studies: any sampler, any parameter, in the user's units, with doubts where there is reason."""
+"""Partial dependence of studies: any sampler, any parameter, in the user's units, with notes on reasons for doubt."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_one_line_on_a_study_of_two_hundred_tpe_trials(tpe: Study) -> None:
     looked = np.array(effect.support) >= 5
     assert np.abs(np.array(effect.mean) - truth)[looked].mean() < 0.05
     assert ((np.array(effect.low) <= truth) & (truth <= np.array(effect.high)))[looked].mean() > 0.9
-    # Bands are wider where TPE has hardly looked, and counts say where that is.
+    # Bands are wider where TPE has few trials, and `support` shows where that is.
     width = np.array(effect.high) - np.array(effect.low)
     assert width[~looked].mean() > 2 * width[looked].mean()
     assert effect.values[0][0] == 1e-4
@@ -205,7 +205,7 @@ def test_heavy_tails_are_shown_as_typical_values() -> None:
     assert "typical objective" in str(effect)
     truth = 10 ** (6 * np.array(effect.values[0]) + 1.5)
     assert np.abs(np.log10(effect.mean) - np.log10(truth)).mean() < 0.2
-    # A model that is told to do without a warp averages, whatever that looks like.
+    # A model without a warp shows averages, even if those are dominated by the tail.
     assert not pellucid.partial_dependence(study, "x", surrogate=GaussianProcess()).typical
 
 
@@ -378,7 +378,7 @@ def test_odd_studies_are_answered() -> None:
 
 
 def test_a_range_of_a_log_integer_weighs_its_values_as_they_are_drawn() -> None:
-    """From 1 to 4 on a log scale the value 1 owns half of the range: ln 3 of ln 9."""
+    """From 1 to 4 on a log scale the value 1 covers half of the range: ln 3 of ln 9."""
     study = optuna.create_study()
     space = {
         "n": optuna.distributions.IntDistribution(1, 100, log=True),

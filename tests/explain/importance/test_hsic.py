@@ -1,4 +1,4 @@
-"""The HSIC index against its definition, the source's examples, and what a test of independence must do."""
+"""The HSIC index against its definition, the source's examples, and the properties of a test of independence."""
 
 from __future__ import annotations
 

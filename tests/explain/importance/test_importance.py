@@ -1,4 +1,4 @@
-"""What matters for a goal: verdicts, groups, interactions, failures, honesty about trials that were not drawn."""
+"""Importance for a goal: verdicts, groups, interactions, failures, and notes on trials that were not random draws."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_which_parameters_make_trials_fail(caplog: pytest.LogCaptureFixture) -> 
     assert f"those have `units` most often from {top[0]} (" in str(importance)
 
 
-# ---------------------------------------------------------------------- honesty
+# ------------------------------------------------------------------ uncertainty
 
 
 def test_no_effect_is_not_reported_after_few_trials() -> None:
@@ -165,7 +165,7 @@ def test_a_model_of_noise_agrees_about_nothing() -> None:
 
 
 def test_whole_numbers_on_a_logarithmic_range_have_bins_of_their_own() -> None:
-    """`2 to 2` was said where the first values of 1, 2, 3, ... fill several tenths of the range each."""
+    """The first values of 1, 2, 3, ... fill several tenths of the range each; no bin is labelled `2 to 2`."""
     study = drawn(200, lambda t: abs(t.suggest_int("depth", 1, 64, log=True) - 2))
     importance = pellucid.hsic_importance(study, pairs=False)
     labels = [label for label, _, _ in importance.parameters[0].bins]
@@ -177,7 +177,7 @@ def test_whole_numbers_on_a_logarithmic_range_have_bins_of_their_own() -> None:
 
 
 def test_a_model_that_knows_little_of_the_space_denies_no_effect() -> None:
-    """Trials that crowd around one place: all ten parameters matter, and the model has seen none of them move."""
+    """Trials close to one point: all ten parameters matter, but none of them varies enough for the model to see it."""
     dice = np.random.default_rng(0)
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0))
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""Why a trial was proposed: every acquisition in its terms and unit, in both directions, against closed forms."""
+"""Explanations of a proposal: every acquisition in its terms and unit, in both directions, against closed forms."""
 
 from __future__ import annotations
 

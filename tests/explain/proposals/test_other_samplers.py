@@ -26,7 +26,7 @@ def test_a_trial_of_another_sampler_is_marked_as_such(tpe: Study) -> None:
 
 
 def test_only_trials_that_had_finished_count(tpe: Study) -> None:
-    """What a hypothetical model saw: by time, not by number."""
+    """The trials of a hypothetical model are selected by time, not by number."""
     late = optuna.create_study()
     for trial in tpe.trials[:10]:
         late.add_trial(trial)

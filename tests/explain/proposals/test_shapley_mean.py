@@ -83,7 +83,7 @@ def test_the_closed_form_is_enumeration_on_fitted_processes(kernel: str, name: s
 
 @pytest.mark.parametrize("name", ["mixed", "conditional"])
 def test_the_closed_form_equals_shapley_values_over_all_configurations(name: str) -> None:
-    """Without the machinery of averages: every configuration of a discrete space as the background."""
+    """Without exact averages: every configuration of a discrete space is the background."""
     kind = CategoricalDistribution(["a", "b", "c"])
     if name == "mixed":
         space = Space.of({"kind": kind, "depth": IntDistribution(1, 5), "size": CategoricalDistribution([1, 2, 4])})

@@ -118,7 +118,7 @@ def test_old_trials_inside_the_new_ranges_are_still_learned_from(name: str) -> N
         if all(present[parameter].low <= value <= present[parameter].high for parameter, value in t.params.items())
     ]
     old = [number for number in fitting if number < 8]
-    # The case is what its name says.
+    # The case matches its name.
     assert len(old) == {"widened": 8, "disjoint": 0}.get(name, len(old))
     assert 0 < len(old) < 8 or name in ("widened", "disjoint")
     assert expand_integers(last_receipt(study).fitted_on) == fitting
@@ -164,7 +164,7 @@ def test_old_trials_from_before_a_change_to_a_log_scale_are_still_learned_from()
 
 @pytest.mark.parametrize("value", [INF, -INF])
 def test_rebuild_is_exact_when_values_were_infinite_and_ranges_changed(value: float) -> None:
-    """What an infinite value counts as must not depend on trials that the model did not see."""
+    """The value that replaces an infinite one must not depend on trials that the model did not see."""
     study = new_study()
     objective = moving(CHANGES["narrowed"])
     study.optimize(lambda t: objective(t) + (value if t.number in (9, 10) else 0.0), n_trials=14)
@@ -173,7 +173,7 @@ def test_rebuild_is_exact_when_values_were_infinite_and_ranges_changed(value: fl
 
 
 def test_rebuild_is_exact_when_trials_were_pruned_and_ranges_changed() -> None:
-    """What a pruned trial counts as must not depend on trials that the model did not see."""
+    """The value of a pruned trial must not depend on trials that the model did not see."""
     objective = moving(CHANGES["narrowed"])
 
     def pruning(trial: Trial) -> float:
@@ -241,7 +241,7 @@ def test_all_parameters_may_be_replaced_midway() -> None:
 
 
 def test_a_newly_added_parameter_is_not_taken_for_a_conditional_one_on_no_evidence() -> None:
-    """Two trials cannot tell a condition from a change of mind, whatever their other values are."""
+    """Two trials cannot distinguish a condition from a changed objective."""
     study = new_study(n_startup_trials=2)
     x, y = FloatDistribution(0, 1), FloatDistribution(0, 1)
     study.add_trial(create_trial(params={"x": 0.2}, distributions={"x": x}, value=1.0))

@@ -1,4 +1,4 @@
-"""Searching and explaining by turns in real studies: who gets which turn, what the receipts say, and that it helps."""
+"""Searching and explaining by turns in real studies: the order of turns, the receipts, and the benefit."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_models_that_explain_have_no_warp_and_do_not_affect_those_that_search() 
 
 
 def test_effects_that_are_known_are_dropped_and_then_the_search_goes_on_alone() -> None:
-    """Two lines and a parabola: narrow bands come early, learning ends, every receipt says how wide the bands were."""
+    """Two lines and a parabola: narrow bands come early, learning ends, every receipt holds the widths of the bands."""
 
     def smooth(trial: Trial) -> float:
         return trial.suggest_float("x", 0, 1) + (trial.suggest_float("y", 0, 1) - 0.5) ** 2

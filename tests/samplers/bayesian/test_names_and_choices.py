@@ -55,7 +55,7 @@ def test_a_study_goes_on_with_odd_choices(choices: tuple[Any, ...]) -> None:
 
 
 def test_choices_that_json_cannot_carry_are_proposed_and_rebuilt() -> None:
-    """The receipt holds their text; the trial itself says which one it was."""
+    """The receipt holds their text; the trial itself holds the choice."""
     choices = ((1, 2), frozenset({3}), bytes)
 
     def objective(trial: Trial) -> float:

@@ -46,7 +46,7 @@ def test_a_deterministic_study_goes_on_when_every_configuration_is_known() -> No
 
 
 def lucky_point(noise_variance: Any) -> Study:
-    """A parabola on a grid, and one trial far from its minimum whose value is too good to be true."""
+    """A parabola on a grid, and one trial far from its minimum with a lucky, much lower value."""
     space: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1)}
     study = new_study()
     for i in range(13):

@@ -1,4 +1,4 @@
-"""Policies in real studies: pure functions of the receipts, blind to the objective's unit, never in the way."""
+"""Policies in real studies: pure functions of the receipts, independent of the objective's unit."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from pellucid.numerics import expand_integers
 NAN, INF = math.nan, math.inf
 
 
-# -------------------------------------------------------------------------- values that are no numbers
+# ------------------------------------------------------------------------- values that are not numbers
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -68,7 +68,7 @@ def test_failed_trials_are_not_repeated_and_are_named_in_the_receipt() -> None:
     assert distinct(study.trials) == 10
 
 
-# -------------------------------------------------------------------------- objectives that say little
+# ------------------------------------------------------------------ objectives with little information
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -3.5e8, 1e-300, 1e300])

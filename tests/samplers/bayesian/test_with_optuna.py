@@ -1,4 +1,4 @@
-"""The sampler beside what Optuna offers: queued and fixed values, other samplers, both directions."""
+"""The sampler with other features of Optuna: queued and fixed values, other samplers, both directions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_study_of_another_sampler_goes_on_with_this_one() -> None:
     assert_rebuilt_exactly(study, 4)
 
 
-# ---------------------------------------------------------------------------------- what Optuna offers
+# ---------------------------------------------------------------------------- other features of Optuna
 
 
 def test_an_enqueued_trial_gets_its_values_and_the_study_goes_on() -> None:

@@ -1,4 +1,4 @@
-"""The ranking sampler with the model that all its tests share, that model's file, and a study with all it does."""
+"""The ranking sampler with the model that its tests share, that model's file, and a study with all its phases."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def model_file(ranker: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def study(ranker: Any) -> Study:
-    """All it does, one after the other: transferred, by turns, handed over."""
+    """All phases in a row: transferred, by turns, handed over."""
     return run(pellucid.RankingSampler(model=ranker, hand_over=20, seed=0), 24)

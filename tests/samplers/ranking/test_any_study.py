@@ -1,4 +1,4 @@
-"""Whatever trials do and however they come about, studies of the ranking sampler go on, without repeats."""
+"""Studies of the ranking sampler go on without repeats, with any trials from any source."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_finite_space_is_exhausted_without_repeats_and_then_goes_on_with_the_b
     assert states(study) == [TrialState.COMPLETE] * 9
     alone = run(sampler(model=None, fallback=pellucid.BayesianSampler(n_startup_trials=2, seed=0)), 9, grid)
     assert distinct(alone.trials[:6]) == 6
-    # Where nothing new is left, what the ranking puts first is tried again.
+    # If every configuration is known, the one that the ranking puts first is tried again.
     assert all(t.value < 1.0 for t in alone.trials[6:])
 
 
@@ -146,8 +146,8 @@ def test_parameters_fixed_by_another_sampler_keep_their_values(sampler: MakeRank
     study = optuna.create_study(sampler=optuna.samplers.PartialFixedSampler({"lr": 0.3}, sampler()))
     study.optimize(TASK, n_trials=12)
     assert {trial.params["lr"] for trial in study.trials} == {0.3}
-    # A ranking that took `lr` for its own would propose the same choice and depth again, with another `lr` that nobody
-    # asks for.
+    # A ranking that took `lr` for its own would propose the same choice and depth again, with another `lr` that the
+    # objective never uses.
     for receipt in pellucid.receipts(study)[1:]:
         assert "lr" not in receipt.params
         assert "`lr` is not left to the sampler" in receipt.phase

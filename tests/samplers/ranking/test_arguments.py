@@ -1,4 +1,4 @@
-"""How the ranking sampler is made: wrong arguments, files that are no models, packages that are missing."""
+"""How the ranking sampler is made: wrong arguments, files that are not models, packages that are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study keeps of the ranking that proposed its trials, and what explains such a study."""
+"""The record that a study keeps of the ranking that proposed its trials, and explanations of such a study."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_study_with_damaged_receipts_goes_on(sampler: MakeRankingSampler) -> N
     assert kinds(study) == {3: "ranking", 4: "ranking"}
 
 
-# --------------------------------------------------------------------------------- what explains such a study
+# ------------------------------------------------------------------------------- explanations of such a study
 
 
 def test_every_explanation_works_on_a_ranked_study(study: Study, tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def suggest(trial: Trial, name: str, distribution: Any) -> Any:
 def test_favourites_stay_favourites_in_other_ranges_and_orders(
     sampler: MakeRankingSampler, lr: Any, depth: Any, momentum: Any
 ) -> None:
-    """What the model knows is about values, not about their places in a range or a list, and ends with its ranges."""
+    """The model has learned about values, not about positions in a range or a list, and only within its ranges."""
 
     def objective(trial: Trial) -> float:
         layers = trial.suggest_float("depth", *depth)
@@ -196,7 +196,7 @@ def test_ranges_that_change_in_the_middle(sampler: MakeRankingSampler) -> None:
 def test_an_ordered_parent_switches_its_child_in_other_ranges_too(
     sampler: MakeRankingSampler, choices: bool, below: bool
 ) -> None:
-    """With `layers` up to (or from) 4 comes a `width`, also where the study has other `layers` than earlier ones."""
+    """`width` exists up to (or from) 4 `layers`, also if the study has another range of `layers` than earlier ones."""
 
     def objective(values: list[int]) -> Callable[[Trial], float]:
         def inner(trial: Trial) -> float:

@@ -1,4 +1,4 @@
-"""What the ranking sampler proposes from what earlier studies taught, from the first trial on."""
+"""Proposals of the ranking sampler from earlier studies, from the first trial on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing but the storage, the seed and the model decides what the ranking sampler proposes, side by side too."""
+"""Proposals of the ranking sampler depend only on the storage, the seed and the model, also in parallel."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_users_random_numbers_and_threads_of_torch_stay_as_they_are(sampler:
         torch.set_num_threads(before)
 
 
-# ----------------------------------------------------------------------------------------------- side by side
+# ---------------------------------------------------------------------------------------------- parallel work
 
 
 def test_four_threads_propose_distinct_configurations(sampler: MakeRankingSampler, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The search in two steps: what it decides, that it says so, and that nothing but the storage decides it."""
+"""The search in two steps: its decisions, its sentences, and that both depend on the storage alone."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_a_range_that_changed_after_the_random_trials() -> None:
 
 
 def test_a_range_that_shrank_while_trials_were_random() -> None:
-    """What is held lies in the range as it is now, although the best trials had other values."""
+    """Held values lie in the present range, although the best trials had other values."""
 
     def shrinking(trial: Trial) -> float:
         x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 10 if trial.number < 60 else 1)

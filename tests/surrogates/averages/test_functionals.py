@@ -50,7 +50,7 @@ MIXED_CONDITIONS = {
 
 
 def fitted(kernel: str, space: Space, n: int = 25, seed: int = 0) -> GaussianProcess:
-    """A process with made-up hyperparameters (short, long, in between) that has seen something bumpy and noisy."""
+    """A process with made-up hyperparameters (short, long, in between) that is fitted to bumpy, noisy data."""
     rng = np.random.default_rng(seed)
     X = space.canonical(rng.random((n, len(space))))
     y = 3.0 + np.sin(5 * X[:, 0]) + 2.0 * X[:, -1] * X[:, 1] + 0.1 * rng.standard_normal(n)
@@ -86,7 +86,7 @@ def by_enumeration(
             chosen &= keep
         rows.append(space.canonical(points[chosen]))
         averages.append(weights[chosen] / weights[chosen].sum())
-    # Many configurations are the same once what is off is off.
+    # Many configurations are equal once inactive parameters are canonical.
     distinct, where = np.unique(np.vstack(rows), axis=0, return_inverse=True)
     A = np.zeros((len(grid), len(distinct)))
     sizes = np.cumsum([0, *map(len, rows)])

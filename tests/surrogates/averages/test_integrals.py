@@ -10,7 +10,7 @@ from pellucid.numerics import Array
 from pellucid.surrogates.averages.integrals import factor, factor_double_mean, factor_mean, midpoints
 from pellucid.surrogates.kernels import PRODUCT_KERNELS, Kernel
 
-# The range the issue asks for, and the bounds within which a fit chooses lengthscales.
+# A usual range, and the bounds within which a fit chooses lengthscales.
 LENGTHSCALES = [5e-3, 0.05, 0.2, 0.7, 2.0, 6.0, 20.0, 100.0]
 POINTS = np.array([0.0, 1e-9, 0.013, 0.25, 0.5, 0.731, 0.99, 1.0])
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)

@@ -16,7 +16,7 @@ QUICK = Recipe(steps=400, list_size=40, lists=8)
 
 
 def bowl(seed: int, n: int) -> tuple[str, Array, Array]:
-    """A task of a family: minima near (0.7, 0.3), scales and offsets that have nothing in common."""
+    """A task of a family: minima near (0.7, 0.3), scales and offsets differ widely."""
     rng = np.random.default_rng(seed)
     X, centre = rng.random((n, 2)), np.array([0.7, 0.3]) + 0.05 * rng.standard_normal(2)
     return f"bowl {seed}", X, rng.uniform(-50, 50) + 10.0 ** rng.uniform(-3, 3) * ((X - centre) ** 2).sum(axis=1)

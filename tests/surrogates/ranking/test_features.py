@@ -1,4 +1,4 @@
-"""What a network is shown of a configuration."""
+"""The features of a configuration that a network receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files: what is read is what was written, and whatever else is refused in a sentence."""
+"""Model files: a model is read as it was written, and any other file is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def assert_refused(data: bytes, *words: str) -> None:
     assert all(word in sentence for word in words), sentence
 
 
-# ---------------------------------------------------------------------- what is written comes back
+# -------------------------------------------------------------------------------------- round trip
 
 
 def test_a_model_comes_back_to_the_last_bit(model: RankingEnsemble, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_model_without_meta_training_is_not_saved(tmp_path: Path) -> None:
 
 
 class Full:
-    """A disk with room for a hundred bytes."""
+    """A disk with space for a hundred bytes."""
 
     def __init__(self, handle: int, mode: str) -> None:
         self._file = open(handle, mode)  # noqa: SIM115
@@ -190,7 +190,7 @@ def test_a_folder_that_is_missing_is_not_made(model: RankingEnsemble, tmp_path: 
         save(model, tmp_path / "missing" / "m")
 
 
-# ---------------------------------------------------------------------- what is no model
+# ------------------------------------------------------------- files that are not models
 
 
 def test_empty_foreign_and_random_files_are_refused(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_single_damaged_bytes_are_refused_or_harmless(data: bytes) -> None:
     assert 0 < loaded < len(places)
 
 
-# ---------------------------------------------------------------------- headers that lie
+# ------------------------------------------------------------------------- wrong headers
 
 
 def changed(data: bytes, change: Callable[[dict[str, Any]], Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""Fits of a study: finite for any losses, repeatable, and without a trace in the user's process."""
+"""Fits of a study: finite for any losses, repeatable, and without side effects in the user's process."""
 
 from __future__ import annotations
 

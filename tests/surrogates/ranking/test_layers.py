@@ -105,7 +105,7 @@ def test_adam_is_that_of_torch_even_if_some_weights_have_no_gradient(decay: floa
     reference = torch.optim.AdamW(expected.values(), 0.01, weight_decay=decay)
     for step in range(12):
         for weights in (actual, expected):
-            # As with a context that had nothing to read; at first all learn, so that both count the same steps.
+            # As with an empty context; at first all learn, so that both count the same steps.
             silent = "b" if step == 11 else ""
             sum(value.sin().sum() for name, value in weights.items() if name != silent).backward()
         adam.step()

@@ -41,7 +41,7 @@ def test_lists_are_drawn_from_one_task_without_replacement_and_support_is_no_que
             task = tasks[round(float(rows[0, 0])) - 1]
             chosen = rows[:, 1].round().astype(int) - 1
             assert len(set(chosen.tolist())) == len(chosen)
-            # Padding is no configuration: all are of the task, with their own y, in its order.
+            # Padding is not a configuration: all are of the task, with their own y, in its order.
             assert chosen.min() >= 0
             assert chosen.max() < len(task.y)
             expected = shifted(task.y)[chosen[: len(query)]]
@@ -102,7 +102,7 @@ def test_standardised(dtype: torch.dtype) -> None:
         assert torch.equal(standardised(torch.full((2, 5), constant, dtype=dtype)), torch.zeros(2, 5, dtype=dtype))
     assert torch.equal(standardised(torch.tensor([[3.0]], dtype=dtype)), torch.zeros(1, 1, dtype=dtype))
     assert standardised(torch.empty(2, 0, dtype=dtype)).shape == (2, 0)
-    # Where an offset has eaten the digits, noise is not blown up to differences.
+    # If an offset leaves no digits for the differences, rounding noise is not scaled up to differences.
     assert torch.isfinite(standardised(y + 1e9)).all()
 
 

@@ -1,4 +1,4 @@
-"""Every ranking loss against its definition, its limits, and what ties must not do."""
+"""Every ranking loss against its definition, at its limits, and with ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batched ensemble is the members one would train alone, and its contexts are functions of a set."""
+"""A batched ensemble equals members trained alone, and its contexts are functions of a set."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def data(seed: int, *shape: int) -> Tensor:
 
 
 def doubled(weights: Weights) -> Weights:
-    """In double precision: Adam makes whole steps of what rounding leaves of a gradient that is zero."""
+    """In double precision: Adam makes full steps along a gradient that is zero except for rounding."""
     return {name: value.double() for name, value in weights.items()}
 
 
@@ -115,7 +115,7 @@ def test_weights_have_the_shapes_of_the_architecture(architecture: Architecture)
         assert weights[f"{name}.weight"].shape == (3, members, rows, columns)
         assert (f"{name}.bias" in weights) == (name != "scorer.context")
     assert all(value.abs().max() <= 1.0 for value in weights.values())
-    # What is joined to the configurations counts among the inputs of the first layer.
+    # The context that is joined to the configurations counts among the inputs of the first layer.
     inputs = architecture.features + architecture.context_outputs
     assert float(weights["scorer.0.weight"].abs().max()) <= inputs**-0.5
 
@@ -146,7 +146,7 @@ def test_a_context_does_not_see_an_order(name: str) -> None:
         order = torch.randperm(9, generator=torch.Generator().manual_seed(seed))
         assert torch.allclose(scores(weights, x, support[:, :, order]), expected, atol=1e-5)
     twice = scores(weights, x, torch.cat([support, support], 2))
-    # Twice the observations say the same; "near" also hears that they are more.
+    # Repeated observations change nothing, except that "near" also receives how many there are.
     assert torch.allclose(twice, expected, atol=1e-5) == (name == "deep set")
     assert not torch.allclose(scores(weights, x, support + 10.0), expected, atol=1e-5)
 

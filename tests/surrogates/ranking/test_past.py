@@ -1,4 +1,4 @@
-"""Earlier studies as tasks: the space that they share, which of them count, and which way is better."""
+"""Earlier studies as tasks: the space that they share, which of them count, and their directions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def bowls(count: int) -> list[Study]:
 
 
 def taking(**distributions: BaseDistribution) -> Objective:
-    """An objective of these parameters; what it says of them does not matter."""
+    """An objective of these parameters, with arbitrary values."""
 
     def objective(trial: Trial) -> float:
         for name, distribution in distributions.items():
@@ -59,7 +59,7 @@ def values(past: EarlierStudies, task: int) -> list[dict[str, Any]]:
 
 
 def shared(*per_study: BaseDistribution) -> EarlierStudies:
-    """What studies share whose parameter `p` is distributed in these ways."""
+    """Earlier studies whose parameter `p` has these distributions."""
     return EarlierStudies.of(
         [study_of(f"s{i}", taking(p=distribution), seed=i) for i, distribution in enumerate(per_study)]
     )
@@ -162,7 +162,7 @@ def test_studies_of_one_name_all_count() -> None:
     assert len({losses.tobytes() for _, _, losses in past.tasks}) == 3
 
 
-# ---------------------------------------------------------------------- which way is better
+# ------------------------------------------------------------------------------- directions
 
 
 def test_studies_that_maximise_and_studies_that_minimise_mix() -> None:
@@ -278,7 +278,7 @@ def boosted(boosters: Sequence[str]) -> Objective:
 
 
 def test_conditions_are_inferred_over_all_studies() -> None:
-    """No study shows the condition alone: one has always drop-out, the others never."""
+    """No single study shows the condition: one always has drop-out, the others never."""
     past = EarlierStudies.of(
         [study_of("dart", boosted(["dart"])), *(study_of(f"s{i}", boosted(["tree", "gblinear"])) for i in "ab")]
     )

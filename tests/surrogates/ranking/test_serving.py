@@ -1,4 +1,4 @@
-"""A model in the service of a study: whose parameters differ, and the same values in another encoding."""
+"""A model used for a study: which parameters differ, and the same values in another encoding."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_values_beyond_the_trained_range_lie_beyond_the_cube_in_order(name: str,
     assert (np.diff(u) >= 0.0).all()
     assert u[0] < 0.0
     assert u[-1] > 1.0
-    # The model is asked at the ends of what it knows, and is told how far away that is.
+    # The model is queried at the ends of its range, and the distance to them is reported.
     assert translation(X)[:, j] == pytest.approx(np.clip(u, 0.0, 1.0))
     assert translation.distance_outside(X) == pytest.approx(np.maximum(-u, 0.0) + np.maximum(u - 1.0, 0.0))
     values = np.array([configuration[name] for configuration in translation.space.decode(X)], dtype=float)
@@ -296,7 +296,7 @@ def test_listed_numbers_follow_their_values() -> None:
     assert active(wider, "p", "c", list(range(10))) == [v in (2, 5) for v in range(10)]
     steps = served(trained, rule, IntDistribution(2, 6, step=2))
     assert active(steps, "p", "c", [2, 4, 6]) == [True, False, False]
-    # Between whole numbers nobody knows: from the first to the last.
+    # Between whole numbers the condition is unknown: it covers the range from the first to the last.
     floats = served(trained, rule, FloatDistribution(0.0, 9.0))
     assert active(floats, "p", "c", [0.0, 1.0, 2.0, 5.0, 6.0, 9.0]) == [False, False, True, True, False, False]
 

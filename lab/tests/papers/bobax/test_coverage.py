@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("method", ["rs", "ei", "bobax-2"])
 def test_calibrated_bands_hold_the_true_effect(method: str) -> None:
-    """Twelve runs on two functions, from 20 evaluations per dimension on; posterior bands alone hold it less often."""
+    """Twelve runs on two functions, from 20 evaluations per dimension on; posterior bands alone cover it less often."""
     covered, raw, ratio = [], [], []
     for problem in ("branin", "hartmann3"):
         for seed in range(200, 206):

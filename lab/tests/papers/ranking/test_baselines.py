@@ -41,14 +41,14 @@ TORCH_MODES = ("no_grad", "inference_mode", "default dtype", "default device", "
 
 @contextmanager
 def torch_mode(name: str) -> Iterator[None]:
-    """What a user's process may have made of torch before it asks."""
+    """Settings of torch that a user's process may have changed before."""
     import torch
 
     contexts: dict[str, Any] = {
         "no_grad": torch.no_grad,
         "inference_mode": torch.inference_mode,
         "default dtype": nullcontext,
-        # A device that nothing can be read from: whatever is made there by accident fails.
+        # A device that nothing can be read from: anything created there by accident fails.
         "default device": lambda: torch.device("meta"),
         "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
     }
@@ -118,7 +118,7 @@ def test_its_loss_is_the_gaussian_one():
 def test_an_ensemble_learns_a_slope():
     X = stream(0, "slope").random((20, 2))
     mean, sd = DeepEnsemble(SPACE, epochs=300).fit(X, 100.0 + 5.0 * X[:, 0]).predict(X)
-    # On average: at a constant learning rate a single prediction keeps jumping by up to 1.3, whatever the epochs.
+    # On average: at a constant learning rate a single prediction keeps jumping by up to 1.3 after any number of epochs.
     assert np.abs(mean - (100.0 + 5.0 * X[:, 0])).mean() < 0.5
     assert sd.max() < 2.0
 
@@ -362,6 +362,6 @@ def test_methods_look_for_larger_values(maker):
     assert utility.shape == (3, 40)
     assert np.isfinite(utility).all()
     np.testing.assert_array_equal(utility, method(runs, chosen, -loss[chosen]))
-    if maker != "deep ensemble":  # which has not learned enough in 30 epochs to be asked for more
+    if maker != "deep ensemble":  # which has not learned enough in 30 epochs for a stricter bound
         fresh = np.setdiff1d(np.arange(40), chosen[0])
         assert loss[fresh[utility[0, fresh].argmax()]] < np.median(loss)
