@@ -22,7 +22,7 @@ _FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-n
 # The browser reads commands on descriptor 3 and answers on 4; both may be in use for the other one.
 _PLACE_PIPES = """
 import fcntl, os, sys
-read, write = (fcntl.fcntl(int(one), fcntl.F_DUPFD, 10) for one in sys.argv[1:3])
+read, write = (fcntl.fcntl(int(pipe), fcntl.F_DUPFD, 10) for pipe in sys.argv[1:3])
 os.dup2(read, 3)
 os.dup2(write, 4)
 os.execvp(sys.argv[3], sys.argv[3:])

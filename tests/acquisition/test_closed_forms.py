@@ -269,13 +269,13 @@ def test_scores_are_increasing_functions_of_values() -> None:
 def test_weights_times_terms_are_the_value_of_an_acquisition_function() -> None:
     X, y = noisy_problem(seed=1, n=15, d=3)
     gp = GaussianProcess().fit(X, y)
-    where = np.random.default_rng(4).random((20, 3))
+    points = np.random.default_rng(4).random((20, 3))
     for acquisition in EVERY:
         function = PointwiseFunction(acquisition, gp, SITUATION)
-        m, s = gp.latent(where)
-        np.testing.assert_allclose(function(where), value(acquisition, m, s), rtol=1e-14)
-        np.testing.assert_allclose(function.score(where), acquisition.score(m, s, SITUATION), rtol=1e-14)
-        assert function.terms(where).keys() == acquisition.weights(SITUATION).keys()
+        m, s = gp.latent(points)
+        np.testing.assert_allclose(function(points), value(acquisition, m, s), rtol=1e-14)
+        np.testing.assert_allclose(function.score(points), acquisition.score(m, s, SITUATION), rtol=1e-14)
+        assert function.terms(points).keys() == acquisition.weights(SITUATION).keys()
 
 
 def test_asking_for_more_improvement_is_a_lower_target() -> None:

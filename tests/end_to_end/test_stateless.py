@@ -35,7 +35,7 @@ class Runs:
 
     whole: Study
     halves: Study
-    here: Study
+    in_memory: Study
 
 
 def load(url: str) -> Study:
@@ -58,9 +58,9 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             assert len(load(halves).trials) == N // 2
             finish(start_worker(halves, objective, N - N // 2, *options))
             finish(in_one_go)
-    here = new_study(seed=7, n_startup_trials=STARTUP)
-    here.optimize(OBJECTIVES[objective], n_trials=N)
-    return Runs(load(whole), load(halves), here)
+    in_memory = new_study(seed=7, n_startup_trials=STARTUP)
+    in_memory.optimize(OBJECTIVES[objective], n_trials=N)
+    return Runs(load(whole), load(halves), in_memory)
 
 
 def test_fifty_trials_equal_twenty_five_and_twenty_five_more_in_a_new_process(runs: Runs) -> None:
@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_trials_in_two_fresh_processes(runs: Runs) 
 
 
 def test_an_in_memory_study_in_this_process_gets_what_a_stored_one_gets_in_another(runs: Runs) -> None:
-    assert params(runs.here) == params(runs.whole)
+    assert params(runs.in_memory) == params(runs.whole)
 
 
 def test_the_model_proposes_everything_after_the_startup_trials(runs: Runs) -> None:
@@ -99,7 +99,7 @@ def test_rebuild_is_exact_in_another_process_than_the_one_that_proposed(runs: Ru
 
 
 def test_rebuild_is_exact_in_the_process_that_proposed(runs: Runs) -> None:
-    assert_rebuilt_exactly(runs.here, N - STARTUP)
+    assert_rebuilt_exactly(runs.in_memory, N - STARTUP)
 
 
 def test_the_receipt_holds_the_parameters_that_the_trial_got(runs: Runs) -> None:

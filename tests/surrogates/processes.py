@@ -25,11 +25,11 @@ def somewhere(m: int, d: int, seed: int = 9) -> Array:
     return np.random.default_rng(seed).random((m, d))
 
 
-def assert_same_posterior(gp: GaussianProcess, other: GaussianProcess, where: Array, tolerance: float = 1e-9) -> None:
+def assert_same_posterior(gp: GaussianProcess, other: GaussianProcess, points: Array, tolerance: float = 1e-9) -> None:
     scale = np.sqrt(gp.hyperparameters.outputscale)
-    for actual, expected in zip(gp.latent(where), other.latent(where), strict=True):
+    for actual, expected in zip(gp.latent(points), other.latent(points), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * scale)
-    for actual, expected in zip(gp.joint(where), other.joint(where), strict=True):
+    for actual, expected in zip(gp.joint(points), other.joint(points), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * scale**2)
     assert gp.log_marginal_likelihood() == pytest.approx(other.log_marginal_likelihood(), rel=tolerance, abs=tolerance)
     np.testing.assert_allclose(gp.latent_at_observed(), other.latent_at_observed(), rtol=tolerance, atol=tolerance)

@@ -55,14 +55,14 @@ BAD: dict[str, tuple[Array, Array]] = {
 def test_any_data_set_gives_finite_predictions(case: str, choice: str | None, deterministic: bool) -> None:
     X, y = BAD[case]
     gp = GaussianProcess(warp=choice, deterministic=deterministic).fit(X, y)
-    where = np.vstack([somewhere(5, 2), X[:1]])
+    points = np.vstack([somewhere(5, 2), X[:1]])
     assert np.isfinite(gp.log_marginal_likelihood())
-    for model in (gp, gp.believe(X[:1]), gp.believe(where), gp.update(where[:1], y[:1])):
-        for values in (*model.predict(where), *model.latent_with_gradient(where), *model.screen(where)):
+    for model in (gp, gp.believe(X[:1]), gp.believe(points), gp.update(points[:1], y[:1])):
+        for values in (*model.predict(points), *model.latent_with_gradient(points), *model.screen(points)):
             assert np.isfinite(values).all()
-        assert (model.predict(where)[1] > 0).all()
-    assert np.isfinite(gp.sample(where, 5, np.random.default_rng(0))).all()
-    assert np.isfinite(gp.quantile(where, 0.05)).all()
+        assert (model.predict(points)[1] > 0).all()
+    assert np.isfinite(gp.sample(points, 5, np.random.default_rng(0))).all()
+    assert np.isfinite(gp.quantile(points, 0.05)).all()
 
 
 @pytest.mark.filterwarnings("error")
@@ -135,11 +135,11 @@ def test_using_a_process_before_fitting_says_what_to_do() -> None:
 @pytest.mark.parametrize("kernel", ["matern32", "rbf-radial"])
 def test_predictions_follow_a_change_of_the_unit_of_y(choice: str | None, a: float, b: float, kernel: str) -> None:
     X, y = skewed(17, 25, 2)
-    where = somewhere(20, 2)
-    mean, sd = GaussianProcess(kernel, warp=choice).fit(X, y).predict(where)
+    points = somewhere(20, 2)
+    mean, sd = GaussianProcess(kernel, warp=choice).fit(X, y).predict(points)
     changed = GaussianProcess(kernel, warp=choice).fit(X, a * y + b)
     assert (changed.hyperparameters.warp is None) == (choice is None)
-    new_mean, new_sd = changed.predict(where)
+    new_mean, new_sd = changed.predict(points)
     np.testing.assert_allclose(new_mean, a * mean + b, rtol=1e-6, atol=1e-6 * a * float(y.std()))
     np.testing.assert_allclose(new_sd, a * sd, rtol=1e-6, atol=1e-6 * a * float(y.std()))
 
@@ -157,18 +157,18 @@ def test_predictions_do_not_depend_on_the_order_of_rows() -> None:
 
 
 @pytest.mark.parametrize("warp", ["auto", None])
-@pytest.mark.parametrize("where", [3, 611, 999])
-def test_one_loss_that_diverged_does_not_wreck_a_large_model(warp: Literal["auto"] | None, where: int) -> None:
+@pytest.mark.parametrize("row", [3, 611, 999])
+def test_one_loss_that_diverged_does_not_wreck_a_large_model(warp: Literal["auto"] | None, row: int) -> None:
     """Hyperparameters of large data come from a part of it; a loss of ten million must be in that part."""
     rng = np.random.default_rng(0)
     X = rng.random((1000, 4))
     y = 1e-3 + ((X - 0.4) ** 2).sum(axis=1) ** 2
-    y[where] = 1e7
+    y[row] = 1e7
     gp = GaussianProcess(warp=warp).fit(X, y)
     assert np.abs(gp.data.z).max() < 50.0
     if warp == "auto":
         fresh = rng.random((500, 4))
-        far = np.abs(fresh - X[where]).max(axis=1) > 0.3
+        far = np.abs(fresh - X[row]).max(axis=1) > 0.3
         truth = 1e-3 + ((fresh - 0.4) ** 2).sum(axis=1) ** 2
         mean = gp.quantile(fresh, 0.5)
         assert np.median(np.abs(mean - truth)[far]) < 0.05

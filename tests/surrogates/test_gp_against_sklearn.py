@@ -43,9 +43,9 @@ def test_likelihood_and_predictions_are_those_of_sklearn(kernel: str, d: int, n:
     twin = sklearn_twin(h, X, y)
     assert gp.log_marginal_likelihood() == pytest.approx(twin.log_marginal_likelihood_value_, rel=1e-8)
 
-    where = np.random.default_rng(1).random((50, d))
-    mean, sd = gp.predict(where)
-    twin_mean, twin_sd = twin.predict(where, return_std=True)
+    points = np.random.default_rng(1).random((50, d))
+    mean, sd = gp.predict(points)
+    twin_mean, twin_sd = twin.predict(points, return_std=True)
     np.testing.assert_allclose(mean, h.y_mean + h.y_scale * twin_mean, rtol=1e-8)
     np.testing.assert_allclose(sd, h.y_scale * twin_sd, rtol=1e-8)
 
@@ -55,13 +55,13 @@ def test_likelihood_and_predictions_are_those_of_sklearn(kernel: str, d: int, n:
 def test_joint_covariance_is_that_of_sklearn(kernel: str, d: int, n: int) -> None:
     X, y = noisy_problem(seed=100 * d + n, n=n, d=d)
     gp = GaussianProcess(kernel, warp=None).fit(X, y)
-    where = np.vstack([np.random.default_rng(2).random((12, d)), X[:2]])
-    mean, covariance = gp.joint(where)
-    twin_mean, twin_covariance = sklearn_twin(gp.hyperparameters, X, y).predict(where, return_cov=True)
+    points = np.vstack([np.random.default_rng(2).random((12, d)), X[:2]])
+    mean, covariance = gp.joint(points)
+    twin_mean, twin_covariance = sklearn_twin(gp.hyperparameters, X, y).predict(points, return_cov=True)
     np.testing.assert_allclose(mean, twin_mean, rtol=1e-8, atol=1e-10)
     largest = np.abs(twin_covariance).max()
     np.testing.assert_allclose(covariance, twin_covariance, rtol=1e-8, atol=1e-8 * largest)
-    np.testing.assert_allclose(np.sqrt(np.diagonal(covariance)), gp.latent(where)[1], rtol=1e-8)
+    np.testing.assert_allclose(np.sqrt(np.diagonal(covariance)), gp.latent(points)[1], rtol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", RADIAL)
@@ -72,10 +72,10 @@ def test_likelihood_of_chosen_hyperparameters_is_that_of_sklearn(kernel: str) ->
     gp = GaussianProcess.from_hyperparameters(h).condition(X, y)
     twin = sklearn_twin(h, X, y)
     assert gp.log_marginal_likelihood() == pytest.approx(twin.log_marginal_likelihood_value_, rel=1e-8)
-    where = np.random.default_rng(3).random((40, 4))
-    twin_mean, twin_sd = twin.predict(where, return_std=True)
-    np.testing.assert_allclose(gp.latent(where)[0], twin_mean, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(gp.latent(where)[1], twin_sd, rtol=1e-8)
+    points = np.random.default_rng(3).random((40, 4))
+    twin_mean, twin_sd = twin.predict(points, return_std=True)
+    np.testing.assert_allclose(gp.latent(points)[0], twin_mean, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(gp.latent(points)[1], twin_sd, rtol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -101,12 +101,12 @@ def test_a_process_learned_from_a_part_of_the_data_is_given_back_exactly_too(ker
 
 def assert_given_back_exactly(fitted: GaussianProcess, X: Array, y: Array, variance: Array | None) -> None:
     again = GaussianProcess.from_hyperparameters(fitted.hyperparameters).condition(X, y, variance)
-    where = np.random.default_rng(4).random((20, 3))
+    points = np.random.default_rng(4).random((20, 3))
     assert again.hyperparameters == fitted.hyperparameters
     assert again.log_marginal_likelihood() == fitted.log_marginal_likelihood()
-    for actual, expected in zip(again.predict(where), fitted.predict(where), strict=True):
+    for actual, expected in zip(again.predict(points), fitted.predict(points), strict=True):
         assert np.array_equal(actual, expected)
-    for actual, expected in zip(again.joint(where), fitted.joint(where), strict=True):
+    for actual, expected in zip(again.joint(points), fitted.joint(points), strict=True):
         assert np.array_equal(actual, expected)
 
 

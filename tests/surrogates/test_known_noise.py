@@ -21,11 +21,11 @@ def test_a_point_with_a_huge_declared_variance_barely_moves_the_posterior(kernel
     outlier = np.array([[0.5, 0.5]])
     more_X, more_y = np.vstack([X, outlier]), np.concatenate([y, [y.max() + 10 * y.std()]])
     twin = GaussianProcess.from_hyperparameters(gp.hyperparameters)
-    where = np.vstack([somewhere(20, 2), outlier])
-    trusted = twin.condition(more_X, more_y).predict(where)[0]
+    points = np.vstack([somewhere(20, 2), outlier])
+    trusted = twin.condition(more_X, more_y).predict(points)[0]
     declared = np.r_[np.zeros(20), 1e8 * y.var()]
-    doubted = twin.condition(more_X, more_y, declared).predict(where)
-    mean, sd = gp.predict(where)
+    doubted = twin.condition(more_X, more_y, declared).predict(points)
+    mean, sd = gp.predict(points)
     np.testing.assert_allclose(doubted[0], mean, atol=1e-6 * y.std())
     np.testing.assert_allclose(doubted[1], sd, rtol=1e-6)
     assert abs(trusted[-1] - mean[-1]) > y.std()
@@ -40,10 +40,10 @@ def test_fitting_ignores_a_point_with_a_huge_declared_variance(use_warp: bool) -
     more_X, more_y = np.vstack([X, outlier]), np.concatenate([y, [y.max() + 3 * y.std()]])
     doubted = GaussianProcess(warp=choice).fit(more_X, more_y, np.r_[np.full(30, np.nan), 1e6 * y.var()])
     trusted = GaussianProcess(warp=choice).fit(more_X, more_y)
-    where = np.vstack([somewhere(30, 2), outlier])
-    moved = np.abs(doubted.predict(where)[0] - without.predict(where)[0]).max()
+    points = np.vstack([somewhere(30, 2), outlier])
+    moved = np.abs(doubted.predict(points)[0] - without.predict(points)[0]).max()
     assert moved < 0.2 * y.std()
-    assert moved < 0.3 * np.abs(trusted.predict(where)[0] - without.predict(where)[0]).max()
+    assert moved < 0.3 * np.abs(trusted.predict(points)[0] - without.predict(points)[0]).max()
 
 
 def test_repeating_an_observation_is_observing_it_once_with_less_noise() -> None:

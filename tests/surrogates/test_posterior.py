@@ -69,9 +69,9 @@ def test_believing_leaves_the_mean_and_removes_variance(kernel: str, use_warp: b
     gp = GaussianProcess(kernel, warp="auto" if use_warp else None).fit(X, y)
     pending = somewhere(3, 2, seed=10)
     believed = gp.believe(pending)
-    where = np.vstack([somewhere(40, 2), pending])
-    mean, sd = gp.latent(where)
-    new_mean, new_sd = believed.latent(where)
+    points = np.vstack([somewhere(40, 2), pending])
+    mean, sd = gp.latent(points)
+    new_mean, new_sd = believed.latent(points)
     np.testing.assert_allclose(new_mean, mean, rtol=1e-12, atol=1e-12)
     assert (new_sd <= sd * (1 + 1e-9)).all()
     noise_sd = np.sqrt(gp.hyperparameters.noise)
@@ -102,8 +102,8 @@ def test_believing_leaves_the_original_as_it_was() -> None:
 def test_screening_ranks_like_the_exact_posterior(kernel: str, nominal: tuple[int, ...], m: int) -> None:
     X, y = noisy_problem(8, 60, 3, nominal)
     gp = GaussianProcess(kernel, nominal=nominal).fit(X, y)
-    where, _ = noisy_problem(9, m, 3, nominal)
-    for rough, exact in zip(gp.screen(where), gp.latent(where), strict=True):
+    points, _ = noisy_problem(9, m, 3, nominal)
+    for rough, exact in zip(gp.screen(points), gp.latent(points), strict=True):
         assert rough.dtype == np.float64
         assert spearmanr(rough, exact).statistic > 0.999
 
@@ -112,10 +112,10 @@ def test_screening_ranks_like_the_exact_posterior(kernel: str, nominal: tuple[in
 def test_draws_have_the_joint_mean_and_covariance(kernel: str) -> None:
     gp = GaussianProcess(kernel).fit(*noisy_problem(10, 15, 2))
     h = gp.hyperparameters
-    where, size = somewhere(6, 2), 40_000
-    draws = gp.sample(where, size, np.random.default_rng(3))
+    points, size = somewhere(6, 2), 40_000
+    draws = gp.sample(points, size, np.random.default_rng(3))
     assert draws.shape == (size, 6)
-    mean, covariance = gp.joint(where)
+    mean, covariance = gp.joint(points)
     mean, covariance = h.y_mean + h.y_scale * mean, h.y_scale**2 * covariance
     variance = np.diagonal(covariance)
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * np.sqrt(variance / size)).all()
@@ -133,8 +133,8 @@ def test_draws_repeat_with_the_generator() -> None:
 def test_draws_at_equal_configurations_are_equal() -> None:
     """The covariance is singular there; the jitter that makes it factorable must not show."""
     gp = GaussianProcess().fit(*noisy_problem(10, 15, 2))
-    where = somewhere(3, 2)
-    draws = gp.sample(np.vstack([where, where]), 200, np.random.default_rng(1))
+    points = somewhere(3, 2)
+    draws = gp.sample(np.vstack([points, points]), 200, np.random.default_rng(1))
     spread = draws.std(axis=0).max()
     np.testing.assert_allclose(draws[:, :3], draws[:, 3:], atol=1e-3 * spread)
 
@@ -146,10 +146,10 @@ PROBABILITIES = (0.001, 0.05, 0.25, 0.5, 0.75, 0.95, 0.999)
 def test_quantiles_are_monotone_and_those_of_sorted_draws(use_warp: bool) -> None:
     X, y = skewed(1, 30, 2)
     gp = warped_process() if use_warp else GaussianProcess().fit(X, y)
-    where, size = somewhere(5, 2), 20_000
-    quantiles = np.array([gp.quantile(where, p) for p in PROBABILITIES])
+    points, size = somewhere(5, 2), 20_000
+    quantiles = np.array([gp.quantile(points, p) for p in PROBABILITIES])
     assert (np.diff(quantiles, axis=0) > 0).all()
-    draws = np.sort(gp.sample(where, size, np.random.default_rng(5)), axis=0)
+    draws = np.sort(gp.sample(points, size, np.random.default_rng(5)), axis=0)
     for p, row in zip(PROBABILITIES, quantiles, strict=True):
         below = (draws < row).mean(axis=0)
         assert (np.abs(below - p) < 5 * np.sqrt(p * (1 - p) / size)).all(), p
@@ -157,9 +157,9 @@ def test_quantiles_are_monotone_and_those_of_sorted_draws(use_warp: bool) -> Non
 
 def test_mean_and_sd_of_a_warped_prediction_are_those_of_draws() -> None:
     gp = warped_process()
-    where, size = somewhere(6, 2), 50_000
-    mean, sd = gp.predict(where)
-    draws = gp.sample(where, size, np.random.default_rng(6))
+    points, size = somewhere(6, 2), 50_000
+    mean, sd = gp.predict(points)
+    draws = gp.sample(points, size, np.random.default_rng(6))
     error = draws.std(axis=0) / np.sqrt(size)
     assert (np.abs(draws.mean(axis=0) - mean) < 5 * error).all()
     np.testing.assert_allclose(sd, draws.std(axis=0), rtol=0.1)

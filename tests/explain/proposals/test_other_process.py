@@ -25,7 +25,7 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 study = optuna.load_study(study_name="study", storage=sys.argv[1])
 paths = pellucid.desirability_paths(study, progress=False)
 numbers = lambda c: [c.total, c.low, c.high, *c.terms.values()]
-print(json.dumps([[numbers(c) for c in one.contributions] for one in paths.explanations]))
+print(json.dumps([[numbers(c) for c in explanation.contributions] for explanation in paths.explanations]))
 """
 
 

@@ -87,11 +87,11 @@ def by_enumeration(
         rows.append(space.canonical(points[chosen]))
         averages.append(weights[chosen] / weights[chosen].sum())
     # Many configurations are equal once inactive parameters are canonical.
-    distinct, where = np.unique(np.vstack(rows), axis=0, return_inverse=True)
+    distinct, inverse = np.unique(np.vstack(rows), axis=0, return_inverse=True)
     A = np.zeros((len(grid), len(distinct)))
     sizes = np.cumsum([0, *map(len, rows)])
     for i, w in enumerate(averages):
-        np.add.at(A[i], where.ravel()[sizes[i] : sizes[i + 1]], w)
+        np.add.at(A[i], inverse.ravel()[sizes[i] : sizes[i + 1]], w)
     mean, covariance = gp.joint(distinct)
     h = gp.hyperparameters
     return h.y_mean + h.y_scale * (A @ mean), h.y_scale**2 * (A @ covariance @ A.T)

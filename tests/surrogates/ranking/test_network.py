@@ -38,7 +38,7 @@ def doubled(weights: Weights) -> Weights:
     return {name: value.double() for name, value in weights.items()}
 
 
-def one_of(weights: Weights, g: int, m: int) -> dict[str, Tensor]:
+def member_of(weights: Weights, g: int, m: int) -> dict[str, Tensor]:
     """Matrices and vectors of one member of one ensemble."""
     return {name: value[g, m if value.shape[1] > 1 else 0] for name, value in weights.items()}
 
@@ -103,7 +103,7 @@ def test_a_batch_is_a_loop_over_members(architecture: Architecture, s: int) -> N
         for m in range(architecture.members):
             for i in range(3):
                 shown = support[g, i] if architecture.context_outputs else None
-                expected = alone(one_of(weights, g, m), architecture.layers, x[g, i], shown)
+                expected = alone(member_of(weights, g, m), architecture.layers, x[g, i], shown)
                 assert torch.allclose(actual[g, m, i], expected, atol=1e-5)
     assert torch.equal(scores(weights, x, support if architecture.context_outputs else None), actual[..., 0])
 
@@ -201,7 +201,7 @@ def test_a_shared_context_learns_from_the_sum_of_the_losses(name: str) -> None:
     optimizer = torch.optim.Adam(leaves.values(), lr=1e-2)
     support = support_of(x[0, shown], y[0, shown])
     total = sum(
-        objective(recipe, alone(one_of(leaves, 0, m), 2, x[0], support)[None, :, 0], y)
+        objective(recipe, alone(member_of(leaves, 0, m), 2, x[0], support)[None, :, 0], y)
         for m in range(architecture.members)
     )
     assert isinstance(total, Tensor)
