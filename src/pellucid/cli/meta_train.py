@@ -100,7 +100,7 @@ def _learned(past: EarlierStudies, seed: int, quiet: bool) -> RankingEnsemble:
     from pellucid.explain.progress import progress_bar
     from pellucid.surrogates.ranking.earlier_studies import learn, steps_for
 
-    with progress_bar(f"learning from {len(past.tasks)} studies", steps_for(past), wanted=not quiet) as bar:
+    with progress_bar(f"learning from {len(past.tasks)} studies", steps_for(past), show=not quiet) as bar:
         return learn(past, seed=seed, progress=bar.reach)
 
 
