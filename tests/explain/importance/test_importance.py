@@ -48,9 +48,9 @@ def test_what_matters_alone_together_and_where_it_exists(study: Study) -> None:
     assert by_name["idle"].verdict != "impactful"
     assert by_name["momentum"].group == "where opt is sgd"
     assert by_name["momentum"].n_trials == sum("momentum" in t.params for t in study.trials)
-    assert found.pairs[0].names in (("a", "b"), ("b", "a"))
+    assert found.pairs[0].params in (("a", "b"), ("b", "a"))
     assert found.pairs[0].interact
-    assert not any(one.interact for one in found.pairs if "idle" in one.names)
+    assert not any(one.interact for one in found.pairs if "idle" in one.params)
     assert [one.index for one in found.parameters] == sorted((one.index for one in found.parameters), reverse=True)
     assert str(found).startswith("For being among the best 10%, ")
     assert "together, `a` with `b` matter too" in str(found) or "together, `b` with `a` matter too" in str(found)
@@ -142,7 +142,7 @@ def test_startup_trials_are_what_was_drawn() -> None:
     study.optimize(known, n_trials=50)
     found = pellucid.hsic_importance(study, pairs=False)
     assert found.n_trials == 40
-    assert "Told from 40 trials that were drawn at random; 10 others were proposed." in str(found)
+    assert "Based on 40 trials that were drawn at random; 10 others were proposed." in str(found)
     everything = pellucid.hsic_importance(study, pairs=False, source="all")
     assert everything.n == 50
     assert "An optimiser has chosen 10 of the 50 trials" in str(everything)
