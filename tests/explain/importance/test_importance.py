@@ -145,7 +145,7 @@ def test_startup_trials_are_what_was_drawn() -> None:
     assert "Based on 40 trials that were drawn at random; 10 others were proposed." in str(found)
     everything = pellucid.hsic_importance(study, pairs=False, source="all")
     assert everything.n_trials == 50
-    assert "An optimiser has chosen 10 of the 50 trials" in str(everything)
+    assert "An optimiser chose 10 of the 50 trials" in str(everything)
 
 
 # ---------------------------------------------------------------------- limits of what can be said
