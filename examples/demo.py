@@ -1,9 +1,8 @@
-"""Tune a forest that reads handwritten digits, then ask: which configuration, can I stop, what matters?
+"""Tune a forest that reads handwritten digits, then ask which configuration to use, whether to stop and what matters.
 
-The study lives in ``demo.db``: stop the script at any time (Ctrl-C, or less politely) and run it again,
-and it goes on where it stopped. One parameter is conditional: only trees that draw their samples have a sample
-size, and the sampler learns that from the trials. The answers are printed and, with figures, written to
-``report.html``.
+The study is stored in `demo.db`. Stop the script at any time (Ctrl-C or `kill`) and run it again: it continues where it
+stopped. One parameter is conditional: `max_samples` exists only if `bootstrap` is true, and the sampler learns that
+from the trials. The script prints the answers and writes them, with figures, to `report.html`.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def finished(study: optuna.Study) -> int:
 
 
 def tune(study: optuna.Study, target: int, console: Console) -> None:
-    """Run trials until the study holds ``target`` finished ones."""
+    """Run trials until the study has `target` finished ones."""
     columns = (
         TextColumn("Tuning"),
         BarColumn(),
@@ -71,16 +70,16 @@ def tune(study: optuna.Study, target: int, console: Console) -> None:
 
 
 def show(study: optuna.Study, console: Console) -> None:
-    """Print the answers, and write the report."""
+    """Print the answers and write the report."""
 
     def say(heading: str, answer: object) -> None:
         console.print(f"\n[bold]{heading}[/bold]")
         console.print(str(answer), markup=False, highlight=False)
 
-    say("Which configuration shall I use?", pellucid.recommend(study))
+    say("Which configuration should I use?", pellucid.recommend(study))
     say("Can I stop?", pellucid.stopping_verdict(study))
-    if finished(study) >= 10:  # Fewer cannot tell.
-        # Most trials were proposed, not drawn at random, so a model of them is asked.
+    if finished(study) >= 10:  # The question needs at least ten trials.
+        # HSIC needs random trials. The sampler chose most of these, so random ones are drawn from a model.
         say("What matters?", pellucid.hsic_importance(study, source="surrogate"))
     pellucid.report(study, REPORT)
     console.print(f"\nReport: {REPORT} (open it in a browser)", highlight=False)
@@ -88,7 +87,7 @@ def show(study: optuna.Study, console: Console) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=40, help="finished trials the study shall hold")
+    parser.add_argument("--trials", type=int, default=40, help="finished trials the study should have in total")
     arguments = parser.parse_args()
 
     console = Console()
@@ -104,7 +103,7 @@ def main() -> int:
     done = finished(study)
     interrupted = False
     if done >= arguments.trials:
-        console.print(f"{STORAGE} already holds {done} trials; continue it with --trials {done + 20}.")
+        console.print(f"{STORAGE} already has {done} trials; use --trials {done + 20} to add more.")
     else:
         if done:
             console.print(f"Resuming {STORAGE} after {done} trials.")
@@ -112,7 +111,7 @@ def main() -> int:
             tune(study, arguments.trials, console)
         except KeyboardInterrupt:
             interrupted = True
-            console.print("\nInterrupted. Nothing is lost: run the demo again and it goes on from here.")
+            console.print("\nInterrupted. Finished trials are kept: run the demo again to continue.")
     if finished(study):
         show(study, console)
     return 130 if interrupted else 0

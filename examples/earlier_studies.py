@@ -1,7 +1,7 @@
-"""Tune a small network on new data, starting where studies on other data ended.
+"""Tune a small network on new data, starting from what studies on other data have shown.
 
-The earlier studies are random searches here; any studies of the same parameters in a storage would do, whatever sampler
-ran them. From the command line: `pellucid meta-train --storage URL --studies 'net-*' --out network.ranker`.
+The earlier studies are random searches here, but any studies of the same parameters work, whichever sampler ran them.
+The command line does the same: `pellucid meta-train --storage URL --studies 'net-*' --out network.ranker`.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ Data = tuple[np.ndarray, np.ndarray]
 
 
 def data_sets() -> dict[str, Data]:
-    """Seven classification problems; the last one is the new one."""
+    """Seven classification problems. The last one is the new data."""
     images, labels = load_digits(return_X_y=True)
 
-    def mixed(data: Data) -> Data:
+    def shuffled(data: Data) -> Data:
         order = np.random.default_rng(0).permutation(len(data[1]))[:240]
         return data[0][order], data[1][order]
 
-    def some(*wanted: int) -> Data:
-        rows = np.isin(labels, wanted)
-        return mixed((images[rows], labels[rows]))
+    def digits(*kept: int) -> Data:
+        rows = np.isin(labels, kept)
+        return shuffled((images[rows], labels[rows]))
 
     return {
-        "net-cancer": mixed(load_breast_cancer(return_X_y=True)),
-        "net-wine": mixed(load_wine(return_X_y=True)),
-        "net-3-8-9": some(3, 8, 9),
-        "net-1-7-4": some(1, 7, 4),
-        "net-2-5": some(2, 5),
-        "net-0-6-8": some(0, 6, 8),
-        "net-all-digits": mixed((images, labels)),
+        "net-cancer": shuffled(load_breast_cancer(return_X_y=True)),
+        "net-wine": shuffled(load_wine(return_X_y=True)),
+        "net-3-8-9": digits(3, 8, 9),
+        "net-1-7-4": digits(1, 7, 4),
+        "net-2-5": digits(2, 5),
+        "net-0-6-8": digits(0, 6, 8),
+        "net-all-digits": shuffled((images, labels)),
     }
 
 
 def objective_on(data: Data) -> Callable[[optuna.Trial], float]:
     def objective(trial: optuna.Trial) -> float:
-        """Share of wrong answers of a network after twelve passes over two thirds of the data."""
+        """Error rate of a network after twelve passes over two thirds of the data."""
         network = MLPClassifier(
             hidden_layer_sizes=(trial.suggest_int("n_units", 2, 64, log=True),) * trial.suggest_int("n_layers", 1, 3),
             activation=trial.suggest_categorical("activation", ["logistic", "tanh", "relu"]),
@@ -71,8 +71,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--earlier", type=int, default=40, help="trials of each earlier study")
     parser.add_argument("--trials", type=int, default=12, help="trials on the new data")
-    parser.add_argument("--storage", default="sqlite:///earlier_studies.db", help="where all studies are kept")
-    parser.add_argument("--model", type=Path, default=Path("network.ranker"), help="the file for what was learned")
+    parser.add_argument("--storage", default="sqlite:///earlier_studies.db", help="URL of the storage for all studies")
+    parser.add_argument("--model", type=Path, default=Path("network.ranker"), help="file to save the trained model to")
     arguments = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -84,14 +84,14 @@ def main() -> None:
 
     sampler = pellucid.RankingSampler.from_studies(arguments.storage, [name for name, _ in earlier], seed=0)
     sampler.save(arguments.model)
-    for words, one in (("with earlier studies", sampler), ("without", pellucid.BayesianSampler(seed=0))):
-        study = optuna.create_study(study_name=f"{new} {words}", sampler=one)
+    samplers = {"With earlier studies": sampler, "Without them": pellucid.BayesianSampler(seed=0)}
+    for heading, tested in samplers.items():
+        study = optuna.create_study(study_name=f"{new}: {heading}", sampler=tested)
         study.optimize(objective_on(new_data), n_trials=arguments.trials)
-        first = [trial.value for trial in study.trials if trial.value is not None]
-        print(
-            f"{words}: {first[0]:.1%} wrong at first, {min(first[:5]):.1%} after 5 trials, {min(first):.1%} at the end"
-        )
-        if one is sampler:
+        errors = [trial.value for trial in study.trials if trial.value is not None]
+        best = f"best of 5 trials {min(errors[:5]):.1%}, best of {len(errors)} {min(errors):.1%}"
+        print(f"{heading}: error rate of the first trial {errors[0]:.1%}, {best}.")
+        if tested is sampler:
             print(pellucid.explain_proposal(study, 0))
 
 

@@ -1,7 +1,6 @@
-"""Ask a study that TPE ran what its parameters do: sentences, and a figure of the learning rate.
+"""Ask what the parameters do in a study that TPE ran, in sentences and in a figure of the learning rate.
 
-Everything before ``partial_dependence`` is plain Optuna; a study that you already have is explained by the last lines
-alone.
+Everything before `partial_dependence` is plain Optuna. For a study that you already have, copy the end of `main`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def objective(trial: optuna.Trial) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--figure", type=Path, default=Path("effect.html"), help=".html, or .png with a Chromium")
+    parser.add_argument("--figure", type=Path, default=Path("effect.html"), help=".html, or .png (needs Chromium)")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     optuna.logging.set_verbosity(optuna.logging.WARNING)

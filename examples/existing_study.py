@@ -1,8 +1,8 @@
-"""Explain a study that was run without pellucid: Optuna's TPE, in an SQLite file.
+"""Explain a study that Optuna's TPE ran, without pellucid, and stored in an SQLite file.
 
     python examples/existing_study.py --file existing.db
 
-The first run makes the file. Your own study needs only ``main``: put its storage and its name there.
+The first run creates the file. For your own study you need only `main`, with your storage and the name of your study.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STUDY = "diabetes"
 
 
 def objective(trial: optuna.Trial) -> float:
-    """Mean absolute error of a support vector regression, in the unit of the disease's progression."""
+    """Mean absolute error of a support vector regression, in units of disease progression."""
     features, progression = load_diabetes(return_X_y=True)
     kernel = trial.suggest_categorical("kernel", ["rbf", "poly"])
     model = SVR(
@@ -41,7 +41,7 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def run_with_tpe(storage: str, n_trials: int) -> None:
-    """What you did last month: nothing here knows of pellucid."""
+    """Plain Optuna: nothing here uses pellucid."""
     sampler = optuna.samplers.TPESampler(seed=0)
     study = optuna.create_study(study_name=STUDY, storage=storage, sampler=sampler, direction="minimize")
     study.optimize(objective, n_trials=n_trials)
@@ -50,7 +50,7 @@ def run_with_tpe(storage: str, n_trials: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--file", type=Path, default=Path("existing.db"), help="SQLite file with the study")
-    parser.add_argument("--trials", type=int, default=100, help="trials of TPE, if the file is not there yet")
+    parser.add_argument("--trials", type=int, default=100, help="trials for TPE to run if the file does not exist")
     parser.add_argument("--trial", type=int, help="trial to explain; default: the best")
     parser.add_argument("--report", help="write a report to this .html file")
     arguments = parser.parse_args()
@@ -62,7 +62,7 @@ def main() -> None:
     study = optuna.load_study(study_name=STUDY, storage=storage)
     trial = study.best_trial.number if arguments.trial is None else arguments.trial
     print(f"{len(study.trials)} trials, {len(pellucid.receipts(study))} of them proposed by pellucid.\n")
-    # TPE's trials are not drawn at random, so a model of them is asked.
+    # HSIC needs random trials. TPE chose these, so random ones are drawn from a model.
     print("What matters?", pellucid.hsic_importance(study, source="surrogate"), "\n")
     for name in ("kernel", "C"):
         print(f"What does `{name}` do?", pellucid.partial_dependence(study, name), "\n")

@@ -2,7 +2,7 @@
 
     python examples/lightgbm_model.py --trials 60
 
-Pruned trials are not thrown away: the sampler learns from the last loss that they reported.
+Pruned trials are not wasted: the sampler learns from the last loss that each of them reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ train_x, valid_x, train_y, valid_y = train_test_split(features, labels, test_siz
 
 
 def prune(trial: optuna.Trial) -> Callable[[CallbackEnv], None]:
-    """A callback that reports the loss of every round, and ends trials that Optuna's pruner gives up."""
+    """A callback that reports the loss of every round and ends the trial if Optuna's pruner says so."""
 
     def after_round(round_: CallbackEnv) -> None:
         _, _, loss, _ = round_.evaluation_result_list[0]
@@ -36,7 +36,7 @@ def prune(trial: optuna.Trial) -> Callable[[CallbackEnv], None]:
 
 
 def objective(trial: optuna.Trial) -> float:
-    """Logarithmic loss on the validation set, at the round at which it was lowest."""
+    """Lowest logarithmic loss on the validation set over all rounds."""
     settings = {
         "objective": "binary",
         "learning_rate": trial.suggest_float("learning_rate", 0.01, 0.5, log=True),
@@ -72,11 +72,11 @@ def main() -> None:
 
     pruned = study.get_trials(deepcopy=False, states=(TrialState.PRUNED,))
     print(f"{len(pruned)} of {len(study.trials)} trials were pruned.\n")
-    found = pellucid.recommend(study)
-    print("Which configuration?", found)
-    print(f"It needs {study.trials[found.trial].user_attrs['rounds']} rounds.\n")
+    recommendation = pellucid.recommend(study)
+    print("Which configuration should I use?", recommendation)
+    print(f"It needs {study.trials[recommendation.trial].user_attrs['rounds']} rounds.\n")
     print("Can I stop?", pellucid.stopping_verdict(study, regret_below=0.01), "\n")
-    print(f"Why trial {found.trial}?", pellucid.explain_proposal(study, found.trial))
+    print(f"Why trial {recommendation.trial}?", pellucid.explain_proposal(study, recommendation.trial))
     if arguments.report:
         pellucid.report(study, arguments.report)
         print(f"\nReport: {arguments.report}")

@@ -1,6 +1,7 @@
-"""Tune a small network in two steps, and ask what mattered: which parameters, which ranges, which values were cheap.
+"""Tune a small network in two steps, then ask which parameters matter and which ranges to change.
 
-The first trials are random; any random search in a storage would do. The last lines need nothing but the study.
+The first trials are random. The questions at the end need only the study, so they work on any random search that you
+have in a storage.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def objective(trial: optuna.Trial) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--random", type=int, default=300, help="trials that say what matters")
+    parser.add_argument("--random", type=int, default=300, help="random trials, which show what matters")
     parser.add_argument("--steps", type=int, default=15, help="trials of each of the two steps")
-    parser.add_argument("--figure", type=Path, default=Path("matters.html"), help="an .html page, or a .png picture")
+    parser.add_argument("--figure", type=Path, default=Path("matters.html"), help=".html, or .png (needs Chromium)")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -61,19 +62,21 @@ def main() -> None:
     study = optuna.create_study(direction="maximize", sampler=sampler)
     study.optimize(objective, n_trials=arguments.random + 2 * arguments.steps, show_progress_bar=True)
 
-    found = pellucid.hsic_importance(study)
-    print(found, "\n")
+    importance = pellucid.hsic_importance(study)
+    print(importance, "\n")
     for name in ("n_units", "n_layers"):
         print(pellucid.interval_reduction(study, name), "\n")
-    print(*pellucid.range_advice(study), "", sep="\n")
+    for advice in pellucid.parameter_ranges(study).advice:
+        print(advice)
+    print()
     print(sampler.plan(study), "\n")
     print(pellucid.receipts(study)[-1], "\n")
-    for what, one in (("The best of the two steps", sampler.best_trial(study)), ("The best of all", study.best_trial)):
-        print(
-            f"{what}: trial {one.number}, accuracy {one.value:.3f}, {one.params['n_layers']} × {one.params['n_units']}."
-        )
-    plots.save(found.plot(), arguments.figure)
-    print(f"The figure is {arguments.figure}.")
+    best = {"Best trial of the two steps": sampler.best_trial(study), "Best trial of all": study.best_trial}
+    for heading, trial in best.items():
+        size = f"{trial.params['n_layers']} × {trial.params['n_units']} units"
+        print(f"{heading}: trial {trial.number}, accuracy {trial.value:.3f}, {size}.")
+    plots.save(importance.plot(), arguments.figure)
+    print(f"The figure is in {arguments.figure}.")
 
 
 if __name__ == "__main__":

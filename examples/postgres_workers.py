@@ -1,9 +1,10 @@
-"""Several processes share one study; one of them dies in the middle of a trial, and nothing is lost.
+"""Share one study between several processes, one of which dies in the middle of a trial.
 
     python examples/postgres_workers.py --storage postgresql+psycopg2://user@host/database --workers 2 --trials 40
     python examples/postgres_workers.py --storage sqlite:///workers.db
 
-Run it on other machines too, with the same URL. Optuna notices dead workers by their heartbeat (version 4.9 or newer).
+Another worker runs the lost trial again. You can start the script on more machines with the same URL. Optuna 4.9 or
+newer detects dead workers by their missing heartbeat.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sklearn.svm import SVC
 
 import pellucid
 
-warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # Heartbeats are old, but called experimental.
+warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # About heartbeats.
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
@@ -34,7 +35,7 @@ def objective(trial: optuna.Trial, dies_in: int) -> float:
     gamma = trial.suggest_float("gamma", 1e-4, 1.0, log=True)
     if trial.number == dies_in:
         print(f"The worker of trial {trial.number} dies.", flush=True)
-        os._exit(1)  # No goodbye, as if its machine had gone.
+        os._exit(1)  # At once, as if the machine had failed.
     return float(cross_val_score(SVC(C=C, gamma=gamma), images / 16, labels, cv=3).mean())
 
 
@@ -43,10 +44,10 @@ def open_study(url: str) -> optuna.Study:
         url,
         engine_kwargs={"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {},
         heartbeat_interval=1,
-        grace_period=5,  # Seconds without a heartbeat before a trial is run again: take minutes if trials are long.
+        grace_period=5,  # Seconds without a heartbeat before a trial is run again.
         heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(max_retry=3),
     )
-    # The same seed for all: what keeps workers apart is that each sees what the others are running.
+    # All workers may have the same seed: each takes the running trials of the others into account.
     sampler = pellucid.BayesianSampler(seed=0)
     return optuna.create_study(
         study_name="workers", storage=storage, sampler=sampler, direction="maximize", load_if_exists=True
@@ -58,7 +59,7 @@ def count(study: optuna.Study, *states: TrialState) -> int:
 
 
 def work(url: str, n_trials: int, dies_in: int = -1) -> None:
-    """Run trials until the study, whoever works on it, has enough of them."""
+    """Run trials until the study has enough of them, counting those of other workers."""
     study = open_study(url)
     while count(study, TrialState.COMPLETE, TrialState.RUNNING) < n_trials or count(study, TrialState.WAITING):
         study.optimize(lambda trial: objective(trial, dies_in), n_trials=1)
@@ -70,11 +71,11 @@ def show(study: optuna.Study) -> None:
         lost = RetryHeartbeatStaleTrialCallback.retried_trial_number(trial)
         if lost is not None:
             print(f"Trial {lost} was lost with its worker; trial {trial.number} ran it again: {trial.state.name}.")
-    # By number, because a trial that is run again takes the receipt of the lost one with it.
+    # By trial number: a trial that is run again has a copy of the receipt of the lost one.
     proposed = {receipt.trial: receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"}
     aware = [receipt for receipt in proposed.values() if receipt.pending]
     print(f"{len(aware)} of {len(proposed)} proposals took into account what other workers were running.\n")
-    print("Which configuration?", pellucid.recommend(study), "\n")
+    print("Which configuration should I use?", pellucid.recommend(study), "\n")
     print("Can I stop?", pellucid.stopping_verdict(study))
 
 
@@ -82,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--storage", default="sqlite:///workers.db", help="URL of the database")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--trials", type=int, default=40, help="finished trials the study shall have")
+    parser.add_argument("--trials", type=int, default=40, help="finished trials the study should have in total")
     parser.add_argument("--dies-in", type=int, default=15, help="trial in which a worker dies; -1 for none")
     parser.add_argument("--report", help="write a report to this .html file")
     arguments = parser.parse_args()
@@ -93,7 +94,7 @@ def main() -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    while count(study, TrialState.RUNNING):  # Of dead workers, unless another has taken over already.
+    while count(study, TrialState.RUNNING):  # Trials of dead workers that no other worker has taken over.
         time.sleep(1)
         fail_stale_trials(study)
     work(arguments.storage, arguments.trials)

@@ -1,8 +1,8 @@
-"""Tune a small PyTorch network with pruning, where a learning rate that is too large makes the loss NaN.
+"""Tune a small PyTorch network with pruning. A learning rate that is too large makes the loss NaN.
 
     python examples/pytorch_model.py --trials 60
 
-A NaN needs no special value: return it, Optuna marks the trial as failed, and the sampler keeps away from there.
+Just return the NaN: Optuna marks the trial as failed, and `avoid_failures=True` steers the search away from failures.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def objective(trial: optuna.Trial) -> float:
         train_epoch(network, optimiser, batch_size)
         loss = validation_loss(network)
         if math.isnan(loss):
-            break  # Not reported: to a pruner NaN is merely bad, and the trial would count as pruned.
+            break  # Do not report NaN: the pruner would prune the trial, which must count as failed.
         trial.report(loss, step=epoch)
         if trial.should_prune():
             raise optuna.TrialPruned
@@ -71,7 +71,7 @@ def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(
         direction="minimize",
-        # Twenty start-up trials that return a number: they are random, and tell what makes the others fail.
+        # Start-up trials are random, which the question about failures needs; twenty of them return a number.
         sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=20, avoid_failures=True),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=5),
     )
@@ -79,10 +79,10 @@ def main() -> None:
 
     failed, pruned = (len(study.get_trials(states=(state,))) for state in (TrialState.FAIL, TrialState.PRUNED))
     print(f"{failed} of {len(study.trials)} trials failed, {pruned} were pruned.\n")
-    print("Which configuration?", pellucid.recommend(study), "\n")
+    print("Which configuration should I use?", pellucid.recommend(study), "\n")
     print("Can I stop?", pellucid.stopping_verdict(study))
-    if failed >= 3:  # Fewer say nothing.
-        print("\nWhat makes trials fail?", pellucid.hsic_importance(study, goal=pellucid.failed()))
+    if failed >= 3:  # Fewer are too few to compare.
+        print("\nWhat makes trials fail?", pellucid.hsic_importance(study, pellucid.failed()))
     if arguments.report:
         pellucid.report(study, arguments.report)
         print(f"\nReport: {arguments.report}")

@@ -1,8 +1,8 @@
-"""Tune a scikit-learn pipeline whose parameters depend on the model: a support vector machine or a forest.
+"""Choose between a support vector machine and a forest, each with its own parameters, in a scikit-learn pipeline.
 
     python examples/sklearn_model.py --trials 50
 
-Plain Optuna, with one line of pellucid: the sampler. It learns from the trials which parameter belongs to which model.
+This is plain Optuna except for the sampler, which learns from the trials which parameter belongs to which model.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def main() -> None:
     study = optuna.create_study(direction="maximize", sampler=pellucid.BayesianSampler(seed=0))
     study.optimize(objective, n_trials=arguments.trials, show_progress_bar=True)
 
-    print("Which configuration?", pellucid.recommend(study), "\n")
+    print("Which configuration should I use?", pellucid.recommend(study), "\n")
     print("Can I stop?", pellucid.stopping_verdict(study), "\n")
-    # Most trials were proposed, not drawn at random, so a model of them is asked.
+    # HSIC needs random trials. The sampler chose most of these, so random ones are drawn from a model.
     print("What matters?", pellucid.hsic_importance(study, source="surrogate"))
     if arguments.report:
         pellucid.report(study, arguments.report)

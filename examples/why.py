@@ -1,6 +1,6 @@
-"""Tune a small network with pellucid, then ask why its trials were proposed: sentences, and two figures.
+"""Tune a small network with pellucid, then ask why its trials were proposed, in sentences and in two figures.
 
-The study could have come from a storage, or from another sampler: the last lines need nothing else.
+The questions need only the study: it could come from a storage, or another sampler could have run it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pellucid import plots
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=60)
-    parser.add_argument("--folder", type=Path, default=Path("why"), help="where the figures go")
-    parser.add_argument("--png", action="store_true", help="as pictures (needs a Chromium) instead of pages")
+    parser.add_argument("--folder", type=Path, default=Path("why"), help="folder for the figures")
+    parser.add_argument("--png", action="store_true", help="write pictures (needs Chromium) instead of pages")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -79,7 +79,7 @@ def test_pellucid_uses_nothing_of_the_laboratory() -> None:
         "from pellucid.surrogates import gp as process\nprocess._fit()",
     ],
 )
-def test_a_private_use_is_found(source: str) -> None:
+def test_a_private_use_is_reported(source: str) -> None:
     assert private_uses(source)
 
 

@@ -1,4 +1,4 @@
-"""A folder with the script, as the present directory."""
+"""A folder with the script, as the working directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pellucid explain`, `report` and `publish`: answers, and sentences for what cannot be answered."""
+"""`pellucid explain`, `report` and `publish`: answers, and sentences if there is no answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from typer.testing import CliRunner, Result
 
 import pellucid
 from pellucid.cli.app import app
-from pellucid.cli.plain import json_text
+from pellucid.cli.terminal import json_text
+from pellucid.surrogates import GaussianProcess
 
 URL = "sqlite:///studies.db"
 
@@ -32,12 +33,12 @@ def fails_somewhere(trial: optuna.Trial) -> float:
 
 @pytest.fixture(scope="module")
 def storages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A storage with studies of several kinds, one with a single study, and files that are something else."""
+    """A storage with several kinds of studies, another with a single study, and files that are not storages."""
     folder = tmp_path_factory.mktemp("storages")
     several = optuna.storages.RDBStorage(f"sqlite:///{folder}/studies.db")
-    ours = pellucid.BayesianSampler(seed=0, warn_independent_sampling=False)
-    memory = optuna.storages.InMemoryStorage()  # Faster than a disk; what is copied keeps its receipts.
-    study = optuna.create_study(study_name="ours", storage=memory, sampler=ours)
+    sampler = pellucid.BayesianSampler(seed=0, warn_independent_sampling=False)
+    memory = optuna.storages.InMemoryStorage()  # Faster than a disk; a copied study keeps its receipts.
+    study = optuna.create_study(study_name="ours", storage=memory, sampler=sampler)
     study.optimize(fails_somewhere, n_trials=40, catch=(RuntimeError,))
     tpe = optuna.create_study(study_name="tpe", storage=memory, sampler=optuna.samplers.TPESampler(seed=0))
     tpe.optimize(conditional, n_trials=15)
@@ -80,13 +81,13 @@ def test_the_overview_says_what_the_functions_say() -> None:
     study = optuna.load_study(study_name="ours", storage=URL)
     lines = result.stdout.splitlines()
     assert lines[0].startswith(f"Study `ours` in {URL} (minimize): ")
-    last = [one.trial for one in pellucid.receipts(study) if one.kind == "model"][-1]
+    last = [receipt.trial for receipt in pellucid.receipts(study) if receipt.proposed][-1]
+    ranges = pellucid.parameter_ranges(study)
     assert lines[1:] == [
         f"What to use: {pellucid.recommend(study)}",
         f"Can I stop: {pellucid.stopping_verdict(study)}",
         f"What matters: {pellucid.hsic_importance(study, source='surrogate')}",
-        "Which ranges to change: "
-        + (" ".join(map(str, pellucid.range_advice(study))) or "Nothing speaks for changing one."),
+        "Which ranges to change: " + (" ".join(advice.sentence for advice in ranges.advice) or ranges.sentence),
         f"Why the last proposal: {pellucid.explain_proposal(study, last)}",
     ]
 
@@ -97,57 +98,73 @@ def test_a_study_of_another_sampler_is_explained_too() -> None:
     assert "Why the last proposal: " in result.stdout
 
 
-def test_questions_without_an_answer_give_the_reason() -> None:
+def test_the_reason_is_given_for_every_answer_that_is_not_known_yet() -> None:
     result = explain("empty")
     assert result.exit_code == 0, result.output
     assert "Study `empty` in sqlite:///studies.db (minimize): no trials." in result.stdout
-    assert "Cannot be told yet:" in result.stdout
+    assert "Not known yet:" in result.stdout
     assert "  What to use: A recommendation needs at least one finished trial" in result.stdout
-    told = json.loads(explain("empty", "--json").stdout)
-    assert set(told["unknown"]) == {"recommendation", "importance", "ranges", "proposal"}
-    assert told["verdict"]["stop"] is False
+    data = json.loads(explain("empty", "--json").stdout)
+    assert set(data["unknown"]) == {"recommendation", "importance", "ranges", "proposal"}
+    assert data["verdict"]["stop"] is False
 
 
 def test_a_trial_is_explained_with_a_table_of_contributions() -> None:
     result = explain("ours", "--trial", "30")
     assert result.exit_code == 0, result.output
     study = optuna.load_study(study_name="ours", storage=URL)
-    why = pellucid.explain_proposal(study, 30)
-    assert str(why) in result.stdout
-    for one in why.contributions:
-        (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"  {one.name} ")]
-        assert f"{one.total:+.3g}" in line
+    explanation = pellucid.explain_proposal(study, 30)
+    assert str(explanation) in result.stdout
+    for contribution in explanation.contributions:
+        (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"  {contribution.name} ")]
+        assert f"{contribution.total:+.3g}" in line
 
 
 def test_parameters_alone_together_and_towards_a_goal() -> None:
     alone = explain("ours", "--param", "lr")
     assert alone.exit_code == 0, alone.output
     assert "What lr does: `lr` " in alone.stdout
-    both = json.loads(explain("ours", "--param", "lr", "--param", "depth", "--json").stdout)
-    assert both["dependence"]["params"] == ["lr", "depth"]
-    assert len(both["dependence"]["mean"]) == len(both["dependence"]["values"][0])
+    joint = json.loads(explain("ours", "--param", "lr", "--param", "depth", "--json").stdout)["dependence"]
+    assert joint["params"] == ["lr", "depth"]
+    assert len(joint["mean"]) == len(joint["values"][0])
     failed = explain("ours", "--goal", "failed")
     assert failed.exit_code == 0, failed.output
     assert "What matters: For failing" in failed.stdout
     assert "HSIC" in failed.stdout
 
 
-def test_json_is_what_the_records_have() -> None:
+def test_json_holds_the_fields_of_the_records() -> None:
     result = explain("ours", "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout, parse_constant=pytest.fail)
+    data = json.loads(result.stdout, parse_constant=pytest.fail)
     study = optuna.load_study(study_name="ours", storage=URL)
-    assert told["recommendation"] == json.loads(json.dumps(pellucid.recommend(study).to_dict()))
-    assert told["counts"]["complete"] + told["counts"]["fail"] == 40
-    assert told["unknown"] == {}
+    assert data["recommendation"] == json.loads(json.dumps(pellucid.recommend(study).to_dict()))
+    assert data["ranges"] == json.loads(json.dumps(pellucid.parameter_ranges(study).to_dict()))
+    assert data["counts"]["complete"] + data["counts"]["fail"] == 40
+    assert data["unknown"] == {}
+
+
+def test_the_overview_fits_each_distinct_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recommendation, the verdict and the importance ask the same model, or one without an output warp."""
+    templates: list[tuple[str | None, int]] = []
+    fit = GaussianProcess.fit
+
+    def counted(gp: GaussianProcess, X: np.ndarray, *arguments: object, **options: object) -> GaussianProcess:
+        templates.append((gp.warp, len(X)))
+        return fit(gp, X, *arguments, **options)
+
+    monkeypatch.setattr(GaussianProcess, "fit", counted)
+    assert explain("ours").exit_code == 0
+    assert templates
+    assert len(templates) == len(set(templates)) <= 2
 
 
 def test_numbers_that_json_lacks_are_null() -> None:
     odd = {"a": np.float64("nan"), 2: (np.int64(3), np.array([1.0, np.inf])), "c": {np.True_}, "d": object}
     assert json.loads(json_text(odd)) == {"a": None, "2": [3, [1.0, None]], "c": [True], "d": str(object)}
-    told = json.loads(call("explain", "--storage", "alone.db", "--json").stdout, parse_constant=pytest.fail)
-    assert told["study"] == "only"
-    assert told["recommendation"]["high"] is None
+    data = json.loads(call("explain", "--storage", "alone.db", "--json").stdout, parse_constant=pytest.fail)
+    assert data["study"] == "only"
+    assert data["recommendation"]["high"] is None
 
 
 def test_names_of_studies_are_completed() -> None:
@@ -195,8 +212,8 @@ def test_a_missing_extra_is_named(command: str, missing: str, sentence: str) -> 
     assert "Traceback" not in done.stderr
 
 
-def test_figures_are_published_where_the_dashboard_shows_them() -> None:
-    """The dashboard's own server is asked for what it would show."""
+def test_figures_are_published_for_the_dashboard() -> None:
+    """The dashboard's own server returns them."""
     pytest.importorskip("optuna_dashboard")
     from optuna_dashboard import wsgi
 
@@ -206,18 +223,19 @@ def test_figures_are_published_where_the_dashboard_shows_them() -> None:
     assert "The best trial is" in result.stdout
     storage = optuna.storages.get_storage(URL)
     number = storage.get_study_id_from_name("ours")
-    said: list[str] = []
+    statuses: list[str] = []
     body = b"".join(
         wsgi(storage)(
             {"REQUEST_METHOD": "GET", "PATH_INFO": f"/api/studies/{number}", "wsgi.input": io.BytesIO(),
              "wsgi.errors": sys.stderr, "SERVER_NAME": "here", "SERVER_PORT": "80", "wsgi.url_scheme": "http"},
-            lambda status, _headers, _error=None: said.append(status),
+            lambda status, _headers, _error=None: statuses.append(status),
         )
     )  # fmt: skip
-    assert said == ["200 OK"]
-    shown = {one["id"]: json.loads(one["graph_object"]) for one in json.loads(body)["plotly_graph_objects"]}
-    assert {"pellucid-history", "pellucid-importance", "pellucid-ranges", "pellucid-why"} <= set(shown)
-    assert all(figure["data"] and figure["layout"]["title"]["text"] for figure in shown.values())
+    assert statuses == ["200 OK"]
+    objects = json.loads(body)["plotly_graph_objects"]
+    figures = {graph["id"]: json.loads(graph["graph_object"]) for graph in objects}
+    assert {"pellucid-history", "pellucid-importance", "pellucid-ranges", "pellucid-why"} <= set(figures)
+    assert all(figure["data"] and figure["layout"]["title"]["text"] for figure in figures.values())
 
 
 MISTAKES = [
@@ -228,26 +246,30 @@ MISTAKES = [
     (["ours", "--storage", "sqlite:///typo.db"], 2, "There is no file `typo.db`"),
     (["ours", "--storage", "typo.log"], 2, "There is no file `typo.log`"),
     (["ours", "--storage", "sqlite:///no/folder/x.db"], 2, "there is no `no/folder`"),
-    (["ours", "--storage", "notes.txt"], 2, "neither an SQLite file nor a journal"),
+    (["ours", "--storage", "notes.txt"], 2, "neither an SQLite file nor an Optuna journal"),
     (["ours", "--storage", "sqlite:///notes.txt"], 2, "is not an SQLite database"),
-    (["ours", "--storage", "broken.log"], 2, "is damaged or not one of Optuna"),
-    (["ours", "--storage", "begun.journal"], 2, "has no study yet; `pellucid tune` makes one"),
+    (["ours", "--storage", "broken.log"], 2, "is damaged or not an Optuna journal"),
+    (["ours", "--storage", "begun.journal"], 2, "has no study yet; `pellucid tune` creates one"),
     (["ours", "--storage", "none.db"], 2, "has no study yet"),
-    (["ours", "--storage", "other.db"], 2, "has no study of Optuna"),
+    (["ours", "--storage", "other.db"], 2, "has no Optuna study"),
     (["ours", "--storage", "damaged.db"], 2, "cannot be"),
     (["ours", "--storage", "nonsense"], 2, "write sqlite:///nonsense"),
     (["ours", "--storage", "nonsense://u:secret@h/d"], 2, "no dialect for: `nonsense://u:***@h/d`"),
     (["ours", "--storage", "mysql+pymysql://u:secret@h/d"], 3, "begin the URL with mysql+pymysql"),
     (["ours", "--storage", "postgresql://u:secret@127.0.0.1:1/d?password=secret"], 2, "Connection refused"),
-    (["ours", "--storage", "postgresql://u:se%20cret@127.0.0.1:1/d"], 2, "check that the server runs"),
+    (["ours", "--storage", "postgresql://u:se%20cret@127.0.0.1:1/d"], 2, "check that the server is running"),
 ]
 OF_EXPLAIN = [
     (["ours", "--trial", "99"], 2, "has no trial 99; its trials are 0 to 39"),
     (["ours", "--trial", "0"], 2, "sampled to cover the space"),
     (["ours", "--trial", "x"], 2, "--trial"),
     (["ours", "--param", "lrr"], 2, "Did you mean `lr`?"),
-    (["ours", "--param", "lr", "--param", "lr"], 2, "of two different ones"),
-    (["ours", "--param", "a", "--param", "b", "--param", "c"], 2, "got it 3 times"),
+    (["ours", "--param", "lr", "--param", "lr"], 2, "twice with two different parameters; got `lr`, `lr`"),
+    (
+        ["ours", "--param", "a", "--param", "b", "--param", "c"],
+        2,
+        "twice with two different parameters; got `a`, `b`, `c`",
+    ),
     (["empty", "--param", "lr"], 2, "needs at least 3 finished trials"),
     (["empty", "--trial", "0"], 2, "has no trials yet"),
     (["ours", "--goal", "good"], 2, "best"),
@@ -264,12 +286,12 @@ OF_EXPLAIN = [
         ("report", ["ours", "--out", "nowhere/r.html"], 2, "there is no `nowhere`"),
     ],
 )
-def test_mistakes_are_sentences_and_make_nothing(
+def test_mistakes_are_sentences_and_create_nothing(
     storages: Path, command: str, arguments: list[str], code: int, sentence: str
 ) -> None:
     before = sorted(storages.iterdir())
-    given = [] if "--storage" in arguments else ["--storage", URL]
-    result = call(command, *arguments, *given)
+    default = [] if "--storage" in arguments else ["--storage", URL]
+    result = call(command, *arguments, *default)
     assert result.exit_code == code, result.output
     assert result.stdout == ""
     assert "Traceback" not in result.output

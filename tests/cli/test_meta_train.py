@@ -1,4 +1,4 @@
-"""`pellucid meta-train`: which studies, what was learned, and where it is written."""
+"""`pellucid meta-train`: which studies it uses, what it reports, and the file that it writes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.cli.tune.scripts import URL, call, tune
 def test_meta_training_takes_names_and_patterns_and_says_what_was_learned(folder: Path) -> None:
     pytest.importorskip("torch")
     for k, name in enumerate(["net[a]", "net[b]", "other", "few"]):
-        made = optuna.create_study(study_name=name, storage=URL, sampler=optuna.samplers.RandomSampler(seed=k))
-        made.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=3 if name == "few" else 10)
-    # A name is a name, also where a pattern could be read into it.
+        earlier = optuna.create_study(study_name=name, storage=URL, sampler=optuna.samplers.RandomSampler(seed=k))
+        earlier.optimize(lambda trial: trial.suggest_float("x", -1, 1) ** 2, n_trials=3 if name == "few" else 10)
+    # A name is taken literally, even if it could be read as a pattern.
     result = call("meta-train", "--storage", URL, "--studies", "net[a]")
     assert result.exit_code == 2
     assert "needs at least 3 of them, but there is 1 to learn from" in result.stderr

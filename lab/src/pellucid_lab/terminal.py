@@ -1,4 +1,4 @@
-"""What the commands share: options, lists in options, the progress bar, figures and files.
+"""What the commands share: lists in options, the progress bar, figures and files.
 
 Exit codes: 0 done, 1 some runs failed, 2 the request is wrong, 3 a package or a file is missing, 130 stopped by Ctrl-C
 (finished runs are kept).
@@ -13,21 +13,11 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, TypeVar
-
-import typer
+from typing import Any, TypeVar
 
 from pellucid.cli.errors import Mistake, Unavailable
 
 Measurement = TypeVar("Measurement")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print the tables as JSON on standard output.")]
-Data = Annotated[str | None, typer.Option(help="Folder with the data files; default: $PELLUCID_DATA.")]
-Figures = Annotated[bool, typer.Option(help="Draw the figures (needs the plots extra).")]
-Jobs = Annotated[int, typer.Option(min=1, help="Number of processes, one thread each.")]
-Out = Annotated[Path, typer.Option(help="Folder for runs, tables and figures.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only: no progress bar and no tables.")]
-TableFile = Annotated[Path | None, typer.Option("--table", help="Write the tables as Markdown to this file.")]
 
 
 @contextmanager

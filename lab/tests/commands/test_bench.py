@@ -1,4 +1,4 @@
-"""`pellucid bench` from the command line: a real small run, resuming it, and what it says to mistakes."""
+"""`pellucid bench` from the command line: a small run, its continuation, and mistakes."""
 
 import json
 import subprocess
@@ -71,7 +71,7 @@ def test_mistakes_are_one_sentence_and_exit_code_2(arguments, sentence, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_out_path_that_cannot_be_is_a_sentence(tmp_path: Path) -> None:
+def test_an_impossible_out_path_is_reported_in_a_sentence(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     result = call(*RUN, "--methods", "random", "--out", str(blocked / "runs.jsonl"))
@@ -121,12 +121,3 @@ def test_help_needs_no_benchmark_package() -> None:
         "pellucid_lab.problems.suites",
     }
     assert not slow & set(done.stdout.split())
-
-
-def test_what_a_report_costs(tmp_path: Path) -> None:
-    table = tmp_path / "report.md"
-    done = call("bench", "report", "--trials", "15", "--params", "5", "--table", str(table))
-    assert done.exit_code == 0, done.output
-    assert "| random | 15 | 5 |" in table.read_text()
-    assert "| pellucid | 15 | 5 |" in done.stdout
-    assert "```sh" in table.read_text()

@@ -40,8 +40,8 @@ def test_the_command_runs_continues_and_notices_other_data(
     grids = {grid["title"]: grid for grid in json.loads(second.stdout)}
     table = grids["Mean regret after … steps, 25 runs of 5 tasks"]
     assert table["columns"] == ["method", "1", "5", "6"]
-    found = {row[0]: [float(value) for value in row[1:]] for row in table["rows"]}
-    assert found["gp"][-1] < found["random"][-1]
+    regrets = {row[0]: [float(value) for value in row[1:]] for row in table["rows"]}
+    assert regrets["gp"][-1] < regrets["random"][-1]
     assert [row[0] for row in grids["Mean regret after 6 steps, by search space"]["rows"]] == ["4796", "5527"]
     page = (out / "hpob.md").read_text(encoding="utf-8")
     assert "with tasks as blocks" in page
@@ -102,4 +102,4 @@ def test_a_run_of_the_file_that_was_cut_short_is_run_again(folder: Path, tmp_pat
     text = (out / "hpob.jsonl").read_text()
     (out / "hpob.jsonl").write_text(text[:-10])
     assert call(*arguments).exit_code == 0
-    assert [one.regret for one in RunFile(out / "hpob.jsonl", HpobRun).read()] == [one.regret for one in whole]
+    assert [run.regret for run in RunFile(out / "hpob.jsonl", HpobRun).read()] == [run.regret for run in whole]

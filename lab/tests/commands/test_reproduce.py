@@ -1,4 +1,4 @@
-"""`pellucid reproduce` and `pellucid bench stopping` from the command line: small, real, resumed, and refused."""
+"""`pellucid reproduce` from the command line: small runs, their continuation, and mistakes."""
 
 from __future__ import annotations
 
@@ -68,18 +68,6 @@ def test_a_wrong_suite_or_budget_is_a_sentence_and_code_2(tmp_path: Path) -> Non
         result = call("reproduce", "sawei", *wrong, "--out", str(tmp_path))
         assert result.exit_code == 2
         assert "--suite is bbob or hpobench" in result.stderr
-
-
-def test_the_table_of_stopping(tmp_path: Path) -> None:
-    table = tmp_path / "stopping.md"
-    result = call(
-        "bench", "stopping", "--seeds", "0", "--budget", "24", "--tolerance", "10", "--patience", "1", "--min-trials",
-        "20", "--out", str(tmp_path / "stopping.jsonl"), "--table", str(table), "--quiet",
-    )  # fmt: skip
-    assert result.exit_code == 0, result.output
-    text = table.read_text(encoding="utf-8")
-    assert "| all | 8 | 83% |" in text, "a tolerance of 10 lets every run stop at 20 of 24 trials"
-    assert "Stop: expected remaining improvement" in text
 
 
 def test_bobax_writes_tables_and_figures_and_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

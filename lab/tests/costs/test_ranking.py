@@ -52,7 +52,7 @@ PROBLEM = Problem(
 
 
 def plain_of(weights: Weights, features: int) -> Any:
-    """The network as anyone would write it, with the weights of an ensemble of one member."""
+    """The plain network with the weights of an ensemble of one member."""
     network = plain_network.plain_network(features)
     with torch.no_grad():
         for part in ("place", "each", "scorer"):
@@ -87,10 +87,10 @@ def test_both_are_tuned_to_the_same_ranks(start: Weights) -> None:
     plain = plain_network.plain_fine_tune(first, RECIPE, x, y, 7, _after_ties(3))
     support = training.support_of(x, y)
     wanted = scores(ours, x[None, None], support[None, None])[0, 0, 0]
-    found = plain_network.plain_scores(plain, x, support)
+    scored = plain_network.plain_scores(plain, x, support)
     # Scores mean the same up to a constant, which nothing determines.
-    torch.testing.assert_close(found - found.mean(), wanted - wanted.mean(), atol=1e-3, rtol=1e-3)
-    assert not torch.equal(plain_network.plain_scores(first, x, support), found)
+    torch.testing.assert_close(scored - scored.mean(), wanted - wanted.mean(), atol=1e-3, rtol=1e-3)
+    assert not torch.equal(plain_network.plain_scores(first, x, support), scored)
 
 
 def _after_ties(seed: int) -> np.random.Generator:
@@ -111,15 +111,15 @@ def test_both_are_meta_trained_to_the_same_ranks() -> None:
     x = torch.tensor(past[0].features[:10]).float()
     support = training.support_of(x[:4], torch.tensor(past[0].y[:4]).float())
     wanted = scores(ours, x[None, None], support[None, None])[0, 0, 0].detach()
-    found = plain_network.plain_scores(plain, x, support).detach()
-    torch.testing.assert_close(found - found.mean(), wanted - wanted.mean(), atol=1e-3, rtol=1e-3)
+    scored = plain_network.plain_scores(plain, x, support).detach()
+    torch.testing.assert_close(scored - scored.mean(), wanted - wanted.mean(), atol=1e-3, rtol=1e-3)
 
 
 def test_contestants_take_turns_and_the_first_run_does_not_count() -> None:
     order: list[str] = []
-    found = speed.race("r", 3, {name: lambda name=name: order.append(name) for name in "abc"}, 2)
+    race = speed.race("r", 3, {name: lambda name=name: order.append(name) for name in "abc"}, 2)
     assert "".join(order) == "cab" + "abc" + "bca"
-    assert {name: len(seconds) for name, seconds in found.seconds.items()} == {"a": 2, "b": 2, "c": 2}
+    assert {name: len(seconds) for name, seconds in race.seconds.items()} == {"a": 2, "b": 2, "c": 2}
     assert speed.Race("r", 1, {"batched": (1.0, 2.0, 4.0), "own": (5.0, 14.0, 4.0)}).ratio("own") == 5.0
 
 
@@ -134,11 +134,11 @@ def test_races_have_all_contestants() -> None:
 
 @pytest.mark.parametrize("trials", [10, 11])
 def test_asks_are_fine_tuned(trials: int) -> None:
-    found = speed.asks(COLLECTION, PROBLEM, speed.quickly_trained(COLLECTION), trials, 2)
-    assert (found.trials, found.epochs, len(found.seconds), found.parameters) == (trials, trials - 8, 2, 2)
+    times = speed.asks(COLLECTION, PROBLEM, speed.quickly_trained(COLLECTION), trials, 2)
+    assert (times.trials, times.epochs, len(times.seconds), times.parameters) == (trials, trials - 8, 2, 2)
 
 
-def test_too_few_trials_for_fine_tuning_are_said() -> None:
+def test_too_few_trials_for_fine_tuning_are_an_error() -> None:
     with pytest.raises(Mistake, match=r"only 0 with 5 trials of bowls had one: use more trials"):
         speed.asks(COLLECTION, PROBLEM, speed.quickly_trained(COLLECTION), 5, 1)
 
@@ -176,7 +176,7 @@ def test_fewer_trials_than_fine_tuning_needs_are_refused(option: str) -> None:
     assert done.stderr == f"Error: {option} lists numbers of at least 9, where fine-tuning begins; got 8.\n"
 
 
-def test_a_busy_machine_and_missing_data_are_said(tmp_path: Path) -> None:
+def test_a_busy_machine_and_missing_data_are_reported(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     assert "do not trust these times" in speed.note(1.0)
     assert "busy" not in speed.note(0.0)

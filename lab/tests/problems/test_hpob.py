@@ -22,30 +22,34 @@ def folder(tmp_path: Path) -> Path:
 def test_a_collection_per_space_has_every_table_as_it_was_written(folder: Path) -> None:
     files = hpob_content()
     collections = hpob.read_hpob(str(folder))
-    assert [one.name for one in collections] == ["4796", "5527"]
-    for one in collections:
-        assert one.steps == 100
-        assert list(one.space.names) == [f"x{j}" for j in range(COLUMNS[one.name])]
-        for split, tasks in (("train", one.train), ("validation", one.validation), ("test", one.test)):
-            assert [task.name for task in tasks] == SPLITS[split][one.name]
+    assert [collection.name for collection in collections] == ["4796", "5527"]
+    for collection in collections:
+        assert collection.steps == 100
+        assert list(collection.space.names) == [f"x{j}" for j in range(COLUMNS[collection.name])]
+        for split, tasks in (
+            ("train", collection.train),
+            ("validation", collection.validation),
+            ("test", collection.test),
+        ):
+            assert [task.name for task in tasks] == SPLITS[split][collection.name]
             for task in tasks:
-                entry = files[f"meta-{split}-dataset.json"][one.name][task.name]
+                entry = files[f"meta-{split}-dataset.json"][collection.name][task.name]
                 np.testing.assert_array_equal(task.X, entry["X"])
                 np.testing.assert_array_equal(task.y, np.ravel(entry["y"]))
-        for task in one.test:
-            rows = files["bo-initializations.json"][one.name][task.name]
-            np.testing.assert_array_equal(one.seeds[task.name], [rows[f"test{s}"] for s in range(5)])
-        for task in one.validation:
-            starts = one.seeds[task.name]
+        for task in collection.test:
+            rows = files["bo-initializations.json"][collection.name][task.name]
+            np.testing.assert_array_equal(collection.seeds[task.name], [rows[f"test{s}"] for s in range(5)])
+        for task in collection.validation:
+            starts = collection.seeds[task.name]
             assert starts.shape == (5, 5)
             assert all(len(set(row)) == 5 and max(row) < len(task.y) for row in starts.tolist())
 
 
-def test_spaces_and_splits_are_chosen_and_other_files_stay_closed(folder: Path) -> None:
+def test_only_the_files_of_requested_splits_are_read(folder: Path) -> None:
     for split in ("train", "validation"):
         (folder / f"meta-{split}-dataset.json").unlink()
-    (one,) = hpob.read_hpob(str(folder), ["5527"], ("test",))
-    assert (one.name, one.train, one.validation, len(one.test)) == ("5527", (), (), 2)
+    (collection,) = hpob.read_hpob(str(folder), ["5527"], ("test",))
+    assert (collection.name, collection.train, collection.validation, len(collection.test)) == ("5527", (), (), 2)
     with pytest.raises(Unavailable, match=r"needs .*meta-validation-dataset.json"):
         hpob.read_hpob(str(folder))
 
@@ -55,15 +59,15 @@ def test_a_folder_as_it_is_unpacked_and_starts_in_the_order_of_their_numbers(tmp
     rows = {f"test{s}": [s, s + 1] for s in range(11)}
     files["bo-initializations.json"]["5527"]["23"] = dict(reversed(rows.items()))
     write_hpob(files, tmp_path / "hpob-data")
-    (one,) = hpob.read_hpob(str(tmp_path), ["5527"], ("test",))
-    np.testing.assert_array_equal(one.seeds["23"], list(rows.values()))
+    (collection,) = hpob.read_hpob(str(tmp_path), ["5527"], ("test",))
+    np.testing.assert_array_equal(collection.seeds["23"], list(rows.values()))
 
 
-def test_rounding_outside_the_unit_cube_is_taken_back(tmp_path: Path) -> None:
+def test_rounding_errors_outside_the_unit_cube_are_clipped(tmp_path: Path) -> None:
     files = hpob_content()
     files["meta-test-dataset.json"]["5527"]["23"]["X"][0] = [1.0 + 1e-9, -1e-9]
-    (one,) = hpob.read_hpob(str(write_hpob(files, tmp_path)), ["5527"], ("test",))
-    np.testing.assert_array_equal(one.test[0].X[0], [1.0, 0.0])
+    (collection,) = hpob.read_hpob(str(write_hpob(files, tmp_path)), ["5527"], ("test",))
+    np.testing.assert_array_equal(collection.test[0].X[0], [1.0, 0.0])
 
 
 def _test(files: Content) -> Content:
@@ -132,7 +136,7 @@ DAMAGE: dict[str, tuple[Callable[[Content], Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_damage_is_one_sentence_that_says_where(kind: str, tmp_path: Path) -> None:
+def test_damage_is_reported_in_one_sentence_with_its_place(kind: str, tmp_path: Path) -> None:
     damage, sentence = DAMAGE[kind]
     files = hpob_content()
     damage(files)
@@ -146,12 +150,12 @@ def test_damage_is_one_sentence_that_says_where(kind: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "bytes_", [b"", b'{"4796": {"23": {"X": [[0.1, ', b"version https://git-lfs", b"\xff\xfe{", b"[" * 10**5]
 )
-def test_what_is_not_json_is_said(name: str, bytes_: bytes, folder: Path) -> None:
+def test_files_that_are_not_json_are_reported(name: str, bytes_: bytes, folder: Path) -> None:
     (folder / name).write_bytes(bytes_)
     with pytest.raises(Mistake, match=f"{name}: the file has to be JSON, but is not .*; get the files again"):
         hpob.read_hpob(str(folder))
 
 
-def test_a_missing_folder_says_where_the_data_can_be_got(tmp_path: Path) -> None:
+def test_a_missing_folder_says_where_to_get_the_data(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=r"nothing does not have it; get hpob-data.zip, which https://.*--data DIR"):
         hpob.read_hpob(str(tmp_path / "nothing"))

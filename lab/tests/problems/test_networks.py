@@ -43,8 +43,8 @@ def alone(stack: _Stack, i: int, width: int, setting: dict[str, Any]) -> torch.n
 
 
 def penalty(module: torch.nn.Sequential, setting: dict[str, Any]) -> torch.Tensor:
-    linear = [one for one in module if isinstance(one, torch.nn.Linear)]
-    W, b = torch.cat([one.weight.ravel() for one in linear]), torch.cat([one.bias.ravel() for one in linear])
+    linear = [layer for layer in module if isinstance(layer, torch.nn.Linear)]
+    W, b = torch.cat([layer.weight.ravel() for layer in linear]), torch.cat([layer.bias.ravel() for layer in linear])
     return (
         setting["weights_reg_l1"] * W.abs().mean()
         + setting["weights_reg_l2"] * (W**2).mean()
@@ -68,8 +68,8 @@ def test_gradients_in_a_stack_are_those_of_each_network(
     rows = [5, 5, 3]
     kept = (torch.arange(5) < torch.tensor(rows)[:, None]).float()[:, :, None]
     with torch.no_grad():
-        for one in stack.b:
-            one += 0.1 * (one == 0) * (torch.ones_like(one) if one.shape[2] == 2 else stack.units)
+        for bias in stack.b:
+            bias += 0.1 * (bias == 0) * (torch.ones_like(bias) if bias.shape[2] == 2 else stack.units)
     gradients = torch.autograd.grad(
         stack.loss(stack.forward(x.expand(3, 5, 4), kept), y.expand(3, 5, 2), kept), stack.parameters
     )
@@ -84,7 +84,7 @@ def test_gradients_in_a_stack_are_those_of_each_network(
             each = difference.abs() if setting["loss_function"] == "l1" else difference**2
             loss = each.sum(1).mean() if task.classes else each.mean()
         (loss + penalty(module, setting)).backward()
-        linear = [one for one in module if isinstance(one, torch.nn.Linear)]
+        linear = [layer for layer in module if isinstance(layer, torch.nn.Linear)]
         for k, layer in enumerate(linear):
             a, b = layer.in_features, layer.out_features
             assert layer.weight.grad is not None
@@ -111,16 +111,16 @@ def test_gradients_in_a_stack_are_those_of_each_network(
 )
 def test_optimisers_step_like_those_of_torch(name: str, extra: dict[str, Any], peer: Any) -> None:
     generator = torch.Generator().manual_seed(0)
-    mine = torch.randn(2, 3, 4, generator=generator)
-    theirs = torch.nn.Parameter(mine[1].clone())
-    optimizer = _Optimizer(name, [mine], [{"learning_rate": 0.5}, {"learning_rate": 0.01, **extra}])
+    ours = torch.randn(2, 3, 4, generator=generator)
+    theirs = torch.nn.Parameter(ours[1].clone())
+    optimizer = _Optimizer(name, [ours], [{"learning_rate": 0.5}, {"learning_rate": 0.01, **extra}])
     reference = peer([theirs])
     for k in range(1, 20):
         g = torch.randn(2, 3, 4, generator=generator)
         optimizer.step([g], k)
         theirs.grad = g[1].clone()
         reference.step()
-        torch.testing.assert_close(mine[1], theirs.detach(), rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(ours[1], theirs.detach(), rtol=1e-4, atol=1e-6)
 
 
 def test_more_updates_fit_better_and_dropout_does_not_at_test_time() -> None:
@@ -133,17 +133,17 @@ def test_more_updates_fit_better_and_dropout_does_not_at_test_time() -> None:
 
 
 def test_a_network_that_diverges_has_no_error() -> None:
-    (one,) = train(REGRESSION, [{**SETTING, "optimizer": "sgd", "learning_rate": 1e6, "activation": "relu"}])
-    assert not np.isfinite(one.validation)
+    (network,) = train(REGRESSION, [{**SETTING, "optimizer": "sgd", "learning_rate": 1e6, "activation": "relu"}])
+    assert not np.isfinite(network.validation)
 
 
 def test_sizes() -> None:
     assert size(REGRESSION, SETTING) == ((4 * 9 + 9) + 2 * (81 + 9) + (18 + 2), 2 * (36 + 162 + 18) + 2 * 29)
     module = alone(_Stack(REGRESSION, [SETTING], torch.Generator().manual_seed(0)), 0, 9, SETTING)
-    assert size(REGRESSION, SETTING)[0] == sum(one.numel() for one in module.parameters())
+    assert size(REGRESSION, SETTING)[0] == sum(parameter.numel() for parameter in module.parameters())
 
 
-def test_reactions_keep_what_they_must() -> None:
+def test_reactions_conserve_species() -> None:
     """Nothing becomes negative, the start is the start, and what two species share stays."""
     rng = np.random.default_rng(0)
     start = rng.random((20, 11))

@@ -92,7 +92,7 @@ def test_log10_regret_is_cut_so_that_solved_runs_tie() -> None:
     assert table.rows[0].full_mean == -8.0
 
 
-def test_normalised_regret_counts_from_the_best_run_and_says_what_a_longer_search_makes_of_it() -> None:
+def test_normalised_regret_is_relative_to_the_best_run_and_to_a_longer_search() -> None:
     known = {"suite": "rbv2_xgboost", "problem": "44", "direction": "maximize", "optimum_is_exact": False}
     ours = run("pellucid", [0.5, 0.6, 0.9], **known, optimum=1.1, anchor=0.1)
     theirs = run("random", [0.5, 0.6, 0.5], **known, optimum=1.1, anchor=0.1)

@@ -45,7 +45,7 @@ def test_blocks_do_not_count_and_ties_share_ranks() -> None:
     np.testing.assert_array_equal(aligned_ranks(values), [[1.5, 3.5, 5.5], [1.5, 3.5, 5.5]])
 
 
-def test_equal_methods_are_not_told_apart_and_different_ones_are() -> None:
+def test_equal_methods_do_not_differ_and_different_ones_do() -> None:
     rng = np.random.default_rng(0)
     same = rng.standard_normal((60, 4))
     assert friedman_aligned(same)[1] > 0.05
@@ -63,11 +63,11 @@ def test_equal_methods_are_not_told_apart_and_different_ones_are() -> None:
 
 def test_p_values_are_uniform_under_the_null() -> None:
     rng = np.random.default_rng(1)
-    found = [friedman_aligned(rng.standard_normal((30, 4)))[1] for _ in range(400)]
-    assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 400))
+    p_values = [friedman_aligned(rng.standard_normal((30, 4)))[1] for _ in range(400)]
+    assert np.mean(np.array(p_values) < 0.05) == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 400))
 
 
-def test_two_given_methods_differ_by_chance_as_often_as_the_level_says() -> None:
+def test_two_equal_methods_differ_as_often_as_the_level_says() -> None:
     """The standard error behind the comparison with the best, by simulation."""
     rng = np.random.default_rng(2)
     n, k = 40, 5

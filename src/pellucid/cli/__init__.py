@@ -1,1 +1,1 @@
-"""The command ``pellucid``: `app` joins its commands, each of which has a file or a folder of its own."""
+"""The command ``pellucid``. `app` joins the commands; each has a module or a package of its own."""

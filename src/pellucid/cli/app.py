@@ -1,12 +1,12 @@
-"""The ``pellucid`` command: one small file per command, joined here.
+"""The command ``pellucid``, joined from one module per command.
 
-Nothing but typer and the standard library is imported until a command runs, so that help and completion answer at once.
+Only typer and the standard library are imported before a command runs, so that help and completion answer at once.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated
 
 import typer
@@ -15,6 +15,7 @@ from pellucid.cli.explain import explain
 from pellucid.cli.meta_train import meta_train
 from pellucid.cli.publish import publish
 from pellucid.cli.report import report
+from pellucid.cli.terminal import say, shown
 from pellucid.cli.tune.command import tune
 
 # Other distributions add commands under this entry-point group: each entry is a Typer application.
@@ -54,8 +55,25 @@ def main(
 def application() -> typer.Typer:
     """The command line with the commands that other installed distributions add."""
     for plugin in sorted(entry_points(group=PLUGINS), key=lambda entry: entry.name):
-        app.add_typer(plugin.load(), name=plugin.name)
+        commands = _loaded(plugin)
+        if commands is not None:
+            app.add_typer(commands, name=plugin.name)
     return app
+
+
+def _loaded(plugin: EntryPoint) -> typer.Typer | None:
+    """The commands of a plugin; None, after a warning, if they cannot be loaded."""
+    try:
+        commands = plugin.load()
+    except Exception as error:  # Whatever another distribution raises, the other commands must still work.
+        problem = f"it cannot be imported ({type(error).__name__}: {error})"
+    else:
+        if isinstance(commands, typer.Typer):
+            return commands
+        problem = f"a plugin has to be a Typer application, but it is of type {type(commands).__name__}"
+    package = f" of {plugin.dist.name}" if plugin.dist is not None else ""
+    say(shown(f"The command `{plugin.name}`{package} is left out: {problem}. Reinstall or remove that package."))
+    return None
 
 
 def run() -> None:

@@ -1,64 +1,36 @@
-"""``pellucid explain``: what a study says, in sentences."""
+"""``pellucid explain``: answers about a study, in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.answers import Unknown, answer
 from pellucid.cli.errors import Mistake
 from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
+from pellucid.cli.questions import GoalName, Question, overview, requested
 from pellucid.cli.storage.places import Place
-from pellucid.cli.storage.studies import find_study, storage_sentences
-from pellucid.cli.terminal import sentences, shown
+from pellucid.cli.storage.studies import find_study, storage_sentences, trials_by_state
+from pellucid.cli.terminal import json_text, print_table, sentences, shown
 
 if TYPE_CHECKING:
-    from optuna.study import Study
-
-    from pellucid.goals import Goal
-    from pellucid.records import HsicImportance, ProposalExplanation
-
-_MOST_PARAMS = 2
-_WIDE = 200
-
-
-class GoalName(str, Enum):
-    BEST = "best"
-    WORST = "worst"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True)
-class Section:
-    """An answer: its key in JSON, the question, and what to ask; the answer is a record or a list of records."""
-
-    key: str
-    question: str
-    ask: Callable[[], Any]
-
-
-@dataclass(frozen=True)
-class Grid:
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    from pellucid.records import Finding, NotKnown
+    from pellucid.study.view import StudyView
 
 
 def explain(
     study: StudyName = None,
     storage: Storage = DEFAULT_STORAGE,
     trial: Annotated[
-        int | None, typer.Option(min=0, show_default=False, help="Why was this trial proposed? Its number.")
+        int | None, typer.Option(min=0, show_default=False, help="Why was the trial with this number proposed?")
     ] = None,
     param: Annotated[
         list[str] | None,
-        typer.Option(show_default=False, help="What does this parameter do? Twice for two of them together."),
+        typer.Option(show_default=False, help="What does this parameter do? Give two for their joint effect."),
     ] = None,
     goal: Annotated[
-        GoalName | None, typer.Option(show_default=False, help="What matters for being among these?")
+        GoalName | None, typer.Option(show_default=False, help="What matters for being among these trials?")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON on standard output.")] = False,
 ) -> None:
@@ -67,197 +39,68 @@ def explain(
     Without options, an overview in a few lines.
     """
     with sentences():
-        names = tuple(param or ())
-        if len(names) > _MOST_PARAMS:
-            raise Mistake(f"--param is given once, or twice for two parameters together; got it {len(names)} times.")
-        found, place = find_study(storage, study)
+        params = tuple(param or ())
+        _check_params(params)
+        opened_study, place = find_study(storage, study)
         with storage_sentences(place):
-            asked = _asked(found, trial, names, goal)
-            answers, unknown = _answers(asked or _overview(found))
-            if asked and unknown:  # Asked for by name, what cannot be told is an error.
+            from pellucid.explain.model import opened
+            from pellucid.records import NotKnown
+
+            by_option = requested(trial, params, goal)
+            questions = by_option or overview()
+            with opened(opened_study, "explain") as view:
+                answers = {question.key: question.answered(view) for question in questions}
+            unknown = {key: answer.reason for key, answer in answers.items() if isinstance(answer, NotKnown)}
+            if by_option and unknown:  # The user asked for this answer by name, so a missing one is an error.
                 raise Mistake(next(iter(unknown.values())))
             if as_json:
-                _print_json(found, place, answers, unknown)
+                _print_json(view, place, answers, unknown)
             else:
-                _print_text(found, place, asked or _overview(found), answers, unknown, detailed=bool(asked))
+                _print_text(view, place, questions, answers, unknown, detailed=bool(by_option))
 
 
-def _asked(study: Study, trial: int | None, params: tuple[str, ...], goal: GoalName | None) -> list[Section]:
-    """What the options ask for."""
-    import pellucid
-
-    sections = []
-    if trial is not None:
-        number = trial
-        why = Section("proposal", f"Why trial {number}", lambda: pellucid.explain_proposal(study, number))
-        sections.append(why)
-    if params:
-        question = f"What {' and '.join(params)} {'does' if len(params) == 1 else 'do'}"
-        what = Section("dependence", question, lambda: pellucid.partial_dependence(study, params))
-        sections.append(what)
-    if goal is not None:
-        wanted = goal
-        sections.append(
-            Section("importance", "What matters", lambda: pellucid.hsic_importance(study, goal=_goal(wanted)))
-        )
-    return sections
+def _check_params(params: tuple[str, ...]) -> None:
+    if len(params) > 2 or len(set(params)) < len(params):
+        listed = ", ".join(f"`{shown(name)}`" for name in params)
+        raise Mistake(f"--param is given once, or twice with two different parameters; got {listed}.")
 
 
-def _goal(name: GoalName) -> Goal:
-    from pellucid.goals import best, failed, worst
-
-    match name:
-        case GoalName.BEST:
-            return best()
-        case GoalName.WORST:
-            return worst()
-        case GoalName.FAILED:
-            return failed()
-
-
-def _overview(study: Study) -> list[Section]:
-    import pellucid
-    from pellucid.explain.importance.analysis import importance_of_the_best
-    from pellucid.explain.model import opened
-
-    def importance() -> HsicImportance:
-        with opened(study, "explain") as view:
-            return importance_of_the_best(view)
-
-    return [
-        Section("recommendation", "What to use", lambda: pellucid.recommend(study)),
-        Section("verdict", "Can I stop", lambda: pellucid.stopping_verdict(study)),
-        Section("importance", "What matters", importance),
-        Section("ranges", "Which ranges to change", lambda: pellucid.parameter_ranges(study)),
-        Section("proposal", "Why the last proposal", lambda: pellucid.explain_proposal(study, _last(study))),
-    ]
-
-
-def _last(study: Study) -> int:
-    """The newest trial that a model proposed; without any, the newest that finished."""
-    from optuna.trial import TrialState
-
-    from pellucid.study import study_io
-
-    found = study_io.trials(study)
-    proposed = study_io.model_receipts(found, before=len(found))
-    if proposed:
-        return proposed[-1].trial
-    finished = [one.number for one in found if one.state == TrialState.COMPLETE]
-    if not finished:
-        raise ValueError("The study has no finished trial yet, so there is no proposal to explain.")
-    return finished[-1]
-
-
-def _answers(sections: Sequence[Section]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Answers, and why there are no others."""
-    found = {section.key: answer(section.ask) for section in sections}
-    unknown = {key: one.why for key, one in found.items() if isinstance(one, Unknown)}
-    return {key: one for key, one in found.items() if key not in unknown}, unknown
-
-
-# ---------------------------------------------------------------------- for machines and for people
-
-
-def _print_json(study: Study, place: Place, answers: dict[str, Any], unknown: dict[str, str]) -> None:
-    from pellucid.cli.plain import json_text
-    from pellucid.cli.tune.watching import counts_of
-    from pellucid.study import study_io
-
+def _print_json(
+    view: StudyView, place: Place, answers: Mapping[str, Finding | NotKnown], unknown: Mapping[str, str]
+) -> None:
     data = {
-        "study": study.study_name,
+        "study": view.name,
         "storage": place.shown,
-        "direction": study.direction.name.lower(),
-        "counts": counts_of(study_io.trials(study)),
-        **{key: _data(one) for key, one in answers.items()},
+        "direction": view.direction,
+        "counts": trials_by_state(view.trials),
+        **{key: answer.to_dict() for key, answer in answers.items() if key not in unknown},
         "unknown": unknown,
     }
     typer.echo(json_text(data))
 
 
 def _print_text(
-    study: Study,
+    view: StudyView,
     place: Place,
-    sections: Sequence[Section],
-    answers: dict[str, Any],
-    unknown: dict[str, str],
+    questions: Sequence[Question[Any]],
+    answers: Mapping[str, Any],
+    unknown: Mapping[str, str],
+    *,
     detailed: bool,
 ) -> None:
-    from pellucid.cli.tune.watching import counts_of
-    from pellucid.study import study_io
-
-    counts = counts_of(study_io.trials(study))
+    counts = trials_by_state(view.trials)
+    counts["failed"] = counts.pop("fail")
     listed = ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no trials"
-    typer.echo(f"Study `{shown(study.study_name)}` in {place.shown} ({study.direction.name.lower()}): {listed}.")
-    for section in sections:
-        if section.key in answers:
-            typer.echo(f"{shown(section.question)}: {_text(answers[section.key])}")
-            if detailed:
-                _print_grid(_grid(answers[section.key]))
+    typer.echo(f"Study `{shown(view.name)}` in {place.shown} ({view.direction}): {listed}.")
+    for question in questions:
+        if question.key in unknown:
+            continue
+        answer = answers[question.key]
+        typer.echo(f"{shown(question.title)}: {shown(question.text(answer))}")
+        if detailed and question.table is not None:
+            print_table(question.table(answer))
     if unknown:
-        typer.echo("Cannot be told yet:")
-        for section in sections:
-            if section.key in unknown:
-                typer.echo(f"  {section.question}: {shown(unknown[section.key])}")
-
-
-def _data(found: Any) -> Any:
-    return [one.to_dict() for one in found] if isinstance(found, list) else found.to_dict()
-
-
-def _text(found: Any) -> str:
-    if isinstance(found, list):
-        return shown(" ".join(map(str, found)) if found else "Nothing speaks for changing one.")
-    return shown(str(found))
-
-
-def _grid(found: Any) -> Grid | None:
-    """What a sentence has no room for."""
-    from pellucid.records import HsicImportance, ProposalExplanation
-
-    if isinstance(found, ProposalExplanation):
-        return _contributions(found)
-    return _importances(found) if isinstance(found, HsicImportance) else None
-
-
-def _contributions(found: ProposalExplanation) -> Grid:
-    terms = found.term_names
-    rows = [
-        (
-            c.name,
-            f"{c.value:.4g}" if isinstance(c.value, float) else str(c.value),
-            f"{c.total:+.3g}",
-            f"[{c.low:.3g}, {c.high:.3g}]",
-            *(f"{c.terms[term]:+.3g}" for term in terms),
-        )
-        for c in sorted(found.contributions, key=lambda c: -abs(c.total))
-    ]
-    columns = ("parameter", "value", f"contribution ({found.unit})", f"{found.level:.0%} interval", *terms)
-    return Grid(columns, tuple(rows))
-
-
-def _importances(found: HsicImportance) -> Grid:
-    rows = [
-        (one.name, f"{one.index:.3g}", f"{one.stderr:.2g}", f"{one.p_adjusted:.2g}", one.verdict)
-        for one in found.parameters
-    ]
-    return Grid(("parameter", "HSIC", "error", "p", "verdict"), tuple(rows))
-
-
-def _print_grid(grid: Grid | None) -> None:
-    if grid is None:
-        return
-    from rich.box import SIMPLE
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDE)  # A file or a pipe has no edge to fold lines at.
-    table = Table(box=SIMPLE)
-    for i, name in enumerate(grid.columns):
-        table.add_column(Text(shown(name)), justify="left" if i == 0 else "right")
-    for row in grid.rows:
-        table.add_row(*(Text(shown(cell)) for cell in row))
-    console.print(table)
+        typer.echo("Not known yet:")
+        titles = {question.key: question.title for question in questions}
+        for key, reason in unknown.items():
+            typer.echo(f"  {titles[key]}: {shown(reason)}")

@@ -1,4 +1,4 @@
-"""``pellucid meta-train``: learn from studies of a storage, for the next study of the same parameters."""
+"""``pellucid meta-train``: learn from the studies of a storage, for the next study with the same parameters."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pellucid.cli.errors import Mistake
+from pellucid.cli.extras import require_ranking
 from pellucid.cli.options import DEFAULT_STORAGE, Storage
 from pellucid.cli.storage.places import Place, has_studies, place_of
 from pellucid.cli.storage.studies import names_in, open_storage, storage_sentences
 from pellucid.cli.terminal import sentences, shown
-from pellucid.cli.tune.sampling import require_ranking
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -23,30 +23,32 @@ if TYPE_CHECKING:
     from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no words, only errors.")]
+# Names of studies that a message lists, so that it stays readable.
 _MOST_NAMED = 5
+# A check of the model has regrets after 1, 5 and 10 trials.
+_AFTER_FIVE = 1
 
 
 def meta_train(
     storage: Storage = DEFAULT_STORAGE,
     studies: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A study to learn from, or a pattern such as 'xgb-*'; may be given again."),
+        typer.Option(metavar="NAME", help="A study to learn from, or a pattern such as 'xgb-*'; can be repeated."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("model.ranker"),
-    seed: Annotated[int, typer.Option(help="Same seed, same studies, same model.")] = 0,
-    quiet: Quiet = False,
+    seed: Annotated[int, typer.Option(help="The same seed and studies give the same model.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     """Learn from earlier studies: a model for `pellucid.RankingSampler(model=FILE)`."""
     with sentences():
         _check(out)
         place = place_of(storage)
         with storage_sentences(place):
-            past = _past(_found(place, studies or ["*"]))
-        model = _learned(past, seed, quiet)
+            earlier = _earlier_studies(_matching(place, studies or ["*"]))
+        model = _learned(earlier, seed, quiet)
         _write(model, out)
         if not quiet:
-            typer.echo(_told(past, model))
+            typer.echo(_summary(earlier, model))
             typer.echo(
                 f"The model is in {shown(str(out))}: use it with RankingSampler(model={str(out)!r}), or with "
                 "`pellucid tune --model`."
@@ -54,11 +56,11 @@ def meta_train(
 
 
 def _check(out: Path) -> None:
-    """Whether the model can be learned and written, before time is spent on it."""
+    """Raise Mistake or Unavailable if the model cannot be learned or written, before time is spent on it."""
     if out.is_dir():
         raise Mistake(f"A model is a file; `{shown(str(out))}` is a folder: name a file in it.")
     if not out.absolute().parent.is_dir():
-        raise Mistake(f"The folder of a model has to exist; there is no `{shown(str(out.parent))}`: make it.")
+        raise Mistake(f"The folder of a model has to exist; there is no `{shown(str(out.parent))}`: create it.")
     try:
         with NamedTemporaryFile(dir=out.resolve().parent, prefix=f".{out.name}."):
             pass
@@ -67,27 +69,28 @@ def _check(out: Path) -> None:
     require_ranking("Learning from studies")
 
 
-def _found(place: Place, patterns: Sequence[str]) -> list[Study]:
+def _matching(place: Place, patterns: Sequence[str]) -> list[Study]:
+    """The studies that the patterns name. Raises Mistake for a pattern that matches none."""
     import optuna
 
     if not place.exists or not has_studies(place):
-        raise Mistake(f"`{place.shown}` has no study of Optuna; name another storage with --storage.")
-    opened = open_storage(place)
-    names = sorted(names_in(opened))
+        raise Mistake(f"`{place.shown}` has no Optuna study; name another storage with --storage.")
+    backend = open_storage(place)
+    names = sorted(names_in(backend))
     for pattern in patterns:
-        if not any(_is_meant(name, pattern) for name in names):
+        if not any(_matches(name, pattern) for name in names):
             listed = ", ".join(f"`{shown(name)}`" for name in names[:_MOST_NAMED])
             raise Mistake(f"No study of `{place.shown}` is called `{shown(pattern)}`; it has {listed}.")
-    chosen = [name for name in names if any(_is_meant(name, pattern) for pattern in patterns)]
-    return [optuna.load_study(study_name=name, storage=opened) for name in chosen]
+    chosen = [name for name in names if any(_matches(name, pattern) for pattern in patterns)]
+    return [optuna.load_study(study_name=name, storage=backend) for name in chosen]
 
 
-def _is_meant(name: str, pattern: str) -> bool:
-    """A name may have brackets, which would mean something else in a pattern."""
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a pattern is the name itself, which may have brackets, or matches it."""
     return name == pattern or fnmatchcase(name, pattern)
 
 
-def _past(studies: Sequence[Study]) -> EarlierStudies:
+def _earlier_studies(studies: Sequence[Study]) -> EarlierStudies:
     from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
 
     try:
@@ -96,12 +99,12 @@ def _past(studies: Sequence[Study]) -> EarlierStudies:
         raise Mistake(str(error)) from None
 
 
-def _learned(past: EarlierStudies, seed: int, quiet: bool) -> RankingEnsemble:
+def _learned(earlier: EarlierStudies, seed: int, quiet: bool) -> RankingEnsemble:
     from pellucid.explain.progress import progress_bar
     from pellucid.surrogates.ranking.earlier_studies import learn, steps_for
 
-    with progress_bar(f"learning from {len(past.tasks)} studies", steps_for(past), show=not quiet) as bar:
-        return learn(past, seed=seed, progress=bar.reach)
+    with progress_bar(f"learning from {len(earlier.tasks)} studies", steps_for(earlier), show=not quiet) as bar:
+        return learn(earlier, seed=seed, progress=bar.reach)
 
 
 def _write(model: RankingEnsemble, out: Path) -> None:
@@ -110,23 +113,22 @@ def _write(model: RankingEnsemble, out: Path) -> None:
     save(model, out)
 
 
-def _told(past: EarlierStudies, model: RankingEnsemble) -> str:
-    """What was learned from, what was left out, and what the model did on studies that it had not seen."""
+def _summary(earlier: EarlierStudies, model: RankingEnsemble) -> str:
+    """The studies that were used, those that were left out, and how well the model did on studies held out."""
     card = model.card
     assert card is not None
-    trials = sum(len(losses) for _, _, losses in past.tasks)
-    lines = [f"Learned from {len(past.tasks)} studies with {trials} trials."]
-    lines += [f"`{shown(name)}` is left out: {why}." for name, why in past.left_out.items()]
+    trials = sum(len(losses) for _, _, losses in earlier.tasks)
+    lines = [f"Learned from {len(earlier.tasks)} studies with {trials} trials."]
+    lines += [f"`{shown(name)}` is left out: {reason}." for name, reason in earlier.left_out.items()]
     if card.helps is None:
-        lines.append("Nobody knows yet whether that helps: with five studies or more, some are held out to find out.")
+        lines.append("Whether it helps is not known: with five studies or more, some are held out to find out.")
         return "\n".join(lines)
     names = ", ".join(f"`{shown(check.task)}`" for check in card.checks[:_MOST_NAMED])
-    first, random = (
-        sum(getattr(check, which)[1] for check in card.checks) / len(card.checks) for which in ("regret", "random")
-    )
+    regret = sum(check.regret[_AFTER_FIVE] for check in card.checks) / len(card.checks)
+    random = sum(check.random[_AFTER_FIVE] for check in card.checks) / len(card.checks)
     verdict = "It helps" if card.helps else "It does not help, and RankingSampler will not use it"
     lines.append(
-        f"{verdict}: on {names}, held out, its first five trials come within {first:.1%} of the best (of the way from "
-        f"the worst); five at random within {random:.1%}."
+        f"{verdict}: on {names}, held out of training, the best of its first five trials misses the best value by "
+        f"{regret:.1%} of the range of all values; the best of five random trials misses it by {random:.1%}."
     )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Options that commands share, and the completion of study names."""
+"""Options that several commands have, and the completion of study names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEFAULT_STORAGE = "sqlite:///pellucid.db"
 
 
 def complete_study(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names in the storage that stands on the command line; completion never complains and never makes a file."""
+    """Names of studies in the storage on the command line. Raises nothing and creates no file."""
     from pellucid.cli.storage.places import has_studies, place_of
     from pellucid.cli.storage.studies import names_in, open_storage
 
@@ -19,7 +19,7 @@ def complete_study(ctx: typer.Context, incomplete: str) -> list[str]:
         if not place.exists or not has_studies(place):
             return []
         names = names_in(open_storage(place))
-    except Exception:  # Whatever is wrong with the storage, the command itself will say it.
+    except Exception:  # The command itself reports what is wrong with the storage.
         return []
     return sorted(name for name in names if name.startswith(incomplete) and name.isprintable())
 
@@ -27,7 +27,7 @@ def complete_study(ctx: typer.Context, incomplete: str) -> list[str]:
 Storage = Annotated[
     str,
     typer.Option(
-        "--storage", metavar="URL", help="Any storage URL of Optuna, or the path of a journal file (.log, .journal)."
+        "--storage", metavar="URL", help="A storage URL of Optuna, or the path of a journal file (.log, .journal)."
     ),
 ]
 StudyName = Annotated[
@@ -36,6 +36,6 @@ StudyName = Annotated[
         metavar="STUDY",
         autocompletion=complete_study,
         show_default=False,
-        help="Name of the study; may be left out when the storage has exactly one.",
+        help="Name of the study; optional if the storage has exactly one.",
     ),
 ]

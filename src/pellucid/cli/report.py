@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.cli.errors import Mistake
+from pellucid.cli.extras import require_plots
 from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
 from pellucid.cli.storage.studies import find_study, storage_sentences
 from pellucid.cli.terminal import sentences, shown
@@ -16,33 +16,30 @@ from pellucid.cli.terminal import sentences, shown
 if TYPE_CHECKING:
     from optuna.study import Study
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar, only errors.")]
-
 
 def report(
     study: StudyName = None,
     storage: Storage = DEFAULT_STORAGE,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
-    quiet: Quiet = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     """Write a report of a study: one HTML file that needs no network."""
     with sentences():
         check_report(out)
-        found, place = find_study(storage, study)
+        opened, place = find_study(storage, study)
         with storage_sentences(place):
-            written = write_report(found, out, quiet)
+            written = write_report(opened, out, quiet)
         if not quiet:
             typer.echo(f"The report is in {shown(str(written))}.")
 
 
 def check_report(path: Path) -> None:
-    """Whether a report can be written there, before hours are spent on what it shall be about."""
+    """Raise Mistake if a report cannot be written to this path, before hours are spent on the study."""
     if path.is_dir():
         raise Mistake(f"A report is a file; `{shown(str(path))}` is a folder: name a file in it.")
     if not path.absolute().parent.is_dir():
-        raise Mistake(f"The folder of a report has to exist; there is no `{shown(str(path.parent))}`: make it.")
-    if find_spec("plotly") is None:
-        raise Unavailable("A report needs plotly, which is not installed: `pip install 'pellucid[plots]'` brings it.")
+        raise Mistake(f"The folder of a report has to exist; there is no `{shown(str(path.parent))}`: create it.")
+    require_plots("A report")
 
 
 def write_report(study: Study, path: Path, quiet: bool) -> Path:

@@ -1,4 +1,4 @@
-"""What all commands share: exit codes, messages on standard error, and sentences instead of tracebacks.
+"""What all commands share: exit codes, messages on standard error, errors as one sentence, tables and JSON.
 
 Exit codes: 0 done, 1 some trials or runs failed, 2 the request is wrong, 3 a package or a file is missing, 130 stopped
 by Ctrl-C (finished work is kept).
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
 
 FAILED, WRONG, MISSING, STOPPED = 1, 2, 3, 130
+# Width of a table that is written to a file or a pipe, which have no edge to fold lines at: wide enough for a row with
+# a dozen numbers.
+_FILE_WIDTH = 200
 
 
 def say(sentence: str) -> None:
@@ -42,3 +47,38 @@ def sentences() -> Iterator[None]:
             raise
         say(f"Error: {error.filename} cannot be used ({error.strerror}); choose another path.")
         raise typer.Exit(WRONG) from None
+
+
+def json_text(value: Any) -> str:
+    """Plain data and NumPy's numbers as JSON that every reader accepts: NaN and infinities become null."""
+    import json
+
+    from pellucid.records import plain
+
+    return json.dumps(plain(value), allow_nan=False)
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Cells of a table. The first column holds names, the others hold numbers."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def print_table(table: TextTable) -> None:
+    """Print a table on standard output."""
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_FILE_WIDTH)
+    printed = Table(box=SIMPLE)
+    for i, name in enumerate(table.columns):
+        printed.add_column(Text(shown(name)), justify="left" if i == 0 else "right")
+    for row in table.rows:
+        printed.add_row(*(Text(shown(cell)) for cell in row))
+    console.print(printed)

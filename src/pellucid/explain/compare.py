@@ -1,7 +1,7 @@
-"""Other ways to say which parameter matters, beside Shapley values: for side-by-side views.
+"""Other measures of which parameter matters, to compare with Shapley values.
 
 Notation: u (n, d) -> (n,) is better the larger it is; x (d,) the explained point.
-    ablation     from a source to x, flipping at every step the coordinate that gains most (Fawcett and Hoos)
+    ablation     from a source to x, changing at every step the coordinate that gains most (Fawcett and Hoos)
     local        variance of u along every axis through x, as shares of their sum (Biedenkapp et al.)
     H            of a pair: how much of its joint partial dependence is interaction (Friedman and Popescu)
     permutation  how much the squared error grows when a column of the data is shuffled (Breiman)
@@ -41,8 +41,8 @@ _N_REPEATS = 20
 class Ablation:
     """A greedy path from one point to another.
 
-    order        columns in the order in which they were flipped;  values  u before the first and after every flip
-    gains        per column, what its flip gained;  first_round  what flipping it first would have gained
+    order        columns in the order of their changes;  values  u before the first and after every change
+    gains        per column, what its change gained;  first_round  what it would have gained as the first change
     """
 
     order: tuple[int, ...]
@@ -52,7 +52,7 @@ class Ablation:
 
 
 def ablation_path(fn: Function, source: Array, target: Array, players: Sequence[int] | None = None) -> Ablation:
-    """Which flips, one after the other, lead best from `source` to `target`. Columns that are equal already gain 0."""
+    """The greedy path from `source` to `target`. Columns that are equal in both gain 0."""
     here, goal = np.array(source, dtype=float), np.asarray(target, dtype=float)
     if here.ndim != 1 or here.shape != goal.shape:
         raise ValueError(f"`source` and `target` are two points (d,), but have shapes {here.shape} and {goal.shape}.")
@@ -96,9 +96,9 @@ def local_importance(fn: Function, x: Array, axes: Sequence[Array] | Mapping[int
 def friedman_h(
     fn: Function, background: Array, pairs: Sequence[tuple[int, int]] | None = None
 ) -> dict[tuple[int, int], float]:
-    """H of pairs of columns (all of them by default), estimated on the rows of a background (m, d): m^2 evaluations per
-    pair and per column. 0: the two add up, or neither does anything; about 1: nothing but interaction. On rows whose
-    columns depend on each other it can exceed 1."""
+    """H of pairs of columns (all by default), estimated on the rows of a background (m, d): m^2 evaluations per pair
+    and per column. 0: the two add up, or neither has an effect; about 1: pure interaction. On rows whose columns depend
+    on each other it can exceed 1."""
     Z = np.atleast_2d(np.asarray(background, dtype=float))
     if len(Z) < 2:
         raise ValueError(f"Friedman's H needs at least two rows, but `background` has {len(Z)}.")
@@ -113,7 +113,7 @@ def friedman_h(
 def _strengths(
     dependence: Callable[[tuple[int, ...]], Array], pairs: Sequence[tuple[int, int]], size: float
 ) -> dict[tuple[int, int], float]:
-    """H from partial dependences at common points; `size`: of the function, below whose rounding nothing is seen."""
+    """H from partial dependences at common points. `size`: of the function's values; smaller effects are rounding."""
     scale = max(size, 1e-300)
 
     def centred(columns: tuple[int, ...]) -> Array:
@@ -141,7 +141,7 @@ def _dependence(fn: Function, Z: Array, columns: tuple[int, ...]) -> Array:
 
 
 def permutation_importance(fn: Function, X: Array, y: Array, n_repeats: int = _N_REPEATS, seed: int = 0) -> Array:
-    """Growth (d,) of the mean squared error of `fn` as a prediction of y when a column of X is shuffled."""
+    """Increase (d,) of the mean squared error of `fn` as a prediction of y when a column of X is shuffled."""
     X, y = np.atleast_2d(np.asarray(X, dtype=float)), np.asarray(y, dtype=float)
     if y.shape != (len(X),) or len(X) == 0:
         raise ValueError(f"`y` has one value per row of `X`, but their shapes are {y.shape} and {X.shape}.")
@@ -176,11 +176,11 @@ def _spread(values: Array) -> float:
 
 
 def compare_importance(study: Study, trial: int) -> ImportanceComparison:
-    """What made the predicted objective of a trial what it is, told four ways, and which parameters interact.
+    """Each parameter's share in the predicted objective of a trial, by four methods, and which parameters interact.
 
-    The model is the one behind `explain_proposal`. The sizes of the shares sum to one; a negative one counted against
-    the trial. The ablation starts at the configuration whose prediction is nearest to the average over the space, so
-    that it shares out about the same as the Shapley values.
+    The model is that of `explain_proposal`. The absolute shares sum to one; a negative share counted against the trial.
+    The ablation starts at the configuration whose prediction is nearest to the average over the space, so that it
+    splits about the same difference as the Shapley values.
     """
     with opened(study, "compare_importance") as view:
         return _compared(case_of(view, trial))
@@ -222,7 +222,7 @@ def _compared(case: ModelCase) -> ImportanceComparison:
 
 
 def _exact_dependence(gp: GaussianProcess, space: Space, rows: Array, part: Part) -> Callable[[tuple[int, ...]], Array]:
-    """Partial dependence of the mean at rows, averaged over the whole space in closed form."""
+    """Partial dependence of the mean at rows, averaged over the space in closed form."""
     factors = Factors(gp.kernel, np.array(gp.hyperparameters.lengthscales))
 
     def dependence(columns: tuple[int, ...]) -> Array:

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtr
 
-from pellucid.explain.importance.draws import Mask, Sample, sample_of
+from pellucid.explain.importance.draws import Sample, sample_of
 from pellucid.explain.importance.hsic import MEDIAN, PermutationTest, hsic_index, negligible, permutation_test
 from pellucid.explain.model import opened
 from pellucid.explain.text import unknown_parameter, value_text
 from pellucid.goals import Goal, as_goal
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
 from pellucid.records import IntervalReduction
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.encoding import Dimension
@@ -66,7 +65,7 @@ def numeric_column(sample: Sample, param: str) -> int:
     if param not in sample.space.index:
         raise ValueError(unknown_parameter(param, sample.space.names))
     column = sample.space.index[param]
-    if isinstance(sample.space.dimensions[column].distribution, CategoricalDistribution):
+    if sample.space.dimensions[column].categorical:
         raise ValueError(
             f"`{param}` is categorical, so it has no interval to reduce. `pellucid.parameter_ranges` says which "
             "choices to drop."

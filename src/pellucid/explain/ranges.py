@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
-from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtrc
 
@@ -12,13 +10,12 @@ from pellucid.explain.importance.draws import Sample, in_a_step, sample_of
 from pellucid.explain.model import opened
 from pellucid.explain.text import value_text
 from pellucid.goals import best, worst
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
 from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
 
-Mask = npt.NDArray[np.bool_]
 # The end of a range: a tenth of it, or the last value of a parameter with few.
 _EDGE, _FEW_CELLS = 0.1, 20
 # Advice needs this many good trials, and a p-value this small after correction for all ranges.
@@ -49,8 +46,7 @@ def ranges_of(view: StudyView) -> ParameterRanges:
 
 def _ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
     """Every value of a parameter with few, or of choices; five over the range otherwise."""
-    choices = isinstance(dimension.distribution, CategoricalDistribution)
-    if 0 < dimension.cells <= (_MOST_CHOICES if choices else _N_TICKED):
+    if 0 < dimension.cells <= (_MOST_CHOICES if dimension.categorical else _N_TICKED):
         at = dimension.midpoint(np.arange(dimension.cells))
     else:
         at = np.linspace(0.0, 1.0, 5)
@@ -76,7 +72,7 @@ def _advice(top: Sample, worst_tenth: Mask) -> list[RangeAdvice]:
         u, good, bad = top.u[rows, j], top.in_goal[rows], worst_tenth[rows]
         if good.sum() < _FEWEST_IN_GOAL:
             continue
-        if isinstance(dimension.distribution, CategoricalDistribution):
+        if dimension.categorical:
             advice += _drops(dimension, u, good, bad, n_tests)
         else:
             advice += [*_widen(dimension, u, good, n_tests), *_narrow(dimension, u, good, n_tests)]

@@ -1,14 +1,14 @@
-"""Shapley values of any batch function: which coordinates of a point make its value what it is.
+"""Shapley values of any batch function: how much each coordinate of a point contributes to its value.
 
 Notation
     u (n, d) -> (n,) or (n, t)   the function;  x (d,) the explained point;  Z (m, d) the background
-    p players                    the coordinates that share the payout, all of them unless told otherwise
+    p players                    the coordinates that share the payout; all of them by default
     v(S)                         average over z in Z of u(x on S, z elsewhere);  S as a number: sum over j in S of 2^j
     phi_j                        sum over S without j of |S|! (p - 1 - |S|)! / p! (v(S + j) - v(S))
     payout                       v(all) - v(none) = u(x) - average of u over Z = sum of phi (efficiency)
     walk                         from z to x, one coordinate after the other in a random order; what u gains with
-                                 coordinate j has mean phi_j (Štrumbelj and Kononenko). Every walk shares out
-                                 u(x) - u(z) to the last bit, and is walked backwards too, so that luck cancels.
+                                 coordinate j has mean phi_j (Štrumbelj and Kononenko). Every walk splits u(x) - u(z)
+                                 exactly, and is also walked backwards, which reduces the variance.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from math import comb
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
-from pellucid.numerics import Array, is_whole_number, stream
+from pellucid.numerics import Array, Integers, Mask, is_whole_number, stream
 from pellucid.records import Attribution
 
 Method = Literal["auto", "exact", "sampled", "baseline"]
@@ -49,13 +48,13 @@ def shapley_values(
     """Shapley values of `fn` at `x` against a background.
 
     Args:
-        fn: a batch (n, d) of points in, (n,) or (n, t) numbers out; t outputs are explained on the same samples, so
-            that values of a weighted sum are the weighted sum of values.
+        fn: takes a batch (n, d) of points and returns (n,) or (n, t) numbers. All t outputs are explained on the same
+            samples, so that values of a weighted sum are the weighted sum of values.
         x: the point, (d,).
-        background: the points (m, d) that stand for "anything else".
+        background: the points (m, d) to compare with.
         method: "exact" (all coalitions with all background rows, up to 12 players), "sampled" (random walks, with
-            t-intervals), "baseline" (against one row that stands for "as usual"; exact up to 12 players), "auto" (exact
-            where that costs at most four million evaluations, otherwise sampled).
+            t-intervals), "baseline" (against one row; exact up to 12 players), "auto" (exact if that costs at most four
+            million evaluations, otherwise sampled).
         n_samples: walks, for "sampled"; default 1000.
         seed: same seed, same walks.
         players: columns that share the payout; the others always come from the background. Default: all.
@@ -87,8 +86,8 @@ def shapley_values(
 
 
 def check_sample_size(attribution: Attribution) -> bool:
-    """Whether there were enough samples: for every output, giving all of the efficiency gap to any one coordinate would
-    not change the order of the values. Without a gap (or without sampling) there is nothing to give."""
+    """Whether there were enough samples: for every output, adding the whole efficiency gap to any one coordinate would
+    not change the order of the values. Always true without a gap, or without sampling."""
     values = attribution.values.reshape(len(attribution.values), -1)
     if attribution.method != "sampled" or len(values) < 2:
         return True
@@ -117,8 +116,8 @@ def coalition_values(fn: Function, x: Array, background: Array, *, players: Sequ
 
 
 @lru_cache(maxsize=16)
-def coalitions(p: int) -> npt.NDArray[np.bool_]:
-    """(2^p, p): who is in which coalition."""
+def coalitions(p: int) -> Mask:
+    """(2^p, p): which players are in each coalition."""
     return ((np.arange(2**p)[:, None] >> np.arange(p)) & 1).astype(bool)
 
 
@@ -158,13 +157,13 @@ def interactions(v: Array, index: Index = "k-SII") -> dict[tuple[int, ...], floa
         raise ValueError(f"Interactions need one value for each of 2^p coalitions, p >= 2, but got shape {v.shape}.")
     bits = 2 ** np.arange(p)
 
-    def game(members: npt.NDArray[np.bool_]) -> Array:
+    def game(members: Mask) -> Array:
         return np.asarray(v[np.asarray(members, dtype=int) @ bits] - v[0])
 
-    found = ExactComputer(n_players=p, game=game)(index, 2)
+    values = ExactComputer(n_players=p, game=game)(index, 2)
     singles = [(j,) for j in range(p)]
     pairs = [(j, k) for j in range(p) for k in range(j + 1, p)]
-    return {who: float(found[who]) for who in (*singles, *pairs)}
+    return {who: float(values[who]) for who in (*singles, *pairs)}
 
 
 # ---------------------------------------------------------------------- random walks
@@ -188,13 +187,13 @@ def _sampled(
 
 
 def _plain(value: Array | float) -> Array | float:
-    """A number where there is one output."""
+    """A float if there is one output."""
     return float(value) if np.ndim(value) == 0 else np.asarray(value)
 
 
-def _walks(Z: Array, p: int, n_samples: int, rng: np.random.Generator) -> Iterator[tuple[Array, npt.NDArray[np.int64]]]:
-    """Starting points and orders. Whole passes over the shuffled background, so that its average is met exactly
-    whenever the number of walks is a multiple of its size."""
+def _walks(Z: Array, p: int, n_samples: int, rng: np.random.Generator) -> Iterator[tuple[Array, Integers]]:
+    """Starting points and orders. Whole passes over the shuffled background, so that its average is exact if the number
+    of walks is a multiple of its size."""
     passes = -(-n_samples // len(Z))
     rows = np.concatenate([rng.permutation(len(Z)) for _ in range(passes)])[:n_samples]
     at_once = max(1, _ROWS_AT_ONCE // (2 * p + 2))
@@ -203,8 +202,8 @@ def _walks(Z: Array, p: int, n_samples: int, rng: np.random.Generator) -> Iterat
         yield part, np.argsort(rng.random((len(part), p)), axis=1)
 
 
-def gains_of_walks(fn: Function, x: Array, Z: Array, who: Sequence[int], orders: npt.NDArray[np.int64]) -> Array:
-    """What every player adds, per walk: (k, p) or (k, p, t), the mean of the walk and of the same walk backwards."""
+def gains_of_walks(fn: Function, x: Array, Z: Array, who: Sequence[int], orders: Integers) -> Array:
+    """The gain of every player per walk: (k, p) or (k, p, t), averaged over the walk and the same walk backwards."""
     k, p = orders.shape
     place = np.argsort(orders, axis=1)
     points = np.repeat(Z[:, None, :], 2 * p, axis=1)
@@ -239,7 +238,7 @@ def evaluated(fn: Function, X: Array) -> Array:
 
 
 def checked_players(players: Sequence[int] | None, d: int) -> tuple[int, ...]:
-    """Columns that take part; all of them by default."""
+    """The columns that share the payout; all of them by default."""
     who = tuple(range(d)) if players is None else tuple(int(j) for j in players)
     if not who or len(set(who)) < len(who) or not all(0 <= j < d for j in who):
         raise ValueError(f"`players` must be different columns between 0 and {d - 1}, but got {players!r}.")

@@ -19,6 +19,8 @@ from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
+# Fewer trials say too little about the rest of the space for a verdict to stop.
+MIN_TRIALS = 20
 # Half-width of the bounds, in standard deviations.
 _WIDTH = 2.0
 # Bounds over the run: each costs a Cholesky factor of the trials so far, so a dozen of them, and none beyond this many
@@ -30,7 +32,7 @@ def stopping_verdict(
     study: Study,
     *,
     regret_below: float | None = None,
-    min_trials: int = 20,
+    min_trials: int = MIN_TRIALS,
     surrogate: GaussianProcess | None = None,
 ) -> StoppingVerdict:
     """Whether the study can stop, and why. Works for studies of any sampler.
@@ -44,7 +46,16 @@ def stopping_verdict(
     """
     check_stopping(regret_below, min_trials)
     with opened(study, "stopping_verdict") as view:
-        return verdict_and_fit(view, regret_below, min_trials, surrogate, None)[0]
+        return stopping_verdict_of(view, regret_below, min_trials, surrogate)
+
+
+def stopping_verdict_of(
+    view: StudyView,
+    regret_below: float | None = None,
+    min_trials: int = MIN_TRIALS,
+    surrogate: GaussianProcess | None = None,
+) -> StoppingVerdict:
+    return verdict_and_fit(view, regret_below, min_trials, surrogate, None)[0]
 
 
 def check_stopping(regret_below: float | None, min_trials: int) -> None:
@@ -107,7 +118,7 @@ def _noise(gp: GaussianProcess) -> float:
 # ---------------------------------------------------------------------- over the run
 
 
-def regret_history(study: Study, *, regret_below: float | None = None, min_trials: int = 20) -> RegretHistory:
+def regret_history(study: Study, *, regret_below: float | None = None, min_trials: int = MIN_TRIALS) -> RegretHistory:
     """How much there was left to find over the run, and how much proposals explored.
 
     Args:
@@ -118,7 +129,9 @@ def regret_history(study: Study, *, regret_below: float | None = None, min_trial
         return regret_history_of(view, regret_below, min_trials)
 
 
-def regret_history_of(view: StudyView, regret_below: float | None = None, min_trials: int = 20) -> RegretHistory:
+def regret_history_of(
+    view: StudyView, regret_below: float | None = None, min_trials: int = MIN_TRIALS
+) -> RegretHistory:
     stopping, hyperparameters = verdict_and_fit(view, regret_below, min_trials, None, None)
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()

@@ -35,11 +35,11 @@ def importance(record: HsicImportance) -> go.Figure:
     figure = make_subplots(
         rows=max(len(shown), 1), cols=2, column_widths=[0.55, 0.45], horizontal_spacing=0.14,
         specs=[[{"rowspan": max(len(shown), 1)}, {}], *([[None, {}]] * (len(shown) - 1))], vertical_spacing=0.2,
-        subplot_titles=["", *(escape(cut(one.name)) for one in shown)],
+        subplot_titles=["", *(escape(cut(parameter.name)) for parameter in shown)],
     )  # fmt: skip
     _bars(figure, record)
-    for i, one in enumerate(shown, start=1):
-        _histogram(figure, one, row=i, col=2, listed=i == 1)
+    for i, parameter in enumerate(shown, start=1):
+        _histogram(figure, parameter, row=i, col=2, listed=i == 1)
     style(figure, "", 1080, 200 + 190 * max(len(shown), 1))
     top = say(figure, record.sentence, record.notes, width=112)
     figure.update_layout(height=top + 120 + 190 * max(len(shown), 1), margin={"t": top + 20, "b": 90},
@@ -61,24 +61,25 @@ def indices(record: HsicImportance) -> go.Figure:
 
 def _bars(figure: go.Figure, record: HsicImportance) -> None:
     rows = record.parameters[::-1]
-    label = dict(zip((one.name for one in rows), labels([one.name for one in rows]), strict=True))
+    names = [parameter.name for parameter in rows]
+    label = dict(zip(names, labels(names), strict=True))
     for verdict, colour in _COLOURS.items():
-        mine = [one for one in rows if one.verdict == verdict]
+        members = [parameter for parameter in rows if parameter.verdict == verdict]
+        error = {"type": "data", "array": [p.stderr for p in members], "color": COLOURS[8], "thickness": 1.5}
         figure.add_bar(
-            y=[label[one.name] for one in mine], x=[one.index for one in mine], orientation="h", name=verdict,
-            marker={"color": colour, "pattern": {"shape": _PATTERNS[verdict]}}, row=1, col=1,
-            error_x={"type": "data", "array": [one.stderr for one in mine], "color": COLOURS[8], "thickness": 1.5},
-            customdata=[one.p_adjusted for one in mine], hovertemplate="%{y}: %{x:.2g}, p = %{customdata:.2g}",
+            y=[label[p.name] for p in members], x=[p.index for p in members], orientation="h", name=verdict,
+            marker={"color": colour, "pattern": {"shape": _PATTERNS[verdict]}}, row=1, col=1, error_x=error,
+            customdata=[p.p_adjusted for p in members], hovertemplate="%{y}: %{x:.2g}, p = %{customdata:.2g}",
         )  # fmt: skip
-    figure.update_yaxes(categoryorder="array", categoryarray=[label[one.name] for one in rows], type="category",
+    figure.update_yaxes(categoryorder="array", categoryarray=[label[name] for name in names], type="category",
                         automargin=True, row=1, col=1)  # fmt: skip
     figure.update_xaxes(title="HSIC towards the goal, with standard error", exponentformat="power", row=1, col=1)
 
 
-def _histogram(figure: go.Figure, one: ParameterImportance, *, row: int, col: int, listed: bool) -> None:
-    names = labels([label for label, _, _ in one.bins])
-    for name, column, colour in (("all", 1, PALE), ("in the goal", 2, parameter_colour(one.name))):
-        figure.add_bar(x=names, y=[100 * bar[column] for bar in one.bins], name=name, marker={"color": colour},
+def _histogram(figure: go.Figure, parameter: ParameterImportance, *, row: int, col: int, listed: bool) -> None:
+    names = labels([label for label, _, _ in parameter.bins])
+    for name, column, colour in (("all", 1, PALE), ("in the goal", 2, parameter_colour(parameter.name))):
+        figure.add_bar(x=names, y=[100 * bar[column] for bar in parameter.bins], name=name, marker={"color": colour},
                        legendgroup=name, showlegend=listed, row=row, col=col)  # fmt: skip
     figure.update_yaxes(title="%", row=row, col=col)
     figure.update_xaxes(type="category", tickangle=-30, tickfont={"size": 10}, row=row, col=col)
@@ -87,15 +88,17 @@ def _histogram(figure: go.Figure, one: ParameterImportance, *, row: int, col: in
 @draws(HsicImportance, "values")
 def values(record: HsicImportance) -> go.Figure:
     """How values are distributed overall and in the goal: a panel per parameter that matters, for all if none does."""
-    wanted = [one for one in record.parameters if one.verdict == "impactful"] or list(record.parameters)
+    wanted = [parameter for parameter in record.parameters if parameter.verdict == "impactful"] or list(
+        record.parameters
+    )
     shown = wanted[:_MOST_PANELS]
     columns = min(_MOST_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     between = 0.36 / max(rows, 2) + 0.05
     figure = make_subplots(rows=rows, cols=columns, horizontal_spacing=0.08, vertical_spacing=between,
-                           subplot_titles=labels([one.name for one in shown]))  # fmt: skip
-    for i, one in enumerate(shown):
-        _histogram(figure, one, row=i // columns + 1, col=i % columns + 1, listed=i == 0)
+                           subplot_titles=labels([parameter.name for parameter in shown]))  # fmt: skip
+    for i, parameter in enumerate(shown):
+        _histogram(figure, parameter, row=i // columns + 1, col=i % columns + 1, listed=i == 0)
     style(figure, "", 1080, 300)
     finding = f"Where trials are that count as {record.goal}, against all"
     if record.source == "surrogate":
@@ -110,7 +113,9 @@ def values(record: HsicImportance) -> go.Figure:
 @draws(HsicImportance, "pairs")
 def pairs(record: HsicImportance) -> go.Figure:
     """A map of the tested pairs, in multiples of the index without an effect; significant ones have a star."""
-    names = [one.name for one in record.parameters if any(one.name in pair.params for pair in record.pairs)]
+    names = [
+        parameter.name for parameter in record.parameters if any(parameter.name in pair.params for pair in record.pairs)
+    ]
     place = {name: i for i, name in enumerate(names)}
     table: list[list[float | None]] = [[None] * len(names) for _ in names]
     stars = []
@@ -143,15 +148,15 @@ def pairs(record: HsicImportance) -> go.Figure:
 def interval(record: IntervalReduction) -> go.Figure:
     """The index of what is left after each cut, filled if significant; a line at the value that costs nothing."""
     figure = go.Figure()
-    x = [f"{one:.4g}" for one in record.cuts]
+    x = [f"{cut_value:.4g}" for cut_value in record.cuts]
     if len(set(x)) < len(x):
-        x = [repr(one) for one in record.cuts]
+        x = [repr(cut_value) for cut_value in record.cuts]
     colour = parameter_colour(record.param)
     for name, wanted, symbol in (("matters (p ≤ 0.05)", True, "circle"), ("does not", False, "circle-open")):
-        mine = [i for i, p in enumerate(record.p) if (p <= 0.05) == wanted]
+        members = [i for i, p in enumerate(record.p) if (p <= 0.05) == wanted]
         figure.add_scatter(
-            x=[x[i] for i in mine], y=[record.index[i] for i in mine], mode="markers", name=name,
-            error_y={"type": "data", "array": [record.stderr[i] for i in mine], "thickness": 1.5},
+            x=[x[i] for i in members], y=[record.index[i] for i in members], mode="markers", name=name,
+            error_y={"type": "data", "array": [record.stderr[i] for i in members], "thickness": 1.5},
             marker={"color": colour, "size": 10, "symbol": symbol},
         )  # fmt: skip
     if record.value is not None:

@@ -51,7 +51,7 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
     css, script = ((assets / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     scripts = (plots.script(), script)
     # Only these two scripts may run, and nothing may be fetched, so markup that slipped through would do nothing.
-    hashes = " ".join(f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in scripts)
+    hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
     # The only character that the parser acts on inside a script element.
     stored = json.dumps(plain(data), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
@@ -65,7 +65,7 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
     parts = (
         body,
         tag("script", Markup(stored), type="application/json", id="data"),
-        *(tag("script", Markup(one)) for one in scripts),
+        *(tag("script", Markup(text)) for text in scripts),
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{joined(*parts)}</body></html>\n'
 

@@ -7,7 +7,7 @@ import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.explain.stopping import check_stopping, verdict_and_fit
+from pellucid.explain.stopping import MIN_TRIALS, check_stopping, verdict_and_fit
 from pellucid.numerics import one_thread
 from pellucid.records import Hyperparameters
 from pellucid.study.storage import set_user_attribute
@@ -36,7 +36,7 @@ class StopWhen:
         regret_below: float | None = None,
         *,
         patience: int = 5,
-        min_trials: int = 20,
+        min_trials: int = MIN_TRIALS,
         surrogate: GaussianProcess | None = None,
     ) -> None:
         check_stopping(regret_below, min_trials)

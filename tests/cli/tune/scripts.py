@@ -1,4 +1,4 @@
-"""A script with objectives of every kind, and what runs it."""
+"""A script with objectives of every kind, and functions that run it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,9 @@ from typer.testing import CliRunner, Result
 from pellucid.cli.app import app
 
 URL = "sqlite:///tuning.db"
-
-
 COMPLETE, FAIL = TrialState.COMPLETE, TrialState.FAIL
-
-
+# Longer than anything takes on a busy machine, so that a test that hangs fails.
 PATIENCE_S = 120
-
 
 SCRIPT = """
 import os, sys, time
@@ -145,22 +141,22 @@ def states(name: str = "script") -> Counter[TrialState]:
 
 
 def wait_for(happened: Callable[[], Any], process: subprocess.Popen[str] | None = None) -> Any:
-    """What the function returns once that is something; a storage may not be there yet."""
+    """The first true result of the function. It may raise an error while the storage does not exist yet."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         try:
-            if found := happened():
-                return found
+            if result := happened():
+                return result
         except (KeyError, OSError, SQLAlchemyError):
             pass
         if process is not None and process.poll() is not None:
-            pytest.fail(f"It has ended early: {process.communicate()}")
+            pytest.fail(f"The process has ended early: {process.communicate()}")
         time.sleep(0.05)
-    pytest.fail("It has not happened.")
+    pytest.fail(f"Nothing happened in {PATIENCE_S} seconds.")
 
 
 def pid_of(number: int) -> int | None:
-    """Of the worker that runs, or has run, a trial."""
+    """The process id of the worker that runs, or has run, a trial."""
     marker = Path(f"{number}.running")
     return int(marker.read_text() or 0) if marker.exists() else None
 
@@ -170,7 +166,7 @@ def alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # A process of ours whose parent is gone may stay in the table until somebody collects it.
+    # A process whose parent is gone may stay in the process table as a zombie.
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -24,19 +24,19 @@ def read_terminal(descriptor: int) -> Iterator[bytes]:
 
 
 def test_a_terminal_gets_a_table_with_the_objectives_lines_above_it(folder: Path) -> None:
-    ours, theirs = pty.openpty()
+    reader, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
     process = subprocess.Popen(
         command("chatty", 13, "--sampler", "sawei", "--json"),
-        stdin=theirs,
+        stdin=terminal,
         stdout=subprocess.PIPE,
-        stderr=theirs,
+        stderr=terminal,
         env=environment,
     )
-    os.close(theirs)
-    shown = b"".join(read_terminal(ours)).decode()
+    os.close(terminal)
+    shown = b"".join(read_terminal(reader)).decode()
     out, _ = process.communicate(timeout=PATIENCE_S)
-    os.close(ours)
+    os.close(reader)
     assert process.returncode == 0, shown
     assert json.loads(out)["n_trials"] == 13
     for number in range(13):

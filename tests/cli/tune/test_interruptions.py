@@ -23,7 +23,7 @@ from tests.cli.tune.scripts import (
     wait_for,
 )
 
-# ------------------------------------------------------------------------------ what goes wrong inside
+# ------------------------------------------------------------------------------ failures
 
 
 def test_a_failing_trial_is_recorded_and_the_run_goes_on(folder: Path) -> None:
@@ -34,11 +34,11 @@ def test_a_failing_trial_is_recorded_and_the_run_goes_on(folder: Path) -> None:
     assert "last error: trial 3: the objective called exit (SystemExit: 7 (script.py, line" in result.stderr
 
 
-@pytest.mark.parametrize(("n", "made"), [(2, 2), (9, 5)])
-def test_an_objective_that_always_fails_ends_the_run(folder: Path, n: int, made: int) -> None:
+@pytest.mark.parametrize(("n", "n_failed"), [(2, 2), (9, 5)])
+def test_an_objective_that_always_fails_ends_the_run(folder: Path, n: int, n_failed: int) -> None:
     result = tune("always", n)
     assert result.exit_code == 1
-    assert states() == {FAIL: made}
+    assert states() == {FAIL: n_failed}
     line = SCRIPT.splitlines().index('    raise ZeroDivisionError("never works")') + 1
     assert f"ZeroDivisionError: never works (script.py, line {line}, in helper)" in result.stderr
     assert "Traceback" not in result.output

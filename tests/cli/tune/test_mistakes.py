@@ -40,7 +40,11 @@ BROKEN = {
         (["script.py:bowl", "--model", "none.ranker"], 2, "there is no none.ranker: make it, or name another file."),
         (["script.py:bowl", "--model", "."], 2, "but . is a folder: name a file in it."),
         (["script.py:bowl", "--model", "notes.txt"], 2, "notes.txt is no ranking model of pellucid"),
-        (["script.py:bowl", "--model", "x", "--sampler", "tpe"], 2, "--sampler bayesian or sawei later; got `tpe`"),
+        (
+            ["script.py:bowl", "--model", "x", "--sampler", "tpe"],
+            2,
+            "--sampler bayesian or sawei the later ones; got `tpe`",
+        ),
         (["script.py:bowl", "--direction", "up"], 2, "minimize"),
         (["script.py:bowl", "--study", ""], 2, "A study's name has 1 to 512 characters"),
         (["script.py:bowl", "--study", "x" * 600], 2, "got one with 600"),
@@ -53,12 +57,16 @@ BROKEN = {
         (["script.py:bowl", "--storage", "sqlite:///no/such/t.db"], 2, "The folder of an SQLite file has to exist"),
         (["script.py:bowl", "--storage", "sqlite:///notes.txt"], 2, "`notes.txt` is not an SQLite database"),
         (["script.py:bowl", "--storage", "tuning"], 2, "write sqlite:///tuning for an SQLite file"),
-        (["script.py:bowl", "--storage", "train.log"], 2, "neither an SQLite file nor a journal"),
+        (["script.py:bowl", "--storage", "train.log"], 2, "neither an SQLite file nor an Optuna journal"),
         (["script.py:bowl", "--storage", "."], 2, "is a folder"),
         (["script.py:bowl", "--storage", "oracel://me:secret@host/x"], 2, "no dialect for: `oracel://me:***@host/x`"),
         (["script.py:bowl", "--storage", "mysql://me:secret@host/x"], 3, "needs a driver package"),
-        (["script.py:bowl", "--storage", "postgresql://me:secret@127.0.0.1:1/x"], 2, "check that the server runs"),
-        (["script.py:bowl", "--storage", "postgresql://me:secret@host:port/x"], 2, "not a URL that a database has"),
+        (
+            ["script.py:bowl", "--storage", "postgresql://me:secret@127.0.0.1:1/x"],
+            2,
+            "check that the server is running",
+        ),
+        (["script.py:bowl", "--storage", "postgresql://me:secret@host:port/x"], 2, "not the URL of a database"),
     ],
 )
 def test_mistakes_are_one_sentence_and_leave_nothing_behind(
@@ -69,15 +77,16 @@ def test_mistakes_are_one_sentence_and_leave_nothing_behind(
     (folder / "notes.txt").write_text("notes\n" * 50)
     (folder / "train.log").write_text("epoch 1\n")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    given = {"--trials": "3", "--storage": URL}
-    defaults = [word for option, value in given.items() if option not in arguments for word in (option, value)]
-    result = call("tune", *arguments, *defaults)
+    defaults = {"--trials": "3", "--storage": URL}
+    added = [word for option, value in defaults.items() if option not in arguments for word in (option, value)]
+    result = call("tune", *arguments, *added)
     assert result.exit_code == code, result.output
     assert result.stdout == ""
     assert "Traceback" not in result.output
     # Usage errors come in a box that folds lines.
     assert sentence in result.stderr or "Usage" in result.stderr
     assert sentence.split(maxsplit=1)[0] in result.stderr
+    assert "New study" not in result.stderr
     assert "secret" not in result.output
     after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert after == before

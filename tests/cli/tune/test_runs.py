@@ -14,25 +14,25 @@ import pellucid
 # ------------------------------------------------------------------------- a run, and its continuation
 
 
-def test_two_jobs_make_exactly_what_was_asked_for_and_the_command_continues(folder: Path) -> None:
+def test_two_jobs_run_exactly_the_trials_asked_for_and_the_command_continues(folder: Path) -> None:
     first = tune("bowl", 5, "--jobs", "2", "--seed", "0", "--json")
     assert first.exit_code == 0, first.output
     assert "New study `script` in sqlite:///tuning.db, to minimize: 5 trials to go." in first.stderr
-    found = json.loads(first.stdout)
-    assert found["study"] == "script"
-    assert found["storage"] == URL
-    assert found["n_trials"] == found["counts"]["complete"] == 5
+    data = json.loads(first.stdout)
+    assert data["study"] == "script"
+    assert data["storage"] == URL
+    assert data["n_trials"] == data["counts"]["complete"] == 5
     best = study().best_trial
-    assert found["best"] == {"value": best.value, "trial": best.number, "params": best.params}
-    assert found["recommendation"]["trial"] in range(5)
-    assert found["verdict"]["stop"] is False
-    assert found["report"] is None
+    assert data["best"] == {"value": best.value, "trial": best.number, "params": best.params}
+    assert data["recommendation"]["trial"] in range(5)
+    assert data["verdict"]["stop"] is False
+    assert data["report"] is None
 
     second = tune("bowl", 8, "--jobs", "2", "--seed", "0")
     assert second.exit_code == 0, second.output
     assert "5 of 8 trials of `script` in sqlite:///tuning.db are there; 3 to go." in second.stderr
     assert second.stdout.startswith("Use x=")
-    assert "Go on: 8 of the 20 finished trials" in second.stdout
+    assert "Continue: 8 of the 20 finished trials" in second.stdout
     assert states() == {COMPLETE: 8}
 
     third = tune("bowl", 8)
@@ -46,7 +46,7 @@ def test_workers_with_one_seed_do_not_repeat_each_other(folder: Path) -> None:
     assert len({trial.params["x"] for trial in study().trials}) == 6
 
 
-def test_a_model_of_earlier_studies_proposes_also_where_the_objective_changes_the_folder(folder: Path) -> None:
+def test_a_model_of_earlier_studies_proposes_although_the_objective_changes_the_folder(folder: Path) -> None:
     pytest.importorskip("torch")
     import numpy as np
     from optuna.distributions import FloatDistribution
@@ -56,13 +56,19 @@ def test_a_model_of_earlier_studies_proposes_also_where_the_objective_changes_th
     from pellucid.surrogates.ranking.files import save
     from pellucid.surrogates.ranking.training import Recipe
 
-    space = Space.of({"x": FloatDistribution(-1, 1)})
+    x = FloatDistribution(-1, 1)
+    space = Space.of({"x": x})
     tables = [np.random.default_rng(k).random((12, 1)) for k in range(3)]
     tasks = [(str(k), X, ((X - 0.5) ** 2).sum(axis=1)) for k, X in enumerate(tables)]
     save(RankingEnsemble(space, members=2, recipe=Recipe(steps=2)).meta_trained(tasks), folder / "earlier.ranker")
     result = tune("wanderer", 2, "--model", "earlier.ranker", "--seed", "0", "--quiet")
     assert result.exit_code == 0, result.output
-    assert [one.kind for one in pellucid.receipts(study())] == ["ranking", "ranking"]
+    assert [receipt.kind for receipt in pellucid.receipts(study())] == ["ranking", "ranking"]
+    # A ranking is a proposal too, so `explain` takes it before a newer trial that pellucid did not propose.
+    study().add_trial(optuna.create_trial(params={"x": 0.5}, distributions={"x": x}, value=1.0))
+    explained = json.loads(call("explain", "--storage", URL, "--json").stdout)
+    assert explained["proposal"]["trial"] == 1
+    assert explained["proposal"]["proposed"]
 
 
 def test_a_journal_takes_studies_too(folder: Path) -> None:

@@ -47,9 +47,9 @@ def run(
 
 
 @functools.cache
-def twenty_trials(way: str) -> Study:
+def twenty_four_trials(way: str) -> Study:
     """Not changed by the tests that share it."""
-    return run(WAYS[way], 20)
+    return run(WAYS[way], 24)
 
 
 def models(study: Study) -> list[Receipt]:
@@ -62,17 +62,17 @@ def names(study: Study) -> dict[int, str]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_proposes_and_is_rebuilt_exactly(way: str) -> None:
-    study = twenty_trials(way)
-    assert len(models(study)) == 14
-    assert_rebuilt_exactly(study, 14)
+    study = twenty_four_trials(way)
+    assert len(models(study)) == 18
+    assert_rebuilt_exactly(study, 18)
 
 
 @pytest.mark.parametrize("way", ["every", "until", "probability", "multiply"])
 def test_a_resumed_study_takes_the_same_turns(way: str, tmp_path: Path) -> None:
-    at_once = twenty_trials(way)
+    at_once = twenty_four_trials(way)
     storage = f"sqlite:///{tmp_path}/study.db"
-    run(WAYS[way], 11, storage=storage)
-    resumed = run(WAYS[way], 9, storage=storage)
+    run(WAYS[way], 13, storage=storage)
+    resumed = run(WAYS[way], 11, storage=storage)
     assert [t.params for t in resumed.trials] == [t.params for t in at_once.trials]
     assert names(resumed) == names(at_once)
 

@@ -18,7 +18,7 @@ import pellucid
 from pellucid.acquisition import EI, PI, SAWEI, WEI, Portfolio, Pulse, Steps, Switch
 from pellucid.acquisition.adaptive import Policy
 from pellucid.records import Receipt
-from pellucid.study import study_io
+from pellucid.study import receipts
 
 POLICIES: dict[str, Policy] = {
     "sawei": SAWEI(),
@@ -52,9 +52,9 @@ def run(policy: Policy, n: int, objective: Callable[[Trial], float] = rugged, st
 
 
 @functools.cache
-def thirty_trials(name: str) -> Study:
+def forty_trials(name: str) -> Study:
     """Of a policy in the rugged objective; not changed by the tests that share it."""
-    return run(POLICIES[name], 30)
+    return run(POLICIES[name], 40)
 
 
 def models(study: Study) -> list[Receipt]:
@@ -68,8 +68,8 @@ def alphas(study: Study) -> list[float]:
 @pytest.mark.parametrize("objective", [rugged, mixed])
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_proposes_and_is_rebuilt_exactly(name: str, objective: Callable[[Trial], float]) -> None:
-    study = thirty_trials(name) if objective is rugged else run(POLICIES[name], 30, objective)
-    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 30
+    study = forty_trials(name) if objective is rugged else run(POLICIES[name], 30, objective)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * (40 if objective is rugged else 30)
     assert {receipt.kind for receipt in pellucid.receipts(study)} == {"startup", "model"}
     found = models(study)
     assert all(receipt.policy is not None for receipt in found)
@@ -79,11 +79,11 @@ def test_every_policy_proposes_and_is_rebuilt_exactly(name: str, objective: Call
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_resumed_study_makes_the_same_decisions(name: str, tmp_path: Path) -> None:
-    whole = thirty_trials(name)
+    whole = forty_trials(name)
     url = f"sqlite:///{tmp_path / 'halves.db'}"
-    run(POLICIES[name], 19, storage=url)
-    study_io._parsed.cache_clear()
-    halves = run(POLICIES[name], 11, storage=url)
+    run(POLICIES[name], 20, storage=url)
+    receipts._parsed.cache_clear()
+    halves = run(POLICIES[name], 20, storage=url)
     assert [t.params for t in halves.trials] == [t.params for t in whole.trials]
     assert [r.policy for r in models(halves)] == [r.policy for r in models(whole)]
 

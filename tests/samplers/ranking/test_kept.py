@@ -13,7 +13,7 @@ from tests.helpers import TASK, MakeRankingSampler, kinds, messages, params, run
 
 import pellucid
 from pellucid.records import Receipt, RecordError
-from pellucid.study import study_io
+from pellucid.study.storage import MODEL_KEY, kept_model
 
 pytest.importorskip("torch")
 
@@ -43,7 +43,7 @@ def test_the_model_is_kept_with_the_study_once(
         study.optimize(TASK, n_trials=2)
     [name] = {one.ranking.model for one in pellucid.receipts(study) if one.ranking}
     assert name == ranker.name
-    assert study_io.kept_model(study, name) == ranker.data
+    assert kept_model(study, name) == ranker.data
     assert len(written) == len(set(written))
     assert max(len(str(v)) for v in storage.get_study_system_attrs(study._study_id).values()) <= 2045
 
@@ -55,7 +55,7 @@ def test_a_sampler_keeps_its_model_with_every_study_also_of_the_same_name(
     for _ in range(2):
         study = optuna.create_study(study_name="s", sampler=mine)
         study.optimize(TASK, n_trials=1)
-        assert study_io.kept_model(study, ranker.name) == ranker.data
+        assert kept_model(study, ranker.name) == ranker.data
 
 
 def test_a_study_that_was_given_the_trials_of_another_one_keeps_the_model_itself(
@@ -65,7 +65,7 @@ def test_a_study_that_was_given_the_trials_of_another_one_keeps_the_model_itself
     other.add_trials(study.trials[:4])
     other.optimize(TASK, n_trials=1)
     assert params(other) == params(study)[:5]
-    assert study_io.kept_model(other, ranker.name) == ranker.data
+    assert kept_model(other, ranker.name) == ranker.data
     assert pellucid.explain_proposal(other, 4).contributions == pellucid.explain_proposal(study, 4).contributions
 
 
@@ -84,7 +84,7 @@ def test_a_storage_that_did_not_take_the_model_at_first_is_asked_again(
 ) -> None:
     study = optuna.create_study(storage=RefusesOnce(), sampler=sampler())
     study.optimize(TASK, n_trials=2)
-    assert study_io.kept_model(study, ranker.name) == ranker.data
+    assert kept_model(study, ranker.name) == ranker.data
 
 
 class Refuses(optuna.storages.InMemoryStorage):
@@ -102,7 +102,7 @@ def test_a_storage_that_does_not_take_the_model_costs_nothing_but_a_warning(
         "The ranking model could not be stored with the study (the disk is full); the study goes on."
     ]
     with pytest.raises(RecordError, match="does not have the ranking model"):
-        study_io.kept_model(refused, ranker.name)
+        kept_model(refused, ranker.name)
 
 
 def test_no_model_is_kept_where_it_proposes_nothing(sampler: MakeRankingSampler) -> None:
@@ -113,11 +113,11 @@ def test_no_model_is_kept_where_it_proposes_nothing(sampler: MakeRankingSampler)
 @pytest.mark.parametrize("damage", ["gone", "number", "text"])
 def test_a_kept_model_that_was_damaged_is_refused(ranker: Any, sampler: MakeRankingSampler, damage: str) -> None:
     study = run(sampler(), 1)
-    key = f"{study_io.MODEL_KEY}:{ranker.name}"
+    key = f"{MODEL_KEY}:{ranker.name}"
     change = {"gone": (key, None), "number": (f"{key}:0", 3), "text": (f"{key}:0", '"no base 85"')}[damage]
     study._storage.set_study_system_attr(study._study_id, *change)
     with pytest.raises(RecordError):
-        study_io.kept_model(study, ranker.name)
+        kept_model(study, ranker.name)
 
 
 def test_receipts_survive_json(study: Study) -> None:

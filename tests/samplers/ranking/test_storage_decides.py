@@ -28,7 +28,7 @@ from tests.helpers import (
 )
 
 import pellucid
-from pellucid.study import study_io
+from pellucid.study.storage import kept_model
 
 torch = pytest.importorskip("torch")
 
@@ -144,5 +144,5 @@ def test_two_processes_share_a_study(model_file: Path, ranker: Any, tmp_path: Pa
     assert states(study) == [TrialState.COMPLETE] * 8
     assert distinct(study.trials) == 8
     assert only_rankings(study)
-    assert study_io.kept_model(study, ranker.name) == ranker.data
+    assert kept_model(study, ranker.name) == ranker.data
     assert "could not be stored" not in log

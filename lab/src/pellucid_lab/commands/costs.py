@@ -9,7 +9,8 @@ import typer
 
 from pellucid.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.base import require_modules
-from pellucid_lab.terminal import Jobs, Quiet, TableFile, collect, command_line, integers
+from pellucid_lab.options import Jobs, Quiet, TableFile
+from pellucid_lab.terminal import collect, command_line, integers
 
 
 def stopping(

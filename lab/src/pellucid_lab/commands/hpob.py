@@ -8,18 +8,8 @@ from typing import Annotated
 import typer
 
 from pellucid.cli.terminal import sentences
-from pellucid_lab.terminal import (
-    AsJson,
-    Figures,
-    Jobs,
-    Out,
-    Quiet,
-    command_line,
-    load_plots,
-    names_in,
-    save_figure,
-    write,
-)
+from pellucid_lab.options import AsJson, Figures, Jobs, Out, Quiet
+from pellucid_lab.terminal import command_line, load_plots, names_in, save_figure, write
 
 _PACKAGES = ("pellucid", "optuna", "numpy", "scipy", "scikit-learn")
 

@@ -10,7 +10,8 @@ import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.terminal import FAILED, STOPPED, say, sentences
-from pellucid_lab.terminal import AsJson, Quiet, TableFile, collect, command_line, integers, names_in, write
+from pellucid_lab.options import AsJson, Quiet, TableFile
+from pellucid_lab.terminal import collect, command_line, integers, names_in, write
 
 if TYPE_CHECKING:
     from pellucid_lab.costs.latency import LatencyPlan

@@ -10,7 +10,8 @@ import typer
 from pellucid.cli.errors import Mistake
 from pellucid.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.base import require_modules
-from pellucid_lab.terminal import AsJson, Data, Quiet, collect, command_line, integers, progress_bar, write
+from pellucid_lab.options import AsJson, Data, Quiet
+from pellucid_lab.terminal import collect, command_line, integers, progress_bar, write
 
 if TYPE_CHECKING:
     from pellucid_lab.costs.ranking import Measurement, SpeedPlan, TrainingTime

@@ -10,7 +10,8 @@ import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.terminal import say, sentences
-from pellucid_lab.terminal import AsJson, Data, Jobs, Quiet, TableFile, command_line, integers, names_in, write
+from pellucid_lab.options import AsJson, Data, Jobs, Quiet, TableFile
+from pellucid_lab.terminal import command_line, integers, names_in, write
 
 Reference = Annotated[str, typer.Option(help="The method whose wins and losses are counted.")]
 

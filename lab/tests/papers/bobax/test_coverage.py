@@ -1,4 +1,4 @@
-"""Do bands hold the truth as often as they say? On functions whose effects are known, hyperparameters learned."""
+"""Whether 95% bands contain the true effects, on functions with known effects and with learned hyperparameters."""
 
 from __future__ import annotations
 

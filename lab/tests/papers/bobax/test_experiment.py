@@ -48,7 +48,7 @@ def test_functions_are_those_of_the_suite() -> None:
         assert known_effects(name).losses(encoded[None])[0] == pytest.approx(value, rel=1e-4)
 
 
-def test_names_that_are_no_problem_are_answered_with_those_that_are() -> None:
+def test_an_unknown_problem_is_an_error_that_lists_the_known_ones() -> None:
     for name in ("rosenbrock", "lcbench-1", "lcbench"):
         with pytest.raises(Mistake, match=f"branin.*lcbench-TASK.*got `{name}`"):
             known_effects(name)
@@ -120,7 +120,7 @@ def test_runs_are_kept_and_failures_are_reported(tmp_path: Path) -> None:
 
 
 def made_up(experiment: str, methods: dict[str, float], seeds: int = 4) -> list[EffectRun]:
-    """Runs whose errors and regrets are a method's factor times what the problem and the seed have."""
+    """Runs whose errors and regrets are a method's factor times a number of the problem and the seed."""
     runs = []
     problems = ["lcbench-3945", "lcbench-7593"] if experiment.endswith("lcbench") else ["branin", "hartmann3"]
     for p, problem in enumerate(problems):
@@ -180,14 +180,14 @@ def test_methods_with_missing_runs_are_left_out_of_comparisons() -> None:
     assert [row[0] for row in tables_of("source", runs[:-1])[0].rows] == ["rs", "ei"]
 
 
-def test_networks_count_evaluations_to_the_precision() -> None:
+def test_networks_report_evaluations_until_the_tolerance() -> None:
     (table,) = tables_of("source-lcbench", made_up("source-lcbench", {"rs": 1.0, "ei": 2.0, "a-bobax": 0.5}))
     by_method = {row[0]: row for row in table.rows}
     assert by_method["a-bobax"][1:4] == ("5.0*", "150.0*", "0 / 8")
     assert by_method["ei"][5] == "20.00"
 
 
-def test_coverage_weighs_problems_the_same() -> None:
+def test_problems_have_equal_weight_in_coverage() -> None:
     runs = made_up("fitted", {"rs": 1.0, "ei": 1.0, "bobax-2": 1.0}) + made_up(
         "fitted-lcbench", {"rs": 1.0, "a-bobax": 1}
     )

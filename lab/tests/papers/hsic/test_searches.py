@@ -30,22 +30,22 @@ def test_an_experiment_from_end_to_end(tmp_path: Path, monkeypatch: pytest.Monke
     assert hsic_networks.missing_batches("runge", 60, file) == [
         hsic_networks.NetworkBatch("runge", tuple(range(50, 60)))
     ]
-    assert [one.number for one in drawn] == list(range(60))
-    assert all({"n_layers", "dropout"} <= one.params.keys() for one in drawn)
+    assert [network.number for network in drawn] == list(range(60))
+    assert all({"n_layers", "dropout"} <= network.params.keys() for network in drawn)
     monkeypatch.setattr(hsic_networks, "pool", lambda path, n: tuple(drawn))
-    found = []
+    runs = []
     for method in hsic_networks.METHODS:
         for repetition in range(2):
-            job = hsic_networks.SearchTask("runge", method, repetition, str(file.path), 60)
-            found.append(hsic_networks.run_search(job))
-            assert not job.file.exists()
-    grid = hsic_report.search_grid(found, classes=False)
+            search = hsic_networks.SearchTask("runge", method, repetition, str(file.path), 60)
+            runs.append(hsic_networks.run_search(search))
+            assert not search.file.exists()
+    grid = hsic_report.search_grid(runs, classes=False)
     assert [row[0] for row in grid.rows] == list(hsic_networks.METHODS)
-    assert "times fewer parameters" in hsic_report.bar_sentence(found)
-    assert hsic_report.bar_sentence(found[:3]) == "The searches are not complete."
-    grids = reproduce_hsic._network_page("runge", drawn, found, tmp_path, figures=False)
+    assert "times fewer parameters" in hsic_report.bar_sentence(runs)
+    assert hsic_report.bar_sentence(runs[:3]) == "The searches are not complete."
+    grids = reproduce_hsic._network_page("runge", drawn, runs, tmp_path, figures=False)
     text = (tmp_path / "runge.md").read_text()
     assert "60 networks with random settings" in text
     assert len(grids) == 4
-    again = {one.key for one in found}
+    again = {run.key for run in runs}
     assert len(again) == 8

@@ -71,7 +71,7 @@ def _one_thread():
 
 
 def family(shift: float, n: int, *labels: int | str) -> tuple[Array, Array]:
-    """Waves along one diagonal, bent a little differently and each in a unit of its own."""
+    """Waves along a diagonal; tasks differ in shape and unit."""
     X = stream(0, "family", *labels).random((n, 2))
     return X, (1.0 + 10.0 * shift) * (np.sin(6.0 * (X[:, 0] + X[:, 1])) + 0.3 * shift * np.cos(3.0 * X[:, 0]))
 
@@ -160,7 +160,7 @@ def random_kernels(G: int) -> dict:
     return weights
 
 
-def test_the_process_is_what_the_formulae_say():
+def test_the_process_follows_the_formulas():
     x, y, candidates = problems(2, 7, 5)
     weights = random_kernels(2)
     X, Y, C = (torch.tensor(v)[:, None] for v in (x, y, candidates))
@@ -221,12 +221,12 @@ def test_meta_training_helps_on_its_family():
     meta = MetaSettings(steps=300, learning_rate=3e-3, largest=30)
     errors = {}
     for model in (DeepKernelGP.meta_train(SPACE, tasks, meta=meta), DeepKernelGP(SPACE)):
-        found = []
+        relative_errors = []
         for i in range(10):
             X, y = family(0.1 + 0.08 * i, 200, "new", i)
             mean, _ = model.fit(X[:8], y[:8]).predict(X[8:])
-            found.append(np.sqrt(np.mean((mean - y[8:]) ** 2)) / y.std())
-        errors["scratch" if model.start is None else "few shot"] = float(np.mean(found))
+            relative_errors.append(np.sqrt(np.mean((mean - y[8:]) ** 2)) / y.std())
+        errors["scratch" if model.start is None else "few shot"] = float(np.mean(relative_errors))
     assert errors["few shot"] < 0.5 * errors["scratch"]
 
 
@@ -334,12 +334,12 @@ def test_modes_and_defaults_of_the_user_change_nothing(maker, mode):
     X, y = TASKS[0]
     expected = MAKERS[maker](SPACE, TASKS).fit(X, y).predict(X)
     with torch_mode(mode):
-        found = MAKERS[maker](SPACE, TASKS).fit(X, y).predict(X)
-    np.testing.assert_array_equal(found, expected)
+        predicted = MAKERS[maker](SPACE, TASKS).fit(X, y).predict(X)
+    np.testing.assert_array_equal(predicted, expected)
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_predicting_before_fitting_is_said(maker):
+def test_predicting_before_fitting_is_an_error(maker):
     with pytest.raises(ValueError, match="has not been fitted"):
         MAKERS[maker](SPACE, TASKS).predict(np.zeros((1, 2)))
 

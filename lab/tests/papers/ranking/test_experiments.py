@@ -59,36 +59,38 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_other_draws_have_other_configurations_of_the_same_tasks(data: str) -> None:
     first, other, again = (tabular.tabular("lcbench", data, draw) for draw in (0, 1, 1))
     assert [task.name for task in first.test] == [task.name for task in other.test]
-    for one, two, three in zip(first.test, other.test, again.test, strict=True):
-        assert not np.isin(one.X, two.X).all(axis=1).any()
-        np.testing.assert_array_equal(two.X, three.X)
-        np.testing.assert_array_equal(first.seeds[one.name], other.seeds[two.name])
+    for table, other_table, same_table in zip(first.test, other.test, again.test, strict=True):
+        assert not np.isin(table.X, other_table.X).all(axis=1).any()
+        np.testing.assert_array_equal(other_table.X, same_table.X)
+        np.testing.assert_array_equal(first.seeds[table.name], other.seeds[other_table.name])
 
 
 def test_a_static_forest_has_one_order_per_table_that_it_did_not_learn_from(data: str) -> None:
-    one = tabular.tabular("lcbench", data)
-    forest = StaticForest.learned(one.space, one.train)
-    runs = TableRuns(one.space, np.stack([task.X for task in one.test]), np.array([0, 0, 1]), (0, 1, 0))
+    collection = tabular.tabular("lcbench", data)
+    forest = StaticForest.learned(collection.space, collection.train)
+    runs = TableRuns(collection.space, np.stack([task.X for task in collection.test]), np.array([0, 0, 1]), (0, 1, 0))
     chosen = np.array([[0, 1], [2, 3], [4, 5]])
-    said = forest(runs, chosen, np.zeros((3, 2)))
-    assert said.shape == (3, SIZE)
-    np.testing.assert_array_equal(said[0], said[1])
-    np.testing.assert_array_equal(said, forest(runs, chosen[:, ::-1], np.ones((3, 2))))
-    for task, scores in zip(one.test, said[1:], strict=True):
+    utility = forest(runs, chosen, np.zeros((3, 2)))
+    assert utility.shape == (3, SIZE)
+    np.testing.assert_array_equal(utility[0], utility[1])
+    np.testing.assert_array_equal(utility, forest(runs, chosen[:, ::-1], np.ones((3, 2))))
+    for task, scores in zip(collection.test, utility[1:], strict=True):
         assert np.corrcoef(scores, task.y)[0, 1] > 0.3
-    others = TableRuns(one.space, runs.X[::-1], runs.owner, runs.seeds)
-    np.testing.assert_array_equal(forest(others, chosen, np.zeros((3, 2)))[2], said[0])
+    others = TableRuns(collection.space, runs.X[::-1], runs.owner, runs.seeds)
+    np.testing.assert_array_equal(forest(others, chosen, np.zeros((3, 2)))[2], utility[0])
 
 
 @pytest.mark.parametrize("draw", [0, 3])
 def test_a_job_runs_a_method_on_every_test_task(data: str, draw: int) -> None:
-    found = run_transfer_task(TransferTask("lcbench", "static forest", 1, data, draw))
-    assert found.key == ("lcbench", "static forest", 1, draw)
-    assert np.array(found.regret).shape == (len(TEST), STEPS)
-    one = tabular.tabular("lcbench", data, draw)
-    method = METHODS["static forest"](one, 1)
-    chosen = search(method, one.space, one.test, [one.seeds[task.name][1:] for task in one.test], STEPS)
-    for task, rows, regret in zip(one.test, chosen, found.regret, strict=True):
+    run = run_transfer_task(TransferTask("lcbench", "static forest", 1, data, draw))
+    assert run.key == ("lcbench", "static forest", 1, draw)
+    assert np.array(run.regret).shape == (len(TEST), STEPS)
+    collection = tabular.tabular("lcbench", data, draw)
+    method = METHODS["static forest"](collection, 1)
+    chosen = search(
+        method, collection.space, collection.test, [collection.seeds[task.name][1:] for task in collection.test], STEPS
+    )
+    for task, rows, regret in zip(collection.test, chosen, run.regret, strict=True):
         np.testing.assert_allclose(regret, task.regret(rows[0])[3:])
 
 
@@ -99,10 +101,10 @@ def test_experiments_name_methods_that_exist_and_all_methods_are_used() -> None:
 def test_a_sampler_proposes_in_the_space_and_its_regret_is_relative_to_the_table(data: str) -> None:
     import optuna
 
-    one = tabular.tabular("lcbench", data)
-    found, _, _ = tune("RandomSampler", one, 3, data, trials=4)
-    assert np.array(found).shape == (len(TEST), 4)
-    for task, regret in zip(one.test, found, strict=True):
+    collection = tabular.tabular("lcbench", data)
+    regrets, _, _ = tune("RandomSampler", collection, 3, data, trials=4)
+    assert np.array(regrets).shape == (len(TEST), 4)
+    for task, regret in zip(collection.test, regrets, strict=True):
         problem = yahpo.yahpo(yahpo.LCBENCH, task.name, data)
         sampler = optuna.samplers.RandomSampler(seed=stable_seed("transfer", "lcbench", task.name, 3))
         study = optuna.create_study(direction="maximize", sampler=sampler)
@@ -110,17 +112,17 @@ def test_a_sampler_proposes_in_the_space_and_its_regret_is_relative_to_the_table
         reached = [max(trial.value for trial in study.trials[: k + 1]) for k in range(4)]
         np.testing.assert_allclose(regret, (task.y.max() - reached) / np.ptp(task.y))
     job = run_transfer_task(TransferTask("lcbench", "RandomSampler", 3, data))
-    np.testing.assert_array_equal(np.array(job.regret)[:, :4], found)
+    np.testing.assert_array_equal(np.array(job.regret)[:, :4], regrets)
 
 
 def test_a_sampler_that_learns_has_a_model_of_the_other_tasks(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = partial(RankingEnsemble, recipe=Recipe(steps=20))
     monkeypatch.setattr(ensemble, "RankingEnsemble", quick)
-    one = tabular.tabular("lcbench", data)
-    found, _, _ = tune("RankingSampler", one, 0, data, trials=3)
-    assert np.array(found).shape == (len(TEST), 3)
-    assert tune("RankingSampler", one, 0, data, trials=3)[0] == found
-    assert tune("RankingSampler", one, 1, data, trials=3)[0] != found
+    collection = tabular.tabular("lcbench", data)
+    regrets, _, _ = tune("RankingSampler", collection, 0, data, trials=3)
+    assert np.array(regrets).shape == (len(TEST), 3)
+    assert tune("RankingSampler", collection, 0, data, trials=3)[0] == regrets
+    assert tune("RankingSampler", collection, 1, data, trials=3)[0] != regrets
 
 
 def test_regret_of_samplers_is_relative_to_the_best_that_is_known() -> None:
@@ -132,13 +134,13 @@ def test_regret_of_samplers_is_relative_to_the_best_that_is_known() -> None:
 
 
 def test_runs_of_other_draws_are_side_by_side_and_of_one_task() -> None:
-    found = [
+    runs = [
         TransferRun("lcbench", method, seed, ([float(draw), seed],), 0.0, 0.0, (), draw)
         for method in EXPERIMENTS["other-draws"]
         for seed in (1, 0)
         for draw in (0, *OTHER_DRAWS)
     ]
-    regrets = regrets_of("lcbench", "other-draws", found, ["t"])
+    regrets = regrets_of("lcbench", "other-draws", runs, ["t"])
     expected = [[draw, seed] for draw in OTHER_DRAWS for seed in (0, 1)]
     for method in EXPERIMENTS["other-draws"]:
         np.testing.assert_array_equal(regrets.by_method[method], expected)
@@ -153,17 +155,21 @@ def test_regret_by_task_is_the_mean_over_its_runs() -> None:
     assert grid.title == "Mean regret by task, after 1 step / 2 steps"
 
 
-def test_what_a_model_says_of_its_references(data: str) -> None:
+def test_ranks_of_the_references_are_those_of_the_scores(data: str) -> None:
     """Against the definition, from the scores of the same ranking; and watching does not change a search."""
-    one = tabular.tabular("lcbench", data)
-    model = meta_trained(RankingEnsemble(one.space, members=3, recipe=Recipe(steps=20)), one, 0)
-    watched, starts = WatchedRanking(Ranking(model)), [one.seeds[task.name] for task in one.test]
-    chosen = search(watched, one.space, one.test, starts, STEPS)
-    for ours, theirs in zip(chosen, search(Ranking(model), one.space, one.test, starts, STEPS), strict=True):
+    collection = tabular.tabular("lcbench", data)
+    model = meta_trained(RankingEnsemble(collection.space, members=3, recipe=Recipe(steps=20)), collection, 0)
+    watched, starts = WatchedRanking(Ranking(model)), [collection.seeds[task.name] for task in collection.test]
+    chosen = search(watched, collection.space, collection.test, starts, STEPS)
+    for ours, theirs in zip(
+        chosen, search(Ranking(model), collection.space, collection.test, starts, STEPS), strict=True
+    ):
         np.testing.assert_array_equal(ours, theirs)
-    runs = TableRuns(one.space, np.stack([task.X for task in one.test]), np.array([0, 0, 1, 1]), (0, 1, 0, 1))
+    runs = TableRuns(
+        collection.space, np.stack([task.X for task in collection.test]), np.array([0, 0, 1, 1]), (0, 1, 0, 1)
+    )
     first = np.concatenate(starts)
-    y = np.stack([one.test[t].y[row] for t, row in zip(runs.owner, first, strict=True)])
+    y = np.stack([collection.test[t].y[row] for t, row in zip(runs.owner, first, strict=True)])
     ranks = (-Ranking(model).scores(runs, first, y)).argsort(axis=2).argsort(axis=2) + 1.0
     for g in range(4):
         best, mean = first[g, y[g].argmax()], ranks[g].mean(axis=0)
@@ -172,7 +178,7 @@ def test_what_a_model_says_of_its_references(data: str) -> None:
         assert watched.incumbent[0].before[g] == pytest.approx(np.mean(mean[pending] < mean[best]))
         assert watched.last[0].place[g] == pytest.approx(mean[first[g, -1]] / SIZE)
         assert watched.last[0].spread[g] == pytest.approx(ranks[g][:, first[g, -1]].std() / SIZE)
-    grid = reference_grid(Ranking(model), one)
+    grid = reference_grid(Ranking(model), collection)
     assert [row[:2] for row in grid.rows] == [("the incumbent", "1–2"), ("the last one", "1–2")]
 
 
@@ -196,6 +202,6 @@ def test_the_command_runs_what_is_missing_and_writes_a_page(
 
 
 def test_an_unknown_experiment_is_refused() -> None:
-    found = call("reproduce", "ranking", "--experiment", "colours")
-    assert found.exit_code != 0
-    assert "--experiment is one of comparison, other-draws, losses" in found.output.replace("\n", " ")
+    result = call("reproduce", "ranking", "--experiment", "colours")
+    assert result.exit_code != 0
+    assert "--experiment is one of comparison, other-draws, losses" in result.output.replace("\n", " ")

@@ -19,14 +19,16 @@ def folder(tmp_path: Path) -> Path:
     return write_hpob(hpob_content(), tmp_path / "data")
 
 
-def test_a_job_is_a_search_from_the_published_starts(folder: Path) -> None:
-    jobs = hpob_runs.plan(str(folder), ["4796"], ["random", "gp"], 40)
-    assert [(job.method, job.task) for job in jobs] == [(m, t) for m in ("random", "gp") for t in ("23", "29", "54")]
-    found = [hpob_runs.run_hpob_task(job) for job in jobs if job.method == "random"]
-    again = hpob_runs.run_hpob_task(jobs[1])
-    assert again.regret == found[1].regret
-    for one in found:
-        regret = np.array(one.regret)
+def test_a_task_is_a_search_from_the_published_starts(folder: Path) -> None:
+    tasks = hpob_runs.plan(str(folder), ["4796"], ["random", "gp"], 40)
+    assert [(task.method, task.task) for task in tasks] == [
+        (m, t) for m in ("random", "gp") for t in ("23", "29", "54")
+    ]
+    runs = [hpob_runs.run_hpob_task(task) for task in tasks if task.method == "random"]
+    again = hpob_runs.run_hpob_task(tasks[1])
+    assert again.regret == runs[1].regret
+    for run in runs:
+        regret = np.array(run.regret)
         assert regret.shape == (5, 40)
         assert (np.diff(regret, axis=1) <= 0.0).all()
         np.testing.assert_array_equal(regret[:, -1], 0.0)  # 40 steps look up the whole table.
@@ -40,8 +42,8 @@ def test_a_method_may_learn_from_every_split_but_the_answers(folder: Path, monke
         return hpob_runs.METHODS["random"](collection)
 
     monkeypatch.setattr(hpob_runs, "METHODS", {**hpob_runs.METHODS, "learner": learner})
-    for job in hpob_runs.plan(str(folder), ["4796"], ["learner"], 3):
-        hpob_runs.run_hpob_task(job)
+    for task in hpob_runs.plan(str(folder), ["4796"], ["learner"], 3):
+        hpob_runs.run_hpob_task(task)
     (collection,) = seen
     assert [task.name for task in (*collection.train, *collection.validation)] == ["3", "31", "37", "44"]
 
@@ -66,13 +68,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_method_searches_from_the_published_starts(method: str, folder: Path) -> None:
     if method in hpob_runs.WITHOUT_TRANSFER:
         (folder / "meta-train-dataset.json").unlink()
-    jobs = hpob_runs.plan(str(folder), ["5527"], [method], 2)
-    found = [hpob_runs.run_hpob_task(job) for job in jobs]
-    for one in found:
-        regret = np.array(one.regret)
+    tasks = hpob_runs.plan(str(folder), ["5527"], [method], 2)
+    runs = [hpob_runs.run_hpob_task(task) for task in tasks]
+    for run in runs:
+        regret = np.array(run.regret)
         assert regret.shape == (5, 2)
         assert ((regret >= 0.0) & (regret <= 1.0)).all()
-    assert hpob_runs.regrets_of(jobs, found).steps == 2
+    assert hpob_runs.regrets_of(tasks, runs).steps == 2
 
 
 @pytest.mark.usefixtures("quick")
@@ -80,12 +82,12 @@ def test_tasks_without_an_order_are_not_learned_from(tmp_path: Path) -> None:
     files = hpob_content()
     tables = files["meta-train-dataset.json"]["5527"]
     tables["3"] = {"X": [[0.1, 0.2]], "y": [1.0]}
-    (job, *_) = hpob_runs.plan(str(write_hpob(files, tmp_path / "some")), ["5527"], ["ranking"], 1)
-    assert hpob_runs.run_hpob_task(job).regret
+    (task, *_) = hpob_runs.plan(str(write_hpob(files, tmp_path / "some")), ["5527"], ["ranking"], 1)
+    assert hpob_runs.run_hpob_task(task).regret
     tables["31"]["y"] = [0.5] * len(tables["31"]["X"])
-    (job, *_) = hpob_runs.plan(str(write_hpob(files, tmp_path / "none")), ["5527"], ["ranking"], 1)
+    (task, *_) = hpob_runs.plan(str(write_hpob(files, tmp_path / "none")), ["5527"], ["ranking"], 1)
     with pytest.raises(Mistake, match=r"5527: learning needs a task .* leave `ranking` out of --methods"):
-        hpob_runs.run_hpob_task(job)
+        hpob_runs.run_hpob_task(task)
 
 
 def test_results_depend_on_other_tasks_only_where_those_are_learned_from(folder: Path) -> None:
@@ -95,4 +97,4 @@ def test_results_depend_on_other_tasks_only_where_those_are_learned_from(folder:
     files["meta-train-dataset.json"]["5527"]["3"]["y"][0] = [0.123]
     after = hpob_runs.plan(str(write_hpob(files, folder)), ["5527"], ["gp", "ranking"], 2)
     assert [a.key == b.key for a, b in zip(before, after, strict=True)] == [True, True, False, False]
-    assert [job.key for job in hpob_runs.plan(str(folder), ["5527"], ["gp"], 2)] == [job.key for job in after[:2]]
+    assert [task.key for task in hpob_runs.plan(str(folder), ["5527"], ["gp"], 2)] == [task.key for task in after[:2]]

@@ -20,8 +20,8 @@ def some_regrets(methods: int, tasks: int, seeds: int, steps: int) -> Regrets:
     return Regrets(by, names, tuple(f"s{int(name[1:]) % 2}" for name in names))
 
 
-def naive_rank(values: list[float], mine: float) -> float:
-    return 1 + sum(v < mine for v in values) + (sum(v == mine for v in values) - 1) / 2
+def naive_rank(values: list[float], value: float) -> float:
+    return 1 + sum(v < value for v in values) + (sum(v == value for v in values) - 1) / 2
 
 
 def test_average_ranks_are_those_of_loops() -> None:
@@ -46,7 +46,7 @@ def test_equal_methods_share_the_mean_rank() -> None:
     assert str(equal) == "After 1 step, the methods do not differ significantly (Friedman p = 1, 3 tasks)"
 
 
-def test_tables_say_what_loops_say() -> None:
+def test_tables_have_the_numbers_of_loops() -> None:
     regrets = some_regrets(3, 4, 5, 60)
     assert regrets.marks == (1, 5, 10, 20, 50, 60)
     first, second, third, last = transfer_report.report_grids(regrets)
@@ -55,9 +55,9 @@ def test_tables_say_what_loops_say() -> None:
         values = regrets.by_method[row[0]]
         assert row[1:] == tuple(f"{sum(values[r, m - 1] for r in range(20)) / 20:.3g}" for m in regrets.marks)
     for row in second.rows:
-        mine = ranks[row[0]]
-        assert row[1:3] == (f"{sum(mine[:20]) / 20:.2f}", f"{sum(mine) / 60:.2f}")
-        assert row[-1] == f"{mine[-1]:.2f}"
+        curve = ranks[row[0]]
+        assert row[1:3] == (f"{sum(curve[:20]) / 20:.2f}", f"{sum(curve) / 60:.2f}")
+        assert row[-1] == f"{curve[-1]:.2f}"
     for row in third.rows:
         runs = [r for r in range(20) if regrets.spaces[r] == row[0]]
         assert row[1] == "2"
@@ -70,18 +70,24 @@ def test_blocks_are_tasks_with_their_seeds_averaged() -> None:
     a, b = np.tile([[0.0], [0.2], [0.2]], (12, 1)), np.tile([[0.9], [0.1], [0.1]], (12, 1))
     regrets = Regrets({"a": a, "b": b}, tuple(f"t{r // 3}" for r in range(36)), ("s",) * 36)
     assert transfer_report.average_ranks(regrets)["a"][0] > 1.5
-    found = transfer_report.difference(regrets, 1)
-    assert (found.tasks, found.ranks, found.best, found.worse) == (12, {"a": 1.0, "b": 2.0}, "a", ("b",))
-    assert str(found).startswith(
+    difference = transfer_report.difference(regrets, 1)
+    assert (difference.tasks, difference.ranks, difference.best, difference.worse) == (
+        12,
+        {"a": 1.0, "b": 2.0},
+        "a",
+        ("b",),
+    )
+    assert str(difference).startswith(
         "After 1 step, a has the best mean rank and differs from b (Friedman p < 0.001, 12 tasks)"
     )
 
 
 def test_sentences_name_who_differs() -> None:
     ranks = {"a": 1.0, "b": 2.5, "c": 2.5}
-    found = transfer_report.Difference(5, 9, 0.01, 1.5, ranks)
+    difference = transfer_report.Difference(5, 9, 0.01, 1.5, ranks)
     assert (
-        str(found) == "After 5 steps, a has the best mean rank and differs from all others (Friedman p = 0.01, 9 tasks)"
+        str(difference)
+        == "After 5 steps, a has the best mean rank and differs from all others (Friedman p = 0.01, 9 tasks)"
     )
     some = transfer_report.Difference(5, 9, 0.01, 1.5, {**ranks, "c": 1.1, "d": 4.0})
     assert "differs from b and d (" in str(some)
@@ -106,8 +112,8 @@ def test_runs_and_steps_have_to_agree() -> None:
 def test_a_table_that_is_used_up_keeps_its_last_regret() -> None:
     task = TabularTask("t", np.zeros((4, 1)), np.array([0.0, 1.0, 0.5, 0.25]))
     chosen = np.array([[0, 3, 2, 1], [3, 0, 1, 2]])
-    found = transfer_report.regret_after(task, chosen, 1, 5)
-    np.testing.assert_allclose(found, [[0.75, 0.5, 0.0, 0.0, 0.0], [0.75, 0.0, 0.0, 0.0, 0.0]])
+    regret = transfer_report.regret_after(task, chosen, 1, 5)
+    np.testing.assert_allclose(regret, [[0.75, 0.5, 0.0, 0.0, 0.0], [0.75, 0.0, 0.0, 0.0, 0.0]])
 
 
 def test_a_regret_of_zero_ends_its_line_on_the_logarithmic_axis() -> None:

@@ -43,20 +43,20 @@ class RecordedMethod:
     [RandomOrder(), GaussianProcessEI(), RecordedMethod(0.0), RecordedMethod(-np.inf), RecordedMethod(np.inf)],
     ids=repr,
 )
-def test_no_configuration_is_looked_up_twice(method: TransferMethod) -> None:
+def test_no_configuration_is_evaluated_twice(method: TransferMethod) -> None:
     tasks = [table("t", 15, 0), table("u", 15, 1)]
-    found = search(method, SPACE, tasks, [starts(15, 2), starts(15, 3)], 8)
-    assert [one.shape for one in found] == [(2, 11), (3, 11)]
-    for one in found:
-        assert all(len(set(row)) == 11 for row in one.tolist())
+    chosen_by_task = search(method, SPACE, tasks, [starts(15, 2), starts(15, 3)], 8)
+    assert [indices.shape for indices in chosen_by_task] == [(2, 11), (3, 11)]
+    for indices in chosen_by_task:
+        assert all(len(set(row)) == 11 for row in indices.tolist())
 
 
 def test_tables_of_different_sizes_come_back_in_their_order_with_their_starts() -> None:
     tasks = [table("large", 30, 0), table("small", 12, 1), table("also large", 30, 2)]
     begin = [starts(30, 2), starts(12, 3), starts(30, 1)]
-    found = search(RandomOrder(), SPACE, tasks, begin, 5)
-    assert [one.shape for one in found] == [(2, 8), (3, 8), (1, 8)]
-    for task, first, chosen in zip(tasks, begin, found, strict=True):
+    chosen_by_task = search(RandomOrder(), SPACE, tasks, begin, 5)
+    assert [indices.shape for indices in chosen_by_task] == [(2, 8), (3, 8), (1, 8)]
+    for task, first, chosen in zip(tasks, begin, chosen_by_task, strict=True):
         np.testing.assert_array_equal(chosen[:, :3], first)
         assert chosen.max() < len(task.y)
 
@@ -64,19 +64,19 @@ def test_tables_of_different_sizes_come_back_in_their_order_with_their_starts() 
 def test_more_steps_than_configurations_end_with_the_table() -> None:
     tasks = [table("small", 9, 0), table("large", 40, 1)]
     calls = []
-    found = search(RandomOrder(), SPACE, tasks, [starts(9, 2), starts(40, 2)], 20, lambda: calls.append(1))
-    assert [one.shape for one in found] == [(2, 9), (2, 23)]
-    assert all(sorted(row) == list(range(9)) for row in found[0].tolist())
-    np.testing.assert_array_equal(tasks[0].regret(found[0][0])[-1], 0.0)
+    chosen_by_task = search(RandomOrder(), SPACE, tasks, [starts(9, 2), starts(40, 2)], 20, lambda: calls.append(1))
+    assert [indices.shape for indices in chosen_by_task] == [(2, 9), (2, 23)]
+    assert all(sorted(row) == list(range(9)) for row in chosen_by_task[0].tolist())
+    np.testing.assert_array_equal(tasks[0].regret(chosen_by_task[0][0])[-1], 0.0)
     assert len(calls) == 6 + 20
 
 
 def test_a_method_sees_what_was_chosen_and_nothing_else() -> None:
     tasks = [table("t", 12, 0), table("u", 12, 1)]
     method = RecordedMethod()
-    found = search(method, SPACE, tasks, [starts(12, 2), starts(12, 1)], 4)
+    chosen_by_task = search(method, SPACE, tasks, [starts(12, 2), starts(12, 1)], 4)
     owner = [0, 0, 1]
-    final = np.concatenate(found)
+    final = np.concatenate(chosen_by_task)
     assert [chosen.shape[1] for _, chosen, _ in method.seen] == [3, 4, 5, 6]
     for runs, chosen, y in method.seen:
         assert set(vars(runs)) <= {"space", "X", "owner", "seeds"}
@@ -94,8 +94,8 @@ def test_the_largest_pending_utility_comes_next() -> None:
         def __call__(self, runs: TableRuns, chosen: Indices, y: Array) -> Array:
             return np.tile(np.arange(runs.X.shape[1], dtype=float), (len(chosen), 1))
 
-    (found,) = search(Fixed(), SPACE, [table("t", 8, 0)], [np.array([[7, 5]])], 3)
-    assert found.tolist() == [[7, 5, 6, 4, 3]]
+    (chosen_by_task,) = search(Fixed(), SPACE, [table("t", 8, 0)], [np.array([[7, 5]])], 3)
+    assert chosen_by_task.tolist() == [[7, 5, 6, 4, 3]]
 
 
 def test_no_number_is_refused() -> None:
@@ -103,24 +103,24 @@ def test_no_number_is_refused() -> None:
         search(RecordedMethod(np.nan), SPACE, [table("t", 8, 0)], [starts(8, 1)], 1)
 
 
-def test_a_model_beats_a_random_order_and_runs_do_not_depend_on_company() -> None:
+def test_a_model_beats_a_random_order_and_runs_are_independent() -> None:
     tasks, begin = [table("t", 60, 0), table("u", 60, 1)], [starts(60, 2), starts(60, 2)]
     together = search(GaussianProcessEI(), SPACE, tasks, begin, 8)
     alone = search(GaussianProcessEI(), SPACE, tasks[1:], begin[1:], 8)
     np.testing.assert_array_equal(together[1], alone[0])
     random = search(RandomOrder(), SPACE, tasks, begin, 8)
     ends = [
-        np.mean([task.regret(row)[-1] for task, rows in zip(tasks, found, strict=True) for row in rows])
-        for found in (together, random)
+        np.mean([task.regret(row)[-1] for task, rows in zip(tasks, chosen_by_task, strict=True) for row in rows])
+        for chosen_by_task in (together, random)
     ]
     assert ends[0] < ends[1]
 
 
 def test_every_run_has_a_random_order_of_its_own() -> None:
-    (found,) = search(RandomOrder(), SPACE, [table("t", 30, 0)], [np.array([[0, 1], [0, 1]])], 10)
-    assert found[0].tolist() != found[1].tolist()
+    (chosen_by_task,) = search(RandomOrder(), SPACE, [table("t", 30, 0)], [np.array([[0, 1], [0, 1]])], 10)
+    assert chosen_by_task[0].tolist() != chosen_by_task[1].tolist()
     (other,) = search(RandomOrder(1), SPACE, [table("t", 30, 0)], [np.array([[0, 1], [0, 1]])], 10)
-    assert found.tolist() != other.tolist()
+    assert chosen_by_task.tolist() != other.tolist()
 
 
 def test_regret_is_that_of_a_loop_and_zero_where_all_are_equal() -> None:

@@ -47,7 +47,7 @@ def test_a_comparison_by_hand() -> None:
     np.testing.assert_allclose(comparison.alphas["a"][1], [0.5, 0.8])
 
 
-def test_what_cannot_be_compared_is_refused_in_a_sentence() -> None:
+def test_incomparable_runs_are_an_error() -> None:
     with pytest.raises(Mistake, match="one suite and one budget"):
         compare([])
     with pytest.raises(Mistake, match="at least one problem"):

@@ -79,10 +79,10 @@ def test_contributions_share_out_the_payouts(process: GaussianProcess) -> None:
     situation = Situation(0.0, process.n_observed, 4)
     function = PointwiseFunction(source.NoisyBound(10.0, process.hyperparameters.noise), process, situation)
     x = np.array([0.5, 0.4, 0.6, 0.5])
-    found = source.explained(function, process, x)
-    mean, average, se, average_se = found["levels"]
-    assert sum(found["phi_mean"]) == pytest.approx(mean - average, abs=1e-9 * abs(average))
-    assert sum(found["phi_se"]) == pytest.approx(-10.0 * (se - average_se), abs=1e-6 * average_se)
+    explanation = source.explained(function, process, x)
+    mean, average, se, average_se = explanation["levels"]
+    assert sum(explanation["phi_mean"]) == pytest.approx(mean - average, abs=1e-9 * abs(average))
+    assert sum(explanation["phi_se"]) == pytest.approx(-10.0 * (se - average_se), abs=1e-6 * average_se)
     Z = np.random.default_rng(0).random((20_000, 4))
     assert average == pytest.approx(process.predict(Z)[0].mean(), rel=0.01)
     assert se == pytest.approx(math.hypot(process.predict(x[None])[1][0], process.hyperparameters.y_scale
@@ -152,8 +152,8 @@ def data(tmp_path: Path) -> str:
 
 def test_tables_beside_the_source(data: str) -> None:
     runs = [made_up(lam, seed) for lam in (1.0, 10.0) for seed in (0, 1)]
-    found = tables.ours(runs, 10.0)
-    assert [tables.crossing(found, j) for j in range(4)] == [40, 30, 20, 10]
+    contributions = tables.ours(runs, 10.0)
+    assert [tables.crossing(contributions, j) for j in range(4)] == [40, 30, 20, 10]
     assert [tables.crossing(tables.the_source(10.0, data), j) for j in range(4)] == [40, 30, 20, 10]
     never = tables.Contributions(*(np.zeros((64, 4)) for _ in range(4)))
     assert tables.crossing(never, 0) is None
@@ -175,11 +175,11 @@ def test_missing_data_is_a_sentence(tmp_path: Path) -> None:
 
 def test_the_interaction_example(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shapley_forest, "N_TREES", 30)
-    found = shapley_forest.interaction_example()
-    exact = found["the function"]
+    examples = shapley_forest.interaction_example()
+    exact = examples["the function"]
     np.testing.assert_allclose(exact.exact_values, [0.5, 0.125, 0.125], atol=1e-12)
     np.testing.assert_allclose(exact.ablation, [2 / 3, 1 / 3, 0.0], atol=1e-12)
-    forest = found["a random forest"]
+    forest = examples["a random forest"]
     # As in the source: an ablation leaves the second of two partners with next to nothing, Shapley values do not.
     assert min(forest.ablation[1:]) < 0.1 < 0.3 < max(forest.ablation[1:])
     assert abs(forest.shapley[1] - forest.shapley[2]) < 0.1

@@ -1,1 +1,1 @@
-"""Storages and studies that a user names on the command line."""
+"""The storages and studies that a user names on the command line."""

@@ -1,4 +1,4 @@
-"""Where studies are kept: what a user gives as ``--storage``, checked before anything is opened or made."""
+"""The value of ``--storage``, checked before anything is opened or created."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ from pellucid.cli.terminal import shown
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
+# The first bytes of every SQLite database.
 _SQLITE = b"SQLite format 3\0"
+# A file with such a name may be created as a journal.
 _JOURNALS = (".log", ".journal")
+# Bytes of the first line that are read: entries are far shorter, and another file may have no line breaks at all.
+_LONGEST_ENTRY = 1_000_000
 _RULE = "--storage takes a URL such as sqlite:///tuning.db, or the path of a journal file such as tuning.log"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where studies are kept.
+    """A storage of studies.
 
-    address   what Optuna takes: a URL, or the path of a journal
-    shown     the same without anything secret
-    file      of SQLite or a journal; None for a server
-    secrets   parts of the address that no message may have
+    address   for Optuna: a URL, or the path of a journal
+    shown     the address without passwords, for messages
+    file      the SQLite file or the journal; None for a server
+    secrets   parts of the address that no message may contain
     """
 
     address: str
@@ -42,7 +46,7 @@ class Place:
 
     @property
     def exists(self) -> bool:
-        """Whether there is something to open; a server is asked when it is opened."""
+        """Whether the file exists. A server is assumed to exist until it is opened."""
         return self.file is None or self.file.exists()
 
     def without_secrets(self, text: str) -> str:
@@ -52,7 +56,7 @@ class Place:
 
 
 def place_of(text: str) -> Place:
-    """A URL, the path of a journal, or the path of an SQLite file; nothing is opened or made."""
+    """The place that a URL, or the path of a journal or SQLite file, names. Nothing is opened or created."""
     if "://" in text:
         return _from_url(text)
     if text.startswith("sqlite:"):
@@ -70,7 +74,7 @@ def _from_url(text: str) -> Place:
         url = make_url(text)
     except (ArgumentError, ValueError):
         hidden = re.sub(r"://[^/]*@", "://***@", text).partition("?")[0]
-        raise Mistake(f"{_RULE}; got `{shown(hidden)}`, which is not a URL that a database has.") from None
+        raise Mistake(f"{_RULE}; got `{shown(hidden)}`, which is not the URL of a database.") from None
     visible = url.set(query={}).render_as_string(hide_password=True)
     backend, _, driver = url.drivername.partition("+")
     secrets = _secrets(url, text)
@@ -87,27 +91,27 @@ def _from_url(text: str) -> Place:
     if url.host or not url.database:
         raise Mistake(f"An SQLite file is named with three slashes, like sqlite:///tuning.db; got `{shown(visible)}`.")
     if url.database == ":memory:" or "mode=memory" in text:
-        raise Mistake(f"Studies in memory end with their process; name a file, like sqlite:///tuning.db, not `{text}`.")
-    # SQLAlchemy hands `file:...?uri=true` to SQLite as it is: where that file is, only SQLite knows.
+        raise Mistake(f"Studies in memory end with their process; got `{text}`: name a file, like sqlite:///tuning.db.")
+    # SQLAlchemy passes `file:...?uri=true` on to SQLite, which alone knows where that file is.
     file = None if url.database.startswith("file:") else Path(url.database)
-    # The user's code may change the folder: what is relative is meant from here.
-    here = text if file is None else url.set(database=str(file.absolute())).render_as_string(hide_password=False)
-    return Place(here, shown(visible), file=_checked(file), backend=backend, driver=driver, secrets=secrets)
+    # The user's code may change the working directory, so a relative path is made absolute now.
+    absolute = text if file is None else url.set(database=str(file.absolute())).render_as_string(hide_password=False)
+    return Place(absolute, shown(visible), file=_checked(file), backend=backend, driver=driver, secrets=secrets)
 
 
 def _installed_driver(backend: str) -> str:
-    """The driver to take where a URL of PostgreSQL names none: SQLAlchemy's default has changed between versions."""
+    """The driver for a PostgreSQL URL that names none: SQLAlchemy's default differs between versions."""
     if backend != "postgresql":
         return ""
     return next((name for name in ("psycopg2", "psycopg") if find_spec(name) is not None), "")
 
 
 def _secrets(url: URL, text: str) -> tuple[str, ...]:
-    """The password as it is and as it was written, and whatever the query has."""
+    """The password, decoded and as it was written, and all values of the query; the longest first."""
     values = [value for entry in url.query.values() for value in ((entry,) if isinstance(entry, str) else entry)]
     written = re.search(r"://[^:/@]*:(.*)@", text)
-    found = [url.password, written.group(1) if written else None, *values, text.partition("?")[2]]
-    return tuple(sorted({str(one) for one in found if one}, key=len, reverse=True))
+    secrets = [url.password, written.group(1) if written else None, *values, text.partition("?")[2]]
+    return tuple(sorted({str(secret) for secret in secrets if secret}, key=len, reverse=True))
 
 
 def _from_path(text: str) -> Place:
@@ -121,32 +125,32 @@ def _from_path(text: str) -> Place:
         hint = f"write sqlite:///{shown(text)} for an SQLite file"
         raise Mistake(f"{_RULE}; there is no file `{shown(text)}` ({hint}).")
     if file.exists() and not _is_journal(file):
-        raise Mistake(f"{_RULE}; `{shown(text)}` is neither an SQLite file nor a journal of Optuna.")
+        raise Mistake(f"{_RULE}; `{shown(text)}` is neither an SQLite file nor an Optuna journal.")
     return Place(str(file.absolute()), shown(text), journal=True, file=file)
 
 
 def _checked(file: Path | None) -> Path | None:
-    """An SQLite file: a database, or nothing yet (and then a folder to make it in)."""
+    """The SQLite file. Raises Mistake if it is no database, or if its folder does not exist."""
     if file is None:
         return None
     if file.is_dir():
         raise Mistake(f"--storage has to name a file; `{shown(str(file))}` is a folder.")
     if not file.exists() and not file.parent.is_dir():
-        raise Mistake(f"The folder of an SQLite file has to exist; there is no `{shown(str(file.parent))}`: make it.")
+        raise Mistake(f"The folder of an SQLite file has to exist; there is no `{shown(str(file.parent))}`: create it.")
     if file.exists() and file.stat().st_size > 0 and not _begins_with(file, _SQLITE):
         raise Mistake(f"`{shown(str(file))}` is not an SQLite database; name another file in --storage.")
     return file
 
 
 def _begins_with(file: Path, magic: bytes) -> bool:
-    with file.open("rb") as opened:
-        return opened.read(len(magic)) == magic
+    with file.open("rb") as stream:
+        return stream.read(len(magic)) == magic
 
 
 def _is_journal(file: Path) -> bool:
-    """Empty, or its first line is an entry that Optuna has made: nothing is ever written into another file."""
-    with file.open("rb") as opened:
-        line = opened.readline(1_000_000)
+    """Whether a file is empty, or begins with an entry of Optuna. Nothing is ever written to any other file."""
+    with file.open("rb") as stream:
+        line = stream.readline(_LONGEST_ENTRY)
     if not line:
         return file.suffix in _JOURNALS
     try:
@@ -157,7 +161,7 @@ def _is_journal(file: Path) -> bool:
 
 
 def has_studies(place: Place) -> bool:
-    """Whether the file has Optuna's tables; asking Optuna would make them."""
+    """Whether the file has Optuna's tables. Optuna itself would create them when it opens the file."""
     if place.file is None or place.journal:
         return True
     address = f"{place.file.resolve().as_uri()}?mode=ro"

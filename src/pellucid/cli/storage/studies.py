@@ -1,11 +1,10 @@
-"""Opening storages and studies; whatever goes wrong there becomes one sentence that says what to do."""
+"""Opening storages and studies. Errors become one sentence that says what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.errors import Mistake, Unavailable
@@ -16,57 +15,60 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
     from optuna.storages import BaseStorage
     from optuna.study import Study
+    from optuna.trial import FrozenTrial
 
 
-class Direction(str, Enum):
-    MINIMIZE = "minimize"
-    MAXIMIZE = "maximize"
-
-
-_PATIENCE_S = 60
-_CONNECT_S = 10
+# How long to wait, in seconds: for a turn on an SQLite file that other workers write to, and for a server to answer.
+_SQLITE_WAIT_S, _CONNECT_S = 60, 10
+# Drivers that take the argument `connect_timeout`.
 _CONNECT_TIMEOUT = {"", "psycopg2", "psycopg", "pymysql", "mysqldb"}
 _DRIVERS = {
     "postgresql": "install it with `pip install 'pellucid[postgres]'`",
     "mysql": "install `pymysql`, and begin the URL with mysql+pymysql",
 }
+# Names of studies that a message lists, so that it stays readable.
 _MOST_NAMES = 10
+# The width of the column in which Optuna's relational storages keep the name.
 _LONGEST_NAME = 512
 
 
 def find_study(storage: str, name: str | None) -> tuple[Study, Place]:
-    """An existing study with one objective; nothing is created, whatever the user mistypes."""
+    """An existing study with one objective. Nothing is created if the user mistypes a name."""
     place = place_of(storage)
     if not place.exists:
         raise Mistake(
-            f"There is no file `{shown(str(place.file))}`, so there is no study in it; give --storage the one that "
+            f"There is no file `{shown(str(place.file))}`, so there is no study in it; give --storage the file that "
             "`pellucid tune` or Optuna has written."
         )
     if not has_studies(place):
-        raise Mistake(f"`{place.shown}` has no study of Optuna; name another storage with --storage.")
+        raise Mistake(f"`{place.shown}` has no Optuna study; name another storage with --storage.")
     with storage_sentences(place):
-        opened = open_storage(place)
-        return load(opened, _chosen(names_in(opened), name, place)), place
+        backend = open_storage(place)
+        return load(backend, _chosen(names_in(backend), name, place)), place
 
 
 def existing_study(place: Place, name: str) -> Study | None:
-    """The study of that name, None where it has yet to be made."""
+    """The study with this name; None if it does not exist yet."""
     check_name(name)
     if not place.exists or not has_studies(place):
         return None
     with storage_sentences(place):
-        opened = open_storage(place)
-        return load(opened, name) if name in names_in(opened) else None
+        backend = open_storage(place)
+        return load(backend, name) if name in names_in(backend) else None
 
 
-def create_study(place: Place, name: str, direction: Direction) -> Study:
-    """The study of that name; another process may have made it a moment ago."""
+def create_study(place: Place, name: str, direction: str) -> Study:
+    """The study with this name; another process may have created it a moment ago. `direction`: minimize or maximize."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    way = optuna.study.StudyDirection[direction.name]
     with storage_sentences(place):
-        return optuna.create_study(study_name=name, storage=open_storage(place), direction=way, load_if_exists=True)
+        return optuna.create_study(
+            study_name=name,
+            storage=open_storage(place),
+            direction=optuna.study.StudyDirection[direction.upper()],
+            load_if_exists=True,
+        )
 
 
 def load(storage: BaseStorage, name: str, sampler: BaseSampler | None = None) -> Study:
@@ -81,6 +83,13 @@ def load(storage: BaseStorage, name: str, sampler: BaseSampler | None = None) ->
     return study
 
 
+def trials_by_state(trials: Sequence[FrozenTrial]) -> dict[str, int]:
+    """The number of trials in every state."""
+    from optuna.trial import TrialState
+
+    return {state.name.lower(): sum(trial.state == state for trial in trials) for state in TrialState}
+
+
 def names_in(storage: BaseStorage) -> list[str]:
     import optuna
 
@@ -88,20 +97,20 @@ def names_in(storage: BaseStorage) -> list[str]:
 
 
 def check_name(name: str) -> None:
-    """Refuse names that some database refuses, before anything else happens."""
+    """Raise Mistake for a name that some database refuses."""
     if not name or len(name) > _LONGEST_NAME or "\0" in name:
-        got = f"one with {len(name)}" if name else "nothing"
-        raise Mistake(f"A study's name has 1 to {_LONGEST_NAME} characters, none of them null; got {got}.")
+        received = f"one with {len(name)}" if name else "nothing"
+        raise Mistake(f"A study's name has 1 to {_LONGEST_NAME} characters, none of them null; got {received}.")
 
 
 def _chosen(names: Sequence[str], name: str | None, place: Place) -> str:
     if name is not None and name in names:
         return name
     if not names:
-        raise Mistake(f"`{place.shown}` has no study yet; `pellucid tune` makes one.")
+        raise Mistake(f"`{place.shown}` has no study yet; `pellucid tune` creates one.")
     if name is None and len(names) == 1:
         return names[0]
-    listed = ", ".join(f"`{shown(one)}`" for one in sorted(names)[:_MOST_NAMES])
+    listed = ", ".join(f"`{shown(existing)}`" for existing in sorted(names)[:_MOST_NAMES])
     if len(names) > _MOST_NAMES:
         listed += f" and {len(names) - _MOST_NAMES} more"
     if name is None:
@@ -121,29 +130,30 @@ def open_storage(place: Place) -> BaseStorage:
 
 
 def _connect_arguments(place: Place) -> dict[str, Any]:
-    """Wait long for a turn on SQLite, and not for ever for a server that does not answer."""
+    """The driver's limit on waiting, unless the address sets one."""
     if place.backend == "sqlite":
-        return {} if "timeout=" in place.address else {"timeout": _PATIENCE_S}
+        return {} if "timeout=" in place.address else {"timeout": _SQLITE_WAIT_S}
     known = place.backend in _DRIVERS and place.driver in _CONNECT_TIMEOUT
     return {"connect_timeout": _CONNECT_S} if known and "connect_timeout" not in place.address else {}
 
 
-# ---------------------------------------------------------------------- what goes wrong
+# ---------------------------------------------------------------------- errors
 
 
 @contextmanager
 def storage_sentences(place: Place) -> Iterator[None]:
+    """Turn errors of a storage into one sentence for the user."""
     try:
         yield
-    except Exception as error:
-        told = _told(error, place)
-        if told is None:
+    except Exception as error:  # Any other error is raised again.
+        explained = _explained(error, place)
+        if explained is None:
             raise
-        raise told from None
+        raise explained from None
 
 
-def _told(error: Exception, place: Place) -> Exception | None:
-    """The sentence for what a storage has raised; None where it is no matter of storages."""
+def _explained(error: Exception, place: Place) -> Exception | None:
+    """The error with a sentence for the user; None if the storage has not caused it."""
     from optuna.exceptions import StorageInternalError
     from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
@@ -161,7 +171,9 @@ def _told(error: Exception, place: Place) -> Exception | None:
     if isinstance(error, StorageInternalError | SQLAlchemyError):
         return Mistake(f"The storage {where} cannot be used ({_reason(error, place)}); {_what_to_do(place)}.")
     if place.journal and isinstance(error, ValueError | KeyError | AttributeError | TypeError):
-        return Mistake(f"The journal {where} is damaged or not one of Optuna ({_reason(error, place)}); name another.")
+        return Mistake(
+            f"The journal {where} is damaged or not an Optuna journal ({_reason(error, place)}); name another."
+        )
     if isinstance(error, RuntimeError) and "version" in str(error):
         return Mistake(f"The storage {where} was written by another version of Optuna: {_reason(error, place)}")
     return None
@@ -169,12 +181,12 @@ def _told(error: Exception, place: Place) -> Exception | None:
 
 def _what_to_do(place: Place) -> str:
     if place.file is not None:
-        return "check that the file may be read and written and that its disk has room, or name another"
-    return "check that the server runs, and its host, port, user and database in --storage"
+        return "check that the file can be read and written and that its disk has space, or name another"
+    return "check that the server is running, and check its host, port, user and database in --storage"
 
 
 def _reason(error: BaseException, place: Place) -> str:
-    """The driver's own words, in one line, without secrets."""
+    """The first line of the driver's own message, without secrets."""
     root: BaseException = error
     while root.__cause__ is not None:
         root = root.__cause__

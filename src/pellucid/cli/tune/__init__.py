@@ -1,1 +1,5 @@
-"""``pellucid tune``: worker processes, the live table, and the summary."""
+"""``pellucid tune``.
+
+`command` parses the options. `run` hands out trials to the processes of `pool`, whose code is `worker`; they exchange
+`messages`. `display` shows a `snapshot` of the study, and `summary` prints the end.
+"""

@@ -1,4 +1,4 @@
-"""How `pellucid tune` shows a run: a live table on a terminal, a line now and then elsewhere, or nothing."""
+"""How `pellucid tune` shows a run: as a live table on a terminal, as a line now and then elsewhere, or not at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pellucid.cli.terminal import say, shown
-from pellucid.cli.tune.watching import Snapshot
+from pellucid.cli.tune.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -19,32 +19,39 @@ _MINUTE, _HOUR = 60, 3600
 
 @dataclass(frozen=True)
 class Progress:
-    """What there is to show: the study, and the run that works on it. `error`: the last one, in one line."""
+    """What is shown: the study, and the run that works on it.
+
+    n_trials  how many the study should have;  n_ended  how many this run has ended
+    elapsed   seconds since the start of the run;  bound  of the regret
+    error     the last one, in one line;  n_workers  0 once the run is over
+    """
 
     title: str
     snapshot: Snapshot
-    wanted: int
-    done_here: int
+    n_trials: int
+    n_ended: int
     elapsed: float
     bound: float | None
     error: str
-    workers: int
+    n_workers: int
 
     @property
     def seconds_left(self) -> float | None:
-        """At the pace of this run; None where it is over, or too young to tell."""
-        left = self.wanted - self.snapshot.counted
-        return self.elapsed / self.done_here * left if self.workers and self.done_here and left > 0 else None
+        """At the pace of this run so far; None if it is over or if none of its trials has ended yet."""
+        n_left = self.n_trials - self.snapshot.n_counted
+        return self.elapsed / self.n_ended * n_left if self.n_workers and self.n_ended and n_left > 0 else None
 
 
 class Display(Protocol):
+    """`every`: seconds between two updates."""
+
     every: float
 
     def line(self, text: str) -> None:
-        """What the user's code has printed."""
+        """Print a line, such as the output of the user's code."""
 
     def note(self, sentence: str) -> None:
-        """Something that the user should know about the run."""
+        """Print something unexpected that the user should notice."""
 
     def update(self, progress: Progress) -> None: ...
 
@@ -58,7 +65,7 @@ def choose_display(quiet: bool) -> Display:
 
 
 class QuietDisplay:
-    every = 3600.0
+    every = 3600.0  # An update costs a look at the storage, and shows nothing here.
 
     def line(self, text: str) -> None:
         pass
@@ -74,12 +81,12 @@ class QuietDisplay:
 
 
 class PlainDisplay:
-    """For logs: a line every ten seconds at most, and none while nothing has happened."""
+    """For log files: at most one line in ten seconds, and none if nothing has changed."""
 
     every = 10.0
 
     def __init__(self) -> None:
-        self._last: tuple[int, str] | None = None
+        self._last_state: tuple[int, str] | None = None
 
     def line(self, text: str) -> None:
         say(text)
@@ -88,10 +95,10 @@ class PlainDisplay:
         say(sentence)
 
     def update(self, progress: Progress) -> None:
-        now = (progress.snapshot.counted, progress.error)
-        if now == self._last or not (progress.done_here or progress.error):
+        state = (progress.snapshot.n_counted, progress.error)
+        if state == self._last_state or not (progress.n_ended or progress.error):
             return
-        self._last = now
+        self._last_state = state
         say(sentence_of(progress))
 
     def close(self) -> None:
@@ -99,7 +106,7 @@ class PlainDisplay:
 
 
 class LiveDisplay:
-    """A table at the bottom of the terminal; lines of the objective scroll by above it."""
+    """A table at the bottom of the terminal, with the output of the objective above it."""
 
     every = 0.5
 
@@ -131,16 +138,16 @@ class LiveDisplay:
             self._live.stop()
 
 
-# ---------------------------------------------------------------------- in words
+# ---------------------------------------------------------------------- as text
 
 
 def sentence_of(progress: Progress) -> str:
-    now = progress.snapshot
-    text = f"{time.strftime('%H:%M:%S')} {now.counted} of {progress.wanted} trials"
-    if now.counts["fail"]:
-        text += f", {now.counts['fail']} failed"
-    if now.best is not None:
-        text += f"; best {now.best.value:.6g} (trial {now.best.trial})"
+    snapshot = progress.snapshot
+    text = f"{time.strftime('%H:%M:%S')} {snapshot.n_counted} of {progress.n_trials} trials"
+    if snapshot.counts["fail"]:
+        text += f", {snapshot.counts['fail']} failed"
+    if snapshot.best is not None:
+        text += f"; best {snapshot.best.value:.6g} (trial {snapshot.best.trial})"
     if progress.seconds_left is not None:
         text += f"; about {duration(progress.seconds_left)} left"
     if progress.error:
@@ -161,28 +168,28 @@ def table_of(progress: Progress) -> Table:
 
 
 def rows_of(progress: Progress) -> list[tuple[str, str]]:
-    """Names and texts; rows that have nothing to say are left out."""
-    now = progress.snapshot
-    counts = now.counts
-    done = (
-        f"{now.counted} of {progress.wanted}: {counts['complete']} complete, {counts['fail']} failed, "
+    """The name and the text of each row. Rows without content are left out."""
+    snapshot = progress.snapshot
+    counts = snapshot.counts
+    trials = (
+        f"{snapshot.n_counted} of {progress.n_trials}: {counts['complete']} complete, {counts['fail']} failed, "
         f"{counts['pruned']} pruned"
     )
-    if progress.workers:
-        done += f"; {counts['running']} running in {_workers(progress.workers)}"
-    rows = [("trials", done)]
-    if now.best is not None:
-        rows.append(("best", f"{now.best.value:.6g} (trial {now.best.trial})"))
-        rows.append(("with", ", ".join(f"{name}={_value(value)}" for name, value in now.best.params.items())))
-    if now.alpha is not None:
-        rows.append(("alpha", f"{now.alpha:.3g} (1 exploits, 0 explores)"))
+    if progress.n_workers:
+        trials += f"; {counts['running']} running in {_workers(progress.n_workers)}"
+    rows = [("trials", trials)]
+    if snapshot.best is not None:
+        rows.append(("best", f"{snapshot.best.value:.6g} (trial {snapshot.best.trial})"))
+        rows.append(("with", ", ".join(f"{name}={_value(value)}" for name, value in snapshot.best.params.items())))
+    if snapshot.alpha is not None:
+        rows.append(("alpha", f"{snapshot.alpha:.3g} (1 exploits, 0 explores)"))
     if progress.bound is not None:
         rows.append(("regret bound", f"{progress.bound:.3g}"))
-    if now.proposal:
-        rows.append(("last proposal", now.proposal))
-    if now.seconds is not None:
+    if snapshot.proposal:
+        rows.append(("last proposal", snapshot.proposal))
+    if snapshot.seconds is not None:
         left = "" if progress.seconds_left is None else f"; about {duration(progress.seconds_left)} left"
-        rows.append(("time", f"{now.seconds:.3g} s per trial{left}"))
+        rows.append(("time", f"{snapshot.seconds:.3g} s per trial{left}"))
     if progress.error:
         rows.append(("last error", progress.error))
     return [(name, shown(text)) for name, text in rows]

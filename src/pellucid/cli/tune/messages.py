@@ -1,7 +1,7 @@
-"""What `pellucid tune` and its workers say to each other: one line of JSON each, over the worker's stdin and stdout.
+"""The messages between `pellucid tune` and its workers: a line of JSON each, over the worker's stdin and stdout.
 
-The parent sends a `Job` and then `GO` for every trial; the worker answers with messages. When the parent's end of the
-line is closed, whether on purpose or because it is gone, a worker ends after its trial.
+The parent sends a `Job`, and then `GO` for every trial; the worker answers with messages. When the parent's end is
+closed, on purpose or because the parent is gone, a worker ends after its trial.
 """
 
 from __future__ import annotations
@@ -13,22 +13,25 @@ from enum import Enum
 GO = "go"
 
 
-class Kind(str, Enum):
-    """READY: waits for its first trial. BEGAN, ENDED: a trial. UNUSABLE: the user's target cannot be run. STOPPED: the
-    objective has called `study.stop()`. LOST: something else than the objective went wrong."""
+class MessageKind(str, Enum):
+    """READY: the worker waits for its first trial. BEGAN, ENDED: of a trial. UNUSABLE: the user's target cannot be run.
+    STOPPED: the objective has called `study.stop()`. CRASHED: something other than the objective raised an error."""
 
     READY = "ready"
     BEGAN = "began"
     ENDED = "ended"
     UNUSABLE = "unusable"
     STOPPED = "stopped"
-    LOST = "lost"
+    CRASHED = "crashed"
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker has to do; `share` tells apart the random numbers of workers and of resumed runs. `model`: the file
-    of a ranking model that proposes first."""
+    """What a worker does.
+
+    seed_key   keeps the random numbers of workers and of continued runs apart
+    model      the file of a ranking model that proposes the first trials
+    """
 
     target: str
     storage: str
@@ -36,7 +39,7 @@ class Job:
     sampler: str
     n_trials: int
     seed: int | None
-    share: tuple[int, ...]
+    seed_key: tuple[int, ...]
     model: str | None = None
 
     def to_json(self) -> str:
@@ -45,14 +48,15 @@ class Job:
     @staticmethod
     def from_json(text: str) -> Job:
         data = json.loads(text)
-        return Job(**{**data, "share": tuple(data["share"])})
+        return Job(**{**data, "seed_key": tuple(data["seed_key"])})
 
 
 @dataclass(frozen=True)
 class Message:
-    """From a worker. `failed` and `text` (the error, and where) belong to ENDED, `text` alone to what went wrong."""
+    """From a worker. `text`: the error and its place, if something went wrong; `failed`: whether the trial that ended
+    has failed."""
 
-    kind: Kind
+    kind: MessageKind
     trial: int | None = None
     failed: bool = False
     text: str = ""
@@ -63,4 +67,4 @@ class Message:
     @staticmethod
     def from_json(text: str) -> Message:
         data = json.loads(text)
-        return Message(**{**data, "kind": Kind(data["kind"])})
+        return Message(**{**data, "kind": MessageKind(data["kind"])})

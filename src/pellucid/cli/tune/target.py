@@ -1,4 +1,4 @@
-"""The user's objective: `path/to/script.py:function` or `package.module:function`, found, imported and called."""
+"""The user's objective, named as `path/to/script.py:function` or `package.module:function`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pellucid
 from pellucid.cli.errors import Mistake
 from pellucid.cli.terminal import shown
 
 _RULE = "The target is path/to/script.py:function or package.module:function"
-_MOST_NAMES = 10
-_LONGEST = 300
+# Limits that keep messages readable: names that are listed, and characters of an error.
+_MOST_NAMES, _LONGEST_ERROR = 10, 300
 
 
 @dataclass(frozen=True)
 class Target:
-    """`file` of a script and how it was `written`; None where `module` is to be imported by its name."""
+    """`file`: the script, None if `module` is imported by its name; `written`: the script as the user wrote it."""
 
     module: str
     function: str
@@ -36,7 +37,7 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """The target as written, without running anything of it."""
+    """The parts of a target. Nothing of it is run."""
     place, colon, function = text.rpartition(":")
     if not colon or not place or not function.isidentifier():
         raise Mistake(f"{_RULE}; got `{shown(text)}`.")
@@ -53,31 +54,31 @@ def parse_target(text: str) -> Target:
 
 
 def load_objective(target: Target) -> Callable[..., Any]:
-    """Import the user's code and find the function; whatever is wrong with it becomes a sentence."""
+    """Import the user's code and return the function. Raises Mistake if that fails."""
     try:
         module = _imported(target)
     except SystemExit as error:
         raise Mistake(
-            f"`{target.where}` ended the process while it was imported (exit code {error.code}): put what shall run "
-            "only as a program under `if __name__ == '__main__':`."
+            f"`{target.where}` ended the process while it was imported (exit code {error.code}): put code that is "
+            "not meant to run on import under `if __name__ == '__main__':`."
         ) from None
     except Exception as error:
         missing = isinstance(error, ModuleNotFoundError) and target.file is None and error.name
         if missing and (target.module == missing or target.module.startswith(f"{missing}.")):
-            raise Mistake(f"{_RULE}; there is no module `{missing}` here or among the installed ones.") from None
-        said = described(error, target)
-        raise Mistake(f"`{target.where}` cannot be imported: {said}; mend it and try again.") from None
+            raise Mistake(f"{_RULE}; there is no module `{missing}` in this folder or installed.") from None
+        description = described(error, target)
+        raise Mistake(f"`{target.where}` cannot be imported: {description}; fix it and try again.") from None
     if not hasattr(module, target.function):
         names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-        raise Mistake(f"`{target.where}` has no `{target.function}`{_instead(target.function, names)}.")
-    found = getattr(module, target.function)
-    if not callable(found) or isinstance(found, type):
-        what = "a class" if isinstance(found, type) else f"of type {type(found).__name__}"
-        raise Mistake(f"The target has to be a function of a trial; `{target.function}` in `{target.where}` is {what}.")
-    return found  # type: ignore[no-any-return]
+        raise Mistake(f"`{target.where}` has no `{target.function}`{_alternatives(target.function, names)}.")
+    objective = getattr(module, target.function)
+    if not callable(objective) or isinstance(objective, type):
+        kind = "a class" if isinstance(objective, type) else f"of type {type(objective).__name__}"
+        raise Mistake(f"The target has to be a function of a trial; `{target.function}` in `{target.where}` is {kind}.")
+    return objective  # type: ignore[no-any-return]
 
 
-def _instead(function: str, names: list[str]) -> str:
+def _alternatives(function: str, names: list[str]) -> str:
     if not names:
         return " and no other function"
     close = get_close_matches(function, names, n=1)
@@ -91,7 +92,8 @@ def _imported(target: Target) -> ModuleType:
         return importlib.import_module(target.module)
     file = target.file.resolve()
     sys.path.insert(0, str(file.parent))
-    # Under its own name, so that processes which the objective starts can import it; unless that name is taken.
+    # The script keeps its own name, so that processes which the objective starts can import it, unless that name is
+    # taken.
     name = file.stem if file.stem not in sys.modules and "." not in file.stem else f"pellucid_script_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -102,32 +104,32 @@ def _imported(target: Target) -> ModuleType:
 
 
 def described(error: BaseException, target: Target) -> str:
-    """An error in one line: what it says, and the last line of the user's own file on the way to it."""
-    said = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}..."
+    """An error in one line: its message, and the last line of the user's own code in its traceback."""
+    message = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    if len(text) > _LONGEST_ERROR:
+        text = f"{text[:_LONGEST_ERROR]}..."
     place = _place(error, target)
     return shown(f"{text} ({place})" if place else text)
 
 
 def _place(error: BaseException, target: Target) -> str:
     if isinstance(error, SyntaxError):
-        return ""  # Says where it is.
+        return ""  # Its message has the place.
     frames = traceback.extract_tb(error.__traceback__)
-    mine = target.file.resolve() if target.file is not None else None
-    ours = [one for one in frames if mine is not None and Path(one.filename).resolve() == mine]
-    ours = ours or [one for one in frames if not _is_foreign(one.filename)]
-    if not ours:
+    script = target.file.resolve() if target.file is not None else None
+    in_script = [frame for frame in frames if script is not None and Path(frame.filename).resolve() == script]
+    in_user_code = in_script or [frame for frame in frames if not _is_foreign(frame.filename)]
+    if not in_user_code:
         return ""
-    last = ours[-1]
+    last = in_user_code[-1]
     return f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
 
 
 def _is_foreign(filename: str) -> bool:
-    """Of the interpreter, of installed packages, or of pellucid."""
+    """Whether a file belongs to Python, to an installed package or to pellucid."""
     path = Path(filename)
-    package = Path(__file__).resolve().parents[1]
+    package = Path(pellucid.__file__).resolve().parent
     return (
         filename.startswith("<")
         or {"site-packages", "dist-packages"} & set(path.parts) != set()

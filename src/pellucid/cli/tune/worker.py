@@ -1,6 +1,6 @@
 """One worker process of `pellucid tune`: `python -m pellucid.cli.tune.worker`, with a job on its standard input.
 
-It runs the user's code. What that prints goes to the parent as it is; the line of messages is kept out of its reach.
+It runs the user's code. What that code prints goes to the parent's output; it cannot reach the messages to the parent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 from pellucid.cli.errors import Mistake
 from pellucid.cli.storage.places import place_of
 from pellucid.cli.storage.studies import load, open_storage
-from pellucid.cli.tune.messages import GO, Job, Kind, Message
+from pellucid.cli.tune.messages import GO, Job, Message, MessageKind
 from pellucid.cli.tune.sampling import SamplerName, make_sampler
 from pellucid.cli.tune.target import Target, described, load_objective, parse_target
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial, Trial
 
 
-class _Unbreakable(io.RawIOBase):
-    """A descriptor that may have nobody at its other end any more: what a trial prints must not fail it."""
+class _TolerantWriter(io.RawIOBase):
+    """Writes to a descriptor and ignores errors, so that a trial does not fail because nobody reads its output."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -48,99 +48,109 @@ class _Unbreakable(io.RawIOBase):
             return len(data)
 
 
-class Line:
-    """To the parent and back."""
+class Connection:
+    """The messages to the parent and its orders, on descriptors that the user's code does not know."""
 
     def __init__(self) -> None:
         self._orders: IO[str] = os.fdopen(os.dup(0), encoding="utf-8")
         self._reports = os.dup(1)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
+        no_input = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(no_input, 0)
+        os.close(no_input)
         os.dup2(2, 1)
         sys.stdout = _text(1)
         sys.stderr = _text(2)
         if hasattr(select, "poll"):
-            threading.Thread(target=_outlive_the_reader, daemon=True).start()
+            threading.Thread(target=_discard_output_without_reader, daemon=True).start()
 
     def send(self, message: Message) -> None:
-        with suppress(OSError):  # A parent that is gone is noticed when the next order is waited for.
+        with suppress(OSError):  # If the parent is gone, `receive` returns an empty order next.
             os.write(self._reports, f"{message.to_json()}\n".encode())
 
     def receive(self) -> str:
-        """The next order; empty when there will be none."""
+        """The next order; empty if there will be none."""
         return self._orders.readline().strip()
 
 
-def _outlive_the_reader() -> None:
-    """Once nobody reads, nothing is written: libraries that do not print through Python must not fail either."""
-    gone = select.poll()
-    gone.register(2, 0)  # Asks for nothing but errors, which a pipe without a reader is.
-    gone.poll()
-    nothing = os.open(os.devnull, os.O_WRONLY)
+def _discard_output_without_reader() -> None:
+    """Wait until nobody reads the output any more and discard it from then on, so that libraries which do not print
+    through Python do not fail either."""
+    poll = select.poll()
+    poll.register(2, 0)  # Reports only errors; a pipe without a reader is one.
+    poll.poll()
+    no_output = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
-        os.dup2(nothing, descriptor)
+        os.dup2(no_output, descriptor)
 
 
 def _text(descriptor: int) -> io.TextIOWrapper:
-    buffered = io.BufferedWriter(_Unbreakable(descriptor))
+    buffered = io.BufferedWriter(_TolerantWriter(descriptor))
     return io.TextIOWrapper(buffered, encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 class Interruption:
-    """SIGTERM ends the user's code where it is; between trials it waits, so that nothing is left half told."""
+    """SIGTERM interrupts the user's code at once. Between trials it takes effect at the next `check`, so that every
+    message is sent completely."""
 
     def __init__(self) -> None:
         self.requested = False
-        self._inside = False
+        self._in_user_code = False
         self._pid = os.getpid()
         signal.signal(signal.SIGTERM, self._handle)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if os.getpid() != self._pid:  # A process that the objective has forked: it ends as it would anywhere else.
+        if os.getpid() != self._pid:  # A process that the objective has forked ends as it would anywhere else.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         elif not self.requested:
             self.requested = True
-            if self._inside:
+            if self._in_user_code:
                 raise KeyboardInterrupt
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
-        self._inside = True
+        """Let SIGTERM raise KeyboardInterrupt at once inside this block."""
+        self._in_user_code = True
         try:
             self.check()
             yield
         finally:
-            self._inside = False
+            self._in_user_code = False
 
     def check(self) -> None:
         if self.requested:
             raise KeyboardInterrupt
 
 
-class Worker:
-    """Runs trials, one for each order."""
+class TrialRunner:
+    """Runs one trial for each order of the parent."""
 
-    def __init__(self, job: Job, target: Target, objective: Callable[..., Any], line: Line, stop: Interruption) -> None:
+    def __init__(
+        self,
+        job: Job,
+        target: Target,
+        objective: Callable[..., Any],
+        connection: Connection,
+        interruption: Interruption,
+    ) -> None:
         self._job, self._target, self._objective = job, target, objective
-        self._line, self._stop = line, stop
+        self._connection, self._interruption = connection, interruption
         self._error = ""
-        self._told_to_end = False
+        self._dismissed = False
 
     def run(self) -> None:
-        if self._ordered():
+        if self._next_order():
             self._study().optimize(self._evaluate, catch=(Exception,), callbacks=[self._after])
-            if not self._told_to_end:
-                self._line.send(Message(Kind.STOPPED))
+            if not self._dismissed:
+                self._connection.send(Message(MessageKind.STOPPED))
 
     def _study(self) -> Study:
         job = self._job
-        sampler = make_sampler(SamplerName(job.sampler), job.seed, job.n_trials, job.share, job.model)
-        return load(open_storage(place_of(job.storage)), job.study, announcing(sampler, self._began))
+        sampler = make_sampler(SamplerName(job.sampler), job.seed, job.n_trials, job.seed_key, job.model)
+        return load(open_storage(place_of(job.storage)), job.study, announcing(sampler, self._send_began))
 
-    def _began(self, trial: FrozenTrial) -> None:
-        self._line.send(Message(Kind.BEGAN, trial.number))
+    def _send_began(self, trial: FrozenTrial) -> None:
+        self._connection.send(Message(MessageKind.BEGAN, trial.number))
 
     def _evaluate(self, trial: Trial) -> Any:
         from optuna import TrialPruned
@@ -149,10 +159,11 @@ class Worker:
 
         self._error = ""
         try:
-            with self._stop.allowed():
+            with self._interruption.allowed():
                 value = self._objective(trial)
-            self._stop.check()  # Some libraries take an interruption as a wish to return early.
-            self._error = f"the objective returned {value!r:.80}, which is no number"
+            self._interruption.check()  # Some libraries catch the interruption and return early.
+            # Used only if Optuna refuses the value.
+            self._error = f"the objective returned {value!r:.80}, which is not a number"
             return value
         except TrialPruned:
             raise
@@ -171,17 +182,19 @@ class Worker:
         from optuna.trial import TrialState
 
         failed = trial.state == TrialState.FAIL
-        self._line.send(Message(Kind.ENDED, trial.number, failed, self._error if failed else ""))
-        if not self._ordered():
+        self._connection.send(Message(MessageKind.ENDED, trial.number, failed, self._error if failed else ""))
+        if not self._next_order():
             study.stop()
 
-    def _ordered(self) -> bool:
-        self._told_to_end = self._stop.requested or self._line.receive() != GO
-        return not self._told_to_end
+    def _next_order(self) -> bool:
+        """Wait for an order. Returns whether it is to run another trial."""
+        self._dismissed = self._interruption.requested or self._connection.receive() != GO
+        return not self._dismissed
 
 
 def announcing(sampler: BaseSampler, announce: Callable[[FrozenTrial], None]) -> BaseSampler:
-    """The sampler, telling of every trial before it begins to think about it: from then on somebody can clean up."""
+    """The sampler, but it announces every trial before it proposes parameters: if the worker is killed while it does,
+    the parent knows which trial to mark as failed."""
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
     from optuna.trial import TrialState
@@ -216,25 +229,25 @@ def announcing(sampler: BaseSampler, announce: Callable[[FrozenTrial], None]) ->
 
 
 def main() -> None:
-    stop = Interruption()
-    line = Line()
-    job = Job.from_json(line.receive())
+    interruption = Interruption()
+    connection = Connection()
+    job = Job.from_json(connection.receive())
     import optuna
 
-    # The parent shows how it goes; a trial that fails would also print its traceback.
+    # The parent shows the progress and the errors; Optuna would also print a traceback for every failed trial.
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     target = parse_target(job.target)
     try:
-        with stop.allowed():
+        with interruption.allowed():
             objective = load_objective(target)
-        line.send(Message(Kind.READY))
-        Worker(job, target, objective, line, stop).run()
+        connection.send(Message(MessageKind.READY))
+        TrialRunner(job, target, objective, connection, interruption).run()
     except Mistake as error:
-        line.send(Message(Kind.UNUSABLE, text=str(error)))
+        connection.send(Message(MessageKind.UNUSABLE, text=str(error)))
     except KeyboardInterrupt:
         pass
     except Exception as error:
-        line.send(Message(Kind.LOST, text=described(error, target)))
+        connection.send(Message(MessageKind.CRASHED, text=described(error, target)))
         raise SystemExit(1) from None
 
 

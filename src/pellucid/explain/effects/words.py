@@ -10,16 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from optuna.distributions import FloatDistribution, IntDistribution
 
 from pellucid.explain.text import value_text, with_error
-from pellucid.numerics import Array, low_discrepancy
+from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.study.arrays import Arrays
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.effects import Band
-
-Mask = npt.NDArray[np.bool_]
 
 # Points at which the model's uncertainty over the whole space is averaged.
 _N_COVER = 256
@@ -106,7 +102,7 @@ def effect_notes(
     gp: GaussianProcess,
     columns: Sequence[int],
     curve: Curve,
-    support: npt.NDArray[np.int64],
+    support: Integers,
     band: Band,
 ) -> list[str]:
     """Reasons to doubt a partial dependence. `support`: trials near each grid point; `band`: on the latent scale."""
@@ -136,7 +132,7 @@ def _gaps(data: Arrays, column: int, curve: Curve, empty: Mask) -> list[str]:
         return []
     (name,), (values,) = curve.names, curve.values
     dimension = data.space.dimensions[column]
-    if dimension.nominal or not isinstance(dimension.distribution, (FloatDistribution, IntDistribution)):
+    if dimension.categorical:
         untried = ", ".join(value_text(value) for value, none in zip(values, empty, strict=True) if none)
         return [f"No trial had `{name}` = {untried}: the value shown there is a guess."]
     edges = np.flatnonzero(np.diff(np.r_[False, empty, False]))

@@ -1,39 +1,37 @@
 """HSIC of a parameter whose values have no order.
 
-The index compares positions on a line, and choices have none: in the order in which they happen to be declared, a good
-one between two bad ones would be smoothed away. So choices are arranged by how often they reach the goal, as an ordered
-parameter with the same rates would be; the test arranges them anew for every permutation, so that it stays exact.
+The index compares positions on a line, and choices have none: in the order of their declaration, a good choice between
+two bad ones would be smoothed away. So choices are sorted by how often they reach the goal, like an ordered parameter
+with the same rates. The test sorts them again for every permutation, so it stays exact.
 
 Notation
     codes (n,)    which of C choices a draw has;  z (n,)  whether it reaches the goal, p their share
-    d (C,)        (goals with a choice - p * draws with it) / n, arranged
+    d (C,)        (goals with a choice - p * draws with it) / n, sorted
     K (C, C)      the kernel, averaged over pairs of cells of width 1 / C;  S = d' K d
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import toeplitz
 
-from pellucid.explain.importance.hsic import Goal, PermutationTest
-from pellucid.numerics import Array, stream
+from pellucid.explain.importance.hsic import PermutationTest
+from pellucid.numerics import Array, Integers, Mask, stream
 
-Codes = npt.NDArray[np.int64]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _NOTHING = 1e-14
 
 
-def ranks(codes: Codes, goals: Array, count: int) -> Codes:
-    """The place of every choice: first the one that reaches the goal most often. goals (n,), or (R, n) for several
-    that are taken together."""
+def ranks(codes: Integers, goals: Array, count: int) -> Integers:
+    """The place of every choice, starting with the one that reaches the goal most often. goals (n,), or (R, n) for
+    several goals that are averaged."""
     draws = np.bincount(codes, minlength=count)
     hits = np.bincount(codes, weights=np.atleast_2d(goals).mean(axis=0), minlength=count)
-    places: Codes = _places(draws[None], hits[None])[0]
+    places: Integers = _places(draws[None], hits[None])[0]
     return places
 
 
-def choice_index(codes: Codes, in_goal: Goal, count: int, h: float) -> tuple[float, float]:
+def choice_index(codes: Integers, in_goal: Mask, count: int, h: float) -> tuple[float, float]:
     """The index and its standard error."""
     z = in_goal.astype(float)
     n, share = len(z), float(z.mean())
@@ -46,15 +44,15 @@ def choice_index(codes: Codes, in_goal: Goal, count: int, h: float) -> tuple[flo
 
 
 def choice_test(
-    codes: Codes, in_goal: Goal, count: int, h: float, n_permutations: int = 999, seed: int = 0
+    codes: Integers, in_goal: Mask, count: int, h: float, n_permutations: int = 999, seed: int = 0
 ) -> PermutationTest:
-    """How often an index at least as large comes from shuffling who reached the goal."""
+    """Share of permutations of the goal with an index at least as large."""
     draws, n, m = np.bincount(codes, minlength=count), len(codes), int(in_goal.sum())
     observed = _indices(draws, np.bincount(codes[in_goal], minlength=count)[None], h)[0]
     share = m / n
     if observed <= _NOTHING * share * (1.0 - share):
         return PermutationTest(1.0, 0.0, 0.0)
-    # Shuffling who reached the goal deals m goals to the choices like cards: only the counts matter.
+    # A permutation deals m goals to the choices like cards, so only the counts matter.
     rng = stream(seed, "choices", n, count)
     hits = rng.multivariate_hypergeometric(draws, m, size=n_permutations, method="marginals")
     indices = _indices(draws, hits, h)
@@ -64,24 +62,24 @@ def choice_test(
     )
 
 
-def _indices(draws: Codes, hits: Codes, h: float) -> Array:
+def _indices(draws: Integers, hits: Integers, h: float) -> Array:
     """S for every row of hits (R, C)."""
     n, m = draws.sum(), hits.sum(axis=1, keepdims=True)
     d = (hits - m / n * draws) / n
-    arranged = np.empty_like(d)
-    np.put_along_axis(arranged, _places(np.broadcast_to(draws, hits.shape), hits), d, axis=1)
-    return np.asarray(np.einsum("ra,ab,rb->r", arranged, _kernel(len(draws), h), arranged))
+    sorted_d = np.empty_like(d)
+    np.put_along_axis(sorted_d, _places(np.broadcast_to(draws, hits.shape), hits), d, axis=1)
+    return np.asarray(np.einsum("ra,ab,rb->r", sorted_d, _kernel(len(draws), h), sorted_d))
 
 
-def _places(draws: Codes, hits: Array | Codes) -> Codes:
-    """Rank of every choice by its share of goals, highest first, then by its draws (so that the order in which choices
-    are declared never counts); choices that nobody drew come last."""
+def _places(draws: Integers, hits: Array | Integers) -> Integers:
+    """Rank of every choice by its share of goals, highest first, then by its draws, so that the order of declaration
+    never counts. Choices without draws come last."""
     rate = np.where(draws > 0, hits / np.maximum(draws, 1), -1.0)
     return np.argsort(np.lexsort((-draws, -rate), axis=1), axis=1, kind="stable")
 
 
 def _kernel(count: int, h: float) -> Array:
-    """By the distance of two cells alone."""
+    """The kernel averaged over pairs of cells, which depends on their distance alone."""
     steps = (np.arange(count)[:, None, None] + 0.5 * (_NODES[:, None] - _NODES)) / count
     averages = np.einsum("dij,i,j->d", np.exp(-0.5 * (steps / h) ** 2), 0.5 * _WEIGHTS, 0.5 * _WEIGHTS)
     return np.asarray(toeplitz(averages))

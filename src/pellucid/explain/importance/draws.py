@@ -11,20 +11,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 from scipy.special import kolmogorov
 
 from pellucid.goals import Goal
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, Mask, stream
 from pellucid.study.activity import infer_conditions
 from pellucid.study.encoding import Space
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.trials import interrupted
 
 Source = Literal["random", "all", "surrogate"]
-Mask = npt.NDArray[np.bool_]
 # With fewer trials, or fewer of them in the goal, the permutation test has no power at all.
 FEWEST, _FEWEST_IN_GOAL = 10, 3
 # From this many random trials on, trials that an optimiser proposed are left out.

@@ -10,10 +10,10 @@ from optuna.importance import BaseImportanceEvaluator
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.importance.draws import Mask, spread_over_cells
+from pellucid.explain.importance.draws import spread_over_cells
 from pellucid.explain.importance.hsic import MEDIAN, hsic_index
 from pellucid.goals import best
-from pellucid.numerics import one_thread
+from pellucid.numerics import Mask, one_thread
 from pellucid.study.encoding import Space
 from pellucid.study.trials import distributions
 from pellucid.study.view import single_objective

@@ -1,4 +1,4 @@
-"""HSIC towards a goal: how differently a parameter is distributed among the configurations that reach it.
+"""HSIC towards a goal: how differently a parameter is distributed among the configurations that reach the goal.
 
 Notation (equation 9 of the source)
     u (n, k)      one parameter (k = 1) or several together, each mapped to [0, 1] by its own distribution function
@@ -8,8 +8,8 @@ Notation (equation 9 of the source)
     Phi (n, r)    features with K = Phi Phi' to rounding, so that S = |Phi' w|^2 costs O(n r), and so does every other z
 
 Features of one column come from polynomial interpolation at Chebyshev nodes: a Gaussian is analytic, so a few dozen
-nodes reach the last digit; eigenvalues of the nodes' kernel matrix that do not matter are dropped. Several columns
-multiply.
+nodes reach the last digit, and negligible eigenvalues of the nodes' kernel matrix are dropped. The features of several
+columns are products.
 """
 
 from __future__ import annotations
@@ -21,38 +21,39 @@ from itertools import product as combinations_of
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, Mask, stream
 
 Bandwidth = Literal["max", "median"] | float
-Goal = npt.NDArray[np.bool_]
 
-# |u - v| of two uniform numbers has this median: the bandwidth that does not look at the data.
+# Median of |u - v| for two uniform numbers: a bandwidth that does not depend on the data.
 MEDIAN = 1.0 - 0.5**0.5
 # An index below this share of that of a parameter which alone decides is a negligible effect.
 NEGLIGIBLE = 0.05
 _GRID = tuple(float(h) for h in np.geomspace(0.06, 3.0, 14))
+# Below this bandwidth the kernel needs more nodes than its matrix has rows in a typical study.
 _SMALLEST_SMOOTH = 0.02
+# Eigenvalues that are kept, relative to the largest: to the last digit for an index, nine digits for permutations.
 _EXACT, _ROUGH = 1e-17, 1e-9
-_BLOCK = 2048
-_BATCH = 64
+# Rows of a kernel matrix, and permutations, that are in memory at once.
+_BLOCK, _BATCH = 2048, 64
+# An index below this share of its largest possible value is rounding error.
 _NOTHING = 1e-14
 _MOST_FEATURES = 40_000
 
 
-def hsic_index(u: Array, in_goal: Goal, bandwidth: Bandwidth = "max") -> tuple[float, float]:
+def hsic_index(u: Array, in_goal: Mask, bandwidth: Bandwidth = "max") -> tuple[float, float]:
     """The index S and its standard error.
 
     Args:
         u: (n,) or (n, k), in [0, 1]; independent draws.
         in_goal: (n,), whether the goal is reached.
-        bandwidth: of the kernel; "max" takes the one with the largest index, "median" the median distance of two draws.
+        bandwidth: of the kernel. "max" takes the one with the largest index, "median" the median distance of two draws.
     """
     points, z = _checked(u, in_goal)
     h = _bandwidth(points, z, bandwidth)
     w = (z - z.mean()) / len(z)
-    # f_j = sum_l k(u_j, u_l) w_l: the witness of the difference between the two distributions.
+    # f_j = sum_l k(u_j, u_l) w_l: the witness function of the difference between the two distributions.
     f = _witness(points, h, w)
     S = max(float(w @ f), 0.0)
     influence = 2.0 * ((z - z.mean()) * (f - f.mean()) - S)
@@ -60,19 +61,19 @@ def hsic_index(u: Array, in_goal: Goal, bandwidth: Bandwidth = "max") -> tuple[f
 
 
 def permutation_pvalue(
-    u: Array, in_goal: Goal, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
+    u: Array, in_goal: Mask, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
 ) -> float:
-    """How often an index at least as large comes from shuffling who reached the goal; (1 + hits) / (1 + permutations).
+    """Share of permutations of the goal with an index at least as large: (1 + hits) / (1 + permutations).
 
-    With "max" the bandwidth is chosen anew for every permutation, as it was for the data.
+    With "max", the bandwidth is chosen again for every permutation, as it was for the data.
     """
     return permutation_test(u, in_goal, bandwidth, n_permutations, seed).p
 
 
 @dataclass(frozen=True)
 class PermutationTest:
-    """p: of the index;  null: mean of the permuted indices, which is what the index is without any effect;
-    usual: what it does not exceed then, in 95 of 100 cases."""
+    """p: of the index;  null: mean of the permuted indices, which is the index expected without an effect;
+    usual: their 95% quantile."""
 
     p: float
     null: float
@@ -80,7 +81,7 @@ class PermutationTest:
 
 
 def permutation_test(
-    u: Array, in_goal: Goal, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
+    u: Array, in_goal: Mask, bandwidth: Bandwidth = "median", n_permutations: int = 999, seed: int = 0
 ) -> PermutationTest:
     points, z = _checked(u, in_goal)
     if n_permutations < 1:
@@ -104,34 +105,34 @@ def permutation_test(
 
 
 @lru_cache(maxsize=4)
-def _shuffled(z: bytes, count: int, seed: int) -> Goal:
-    """(count, n): who reached the goal, shuffled; the same for every parameter that is tested against it."""
+def _shuffled(z: bytes, count: int, seed: int) -> Mask:
+    """(count, n): permutations of the goal, the same for every parameter that is tested against it."""
     goal = np.frombuffer(z, dtype=bool)
     return stream(seed, "permutations", len(goal)).permuted(np.tile(goal, (count, 1)), axis=1)
 
 
-def shared_bandwidth(u: Array, in_goal: Goal) -> float:
-    """For indices that are compared with each other: the bandwidth at which the largest of them, over the columns of u,
-    is largest. One for each would let those without an effect choose the one that flatters their noise most."""
+def shared_bandwidth(u: Array, in_goal: Mask) -> float:
+    """One bandwidth for indices that are compared: the one at which the largest index over the columns of u is largest.
+    With one bandwidth each, parameters without an effect would get the one that inflates their noise most."""
     points, z = _checked(u, in_goal)
     w = (z - z.mean()) / len(z)
     return float(max(_GRID, key=lambda h: max(_rough_index(column[:, None], h, w) for column in points.T)))
 
 
-def largest_possible(in_goal: Goal, h: float) -> float:
+def largest_possible(in_goal: Mask, h: float) -> float:
     """The index of a parameter that alone decides, by being small: the yardstick for others."""
     n = len(in_goal)
     return hsic_index((np.arange(n) + 0.5) / n, np.arange(n) < in_goal.sum(), h)[0]
 
 
-def negligible(index: float, stderr: float, test: PermutationTest, in_goal: Goal, h: float) -> bool:
+def negligible(index: float, stderr: float, test: PermutationTest, in_goal: Mask, h: float) -> bool:
     """Whether there is no effect worth mentioning, and one would have been seen."""
     limit = NEGLIGIBLE * largest_possible(in_goal, h)
     return test.usual <= limit and index - test.null + 2.0 * stderr <= limit
 
 
 def holm(p: Array) -> Array:
-    """p-values adjusted for looking at all of them (Holm's step-down)."""
+    """p-values adjusted for the number of tests (Holm's step-down)."""
     order = np.argsort(p)
     steps = np.maximum.accumulate((len(p) - np.arange(len(p))) * np.asarray(p)[order])
     out = np.empty(len(p))
@@ -142,7 +143,7 @@ def holm(p: Array) -> Array:
 # ---------------------------------------------------------------------- kernels as features
 
 
-def _checked(u: Array, in_goal: Goal) -> tuple[Array, Array]:
+def _checked(u: Array, in_goal: Mask) -> tuple[Array, Array]:
     points: Array = np.asarray(u, dtype=float)
     z: Array = np.asarray(in_goal, dtype=float)
     points = points[:, None] if points.ndim == 1 else points
@@ -151,9 +152,9 @@ def _checked(u: Array, in_goal: Goal) -> tuple[Array, Array]:
             f"`u` is (n,) or (n, k) and `in_goal` (n,) with n >= 2, but they have shapes {np.shape(u)} and {z.shape}."
         )
     if not (np.isfinite(points).all() and points.min() >= 0.0 and points.max() <= 1.0):
-        raise ValueError("`u` must lie in [0, 1]: map every parameter by its own distribution function first.")
+        raise ValueError("`u` must lie in [0, 1]: map every parameter with its own distribution function first.")
     if not np.isin(z, (0.0, 1.0)).all():
-        raise ValueError("`in_goal` says for every draw whether the goal is reached: True or False.")
+        raise ValueError("`in_goal` must be True or False for every draw: whether it reaches the goal.")
     if z.min() == z.max():
         raise ValueError(
             f"The goal must be reached by some draws and missed by others, but {int(z.sum())} of {len(z)} reach it."
@@ -169,7 +170,7 @@ def _bandwidth(points: Array, z: Array, bandwidth: Bandwidth) -> float:
 
 
 def chosen_bandwidth(bandwidth: object, k: int = 1) -> float:
-    """One that does not depend on the data: the median distance of two draws of k columns, or a number."""
+    """A bandwidth that does not depend on the data: the median distance of two draws of k columns, or a number."""
     if bandwidth == "median":
         return float(MEDIAN * k**0.5)
     if not (isinstance(bandwidth, (int, float)) and 0.0 < bandwidth < np.inf):
@@ -182,13 +183,13 @@ def _rough_index(points: Array, h: float, w: Array) -> float:
 
 
 def embeddings(u: Array, goals: Array, h: float) -> Array:
-    """Phi' w (r, R) of R goals at once, goals (R, n) in {0, 1}: products of two columns are indices across goals."""
+    """Phi' w (r, R) for R goals at once, goals (R, n) in {0, 1}. Products of two columns are indices across goals."""
     w = (goals - goals.mean(axis=1, keepdims=True)) / goals.shape[1]
     return np.asarray(_features(u[:, None], h, _ROUGH).T @ w.T)
 
 
 def _witness(points: Array, h: float, w: Array) -> Array:
-    """K w: through features where the kernel is smooth enough for them, block by block otherwise."""
+    """K w: through features if the kernel is smooth enough for them, block by block otherwise."""
     if h >= _SMALLEST_SMOOTH and len(_basis(h)[2]) ** points.shape[1] <= _MOST_FEATURES:
         phi = _features(points, h, _EXACT)
         return np.asarray(phi @ (phi.T @ w))
@@ -206,7 +207,7 @@ def _features(points: Array, h: float, tolerance: float) -> Array:
     columns = [_column_features(column, h, tolerance) for column in points.T]
     phi, sizes = columns[0]
     for other, other_sizes in columns[1:]:
-        # Products of features; those whose eigenvalues multiply to nothing are left out.
+        # Products of features, without those whose eigenvalues have a negligible product.
         keep = [(a, b) for a, b in combinations_of(range(len(sizes)), range(len(other_sizes)))
                 if sizes[a] * other_sizes[b] > tolerance * sizes[0] * other_sizes[0]]  # fmt: skip
         left, right = (np.array(which) for which in zip(*keep, strict=True))
@@ -229,7 +230,7 @@ def _basis(h: float) -> tuple[Callable[[Array], Array], Array, Array]:
     weights[[0, -1]] *= 0.5
 
     def interpolate(u: Array) -> Array:
-        """Lagrange's polynomials at u, by the barycentric formula."""
+        """Lagrange polynomials at u, by the barycentric formula."""
         distance = u[:, None] - nodes
         hit = np.abs(distance) < 1e-15
         ratio = weights / np.where(hit, 1.0, distance)

@@ -13,13 +13,13 @@ from scipy.special import ndtr
 
 from pellucid.explain.effects.words import unexplored
 from pellucid.explain.importance.choices import ranks
-from pellucid.explain.importance.draws import Mask, encoded_trials, spread_over_cells, usable_trials
+from pellucid.explain.importance.draws import encoded_trials, spread_over_cells, usable_trials
 from pellucid.explain.importance.hsic import MEDIAN, NEGLIGIBLE, embeddings, holm, largest_possible
 from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import rows_of
 from pellucid.goals import Goal
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, Mask, stream
 from pellucid.records import HsicImportance, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.arrays import arrays

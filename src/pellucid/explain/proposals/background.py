@@ -1,7 +1,7 @@
-"""What a proposal is compared with: the whole space, its neighbourhood, or both; as axes, and as evenly spread rows.
+"""What a proposal is compared with: the whole space, its neighbourhood, or both, as axes and as evenly spread rows.
 
-Notation: a background is a mixture of parts with equal weights; a part gives every column its own independent
-distribution (an `Axis`), so that closed forms exist. {} is the space as a sampler without preferences would draw it.
+Notation: a background is a mixture of parts with equal weights. A part gives every column its own independent
+distribution (an `Axis`), so that closed forms exist; {} draws every parameter from its own sampling distribution.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _MANY_VALUES = 2048
 def parts_of(background: Background, space: Space, x: Array, players: Sequence[int]) -> list[Part]:
     """The parts of a background for the proposal x (d,).
 
-    A parameter that the proposal lacks although nothing switches it off sits where the model sees it, everywhere:
-    nobody can be given credit for it.
+    A parameter that the proposal lacks although nothing switches it off stays where the model has it, so it gets no
+    credit.
     """
     active = space.active(x[None])[0]
     lacking = {j: Axis.at(float(x[j])) for j in range(len(space)) if active[j] and j not in players}
@@ -39,8 +39,9 @@ def parts_of(background: Background, space: Space, x: Array, players: Sequence[i
 
 
 def _near(dimension: Dimension, u: float, value_by_value: bool) -> Axis:
-    """Values within a tenth of the range; at least one step to each side of a discrete value; any choice, because
-    choices have no neighbours. `value_by_value`: however many there are, for single ones switch other parameters."""
+    """Values within a tenth of the range, and at least one step to each side of a discrete value; any choice, because
+    choices have no neighbours. `value_by_value`: keep single values however many there are, because they switch other
+    parameters on and off."""
     if dimension.nominal:
         return Axis.of(dimension)
     low, high = max(0.0, u - NEIGHBOURHOOD), min(1.0, u + NEIGHBOURHOOD)
@@ -54,18 +55,18 @@ def _near(dimension: Dimension, u: float, value_by_value: bool) -> Axis:
     widths = np.ones(len(codes))
     kind = dimension.distribution
     if isinstance(kind, IntDistribution) and kind.log:
-        # As likely as a sampler without preferences would draw them.
+        # With the probabilities of the sampling distribution.
         widths = np.log((codes + kind.low + 0.5) / (codes + kind.low - 0.5))
     return Axis(dimension.midpoint(codes), widths / widths.sum())
 
 
 def rows_of(part: Part, space: Space, first: int, count: int, replicate: int) -> Array:
-    """Rows `first` to `first + count` of an endless evenly spread sample of a part: a Sobol' sequence, its digits
-    shifted at random, independently for every replicate. Counts that are powers of two are spread best.
+    """Rows `first` to `first + count` of an evenly spread sample of a part: a Sobol' sequence with a random digital
+    shift, independent for every replicate. Counts that are powers of two are spread best.
 
-    Every parameter has a drawn value, even where the row's other values switch it off: a coalition may switch it on.
+    Every parameter has a drawn value even if the row's other values switch it off: a coalition may switch it on.
     """
-    from scipy.stats import qmc  # Slow to import, and nothing else needs it.
+    from scipy.stats import qmc  # Slow to import, and used only here.
 
     sequence = qmc.Sobol(len(space), scramble=False, bits=_BITS)
     if first:

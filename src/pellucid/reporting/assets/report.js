@@ -64,22 +64,22 @@
   }
   function show(width) {
     if (!picker) { return; }
-    const one = data.picked.trials[picker.selectedIndex], place = document.getElementById("trial-figure");
+    const trial = data.picked.trials[picker.selectedIndex], place = document.getElementById("trial-figure");
     const words = document.getElementById("trial-words"), table = document.getElementById("trial-params");
     words.textContent = "";
-    one.words.forEach(function (sentence) { prose(words, sentence); });
-    if (one.figure === null) {
-      text(words, "p", "Its contributions are not on this page: pellucid.explain_proposal(study, " + one.number + ") works them out.").className = "soft";
+    trial.words.forEach(function (sentence) { prose(words, sentence); });
+    if (trial.figure === null) {
+      text(words, "p", "Its contributions are not on this page: pellucid.explain_proposal(study, " + trial.number + ") works them out.").className = "soft";
     }
     table.textContent = "";
-    one.params.forEach(function (pair) {
+    trial.params.forEach(function (pair) {
       const row = document.createElement("tr");
       text(row, "th", data.picked.names[pair[0]]);
       text(row, "td", pair[1]);
       table.appendChild(row);
     });
-    place.hidden = one.figure === null;
-    if (one.figure !== null) { draw(place, data.figures[one.figure], width); } else { Plotly.purge(place); delete place.dataset.drawn; }
+    place.hidden = trial.figure === null;
+    if (trial.figure !== null) { draw(place, data.figures[trial.figure], width); } else { Plotly.purge(place); delete place.dataset.drawn; }
   }
   function pick(index) {
     picker.selectedIndex = Math.max(0, Math.min(picker.options.length - 1, index));
@@ -93,7 +93,7 @@
   function follow() {
     const wanted = /^#trial-(\d+)$/.exec(location.hash);
     if (picker && wanted) {
-      const at = data.picked.trials.findIndex(function (one) { return one.number === Number(wanted[1]); });
+      const at = data.picked.trials.findIndex(function (trial) { return trial.number === Number(wanted[1]); });
       if (at >= 0) { pick(at); document.getElementById("why").scrollIntoView(); }
     }
   }

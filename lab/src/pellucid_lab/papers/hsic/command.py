@@ -10,18 +10,8 @@ import typer
 
 from pellucid.cli.terminal import sentences
 from pellucid_lab.base import require_modules
-from pellucid_lab.terminal import (
-    AsJson,
-    Figures,
-    Jobs,
-    Out,
-    Quiet,
-    choose,
-    command_line,
-    load_plots,
-    save_figure,
-    write,
-)
+from pellucid_lab.options import AsJson, Figures, Jobs, Out, Quiet
+from pellucid_lab.terminal import choose, command_line, load_plots, save_figure, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +123,7 @@ def _network_page(
     best, fiftieth, tenth = (errors[math.ceil(share * len(errors)) - 1] for share in (1e-9, 0.02, 0.1))
     notes = (
         f"{len(networks)} networks with random settings, of which {diverged} diverged. The best has a validation error "
-        f"of {best:.2g}, the best 2% are below {fiftieth:.2g}, the best 10% below {tenth:.2g}. {towards_best} "
+        f"of {best:.2g}, the best 2% at most {fiftieth:.2g}, the best 10% at most {tenth:.2g}. {towards_best} "
         f"{towards_worst}",
         "\n".join(f"- {sentence}" for sentence in report.sentences(study, reductions, runs)),
         report.bar_sentence(runs),

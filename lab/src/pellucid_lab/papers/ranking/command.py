@@ -9,19 +9,8 @@ import typer
 
 from pellucid.cli.terminal import say, sentences
 from pellucid_lab.base import require_modules
-from pellucid_lab.terminal import (
-    AsJson,
-    Data,
-    Figures,
-    Jobs,
-    Out,
-    Quiet,
-    choose,
-    command_line,
-    load_plots,
-    save_figure,
-    write,
-)
+from pellucid_lab.options import AsJson, Data, Figures, Jobs, Out, Quiet
+from pellucid_lab.terminal import choose, command_line, load_plots, save_figure, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,8 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.terminal import say, sentences
-from pellucid_lab.terminal import AsJson, Figures, Jobs, Out, Quiet, command_line, load_plots, save_figure, write
+from pellucid_lab.options import AsJson, Figures, Jobs, Out, Quiet
+from pellucid_lab.terminal import command_line, load_plots, save_figure, write
 
 if TYPE_CHECKING:
     from pellucid_lab.papers.sawei.schedules import ScheduleComparison

@@ -48,7 +48,7 @@ def best_predicted(study: Study) -> int:
 def _final_model(study: Study) -> tuple[GaussianProcess, tuple[int, ...]]:
     """The process fitted to all trials of the study, which is minimised, and their numbers."""
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    space = Space.of(trials[0].distributions)
+    space = Space.of(dict(sorted(trials[0].distributions.items())))
     X, _ = space.encode([trial.params for trial in trials])
     losses = np.array([trial.value for trial in trials], dtype=float)
     with one_thread:

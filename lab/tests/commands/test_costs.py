@@ -1,0 +1,33 @@
+"""`pellucid bench stopping` and `pellucid bench report` from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab.tests.helpers import call
+
+
+def test_the_table_of_stopping(tmp_path: Path) -> None:
+    table = tmp_path / "stopping.md"
+    arguments = (
+        "bench", "stopping", "--seeds", "0", "--budget", "24", "--tolerance", "10", "--patience", "1", "--min-trials",
+        "20", "--out", str(tmp_path / "stopping.jsonl"), "--table", str(table),
+    )  # fmt: skip
+    result = call(*arguments, "--quiet")
+    assert result.exit_code == 0, result.output
+    text = table.read_text(encoding="utf-8")
+    assert "| all | 8 | 83% |" in text, "a tolerance of 10 lets every run stop at 20 of 24 trials"
+    assert "Stop: expected remaining improvement" in text
+    again = call(*arguments)
+    assert again.exit_code == 0, again.output
+    assert "8 of 8 runs are already in" in again.stderr
+    assert "| all | 8 | 83% |" in again.stdout
+
+
+def test_what_a_report_costs(tmp_path: Path) -> None:
+    table = tmp_path / "report.md"
+    done = call("bench", "report", "--trials", "15", "--params", "5", "--table", str(table))
+    assert done.exit_code == 0, done.output
+    assert "| random | 15 | 5 |" in table.read_text()
+    assert "| pellucid | 15 | 5 |" in done.stdout
+    assert "```sh" in table.read_text()

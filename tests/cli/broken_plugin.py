@@ -1,0 +1,3 @@
+"""A plugin whose import fails with an unusual error."""
+
+raise RuntimeError("two\nlines")
