@@ -52,11 +52,6 @@ $(VENV)/.stamp-torch: $(VENV)/.stamp-venv constraints.txt
 	@$(PIP_INSTALL) $(TORCH)
 	@touch $@
 
-$(VENV)/.stamp-bench: $(VENV)/.stamp-torch $(PINS)
-	@echo "Installing pellucid and its laboratory"
-	@$(PIP_INSTALL) -e . -e 'lab[all]'
-	@touch $@
-
 $(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
 	@echo "Installing pellucid and the development tools"
 	@$(PIP_INSTALL) -e '.[dev,ranking]'
@@ -66,14 +61,14 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
 $(VENV)/.stamp-lab: $(VENV)/.stamp-test $(PINS)
 	@echo "Installing the laboratory, its peers and its problems"
 	@$(PIP_INSTALL) -e . -e 'lab[all]'
-	@touch $(VENV)/.stamp-bench $@
+	@touch $@
 
 # ------------------------------------------------------------------------------------- demo and tests
 
 demo: $(VENV)/.stamp-demo ## tune a scikit-learn model and write a report (resumes on a second run)
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.stamp-test ## run the test suite
+test: $(VENV)/.stamp-test ## run the tests of pellucid
 	@sh tools/ensure.sh postgres
 	@sh tools/ensure.sh chromium
 	@sh tools/ensure.sh openmp
@@ -87,11 +82,11 @@ test-slow: $(VENV)/.stamp-lab ## run the slow statistical tests
 	@sh tools/ensure.sh postgres
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests lab/tests $(PYTEST_ARGS)
 
-check: $(VENV)/.stamp-dev ## ruff, mypy (strict on src) and import-linter
+check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	PYTHONPATH=lab/src $(BIN)/lint-imports --no-logo
 
 format: $(VENV)/.stamp-dev ## apply the safe fixes of ruff and format every Python file
 	$(BIN)/ruff check --fix --exit-zero --quiet .
@@ -107,7 +102,7 @@ bench-latency: $(VENV)/.stamp-lab ## milliseconds per ask, ours and the peers'
 	$(BIN)/pellucid bench latency --methods pellucid,optuna-gp,botorch,smac,ei,sawei --max-n botorch=280,smac=280 \
 	  --out $(RESULTS)/latency.json --table $(RESULTS)/latency.md
 
-bench-regret-bbob: $(VENV)/.stamp-bench ## regret on the 24 BBOB functions, 8-d
+bench-regret-bbob: $(VENV)/.stamp-lab ## regret on the 24 BBOB functions, 8-d
 	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1-24 --instances 1,2 --seeds 0 \
 	  --init 24 --steps 76 --methods pellucid,optuna-gp,optuna-tpe,random,ei \
 	  --out $(RESULTS)/bbob.jsonl --table $(RESULTS)/bbob.md --jobs $(JOBS)
@@ -115,12 +110,12 @@ bench-regret-bbob: $(VENV)/.stamp-bench ## regret on the 24 BBOB functions, 8-d
 	  --init 24 --steps 76 --methods botorch \
 	  --out $(RESULTS)/bbob.jsonl --table $(RESULTS)/bbob.md --jobs $(JOBS)
 
-bench-regret-hpobench: $(VENV)/.stamp-bench ## regret on the HPOBench tables
+bench-regret-hpobench: $(VENV)/.stamp-lab ## regret on the HPOBench tables
 	$(BIN)/pellucid bench regret --suite hpobench --seeds 0-9 --init 15 --steps 50 \
 	  --methods pellucid,optuna-gp,optuna-tpe,random,ei \
 	  --out $(RESULTS)/hpobench.jsonl --table $(RESULTS)/hpobench.md --jobs $(JOBS)
 
-bench-regret-rbv2: $(VENV)/.stamp-bench ## regret on rbv2_xgboost, a conditional space
+bench-regret-rbv2: $(VENV)/.stamp-lab ## regret on rbv2_xgboost, a conditional space
 	$(BIN)/pellucid bench regret --suite rbv2_xgboost --seeds 0-9 --init 20 --steps 60 \
 	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random,ei \
 	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)

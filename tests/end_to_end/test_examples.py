@@ -138,7 +138,7 @@ def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
 def test_a_study_that_starts_where_earlier_ones_ended(tmp_path: Path) -> None:
     options = ("--earlier", "12", "--trials", "2", "--storage", f"sqlite:///{tmp_path / 'e.db'}")
     printed = run("earlier_studies.py", *options, "--model", str(tmp_path / "network.ranker"))
-    assert "by what 5 earlier studies taught" in printed
+    assert "by a model of 5 earlier studies" in printed
     first_error = r": error rate of the first trial ([\d.]+)%"
     assert number("With earlier studies" + first_error, printed) < number("Without them" + first_error, printed)
     assert (tmp_path / "network.ranker").stat().st_size > 10_000

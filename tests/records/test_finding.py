@@ -15,7 +15,7 @@ from optuna.study import Study
 from tests.helpers import conditional, new_study
 
 import pellucid
-from pellucid.records import Finding, NotKnown, attempt, plain
+from pellucid.records import Finding, HeldParameter, NotKnown, attempt, plain
 
 ANSWERS: dict[str, Callable[[Study], Finding]] = {
     "history": pellucid.history,
@@ -31,6 +31,9 @@ ANSWERS: dict[str, Callable[[Study], Finding]] = {
     "desirability_paths": lambda study: pellucid.desirability_paths(study, [28, 29], progress=False),
     "proposal_interactions": lambda study: pellucid.proposal_interactions(study, 29),
     "compare_importance": lambda study: pellucid.compare_importance(study, 29),
+    "TwoStepSampler.plan": lambda _: pellucid.TwoStepPlan(
+        ("lr",), (HeldParameter("n_units", 32, True, "32: no measurable effect"),), 7, 30, 3
+    ),
     "range advice": lambda _: pellucid.RangeAdvice("lr", "widen", "Widen `lr`.", 0.001, 0.9, 1.0),
 }
 

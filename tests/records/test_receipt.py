@@ -370,7 +370,7 @@ def test_meaningless_hyperparameters_are_refused(change: dict[str, Any], message
 def test_a_model_receipt_needs_a_model() -> None:
     with pytest.raises(RecordError, match="needs hyperparameters and an acquisition"):
         Receipt(0, "model", 0, {})
-    with pytest.raises(RecordError, match="needs to say how it was ranked"):
+    with pytest.raises(RecordError, match="needs a ranking"):
         Receipt(0, "ranking", 0, {})
     with pytest.raises(RecordError, match="'model', 'ranking', 'startup' or 'fallback', but got 'guess'"):
         Receipt(0, "guess", 0, {})

@@ -123,7 +123,7 @@ def test_using_a_process_before_fitting_says_what_to_do() -> None:
         GaussianProcess.from_hyperparameters(fitted.hyperparameters).condition(np.zeros((2, 3)), np.zeros(2))
     with pytest.raises(ValueError, match="'auto'"):
         GaussianProcess(warp="log")
-    with pytest.raises(ValueError, match="A kernel is one of"):
+    with pytest.raises(ValueError, match="`kernel` must be one of"):
         GaussianProcess("cubic")
 
 

@@ -5,7 +5,7 @@ Notation
     m, s, z      posterior mean, sd and (best - m) / s at a proposal, as its own model saw them (latent scale)
     UBR          upper bound of the regret: min of m + w s over the better evaluated configurations, minus the min of
                  m - w s over the whole space, w = sqrt(2 log(d t^2)); both mapped back to losses before subtracting
-    attitude     what the last proposal was after: exploring or exploiting
+    attitude     whether the last proposals explored or exploited
 
 A policy remembers nothing: workers that share a study, and a study that is resumed, see the same alpha.
 """
@@ -28,12 +28,15 @@ from pellucid.records import PolicyState, Receipt
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
+# Evaluated configurations whose upper bounds are computed at once. Few are needed: they are tried best first.
 _BATCH = 16
+# Evaluated configurations around which candidates for the lower bound are drawn.
 _N_INCUMBENTS = 5
+# Improvements below this share of the best value are rounding errors, and no reason to reset a policy.
 _SMALLEST_PROGRESS = 1e-12
 
 
-# ---------------------------------------------------------------------- how far from the optimum, and is that changing
+# ---------------------------------------------------------------------- the bound of the regret, and its rest
 
 
 def upper_bound_regret(
@@ -47,8 +50,8 @@ def upper_bound_regret(
     """(UBR, smallest upper bound of an evaluated configuration, smallest lower bound anywhere), as losses.
 
     `top_p`: the share of the evaluated configurations, best first, whose upper bounds count.
-    `pool`: candidates that the model has screened already; otherwise they are drawn here.
-    `width`: of the bounds in standard deviations; sqrt(2 log(d t^2)) where nothing else is asked for.
+    `pool`: candidates that the model has screened already; by default they are drawn here.
+    `width`: of the bounds in standard deviations; default sqrt(2 log(d t^2)).
     """
     X = np.atleast_2d(np.asarray(X_observed, dtype=float))
     n, d = X.shape
@@ -77,14 +80,14 @@ def upper_bound_regret(
 
 
 def _mean_at(model: GaussianProcess, X: Array) -> Array:
-    """Latent means, without another kernel evaluation where X is what the model was conditioned on."""
+    """Latent means, without another kernel evaluation if X is what the model was conditioned on."""
     if len(X) <= model.n_observed and np.array_equal(model.data.X[: len(X)], X):
         return model.latent_at_observed()[: len(X)]
     return model.latent(X)[0]
 
 
 def moving_iqm(ubr: Sequence[float] | Array, window: int = 7) -> Array:
-    """Mean of the middle half of the last `window` values at every step, the first value standing in for those before.
+    """Mean of the middle half of the last `window` values at every step; the first value stands for those before it.
 
     The middle half: a quarter of the window, rounded down, is cut off at either end.
     """
@@ -104,9 +107,9 @@ def adjust_now(
 ) -> npt.NDArray[np.bool_]:
     """At every step, whether the smoothed UBR has come to rest, judged by what was known at that step.
 
-    The last slope of the smoothed series counts as rest when it is at most `epsilon` times the largest slope so far
-    (of the last `memory` steps, where that is given); slopes are central differences, one-sided at both ends. The
-    first `window` steps never count: smoothing is not under way yet.
+    The last slope of the smoothed series counts as rest if it is at most `epsilon` times the largest slope so far (of
+    the last `memory` steps, if given); slopes are central differences, one-sided at both ends. The first `window` steps
+    never count, because the window is not full yet.
     """
     smooth = moving_iqm(ubr, window)
     n = len(smooth)
@@ -126,7 +129,7 @@ def adjust_now(
     return np.asarray(at_rest)
 
 
-# ---------------------------------------------------------------------- what a policy is
+# ---------------------------------------------------------------------- policies
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ class Policy(Protocol):
 
 
 def _progress(evidence: Evidence, budget: int) -> float:
-    """Share of the budget of proposals that is used up, in [0, 1)."""
+    """Used share of the budget of proposals, in [0, 1)."""
     return min(len(evidence.past) / budget, 1.0 - 1e-9)
 
 
@@ -292,7 +295,7 @@ class Portfolio:
         last, X = own[-1], np.array(own[-1].points)
         gains = np.array([last.numbers.get(f"gain {i}", 0.0) for i in range(count)])
         if X.shape != (count, evidence.situation.dimension):
-            return gains  # The space has changed since: those nominees no longer mean anything.
+            return gains  # The space has changed since, so the earlier nominees cannot be compared.
         return gains - evidence.model.latent(X)[0]
 
 
@@ -301,16 +304,16 @@ class Portfolio:
 
 @dataclass(frozen=True)
 class SAWEI:
-    """Weighted EI that adjusts its own weight: whenever the UBR comes to rest, against the current attitude.
+    """Weighted EI that adjusts its own weight against the current attitude whenever the UBR comes to rest.
 
     Args:
         alpha: the weight to start with.
         delta: how much an adjustment changes it.
         epsilon, window, memory: when the UBR counts as being at rest, see `adjust_now`.
-        track: which proposals tell the attitude: the 'last', all 'until_incumbent_change' or 'until_last_adjust'.
+        track: which proposals define the attitude: the 'last', all 'until_incumbent_change' or 'until_last_adjust'.
         raw_units: compare s phi(z), in the objective's unit, with Phi(z), as the source does; otherwise phi(z) with
             Phi(z), which does not depend on the unit.
-        guard: where no configuration has a positive WEI (common for alpha > 1/2), maximise EI instead.
+        guard: if no configuration has a positive WEI (common for alpha > 1/2), maximise EI instead.
         reset: an improvement of the best value by more than this share of the UBR sets alpha back; None never does.
     """
 

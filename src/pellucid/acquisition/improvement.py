@@ -178,26 +178,35 @@ class WEI(_Improvement):
         With the guard: the logarithm where the value is positive, elsewhere log EI moved below every such logarithm.
         """
         z = (situation.best - m) / s
+        if self.alpha <= 0.5:
+            return self._log_slopes(z, s)
+        value, by_m, by_s = self._value_slopes(z, s)
+        if not self.guard:
+            return value, by_m, by_s
+        good = value > 0.0
+        safe = np.where(good, value, 1.0)
+        fallback = EI().score_slopes(m, s, situation)
+        return (
+            np.where(good, np.log(safe), fallback[0] - _BELOW),
+            np.where(good, by_m / safe, fallback[1]),
+            np.where(good, by_s / safe, fallback[2]),
+        )
+
+    def _value_slopes(self, z: Array, s: Array) -> tuple[Array, Array, Array]:
+        """The value and its slopes in m and s."""
         a, b = self.alpha, 1.0 - self.alpha
-        if a > 0.5:
-            terms = _exploit_explore(z, s)
-            pdf, cdf = normal_pdf(z), normal_cdf(z)
-            # d(s z Phi)/dm = -Phi - z phi, d(s phi)/dm = z phi; d/ds: -z^2 phi and phi (1 + z^2).
-            with np.errstate(over="ignore", invalid="ignore"):
-                zp = np.where(pdf > 0.0, z * pdf, 0.0)
-                zzp = np.where(pdf > 0.0, z * z * pdf, 0.0)
-            value = a * terms["exploit"] + b * terms["explore"]
-            by_m, by_s = a * (-cdf - zp) + b * zp, -a * zzp + b * (pdf + zzp)
-            if not self.guard:
-                return value, by_m, by_s
-            good = value > 0.0
-            safe = np.where(good, value, 1.0)
-            fallback = EI().score_slopes(m, s, situation)
-            return (
-                np.where(good, np.log(safe), fallback[0] - _BELOW),
-                np.where(good, by_m / safe, fallback[1]),
-                np.where(good, by_s / safe, fallback[2]),
-            )
+        terms = _exploit_explore(z, s)
+        pdf, cdf = normal_pdf(z), normal_cdf(z)
+        # d(s z Phi)/dm = -Phi - z phi, d(s phi)/dm = z phi; d/ds: -z^2 phi and phi (1 + z^2).
+        with np.errstate(over="ignore", invalid="ignore"):
+            zp = np.where(pdf > 0.0, z * pdf, 0.0)
+            zzp = np.where(pdf > 0.0, z * z * pdf, 0.0)
+        value = a * terms["exploit"] + b * terms["explore"]
+        return value, a * (-cdf - zp) + b * zp, -a * zzp + b * (pdf + zzp)
+
+    def _log_slopes(self, z: Array, s: Array) -> tuple[Array, Array, Array]:
+        """The logarithm of the value, which is positive for alpha <= 1/2, and its slopes in m and s."""
+        a = self.alpha
         # a h + (1 - 2a) phi: both summands positive, added in log space.
         log_h, log_pdf = log_improvement(z), _log_density(z)
         with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""What an evaluation would tell about partial dependences (BOBAX): closed forms, no sampled paths.
+"""The information of an evaluation about partial dependences (BOBAX): closed forms, no sampled paths.
 
 Notation (latent scale)
     phi (P,)       partial dependences, stacked over effects and grid points;  omega (P,) weights, each effect sums to 1
@@ -45,7 +45,7 @@ _SMALLEST_EIGENVALUE, _SMALLEST_RELATIVE_VARIANCE, _SMALLEST = 1e-10, 1e-12, 1e-
 
 @dataclass(frozen=True)
 class InformationGain(Acquisition):
-    """Evaluate where the partial dependence of `params` will be learned most.
+    """Evaluate where the partial dependence of `params` is learned best.
 
     Args:
         params: "all", one name, or a list of names; a pair of names stands for their joint (2-d) effect.

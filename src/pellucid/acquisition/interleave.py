@@ -1,4 +1,4 @@
-"""Searching and explaining by turns (BOBAX), and stopping to explain once the effects are known (a-BOBAX).
+"""Searching and learning about effects by turns (BOBAX), until the effects are known well enough (a-BOBAX).
 
 Everything is decided from the trial's number, the seed and the model: workers that share a study, and a study that is
 resumed, take the same turns.
@@ -22,8 +22,9 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 Mode = Literal["every", "probability", "multiply"]
-_LEVEL = 0.95
-_GRID = 20
+# Level of the bands that `until` refers to, and grid points of an effect at which their widths are averaged.
+_LEVEL, _GRID = 0.95, 20
+# The least informative candidates get this share of the largest information: the logarithm of zero is infinite.
 _LOWEST_SHARE = 1e-6
 
 
@@ -33,8 +34,9 @@ class Interleave:
 
     Args:
         params: "all", one name, or a list of names; a pair of names stands for their joint (2-d) effect.
-        every: with mode "every", each trial whose number is a multiple of this is for learning.
-        until: the half-width of a 95 % band, in the objective's unit, that is narrow enough: effects that have reached
+        every: with mode "every", each trial whose number is a multiple of this is for learning. With `every=1`, every
+            proposal learns until the bands are narrow enough (see `until`); then the search begins.
+        until: the half-width of a 95% band, in the objective's unit, that is narrow enough: effects that have reached
             it are dropped, and once the mean over all effects has, every proposal is for the objective. None never
             stops.
         target: see `InformationGain`.
@@ -63,7 +65,7 @@ class Interleave:
                 "`probability` must be in [0, 1], `decay` in (0, 1] and `beta` at least 0, "
                 f"but got {self.probability}, {self.decay} and {self.beta}."
             )
-        _ = self.gain  # Names and target are checked there.
+        _ = self.gain  # It checks names and target.
 
     @property
     def gain(self) -> InformationGain:
@@ -78,11 +80,11 @@ class Interleave:
         return True
 
     def widths(self, model: GaussianProcess, space: Space) -> dict[tuple[str, ...], float]:
-        """Mean half-width of the calibrated 95 % band of every effect, in the objective's unit."""
+        """Mean half-width of the calibrated 95% band of every effect, in the objective's unit."""
         return half_widths(model, space, self.gain.effects(space))
 
     def still_wide(self, model: GaussianProcess, space: Space) -> tuple[InformationGain | None, dict[str, float]]:
-        """What is left to learn (None: nothing), and the widths that say so, by effect."""
+        """What is left to learn (None: nothing), and the widths behind that, by effect."""
         if self.until is None:
             return self.gain, {}
         widths = self.widths(model, space)

@@ -16,25 +16,30 @@ from pellucid.numerics import Array, low_discrepancy
 from pellucid.study.encoding import Space
 from pellucid.surrogates.averages.effects import FEW_CELLS
 
-N_GLOBAL = 256
-N_LOCAL = 256
-N_COUNTABLE = (2048, 256)
-N_RESCORED = 24
-N_STARTS = 4
-N_BOUND_STARTS = 2
-REFINE_EVALUATIONS = 6
+# How the time of a proposal is spent. Candidates everywhere and around the incumbents; in a countable space many
+# perturbations round to the same configuration and sweeps cover the neighbourhood, so more of them are global.
+N_GLOBAL, N_LOCAL, N_COUNTABLE = 256, 256, (2048, 256)
+# Candidates whose score is computed in double precision; starts of the refinement, for proposals and for bounds; and
+# evaluations of each climb.
+N_RESCORED, N_STARTS, N_BOUND_STARTS, REFINE_EVALUATIONS = 24, 4, 2, 6
+# Starting points differ by this much in some coordinate: closer ones would climb to the same optimum.
+_DIVERSE = 0.02
 # More than a step of the grid that proposals are rounded to, so that rounding cannot make two of them equal.
 SEPARATION = 1e-6
+# A step of the climb that gains less than this ends it. Scores are logarithms or standard deviations.
 _ENOUGH = 1e-3
-_FIRST_MOVE = 0.1
-_LARGEST_MOVE = 0.3
+# Lengths of the first and of the largest step, as shares of the range of a parameter.
+_FIRST_MOVE, _LARGEST_MOVE = 0.1, 0.3
+# A discrete parameter with more values is only moved to its neighbours.
 _SWEEP_ALL = 12
+# Random values tried for parameters that a change switches on.
 _CHILD_DRAWS = 4
+# Finite spaces up to this size are listed completely if everything promising is known.
 _ENUMERABLE = 50_000
 
 
 def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generator) -> Pool:
-    """Candidates everywhere and around the incumbents (if any), with the model's approximate opinion of each."""
+    """Candidates everywhere and around the incumbents (if any), with their approximate posterior."""
     X = candidates(space, incumbents, rng)
     return Pool(X, *model.screen_with_correlations(X))
 
@@ -51,7 +56,7 @@ def propose(
     """The canonical configuration (d,) with the best score found that is not in `seen` (if there is one).
 
     `separation`: how far from everything seen, in at least one coordinate, a continuous proposal must stay.
-    `pool`: candidates that have been screened already; otherwise they are drawn here.
+    `pool`: candidates that have been screened already; by default they are drawn here.
     """
     known = Known(space, seen, separation)
     X = candidates(space, incumbents, rng) if pool is None else pool.X
@@ -75,7 +80,7 @@ def propose(
 
 
 def maximum(function: Scored, space: Space, pool: Pool, rng: np.random.Generator) -> float:
-    """The largest score found anywhere, at known configurations too: a bound is wanted here, not a proposal."""
+    """The largest score found anywhere, also at known configurations: for a bound, not for a proposal."""
     anything = Known(space, np.empty((0, len(space))), SEPARATION)
     best = np.argsort(-function.screen_pool(pool), kind="stable")[:N_BOUND_STARTS]
     X, scores = _rescored(function, pool.X[best])
@@ -117,9 +122,8 @@ def candidates(
 
 
 def _pool(space: Space, incumbents: Array, rng: np.random.Generator, counts: tuple[int, int] | None) -> Array:
-    """A randomly shifted low-discrepancy sequence and perturbations of the incumbents on scales from 0.1 % to 30 %."""
+    """A randomly shifted low-discrepancy sequence and perturbations of the incumbents on scales from 0.1% to 30%."""
     d = len(space)
-    # In a countable space many perturbations round to the same configuration and sweeps cover the neighbourhood.
     n_global, n_local = counts or (N_COUNTABLE if np.isfinite(space.size()) else (N_GLOBAL, N_LOCAL))
     everywhere = low_discrepancy(0, n_global, rng.random(d))
     if len(incumbents) == 0:
@@ -141,7 +145,7 @@ def _pool(space: Space, incumbents: Array, rng: np.random.Generator, counts: tup
 
 def _diverse(space: Space, ranked: Array) -> npt.NDArray[np.intp]:
     """Good starting points that differ: the best ones that are apart, and the best of every other activity pattern."""
-    apart = np.abs(ranked[:, None, :] - ranked[None, :, :]).max(axis=2) > 0.02
+    apart = np.abs(ranked[:, None, :] - ranked[None, :, :]).max(axis=2) > _DIVERSE
     chosen = [0]
     for i in range(1, len(ranked)):
         if len(chosen) < N_STARTS and apart[i, chosen].all():
@@ -257,9 +261,9 @@ def _sweep(
             values[known.exactly(neighbours)] = -np.inf
         improved = False
         for i in range(len(X)):
-            mine = np.flatnonzero(owner == i)
-            if len(mine) and values[mine].max() > scores[i] + 1e-9:
-                best = mine[int(np.argmax(values[mine]))]
+            own = np.flatnonzero(owner == i)
+            if len(own) and values[own].max() > scores[i] + 1e-9:
+                best = own[int(np.argmax(values[own]))]
                 X[i], scores[i] = neighbours[best], values[best]
                 improved = changed = True
         if not improved:
@@ -270,7 +274,7 @@ def _sweep(
 def _neighbours(space: Space, X: Array, rng: np.random.Generator) -> tuple[Array, npt.NDArray[np.int64]]:
     """Canonical rows that differ from a row of X in one discrete coordinate, and which row they belong to.
 
-    A flip that switches children on gives them fresh random values (several draws): their mid-points say nothing.
+    A change that switches children on gives them several random values: their mid-points are arbitrary.
     """
     rows, owner = [], []
     active = space.active(X)
@@ -300,7 +304,7 @@ def _neighbours(space: Space, X: Array, rng: np.random.Generator) -> tuple[Array
 
 
 def _unseen(function: Scored, space: Space, known: Known, rng: np.random.Generator, otherwise: Array) -> Array:
-    """The best unseen configuration when everything promising is known already; `otherwise` when nothing is left."""
+    """The best unseen configuration if everything promising is known already; `otherwise` if nothing is left."""
     pool = unseen(space, known, rng)
     if len(pool) == 0:
         return otherwise
@@ -309,7 +313,7 @@ def _unseen(function: Scored, space: Space, known: Known, rng: np.random.Generat
 
 
 def unseen(space: Space, known: Known, rng: np.random.Generator) -> Array:
-    """Canonical configurations that are not known: all of them in a small finite space, a random handful elsewhere."""
+    """Canonical configurations that are not known: all of them in a small finite space, otherwise some at random."""
     if space.size() <= _ENUMERABLE:
         axes = [dimension.midpoint(np.arange(dimension.cells)) for dimension in space.dimensions]
         everything = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)

@@ -21,7 +21,9 @@ from pellucid.acquisition.optimize import SEPARATION, Known, propose
 from pellucid.numerics import Array
 from pellucid.study.encoding import INACTIVE, Condition, Space
 
+# Rows around which the search looks closely.
 _N_INCUMBENTS = 5
+# Larger parts are not listed to find out whether everything in them has been tried.
 _COUNTABLE = 5000
 
 
@@ -56,14 +58,16 @@ class Slice:
         return self.whole.canonical(rows)
 
     def best(self, function: Scored, X: Array, seen: Array, rng: np.random.Generator, separation: float) -> Array:
-        """The row of the whole space (d,) with the best score that is not in `seen`; X (n, d) good and bad rows, whose
-        best ones, moved into the slice, are where the search looks closely."""
+        """The row of the whole space (d,) with the best score that is not in `seen`.
+
+        X (n, d): evaluated rows. The search looks closely around those that score best once they are in the slice.
+        """
         inside = OnSlice(function, self)
         rows = np.unique(self.free.canonical(X[:, self.columns]), axis=0)
         incumbents = rows[np.argsort(-inside.score(rows), kind="stable")[:_N_INCUMBENTS]]
         known = self.embedded(seen[:, self.columns])
-        mine = seen[(np.abs(known - seen) <= separation).all(axis=1)][:, self.columns]
-        x = propose(inside, self.free, incumbents, self.free.canonical(mine), rng, separation)
+        seen_inside = seen[(np.abs(known - seen) <= separation).all(axis=1)][:, self.columns]
+        x = propose(inside, self.free, incumbents, self.free.canonical(seen_inside), rng, separation)
         return np.asarray(self.embedded(x[None])[0])
 
     def exhausted(self, seen: Array) -> bool:
@@ -71,7 +75,7 @@ class Slice:
         if self.free.size() > _COUNTABLE:
             return False
         axes = [dimension.midpoint(np.arange(dimension.cells)) for dimension in self.free.dimensions]
-        rows = self.embedded(np.stack([one.ravel() for one in np.meshgrid(*axes, indexing="ij")], axis=1))
+        rows = self.embedded(np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1))
         known = Known(self.whole, seen, SEPARATION)
         return all(known.near(row) for row in rows)
 

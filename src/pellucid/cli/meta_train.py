@@ -103,7 +103,7 @@ def _learned(earlier: EarlierStudies, seed: int, quiet: bool) -> RankingEnsemble
     from pellucid.explain.progress import progress_bar
     from pellucid.surrogates.ranking.earlier_studies import learn, steps_for
 
-    with progress_bar(f"learning from {len(earlier.tasks)} studies", steps_for(earlier), wanted=not quiet) as bar:
+    with progress_bar(f"learning from {len(earlier.tasks)} studies", steps_for(earlier), show=not quiet) as bar:
         return learn(earlier, seed=seed, progress=bar.reach)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtr
 
@@ -66,7 +65,7 @@ def numeric_column(sample: Sample, param: str) -> int:
     if param not in sample.space.index:
         raise ValueError(unknown_parameter(param, sample.space.names))
     column = sample.space.index[param]
-    if isinstance(sample.space.dimensions[column].distribution, CategoricalDistribution):
+    if sample.space.dimensions[column].categorical:
         raise ValueError(
             f"`{param}` is categorical, so it has no interval to reduce. `pellucid.parameter_ranges` says which "
             "choices to drop."

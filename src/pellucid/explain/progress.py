@@ -28,9 +28,9 @@ class Bar:
 
 
 @contextmanager
-def progress_bar(what: str, total: int, *, wanted: bool) -> Iterator[Bar]:
+def progress_bar(what: str, total: int, *, show: bool) -> Iterator[Bar]:
     """A bar on standard error, with an estimate of the time left; only on a terminal or in a notebook."""
-    if not wanted:
+    if not show:
         yield Bar()
         return
     from rich.console import Console
@@ -46,9 +46,9 @@ def progress_bar(what: str, total: int, *, wanted: bool) -> Iterator[Bar]:
         yield Bar(shown)
 
 
-def tracked(items: Sequence[T], what: str, *, wanted: bool) -> Iterator[T]:
+def tracked(items: Sequence[T], what: str, *, show: bool) -> Iterator[T]:
     """The items, with a progress bar if there are several."""
-    with progress_bar(what, len(items), wanted=wanted and len(items) > 1) as bar:
+    with progress_bar(what, len(items), show=show and len(items) > 1) as bar:
         for item in items:
             yield item
             bar.advance()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import bdtrc
 
@@ -47,8 +46,7 @@ def ranges_of(view: StudyView) -> ParameterRanges:
 
 def _ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
     """Every value of a parameter with few, or of choices; five over the range otherwise."""
-    choices = isinstance(dimension.distribution, CategoricalDistribution)
-    if 0 < dimension.cells <= (_MOST_CHOICES if choices else _N_TICKED):
+    if 0 < dimension.cells <= (_MOST_CHOICES if dimension.categorical else _N_TICKED):
         at = dimension.midpoint(np.arange(dimension.cells))
     else:
         at = np.linspace(0.0, 1.0, 5)
@@ -74,7 +72,7 @@ def _advice(top: Sample, worst_tenth: Mask) -> list[RangeAdvice]:
         u, good, bad = top.u[rows, j], top.in_goal[rows], worst_tenth[rows]
         if good.sum() < _FEWEST_IN_GOAL:
             continue
-        if isinstance(dimension.distribution, CategoricalDistribution):
+        if dimension.categorical:
             advice += _drops(dimension, u, good, bad, n_tests)
         else:
             advice += [*_widen(dimension, u, good, n_tests), *_narrow(dimension, u, good, n_tests)]

@@ -45,59 +45,60 @@ Value = TypeVar("Value")
 
 
 @draws(ProposalExplanation)
-def proposal(found: ProposalExplanation) -> go.Figure:
+def proposal(explanation: ProposalExplanation) -> go.Figure:
     """One bar per parameter, stacked by term, the largest contribution on top; a diamond with an interval: the sum."""
-    rows = sorted(found.contributions, key=lambda c: c.total)
+    rows = sorted(explanation.contributions, key=lambda c: c.total)
     shown = _labels(rows)
     figure = go.Figure()
-    for name, colour in _colours(found.terms).items():
+    for name, colour in _colours(explanation.terms).items():
         figure.add_bar(
-            y=shown, x=[c.terms[name] for c in rows], orientation="h", name=escape(found.terms[name].label),
+            y=shown, x=[c.terms[name] for c in rows], orientation="h", name=escape(explanation.terms[name].label),
             marker={"color": colour}, opacity=0.85,
         )  # fmt: skip
     error = {
         "type": "data", "symmetric": False, "thickness": 1.5, "width": 5, "color": _TOTAL,
         "array": [c.high - c.total for c in rows], "arrayminus": [c.total - c.low for c in rows],
     }  # fmt: skip
-    label = f"sum, {100 * found.level:g}% interval" if found.n_samples else "sum (exact)"
+    label = f"sum, {100 * explanation.level:g}% interval" if explanation.n_samples else "sum (exact)"
     figure.add_scatter(y=shown, x=[c.total for c in rows], mode="markers", name=label, error_x=error,
                        marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
     style(figure, "", 900, 220 + 34 * len(rows))
-    top = say(figure, found.sentence, [*found.notes, *_doubts([found])])
+    top = say(figure, explanation.sentence, [*explanation.notes, *_doubts([explanation])])
     figure.update_layout(
         barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
         legend=LEGEND_ABOVE,
     )  # fmt: skip
-    title = f"contribution ({_unit(found.unit)}); right: more attractive<br>compared with {escape(found.compared_with)}"
+    unit, compared_with = _unit(explanation.unit), escape(explanation.compared_with)
+    title = f"contribution ({unit}); right: more attractive<br>compared with {compared_with}"
     figure.update_xaxes(title=title, exponentformat="power", zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")
     figure.update_yaxes(type="category", automargin=True)
     return figure
 
 
 @draws(DesirabilityPaths, "contributions")
-def contribution_paths(found: DesirabilityPaths) -> go.Figure:
-    """Small multiples: a panel per parameter, a line per term with its band, the sum dashed; the same scale for all."""
+def contribution_paths(paths: DesirabilityPaths) -> go.Figure:
+    """A panel per parameter, with a line and a band per term and the sum dotted; the same scale for all."""
     shown = {}
-    for name, title in zip(found.params, labels(found.params), strict=True):
+    for name, title in zip(paths.params, labels(paths.params), strict=True):
         lines = []
-        for term, colour in _colours(found.terms).items():
-            for run in _runs(found, name, term):
+        for term, colour in _path_colours(paths).items():
+            for run in _runs(paths, name, term):
                 x, y = [trial for trial, _ in run], [c.terms[term] for _, c in run]
                 low, high = ([getattr(c, end)[term] for _, c in run] for end in ("term_low", "term_high"))
-                lines.append(Line(escape(found.terms[term].label), x, y, colour, low, high))
-        if len(found.term_names) > 1:
-            for run in _runs(found, name):
+                lines.append(Line(escape(paths.terms[term].label), x, y, colour, low, high))
+        if len(paths.term_names) > 1:
+            for run in _runs(paths, name):
                 x, y = [trial for trial, _ in run], [c.total for _, c in run]
                 lines.append(Line("sum", x, y, _TOTAL, dash="dot", width=1.5))
         shown[title] = lines
-    figure = panels(shown, columns=3, x_title="trial", y_title=f"contribution<br>({_common_unit(found)})")
-    top = say(figure, found.sentence, [*found.notes, *_doubts(found.explanations)], width=112)
+    figure = panels(shown, columns=3, x_title="trial", y_title=f"contribution<br>({_common_unit(paths)})")
+    top = say(figure, paths.sentence, [*paths.notes, *_doubts(paths.explanations)], width=112)
     figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})
     return figure
 
 
 def _colours(terms: Mapping[str, Term]) -> dict[str, str]:
-    """By the role of a term; no two terms have the same colour, unless there are more than colours."""
+    """By the role of a term. Terms of one acquisition have different colours, unless there are more than colours."""
     others = cycle(_OTHER_COLOURS)
     colours: dict[str, str] = {}
     for name, term in terms.items():
@@ -106,17 +107,22 @@ def _colours(terms: Mapping[str, Term]) -> dict[str, str]:
     return colours
 
 
-def _runs(found: DesirabilityPaths, name: str, term: str | None = None) -> list[list[tuple[int, Contribution]]]:
+def _path_colours(paths: DesirabilityPaths) -> dict[str, str]:
+    return {name: colour for explanation in paths.explanations for name, colour in _colours(explanation.terms).items()}
+
+
+def _runs(paths: DesirabilityPaths, name: str, term: str | None = None) -> list[list[tuple[int, Contribution]]]:
     """Contributions of a parameter (to a term), trial by trial."""
 
-    def of(one: ProposalExplanation) -> Contribution | None:
-        return next((c for c in one.contributions if c.name == name and (term is None or term in c.terms)), None)
+    def of(explanation: ProposalExplanation) -> Contribution | None:
+        named = [c for c in explanation.contributions if c.name == name]
+        return next((c for c in named if term is None or term in c.terms), None)
 
-    return _cut((one.trial, of(one)) for one in found.explanations)
+    return _cut((explanation.trial, of(explanation)) for explanation in paths.explanations)
 
 
 def _cut(points: Iterable[tuple[int, Value | None]]) -> list[list[tuple[int, Value]]]:
-    """Stretches without a gap: no line over what is not there."""
+    """Runs without a gap, so that no line is drawn across missing values."""
     runs: list[list[tuple[int, Value]]] = [[]]
     for trial, value in points:
         if value is not None:
@@ -126,39 +132,40 @@ def _cut(points: Iterable[tuple[int, Value | None]]) -> list[list[tuple[int, Val
     return [run for run in runs if run]
 
 
-def _common_unit(found: DesirabilityPaths) -> str:
-    units = {one.unit for one in found.explanations}
+def _common_unit(paths: DesirabilityPaths) -> str:
+    units = {explanation.unit for explanation in paths.explanations}
     return _unit(units.pop()) if len(units) == 1 else "each in its own unit"
 
 
 def _doubts(explanations: Sequence[ProposalExplanation]) -> list[str]:
     out = []
-    if not all(one.proposed for one in explanations):
+    if not all(explanation.proposed for explanation in explanations):
         out.append("Not proposed by pellucid: this is what its model would have said.")
-    if any(one.transformed for one in explanations):
-        out.append("The model sees the objective through a transformation: parts are in proportion.")
+    if any(explanation.transformed for explanation in explanations):
+        out.append("The model sees the objective through a transformation, so parts are in proportion only.")
     return out
 
 
 @draws(DesirabilityPaths, "payouts")
-def payout_paths(found: DesirabilityPaths) -> go.Figure:
+def payout_paths(paths: DesirabilityPaths) -> go.Figure:
     """Over the run: by how much each term was better at the proposal than on average, and their sum."""
     figure = go.Figure()
-    for term, colour in _colours(found.terms).items():
-        name = escape(found.terms[term].label)
-        runs = _cut((one.trial, one.payouts.get(term)) for one in found.explanations)
+    explanations = paths.explanations
+    for term, colour in _path_colours(paths).items():
+        name = escape(paths.terms[term].label)
+        runs = _cut((explanation.trial, explanation.payouts.get(term)) for explanation in explanations)
         for i, run in enumerate(runs):
             figure.add_scatter(x=[trial for trial, _ in run], y=[value for _, value in run], mode=_mode(run), name=name,
                                showlegend=i == 0, legendgroup=term, line={"color": colour, "width": 2})  # fmt: skip
-    # A sum means something where all proposals maximised the same.
-    if len(found.term_names) > 1 and all(one.term_names == found.term_names for one in found.explanations):
-        figure.add_scatter(x=[one.trial for one in found.explanations], y=[one.total for one in found.explanations],
-                           mode=_mode(found.explanations), name="sum",
+    # A sum is comparable only if all proposals maximised the same.
+    if len(paths.term_names) > 1 and all(explanation.term_names == paths.term_names for explanation in explanations):
+        trials, totals = zip(*((explanation.trial, explanation.total) for explanation in explanations), strict=True)
+        figure.add_scatter(x=trials, y=totals, mode=_mode(explanations), name="sum",
                            line={"color": _TOTAL, "width": 1.5, "dash": "dot"})  # fmt: skip
     style(figure, "", 900, 480)
-    say(figure, found.sentence, [*found.notes, *_doubts(found.explanations)])
+    say(figure, paths.sentence, [*paths.notes, *_doubts(paths.explanations)])
     figure.update_xaxes(title="trial")
-    figure.update_yaxes(title=f"better than average by<br>({_common_unit(found)})", exponentformat="power",
+    figure.update_yaxes(title=f"better than average by<br>({_common_unit(paths)})", exponentformat="power",
                         zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
     figure.update_layout(legend=LEGEND_ABOVE)
     return figure
@@ -192,15 +199,15 @@ def interactions(record: ProposalInteractions) -> go.Figure:
 
 
 @draws(ImportanceComparison)
-def comparison(found: ImportanceComparison) -> go.Figure:
+def comparison(record: ImportanceComparison) -> go.Figure:
     """Four bars per parameter: its share in the prediction by four methods."""
     figure = go.Figure()
-    names = labels(found.params)
-    for i, method in enumerate(found.METHODS):
-        shares = [100 * share for share in getattr(found, method)]
+    names = labels(record.params)
+    for i, method in enumerate(record.METHODS):
+        shares = [100 * share for share in getattr(record, method)]
         figure.add_bar(x=names, y=shares, name=_METHOD_WORDS[method], marker={"color": COLOURS[i]})
     style(figure, "", 900, 460)
-    say(figure, found.sentence, [])
+    say(figure, record.sentence, [])
     figure.update_yaxes(title="share of the prediction (%)", zeroline=True, zerolinecolor="#888888")
     figure.update_xaxes(type="category")
     figure.update_layout(legend=LEGEND_ABOVE)

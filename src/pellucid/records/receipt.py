@@ -1,6 +1,6 @@
 """Why a trial got its parameters, and enough to rebuild the model that chose them.
 
-Units are said per field: *user* means the objective as the user returns it, *loss* means the same with the sign turned
+Units are given per field: *user* means the objective as the user returns it, *loss* means the same with the sign turned
 so that smaller is better, *latent* means `(warp(loss) - y_mean) / y_scale`, the scale on which the surrogate is a plain
 Gaussian process with zero prior mean.
 """
@@ -9,93 +9,26 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from pellucid.records.rules import (
+    is_acquisition,
+    is_conditions,
+    is_count,
+    is_number,
+    is_pending,
+    is_plain,
+    is_policy,
+    is_ranking,
+    is_spans,
+)
 
 RECEIPT_VERSION = 1
 
 
 class RecordError(ValueError):
     """A stored record that cannot be read: damaged, or written by a newer version."""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _is_spans(text: Any) -> bool:
-    """'0-24,26', with no span so long that expanding it could exhaust the memory."""
-    if not isinstance(text, str) or (text and not re.fullmatch(r"\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*", text)):
-        return False
-    spans = [span.partition("-") for span in text.split(",") if "-" in span]
-    return all(0 <= int(last) - int(first) < 10_000_000 for first, _, last in spans)
-
-
-def _is_conditions(conditions: Any, space: dict[str, Any]) -> bool:
-    """child -> [parent, [codes]] or [parent, low, high], both of them in the space."""
-    if not isinstance(conditions, dict) or not conditions.keys() <= space.keys():
-        return False
-    for rule in conditions.values():
-        if not isinstance(rule, (list, tuple)) or len(rule) not in (2, 3) or rule[0] not in space:
-            return False
-        if len(rule) == 3 and not all(map(_is_number, rule[1:])):
-            return False
-        if len(rule) == 2 and not (isinstance(rule[1], list) and all(map(_is_count, rule[1]))):
-            return False
-    return True
-
-
-def _is_setting(value: Any) -> bool:
-    """A number, a word, true or false, or a list of these and of such lists."""
-    if isinstance(value, list):
-        return all(entry is not None and _is_setting(entry) for entry in value)
-    return _is_plain(value)
-
-
-def _is_acquisition(state: dict[str, Any]) -> bool:
-    return (
-        isinstance(state["name"], str)
-        and all(isinstance(state[part], dict) for part in ("settings", "weights", "terms"))
-        and all(map(_is_setting, state["settings"].values()))
-        and all(_is_number(value) for part in ("weights", "terms") for value in state[part].values())
-        and _is_number(state["score"])
-        and _is_number(state["best"])
-        and isinstance(state["learns_about"], str)
-    )
-
-
-def _is_policy(state: dict[str, Any]) -> bool:
-    return (
-        isinstance(state["name"], str)
-        and isinstance(state["numbers"], dict)
-        and all(map(_is_number, state["numbers"].values()))
-        and all(map(_is_number, (value for row in state["points"] for value in row)))
-    )
-
-
-def _is_ranking(state: dict[str, Any]) -> bool:
-    return (
-        all(isinstance(state[name], str) for name in ("model", "turn", "acquisition", "reference"))
-        and state["turn"] in ("transferred", "tuned", "alone")
-        and all(map(_is_count, (state["epochs"], state["candidates"], state["studies"])))
-        and _is_number(state["rank"])
-        and _is_number(state["sd"])
-    )
-
-
-def _is_pending(pending: Any, d: int) -> bool:
-    return isinstance(pending, dict) and all(
-        number.isdigit() and len(row) == d and all(map(_is_number, row)) for number, row in pending.items()
-    )
 
 
 @dataclass(frozen=True)
@@ -192,7 +125,7 @@ class AcquisitionState:
 
 @dataclass(frozen=True)
 class PolicyState:
-    """What a policy decided with: numbers by name (such as alpha), and encoded points that it will look at again."""
+    """What a policy decided with: numbers by name (such as alpha), and encoded points that it needs again later."""
 
     name: str
     numbers: dict[str, float]
@@ -203,9 +136,9 @@ class PolicyState:
 class RankingState:
     """How a ranking surrogate came to a proposal.
 
-    model           name of the meta-trained model, by which the study keeps it; empty where there was none
-    turn            whose ranks counted: of the model as it was ('transferred'), fine-tuned to this study ('tuned'), or
-                    of an ensemble that knows this study alone ('alone')
+    model           name of the meta-trained model, by which the study keeps it; empty if there was none
+    turn            whose ranks counted: those of the model as it was ('transferred'), of the model fine-tuned to this
+                    study ('tuned'), or of an ensemble that was trained on this study alone ('alone')
     epochs          of training on this study
     acquisition     'mean', 'ucb' or 'ei' of the rank;  reference  what EI compares with: 'incumbent' or 'last'
     rank, sd        of the proposal among `candidates` configurations spread over the space, mean and sd over members
@@ -235,18 +168,18 @@ class Receipt:
     conditions      child -> [parent, low, high] or [parent, [codes]]: when a conditional parameter is active
     ordinal         categorical parameters that were treated as ordered
     fitted_on       finished trials the model saw ('0-24,26')
-    believed        failed trials, where the model was told its own mean: they say nothing about the value
-    pending         encoded configurations of trials that were running, by trial number, treated likewise
+    believed        failed trials, imputed with the posterior mean
+    pending         encoded configurations of trials that were running, by trial number, also imputed
     mean, sd        the model's prediction at the proposal, in the user's units and direction
     latent_mean/sd  the same on the latent scale, where rebuilding is exact
     curvature       inverse Hessian of the fit (packed, three digits): the next fit starts with it
     learned_from    how many observations the hyperparameters were learned from (the model may be conditioned on more)
     best_value      the best value observed before the proposal, in the user's units and direction
     policy          the policy that chose the acquisition, and the state it decided with
-    phase           which part of a search in steps the trial belongs to, in words; empty elsewhere
+    phase           the step of a search in steps that the trial belongs to, in words; otherwise empty
     ranking         how a ranking surrogate chose it, for receipts of that kind
     bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
-                    anywhere), as losses in the user's unit; empty when nobody asked for them
+                    anywhere), as losses in the user's unit; empty if the policy did not need them
     """
 
     trial: int
@@ -284,40 +217,39 @@ class Receipt:
         if self.kind == "model" and (self.hyperparameters is None or self.acquisition is None):
             raise RecordError("A receipt of kind 'model' needs hyperparameters and an acquisition.")
         if self.kind == "ranking" and self.ranking is None:
-            raise RecordError("A receipt of kind 'ranking' needs to say how it was ranked.")
+            raise RecordError("A receipt of kind 'ranking' needs a ranking.")
         for name, fine in self._rules().items():
             if not fine:
                 raise RecordError(f"A receipt's `{name}` is not of its form: {getattr(self, name)!r:.200}.")
 
     def _rules(self) -> dict[str, bool]:
-        """What a stored receipt must satisfy before anything is built on it; only 'model' receipts carry a model."""
-        # Read from JSON, the fields can hold anything whatever their annotations say.
+        """Whether each field is as it must be; only 'model' receipts carry a model."""
         got: dict[str, Any] = dict(vars(self))
         space, h = got["space"], got["hyperparameters"]
         if not isinstance(space, dict):
             return {"space": False}
         numbers = ("mean", "sd", "latent_mean", "latent_sd", "best_value")
         return {
-            "trial": _is_count(got["trial"]),
+            "trial": is_count(got["trial"]),
             "seed": isinstance(got["seed"], int),
-            "params": isinstance(got["params"], dict) and all(map(_is_plain, got["params"].values())),
+            "params": isinstance(got["params"], dict) and all(map(is_plain, got["params"].values())),
             "reason": isinstance(got["reason"], str),
             "phase": isinstance(got["phase"], str),
             "direction": got["direction"] in ("minimize", "maximize"),
-            "space": all(_is_count(where) or isinstance(where, str) for where in space.values()),
-            "conditions": _is_conditions(got["conditions"], space),
-            "fitted_on": _is_spans(got["fitted_on"]),
-            "believed": _is_spans(got["believed"]),
-            "pending": _is_pending(got["pending"], len(space)),
+            "space": all(is_count(where) or isinstance(where, str) for where in space.values()),
+            "conditions": is_conditions(got["conditions"], space),
+            "fitted_on": is_spans(got["fitted_on"]),
+            "believed": is_spans(got["believed"]),
+            "pending": is_pending(got["pending"], len(space)),
             "ordinal": all(isinstance(name, str) for name in got["ordinal"]),
-            "acquisition": got["acquisition"] is None or _is_acquisition(vars(got["acquisition"])),
+            "acquisition": got["acquisition"] is None or is_acquisition(vars(got["acquisition"])),
             "hyperparameters": h is None or (len(h.lengthscales) == len(space) and len(h.nominal) in (0, len(space))),
-            "learned_from": _is_count(got["learned_from"]),
-            "curvature": all(map(_is_number, got["curvature"])),
-            "policy": got["policy"] is None or _is_policy(vars(got["policy"])),
-            "ranking": got["ranking"] is None or _is_ranking(vars(got["ranking"])),
-            "bounds": len(got["bounds"]) in (0, 3) and all(map(_is_number, got["bounds"])),
-            **{name: got[name] is None or _is_number(got[name]) for name in numbers},
+            "learned_from": is_count(got["learned_from"]),
+            "curvature": all(map(is_number, got["curvature"])),
+            "policy": got["policy"] is None or is_policy(vars(got["policy"])),
+            "ranking": got["ranking"] is None or is_ranking(vars(got["ranking"])),
+            "bounds": len(got["bounds"]) in (0, 3) and all(map(is_number, got["bounds"])),
+            **{name: got[name] is None or is_number(got[name]) for name in numbers},
         }
 
     @property
@@ -396,8 +328,8 @@ class Receipt:
 
     def _how_it_ranked(self, state: RankingState) -> str:
         by = {
-            "transferred": f"what {state.studies} earlier studies taught",
-            "tuned": f"what {state.studies} earlier studies taught, tuned to this one",
+            "transferred": f"a model of {state.studies} earlier studies",
+            "tuned": f"a model of {state.studies} earlier studies, tuned to this one",
             "alone": "an ensemble trained on this study",
         }[state.turn]
         place = f"{state.rank:.3g} ± {state.sd:.2g} of {state.candidates}"

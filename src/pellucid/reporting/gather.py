@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,6 +14,7 @@ from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.history import history_of
 from pellucid.explain.importance.analysis import importance_for, importance_of_the_best
 from pellucid.explain.model import opened
+from pellucid.explain.progress import progress_bar
 from pellucid.explain.proposals.explanation import explanation_of
 from pellucid.explain.ranges import ranges_of
 from pellucid.explain.recommend import recommendation_of
@@ -36,7 +36,6 @@ from pellucid.records import (
 from pellucid.study.view import StudyView
 
 Answer = TypeVar("Answer")
-Step = Callable[[str], None]
 _MOST_EFFECTS = 6
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
 # product of both: together they take some seconds.
@@ -84,10 +83,10 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
     with opened(study, "report") as view:
         history = history_of(view)
         numbers = _worth_explaining(view, history)
-        with _bar(6 + len(numbers), progress) as step:
+        with progress_bar("report", 6 + len(numbers), show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
-                step(what)
+                bar.advance(f"report: {what}")
                 return attempt(ask)
 
             recommendation = answered("recommendation", lambda: recommendation_of(view))
@@ -151,21 +150,3 @@ def _best(view: StudyView, history: History) -> list[int]:
     rows = zip(history.numbers, history.values, history.states, strict=True)
     ranked = sorted((view.sign * value, n) for n, value, state in rows if value is not None and state == "complete")
     return [n for _, n in ranked[:1]]
-
-
-@contextmanager
-def _bar(total: int, wanted: bool) -> Iterator[Step]:
-    """A progress bar on standard error that says what is being computed; none if that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    shown = wanted and (console.is_terminal or console.is_jupyter)
-    columns = (TextColumn("report: {task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not shown, transient=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def step(what: str) -> None:
-            bar.update(task, description=what, advance=1)
-
-        yield step

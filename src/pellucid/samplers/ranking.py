@@ -150,7 +150,7 @@ class RankingSampler(BaseSampler):
         past = EarlierStudies.of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
         for name, reason in past.left_out.items():
             _logger.warning("`%s` is left out: %s.", name, reason)
-        with progress_bar("learning from earlier studies", steps_for(past), wanted=progress) as bar:
+        with progress_bar("learning from earlier studies", steps_for(past), show=progress) as bar:
             model = learn(past, seed=0 if seed is None else seed, progress=bar.reach)
         return RankingSampler(
             model=Ranker.of(model),

@@ -72,8 +72,22 @@ class Dimension:
         return 0 if d.step is None else math.floor((d.high - d.low) / d.step + _STEP_TOLERANCE) + 1
 
     @property
+    def categorical(self) -> bool:
+        """Whether the values are choices, ordered or not."""
+        return isinstance(self.distribution, CategoricalDistribution)
+
+    @property
     def nominal(self) -> bool:
-        return isinstance(self.distribution, CategoricalDistribution) and not self.ordinal
+        """Whether the values are choices without an order."""
+        return self.categorical and not self.ordinal
+
+    @property
+    def scale(self) -> str:
+        """'category', 'log' or 'linear'."""
+        if self.categorical:
+            return "category"
+        assert isinstance(self.distribution, (FloatDistribution, IntDistribution))
+        return "log" if self.distribution.log else "linear"
 
     @cached_property
     def _range(self) -> tuple[float, float]:

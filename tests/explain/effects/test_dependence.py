@@ -98,7 +98,7 @@ def test_the_sentence_names_the_range_without_trials() -> None:
     width = np.array(effect.high) - np.array(effect.low)
     assert width[-1] > 4 * width[10]
     # Doubts are in the figure too.
-    assert "what is shown there is a guess" in effect.plot().layout.title.text.replace("<br>", " ")
+    assert "the curve there is a guess" in effect.plot().layout.title.text.replace("<br>", " ")
 
 
 def test_maximising_is_the_mirror_image() -> None:

@@ -8,17 +8,16 @@ from scipy.stats import kstest, truncnorm
 
 from pellucid.explain.importance.hsic import (
     MEDIAN,
-    Goal,
     holm,
     hsic_index,
     permutation_pvalue,
     permutation_test,
     shared_bandwidth,
 )
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
 
 
-def by_definition(u: Array, in_goal: Goal, h: float) -> float:
+def by_definition(u: Array, in_goal: Mask, h: float) -> float:
     """Equation (9), term by term."""
     points = u.reshape(len(u), -1)
     K = np.exp(-0.5 * ((points[:, None] - points[None]) ** 2).sum(axis=2) / h**2)
@@ -158,7 +157,7 @@ def test_holm() -> None:
         (np.array([0.2, 0.5]), np.array([0.3, 1.0]), 0.3, "True or False"),
     ],
 )
-def test_wrong_input_is_explained(u: Array, z: Goal, bandwidth: float, message: str) -> None:
+def test_wrong_input_is_explained(u: Array, z: Mask, bandwidth: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         hsic_index(u, z, bandwidth)
     with pytest.raises(ValueError, match="at least 1"):

@@ -48,9 +48,9 @@ def test_importance_of_single_paired_and_conditional_parameters(study: Study) ->
     assert by_name["idle"].verdict != "impactful"
     assert by_name["momentum"].group == "where opt is sgd"
     assert by_name["momentum"].n_trials == sum("momentum" in t.params for t in study.trials)
-    assert importance.pairs[0].names in (("a", "b"), ("b", "a"))
+    assert importance.pairs[0].params in (("a", "b"), ("b", "a"))
     assert importance.pairs[0].interact
-    assert not any(pair.interact for pair in importance.pairs if "idle" in pair.names)
+    assert not any(pair.interact for pair in importance.pairs if "idle" in pair.params)
     indices = [parameter.index for parameter in importance.parameters]
     assert indices == sorted(indices, reverse=True)
     text = str(importance)
@@ -146,10 +146,10 @@ def test_startup_trials_count_as_random_draws() -> None:
     study.optimize(known, n_trials=50)
     importance = pellucid.hsic_importance(study, pairs=False)
     assert importance.n_trials == 40
-    assert "Told from 40 trials that were drawn at random; 10 others were proposed." in str(importance)
+    assert "Based on 40 trials that were drawn at random; 10 others were proposed." in str(importance)
     of_all_trials = pellucid.hsic_importance(study, pairs=False, source="all")
-    assert of_all_trials.n == 50
-    assert "An optimiser has chosen 10 of the 50 trials" in str(of_all_trials)
+    assert of_all_trials.n_trials == 50
+    assert "An optimiser chose 10 of the 50 trials" in str(of_all_trials)
 
 
 # ---------------------------------------------------------------------- limits of what can be said

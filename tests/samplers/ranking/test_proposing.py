@@ -66,8 +66,8 @@ def test_receipts_say_whether_the_transferred_or_the_tuned_ranking_proposed(stud
     assert {ranking.model for ranking in rankings.values()} == {rankings[0].model}
     assert len(rankings[0].model) == 16
     texts = [str(receipt) for receipt in pellucid.receipts(study)]
-    assert "by what 7 earlier studies taught." in texts[10]
-    assert "by what 7 earlier studies taught, tuned to this one." in texts[19]
+    assert "by a model of 7 earlier studies." in texts[10]
+    assert "by a model of 7 earlier studies, tuned to this one." in texts[19]
 
 
 def test_conditional_parameters_are_proposed_with_their_parent(study: Study) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import ndtri
 
@@ -129,7 +129,7 @@ def _effect(
         level=level,
         support=tuple(int(count) for count in support),
         trusted=tuple(bool(trusted) for trusted in curve.trusted),
-        axes=tuple(_axis_kind(space.dimensions[j]) for j in columns),
+        axes=tuple(space.dimensions[j].scale for j in columns),
         trial_numbers=data.observations.numbers,
         trial_values=tuple(tuple(c.get(name) for c in data.observations.configurations) for name in names),
         trial_objectives=_floats(fitted.sign * data.losses),
@@ -251,18 +251,10 @@ def _individual(fitted: _Fitted, column: int, grid: Array, z: float, trial: int 
 # ---------------------------------------------------------------------- parameters
 
 
-def _axis_kind(dimension: Dimension) -> str:
-    if isinstance(dimension.distribution, CategoricalDistribution):
-        return "category"
-    assert isinstance(dimension.distribution, (FloatDistribution, IntDistribution))
-    return "log" if dimension.distribution.log else "linear"
-
-
 def _axis(dimension: Dimension, wanted: Any) -> Axis:
     """The distribution of a parameter that is a value, one of a list of values, or in a (low, high) range."""
     name, kind = dimension.name, dimension.distribution
-    numeric = not isinstance(kind, CategoricalDistribution)
-    if numeric and isinstance(wanted, tuple) and len(wanted) == 2:
+    if not dimension.categorical and isinstance(wanted, tuple) and len(wanted) == 2:
         u, inside = dimension.encode(list(wanted))
         if not inside.all() or u[0] > u[1]:
             raise ValueError(f"A range of `{name}` is (low, high) inside {kind}, but got {wanted!r}.")

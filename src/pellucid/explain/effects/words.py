@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from optuna.distributions import FloatDistribution, IntDistribution
 
 from pellucid.explain.text import value_text, with_error
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
@@ -133,7 +132,7 @@ def _gaps(data: Arrays, column: int, curve: Curve, empty: Mask) -> list[str]:
         return []
     (name,), (values,) = curve.names, curve.values
     dimension = data.space.dimensions[column]
-    if dimension.nominal or not isinstance(dimension.distribution, (FloatDistribution, IntDistribution)):
+    if dimension.categorical:
         untried = ", ".join(value_text(value) for value, none in zip(values, empty, strict=True) if none)
         return [f"No trial had `{name}` = {untried}: the value shown there is a guess."]
     edges = np.flatnonzero(np.diff(np.r_[False, empty, False]))

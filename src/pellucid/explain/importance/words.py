@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from optuna.distributions import CategoricalDistribution
 
 from pellucid.explain.importance.draws import Source
 from pellucid.explain.text import condition_text, value_text
@@ -29,7 +28,7 @@ def where(space: Space, name: str) -> str:
 
 def bins(dimension: Dimension, u: Array, in_goal: Mask) -> tuple[tuple[str, float, float], ...]:
     """Label, share of all draws and share of those in the goal: by choice, or by tenths of the range."""
-    if isinstance(dimension.distribution, CategoricalDistribution) or 0 < dimension.cells <= _FEW_CELLS:
+    if dimension.categorical or 0 < dimension.cells <= _FEW_CELLS:
         codes, count = dimension.code(u), dimension.cells
         values = dimension.decode(dimension.midpoint(np.arange(count)))
         labels = _distinct([value_text(value) for value in values], [repr(value) for value in values])

@@ -94,7 +94,7 @@ def desirability_paths(
         numbers = _default_trials(view) if trials is None else _numbers(trials)
         outcomes = {
             number: attempt(lambda n=number: explanation_of(view, n, background, baseline, level))  # type: ignore[misc]
-            for number in tracked(numbers, "proposals", wanted=progress)
+            for number in tracked(numbers, "proposals", show=progress)
         }
     explanations = [outcome for outcome in outcomes.values() if not isinstance(outcome, NotKnown)]
     skipped = {number: outcome.reason for number, outcome in outcomes.items() if isinstance(outcome, NotKnown)}

@@ -23,16 +23,18 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Factors
 
+# With more parameters, walks are cheaper than all coalitions at the same precision.
+MOST_ENUMERATED = 10
+# Independent samples: enough for a t-interval, and each of them costs the evaluations of all rows.
 _REPLICATES = 8
 # Evaluations to begin with and at most, and rows per replicate within which they are kept.
 _FIRST_EVALUATIONS, _MOST_EVALUATIONS = 2**16, 2**18
-# An evaluation costs the square of the trials that the model has seen: this many operations, and seconds, at most.
-_MOST_OPERATIONS = 3e10
 _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 8, 64, 2048
-_PRECISION = 0.01
-_STOPPING_LEVEL = 0.95
-# With more parameters, walks are cheaper than all coalitions at the same precision.
-MOST_ENUMERATED = 10
+# An evaluation costs the square of the trials that the model has seen. This many operations take some seconds.
+_MOST_OPERATIONS = 3e10
+# Sampling stops once intervals of this level are narrower than this share of the largest contribution.
+_STOPPING_LEVEL, _PRECISION = 0.95, 0.01
+# Hybrids in memory at once.
 _ROWS_AT_ONCE = 4096
 
 
@@ -56,8 +58,8 @@ class Game:
 
     def terms(self, X: Array) -> Array:
         """(n, t)"""
-        found = self.function.terms(self.space.canonical(X))
-        return np.stack([found[name] for name in self.names], axis=1)
+        terms = self.function.terms(self.space.canonical(X))
+        return np.stack([terms[name] for name in self.names], axis=1)
 
     def with_total(self, values: Array) -> Array:
         """(..., t) -> (..., t + 1): the weighted sum of the terms beside them."""
@@ -76,20 +78,20 @@ class Game:
         for first in range(0, len(Z), step):
             part = Z[first : first + step]
             m, s = _posterior_of_hybrids(self.gp, self.x, part, self.players)
-            found = self.function.acquisition.terms(m, s, self.function.situation)
-            u = np.stack([found[name] for name in self.names], axis=1)
+            terms = self.function.acquisition.terms(m, s, self.function.situation)
+            u = np.stack([terms[name] for name in self.names], axis=1)
             total = total + u.reshape(-1, len(part), u.shape[1]).sum(axis=1)
         return np.asarray(total / len(Z))
 
     @property
     def evaluations(self) -> int:
-        """What one row of the background costs."""
+        """Evaluations per row of the background."""
         p = len(self.players)
         return 2**p if p <= MOST_ENUMERATED else 2 * p
 
     def shares(self, Z: Array, *labels: int) -> tuple[Array, Array]:
         """Shapley values (p, t) against the rows Z, and the average of the terms there (t,). `labels` name the random
-        orders where there are too many coalitions to take them all."""
+        orders that are used if there are too many coalitions for all of them."""
         p = len(self.players)
         if p <= MOST_ENUMERATED:
             v = self.coalition_values(Z)
@@ -121,10 +123,10 @@ def _posterior_of_hybrids(gp: GaussianProcess, x: Array, Z: Array, players: Sequ
 def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[int, tuple[Array, float]]) -> Attribution:
     """Shapley values of all outputs against a mixture of parts, (p, t + 1).
 
-    Rows are doubled until 95 % intervals are narrow: one per cent of the largest contribution; a little further for
-    the sake of the order of the totals. The source's rule (`shapley.check_sample_size`) compares the efficiency gap
-    with the distance between values; here the gap is zero whatever the rows, so the intervals take its place.
-    `exact`: by term, values (p,) and average where they are known in closed form.
+    Rows are doubled until 95% intervals are narrower than one per cent of the largest contribution, and a little more
+    if the order of the totals is still open. The source's rule (`shapley.check_sample_size`) compares the efficiency
+    gap with the distance between values; here the gap is always zero, so the intervals take its place.
+    `exact`: by term, values (p,) and average that are known in closed form.
     """
     sums = np.zeros((_REPLICATES, len(game.players), len(game.names)))
     averages = np.zeros(len(game.names))
@@ -157,7 +159,7 @@ def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[in
 
 
 def _row_counts(game: Game) -> tuple[int, int]:
-    """Rows per replicate to begin with, and at most: powers of two, about as many evaluations for any game."""
+    """Rows per replicate to begin with, and at most: powers of two, for about the same number of evaluations."""
     per_row = _REPLICATES * game.evaluations
     affordable = _MOST_OPERATIONS / max(game.gp.n_observed, 1) ** 2
     limits = (min(n, affordable) for n in (_FIRST_EVALUATIONS, _MOST_EVALUATIONS))

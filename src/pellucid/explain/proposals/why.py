@@ -1,4 +1,4 @@
-"""Explanations of proposals in sentences. Nothing is computed that is not in the records already."""
+"""Explanations of proposals in sentences, from the numbers in their records."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def proposal_sentence(
 
 
 def _no_appeal(against: Sequence[Contribution], better: bool, proposed: bool, compared_with: str) -> str:
-    """How the sentence goes on when nothing speaks for the proposal."""
+    """The rest of the sentence if no parameter can be named that counts in favour."""
     if better:
         return (" " if proposed else "its model would have liked it, ") + "for no single parameter that could be named."
     blame = f"{_names(against)} counted against it" if against else "no single parameter made the difference"
@@ -103,7 +103,7 @@ def _capitalised(sentence: str) -> str:
 
 
 def unsettled(contributions: Sequence[Contribution]) -> tuple[str, ...]:
-    """Which large contributions the sampling could not put in order; empty when it could."""
+    """Two large contributions whose order sampling could not settle; empty if it settled all."""
     order = sorted(contributions, key=lambda c: -c.total)
     largest = max((abs(c.total) for c in contributions), default=0.0)
     for above, below in pairwise(order):
@@ -119,7 +119,7 @@ def unsettled(contributions: Sequence[Contribution]) -> tuple[str, ...]:
 def interaction_sentence(
     trial: int, main: Mapping[str, float], pairs: Mapping[tuple[str, str], float], unit: str
 ) -> str:
-    """One sentence: which two parameters interacted most, and whether that is worth speaking of."""
+    """One sentence: which two parameters interacted most, and whether the interaction is small."""
     (first, second), value = max(pairs.items(), key=lambda item: abs(item[1]))
     size = sum(map(abs, main.values())) + sum(map(abs, pairs.values()))
     if size == 0.0:
@@ -138,11 +138,11 @@ def interaction_sentence(
 
 
 def path_sentence(explanations: Sequence[ProposalExplanation]) -> str:
-    """One sentence about a run: who drove it, and how much of it was exploration."""
+    """One sentence about a run: which parameters drove it, and how much of it was exploration."""
     appeal: dict[str, float] = {}
-    for one in explanations:
-        whole = sum(max(c.total, 0.0) for c in one.contributions)
-        for c in one.contributions:
+    for explanation in explanations:
+        whole = sum(max(c.total, 0.0) for c in explanation.contributions)
+        for c in explanation.contributions:
             appeal[c.name] = appeal.get(c.name, 0.0) + (max(c.total, 0.0) / whole if whole > 0.0 else 0.0)
     total = sum(appeal.values())
     first, last = explanations[0].trial, explanations[-1].trial
@@ -172,7 +172,7 @@ def _balance(explanations: Sequence[ProposalExplanation]) -> list[str]:
     learning = sum(set(roles) == {"information"} for roles in payouts)
     if learning:
         out.append(f"{_count(learning, len(explanations))} for learning about effects")
-    others = sum(not one.proposed for one in explanations)
+    others = sum(not explanation.proposed for explanation in explanations)
     if others:
         who = "none of them was" if others == len(explanations) else f"{others} of them were not"
         out.append(f"{who} proposed by pellucid: this is what its model would have said")

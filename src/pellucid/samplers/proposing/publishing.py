@@ -31,8 +31,13 @@ def publish(study: Study, trial: FrozenTrial, asker: str, propose: Callable[[Stu
         parts = write_receipt(study, trial, receipt, at_least=parts)
         after = StudyView.of(study, asker)
         running = pending(after.trials, trial.number)
-        # From the second attempt on, only older trials count: two that both keep stepping aside would meet again.
-        rivals = {number: other for number, other in running.items() if attempt == 0 or number < trial.number}
+        # From the second attempt on, a younger trial counts only once it has begun: while both are still proposing the
+        # younger one steps aside, because two that both keep stepping aside would meet again.
+        rivals = {
+            number: other
+            for number, other in running.items()
+            if attempt == 0 or number < trial.number or after.by_number[number].params
+        }
         # A quick trial may have come and gone in the meantime.
         rivals.update(
             {

@@ -132,7 +132,7 @@ def _first_cut(reduction: IntervalReduction) -> int | None:
 def _effect(reduction: IntervalReduction, cut: int) -> str:
     """The reason why a parameter can be cheap from a cut on."""
     if reduction.p[cut] > LEVEL:
-        what = "no measurable effect" if cut == 0 else f"none from {value_text(reduction.cuts[cut])} on"
+        what = "no measurable effect" if cut == 0 else f"no measurable effect from {value_text(reduction.cuts[cut])} on"
         return f"{what} (p = {reduction.p[cut]:.2g})"
     there, all_left = 100 * reduction.rate[cut], 100 * reduction.base[cut]
     rates = f"{there:.0f}% of the trials there are good, {all_left:.0f}% of all from there on"

@@ -1,0 +1,87 @@
+"""The rules that fields of a stored receipt must satisfy before anything is built on them.
+
+Read from JSON, a field can hold anything, whatever its annotation says.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def is_spans(text: Any) -> bool:
+    """'0-24,26', with no span so long that expanding it could exhaust the memory."""
+    if not isinstance(text, str) or (text and not re.fullmatch(r"\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*", text)):
+        return False
+    spans = [span.partition("-") for span in text.split(",") if "-" in span]
+    return all(0 <= int(last) - int(first) < 10_000_000 for first, _, last in spans)
+
+
+def is_conditions(conditions: Any, space: dict[str, Any]) -> bool:
+    """child -> [parent, [codes]] or [parent, low, high], both of them in the space."""
+    if not isinstance(conditions, dict) or not conditions.keys() <= space.keys():
+        return False
+    for rule in conditions.values():
+        if not isinstance(rule, (list, tuple)) or len(rule) not in (2, 3) or rule[0] not in space:
+            return False
+        if len(rule) == 3 and not all(map(is_number, rule[1:])):
+            return False
+        if len(rule) == 2 and not (isinstance(rule[1], list) and all(map(is_count, rule[1]))):
+            return False
+    return True
+
+
+def is_setting(value: Any) -> bool:
+    """A number, a word, true or false, or a list of these and of such lists."""
+    if isinstance(value, list):
+        return all(entry is not None and is_setting(entry) for entry in value)
+    return is_plain(value)
+
+
+def is_acquisition(state: dict[str, Any]) -> bool:
+    return (
+        isinstance(state["name"], str)
+        and all(isinstance(state[part], dict) for part in ("settings", "weights", "terms"))
+        and all(map(is_setting, state["settings"].values()))
+        and all(is_number(value) for part in ("weights", "terms") for value in state[part].values())
+        and is_number(state["score"])
+        and is_number(state["best"])
+        and isinstance(state["learns_about"], str)
+    )
+
+
+def is_policy(state: dict[str, Any]) -> bool:
+    return (
+        isinstance(state["name"], str)
+        and isinstance(state["numbers"], dict)
+        and all(map(is_number, state["numbers"].values()))
+        and all(map(is_number, (value for row in state["points"] for value in row)))
+    )
+
+
+def is_ranking(state: dict[str, Any]) -> bool:
+    return (
+        all(isinstance(state[name], str) for name in ("model", "turn", "acquisition", "reference"))
+        and state["turn"] in ("transferred", "tuned", "alone")
+        and all(map(is_count, (state["epochs"], state["candidates"], state["studies"])))
+        and is_number(state["rank"])
+        and is_number(state["sd"])
+    )
+
+
+def is_pending(pending: Any, d: int) -> bool:
+    return isinstance(pending, dict) and all(
+        number.isdigit() and len(row) == d and all(map(is_number, row)) for number, row in pending.items()
+    )

@@ -1,0 +1,73 @@
+"""Two workers that have the same idea do not both keep it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import optuna
+import pytest
+from optuna.distributions import FloatDistribution
+from optuna.study import Study
+
+from pellucid.records import Receipt
+from pellucid.samplers.proposing.publishing import Proposal, publish
+from pellucid.study.view import StudyView
+
+X = {"x": FloatDistribution(0.0, 1.0)}
+
+
+@pytest.fixture
+def study() -> Study:
+    return optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+
+
+class Ideas:
+    """Proposes one value after the other, and counts how often it was asked."""
+
+    def __init__(self, number: int, *values: float) -> None:
+        self.number, self.values, self.asked = number, values, 0
+
+    def __call__(self, view: StudyView) -> Proposal:
+        value = self.values[min(self.asked, len(self.values) - 1)]
+        self.asked += 1
+        return {"x": value}, Receipt(self.number, "startup", 0, {"x": value})
+
+
+def published(study: Study, number: int, ideas: Ideas) -> dict[str, Any]:
+    return publish(study, study.get_trials(deepcopy=False)[number], "test", ideas)
+
+
+def test_an_idea_that_nobody_else_has_is_kept(study: Study) -> None:
+    study.ask(X)
+    study.ask()
+    ideas = Ideas(1, 2.0)
+    assert published(study, 1, ideas) == {"x": 2.0}
+    assert ideas.asked == 1
+
+
+def test_a_younger_trial_that_is_still_proposing_steps_aside(study: Study) -> None:
+    """It has no parameters yet, only a receipt: the older trial keeps its second idea."""
+    study.ask()
+    study.ask()
+    published(study, 1, Ideas(1, 0.3))
+    ideas = Ideas(0, 0.3, 0.3, 0.6)
+    assert published(study, 0, ideas) == {"x": 0.3}
+    assert ideas.asked == 2
+
+
+def test_a_younger_trial_that_has_begun_keeps_its_idea(study: Study) -> None:
+    """It settled while the older trial was still proposing, so the older one must look for another idea."""
+    study.ask()
+    taken = study.ask(X).params["x"]
+    ideas = Ideas(0, taken, taken, 0.6)
+    assert published(study, 0, ideas) == {"x": 0.6}
+    assert ideas.asked == 3
+
+
+def test_an_older_trial_keeps_its_idea(study: Study) -> None:
+    study.ask()
+    study.ask()
+    published(study, 0, Ideas(0, 0.3))
+    ideas = Ideas(1, 0.3, 0.3, 0.3, 0.6)
+    assert published(study, 1, ideas) == {"x": 0.6}
+    assert ideas.asked == 4
