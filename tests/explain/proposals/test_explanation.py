@@ -98,8 +98,8 @@ def test_contributions_are_those_of_plain_enumeration() -> None:
     plain = shapley_values(terms, x, Z, "sampled", n_samples=4000)
     for i, c in enumerate(explanation.contributions):
         for k, term in enumerate(("exploit", "explore")):
-            room = 3.0 * plain.half_widths[i, k] + c.term_high[term] - c.term_low[term]
-            assert c.terms[term] == pytest.approx(plain.values[i, k], abs=room)
+            tolerance = 3.0 * plain.half_widths[i, k] + c.term_high[term] - c.term_low[term]
+            assert c.terms[term] == pytest.approx(plain.values[i, k], abs=tolerance)
 
 
 # -------------------------------------------------------------------------------- units and directions
@@ -195,8 +195,8 @@ def test_sampled_terms_play_the_same_game_as_the_closed_form() -> None:
             ],
             axis=0,
         )
-        room = 2.0 * sampled.half_widths[:, k] + 1e-3 * np.abs(exact).max()
-        np.testing.assert_array_less(np.abs(sampled.values[:, k] - exact), room)
+        tolerance = 2.0 * sampled.half_widths[:, k] + 1e-3 * np.abs(exact).max()
+        np.testing.assert_array_less(np.abs(sampled.values[:, k] - exact), tolerance)
 
 
 @pytest.mark.parametrize("acquisition", [EI(), SAWEI()], ids=["EI", "SAWEI"])
