@@ -87,7 +87,7 @@ test-slow: $(VENV)/.stamp-lab ## run the slow statistical tests
 	@sh tools/ensure.sh postgres
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests lab/tests $(PYTEST_ARGS)
 
-check: $(VENV)/.stamp-dev ## ruff, mypy (strict on src) and import-linter
+check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

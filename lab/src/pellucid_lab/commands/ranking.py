@@ -60,8 +60,8 @@ def ranking(
                 stopped = True
         grids = speed.grids(measurements)
         if out is not None:
-            made = provenance_now(command_line(), _PACKAGES)
-            write(out, page("What the ranking surrogate costs", [note], grids, made))
+            provenance = provenance_now(command_line(), _PACKAGES)
+            write(out, page("What the ranking surrogate costs", [note], grids, provenance))
         show_grids(grids, as_json, quiet)
         if stopped:
             say(f"Stopped after {len(measurements)} of {plan.measurements + full} measurements.")

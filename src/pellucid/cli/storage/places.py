@@ -130,7 +130,7 @@ def _from_path(text: str) -> Place:
 
 
 def _checked(file: Path | None) -> Path | None:
-    """The SQLite file. Raises Mistake if it is no database, or if its folder does not exist."""
+    """The SQLite file. Raises Mistake if it is not a database, or if its folder does not exist."""
     if file is None:
         return None
     if file.is_dir():
