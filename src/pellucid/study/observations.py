@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from pellucid.numerics import Array
 
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
-# Larger losses would overflow when the surrogate squares them.
+# Losses are clipped to this size, so that sums and differences of two of them stay finite.
 _LARGEST_LOSS = 1e306
 
 

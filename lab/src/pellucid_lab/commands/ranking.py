@@ -81,6 +81,6 @@ def _counts(text: str, option: str) -> tuple[int, ...]:
     counts = integers(text, option)
     if min(counts) < _FINE_TUNING_STARTS:
         raise Mistake(
-            f"{option} lists numbers of at least {_FINE_TUNING_STARTS}, where fine-tuning begins; got {min(counts)}."
+            f"{option} lists numbers of at least {_FINE_TUNING_STARTS}, at which fine-tuning begins; got {min(counts)}."
         )
     return counts

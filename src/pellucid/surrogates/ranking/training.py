@@ -41,6 +41,7 @@ _UNTUNED_OBSERVATIONS = 8
 # Smallest share of the observations that an epoch of fine-tuning shows to the context: with few of them, most of what
 # is ranked is new to it; with all of them, nothing is.
 _SMALLEST_SHARE = 0.2
+# Multiples of it, modulo 1, are evenly spread (see `parts`).
 _GOLDEN_RATIO = 0.6180339887498949
 
 
