@@ -92,5 +92,5 @@ def _lowest(losses: Array, share: float) -> Mask:
         return np.zeros(0, dtype=bool)
     last = np.sort(losses)[math.ceil(share * len(losses)) - 1]
     inside = losses <= last
-    # If the ties include everything, only the losses below them.
+    # If all losses would be included, only those below the tie are.
     return np.asarray(losses < last if inside.all() else inside)

@@ -175,7 +175,7 @@ def test_fewer_trials_than_fine_tuning_needs_are_refused(option: str) -> None:
     pytest.importorskip("onnxruntime")
     done = call("bench", "ranking", option, "20,8")
     assert done.exit_code == 2
-    assert done.stderr == f"Error: {option} lists numbers of at least 9, where fine-tuning begins; got 8.\n"
+    assert done.stderr == f"Error: {option} lists numbers of at least 9, at which fine-tuning begins; got 8.\n"
 
 
 def test_a_busy_machine_and_missing_data_are_reported(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ app.command()(publish)
 app.command()(meta_train)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(f"pellucid {version('pellucid')}")
@@ -65,7 +65,7 @@ def _loaded(plugin: EntryPoint) -> typer.Typer | None:
     """The commands of a plugin; None, after a warning, if they cannot be loaded."""
     try:
         commands = plugin.load()
-    except Exception as error:  # Whatever another distribution raises, the other commands must still work.
+    except Exception as error:  # A plugin can raise any error; the other commands must still work.
         problem = f"it cannot be imported ({type(error).__name__}: {error})"
     else:
         if isinstance(commands, typer.Typer):

@@ -36,7 +36,7 @@ def explain(
 ) -> None:
     """Explain a study of any sampler: what to use, whether to stop, what matters, and why a trial was proposed.
 
-    Without options, an overview in a few lines.
+    Without options, it prints an overview in a few lines.
     """
     with sentences():
         params = tuple(param or ())
@@ -62,7 +62,7 @@ def explain(
 def _check_params(params: tuple[str, ...]) -> None:
     if len(params) > 2 or len(set(params)) < len(params):
         listed = ", ".join(f"`{shown(name)}`" for name in params)
-        raise Mistake(f"--param is given once, or twice with two different parameters; got {listed}.")
+        raise Mistake(f"Give --param once, or twice with two different parameters; got {listed}.")
 
 
 def _print_json(

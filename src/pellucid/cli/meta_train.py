@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Names of studies that a message lists, so that it stays readable.
 _MOST_NAMED = 5
-# A check of the model has regrets after 1, 5 and 10 trials.
+# Index of the regret after five trials: a check of the model has those after 1, 5 and 10.
 _AFTER_FIVE = 1
 
 
@@ -121,7 +121,7 @@ def _summary(earlier: EarlierStudies, model: RankingEnsemble) -> str:
     lines = [f"Learned from {len(earlier.tasks)} studies with {trials} trials."]
     lines += [f"`{shown(name)}` is left out: {reason}." for name, reason in earlier.left_out.items()]
     if card.helps is None:
-        lines.append("Whether it helps is not known: with five studies or more, some are held out to find out.")
+        lines.append("Whether it helps is not known: with five or more studies, some are held out to test it.")
         return "\n".join(lines)
     names = ", ".join(f"`{shown(check.task)}`" for check in card.checks[:_MOST_NAMED])
     regret = sum(check.regret[_AFTER_FIVE] for check in card.checks) / len(card.checks)

@@ -93,9 +93,9 @@ def requested(trial: int | None, params: tuple[str, ...], goal: GoalName | None)
         title = f"What {' and '.join(params)} {'does' if len(params) == 1 else 'do'}"
         questions.append(Question("dependence", title, lambda view: effects_of(view, [params])[0]))
     if goal is not None:
-        wanted = _goal(goal)
+        chosen_goal = _goal(goal)
         questions.append(
-            Question("importance", "What matters", lambda view: importance_for(view, wanted), table=_importances)
+            Question("importance", "What matters", lambda view: importance_for(view, chosen_goal), table=_importances)
         )
     return questions
 

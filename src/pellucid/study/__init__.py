@@ -1,1 +1,1 @@
-"""A study as data: the encoded search space, trials, receipts, and the storage they live in."""
+"""A study as data: the encoded search space, trials, receipts, and writing to its storage."""

@@ -30,7 +30,7 @@ INACTIVE = 0.5
 _STEP_TOLERANCE = 1e-8
 # Larger numbers in damaged records count as missing; larger choices are not compared as numbers.
 _LARGEST_NUMBER, _LARGEST_CHOICE = 1e308, 1e300
-# Stands for zero and negative numbers where a logarithm is taken.
+# Replaces zero and negative numbers before a logarithm is taken.
 _SMALLEST_POSITIVE = 1e-300
 
 

@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from pellucid.numerics import Array
 
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
-# Larger losses would overflow when the surrogate squares them.
+# Losses are clipped to this size, so that sums and differences of two of them stay finite.
 _LARGEST_LOSS = 1e306
 
 
@@ -109,5 +109,5 @@ def report_noise(trial: Trial, variance: float) -> None:
     """
     noise = _noise_variance(variance.item() if hasattr(variance, "item") else variance)  # NumPy's numbers, too.
     if math.isnan(noise):
-        raise ValueError(f"A noise variance is a finite number of at least 0, but got {variance!r}.")
+        raise ValueError(f"A noise variance must be a finite number of at least 0, but got {variance!r}.")
     trial.set_user_attr(NOISE_ATTRIBUTE, noise)

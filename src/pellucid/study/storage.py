@@ -1,6 +1,6 @@
 """Writing to a study's storage. This is the only module that uses private names of Optuna.
 
-A storage that refuses a write costs the explanation, never the trial or the study.
+If a storage refuses a write, only the explanation is lost, never the trial or the study.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def set_user_attribute(study: Study, name: str, value: str) -> None:
 def keep_model(study: Study, name: str, data: bytes) -> str:
     """Store a ranking model with the study, so that its proposals can be explained from the storage alone.
 
-    Does nothing if the model is there already. Returns why the storage refused it; empty if it did not.
+    Does nothing if the study already has the model. Returns why the storage refused it, or "".
     """
     parts = split(base64.b85encode(data).decode("ascii"))
     storage, key = study._storage, f"{MODEL_KEY}:{name}"
@@ -73,7 +73,7 @@ def kept_model(study: Study, name: str) -> bytes:
 def fail_running(study: Study, number: int, *, interrupted: bool) -> bool:
     """Mark a trial whose process is gone as failed; returns False if it had already ended.
 
-    `interrupted`: the user ended it, so it tells nothing about its configuration.
+    `interrupted`: the user ended it, so it says nothing about its configuration.
     """
     trial = next((trial for trial in study.get_trials(deepcopy=False) if trial.number == number), None)
     if trial is None or trial.state != TrialState.RUNNING:

@@ -1,4 +1,4 @@
-"""What the trials of a study are: their distributions, and which of them failed, were interrupted or still run."""
+"""The trials of a study: their distributions, and which of them failed, were interrupted or are still running."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ def same_distributions(
 
 
 def plain(value: Any) -> Any:
-    """A parameter value as a receipt carries it: the types that Optuna allows for choices, otherwise its text."""
+    """A parameter value as a receipt stores it: the types that Optuna allows for choices, otherwise its text."""
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

@@ -1,7 +1,7 @@
-"""The one way to look at a study: `StudyView`, made once per call and passed on.
+"""The one way to look at a study: `StudyView`, created once per call and passed on.
 
 It holds the trials as they were at one moment, with everything that is read from them: objective, search space,
-observations and receipts. It is data and knows no model.
+observations and receipts. It holds data, no model.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class StudyView:
 
     @staticmethod
     def of(study: Study, asker: str) -> StudyView:
-        """`asker`: who asks, for the error message if the study has several objectives."""
+        """`asker`: the caller that the error message names if the study has several objectives."""
         return StudyView(single_objective(study, asker), study.get_trials(deepcopy=False), study)
 
     @property

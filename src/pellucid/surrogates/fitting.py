@@ -29,9 +29,10 @@ MAX_FIT_POINTS = 400
 _LOG_L_MEAN, _NOMINAL_LOG_L_MEAN, _LOG_L_SD = 0.0, 0.0, 1.0
 # Shorter lengthscales are white noise, longer ones a constant; both make C hard to factor.
 _LOG_L_BOUNDS = (np.log(5e-3), np.log(1e2))
-# Inverse-gamma prior of the outputscale with mean about 1 (targets are standardised), worth this many observations:
-# without it, trials that cluster around the incumbent shrink the scale, and with it the exploration.
+# Inverse-gamma prior of the outputscale with mean about 1 (targets are standardised) and the weight of this many
+# observations: without it, trials that cluster around the incumbent shrink the scale, and with it the exploration.
 _SCALE_WEIGHT = 20.0
+# Hard bounds of the outputscale, for fits that include it in theta: far beyond what standardised targets need.
 _SCALE_BOUNDS = (1e-4, 1e4)
 
 # Minimisation. Longest step in any log hyperparameter: longer ones often leave the region where the gradient is valid.

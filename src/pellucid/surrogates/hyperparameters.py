@@ -26,7 +26,7 @@ _START_LENGTHSCALE, _SMOOTH_LENGTHSCALE = 0.7, 2.0
 # decrease of the objective at which they stop. A warm start follows small changes of the data, at every proposal.
 _FIRST_EVALUATIONS, _EVALUATIONS, _WARM_EVALUATIONS = 25, 40, 10
 _TOLERANCE, _WARM_TOLERANCE = 1e-3, 3e-2
-# Digits of theta in a warm start: few enough that last bits make no difference to where a fit starts.
+# Digits of theta in a warm start: few enough that differences in the last bits do not change where a fit starts.
 _START_DIGITS = 6
 
 # Bounds that keep the arithmetic finite.
@@ -150,8 +150,8 @@ class FitProblem:
         residual = half[:, :-1] - np.outer(ones, (ones @ half[:, :-1]) / (ones @ ones))
         scale = np.maximum((residual**2).sum(axis=0) / n, 1e-300)
         chosen = options[int(np.argmax(jacobian - n * np.log(unit) - 0.5 * n * np.log(scale)))]
-        # Bent over the range of all losses, not only of those that it was chosen by: where the warp is linear, a loss
-        # that diverged would be millions of standard deviations away.
+        # The warp bends over the range of all losses, not only of those that it was chosen by: on its linear part, a
+        # loss that diverged would be millions of standard deviations away.
         return None if chosen is None else replace(chosen, high=max(chosen.high, self.highest))
 
 

@@ -32,7 +32,7 @@ RATE = {
     "matern52-radial": np.sqrt(5.0),
     "rbf-radial": 1.0,
 }
-# Scaled distances are clipped here: exp(-700) is still a normal float, and as good as zero.
+# Scaled distances are clipped here: exp(-700) is still a normal float, and practically zero.
 LARGEST_R = 700.0
 # Columns whose polynomials can be multiplied without overflow, in double and single precision: with r = 700, the 16th
 # power of 1 + r + r^2/3 is below 1e308 and the 7th below 3e38.
@@ -41,7 +41,7 @@ _GROUP, _SINGLE_PRECISION_GROUP = 16, 7
 _SMALL = 60_000
 # Size of a block of rows: large enough that the loop over blocks costs little, small enough to stay in the cache.
 _BLOCK_BYTES = 98_304
-# In either precision.
+# Arrays in single or double precision.
 Floats = npt.NDArray[np.floating]
 
 

@@ -88,7 +88,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_continues(
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
-    assert "Stopped: 3 of 5 trials are in sqlite:///tuning.db; the same command continues." in err
+    assert "Stopped: 3 of 5 trials are in sqlite:///tuning.db; the same command continues the study." in err
     assert "Traceback" not in err
     assert json.loads(out)["ended"] == "interrupted"
     assert states() == {COMPLETE: 3, FAIL: 2}

@@ -37,9 +37,9 @@ BROKEN = {
         (["script.py:bowl", "--trials", "0"], 2, "--trials"),
         (["script.py:bowl", "--sampler", "best"], 2, "two-step"),
         (["script.py:bowl", "--sampler", "two-step"], 2, "needs --trials of at least 30"),
-        (["script.py:bowl", "--model", "none.ranker"], 2, "there is no none.ranker: make it, or name another file."),
+        (["script.py:bowl", "--model", "none.ranker"], 2, "there is no none.ranker: create it, or name another file."),
         (["script.py:bowl", "--model", "."], 2, "but . is a folder: name a file in it."),
-        (["script.py:bowl", "--model", "notes.txt"], 2, "notes.txt is no ranking model of pellucid"),
+        (["script.py:bowl", "--model", "notes.txt"], 2, "notes.txt is not a ranking model of pellucid"),
         (
             ["script.py:bowl", "--model", "x", "--sampler", "tpe"],
             2,

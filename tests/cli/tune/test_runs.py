@@ -30,7 +30,7 @@ def test_two_jobs_run_exactly_the_trials_asked_for_and_the_command_continues(fol
 
     second = tune("bowl", 8, "--jobs", "2", "--seed", "0")
     assert second.exit_code == 0, second.output
-    assert "5 of 8 trials of `script` in sqlite:///tuning.db are there; 3 to go." in second.stderr
+    assert "`script` in sqlite:///tuning.db has 5 of 8 trials; 3 to go." in second.stderr
     assert second.stdout.startswith("Use x=")
     assert "Continue: 8 of the 20 finished trials" in second.stdout
     assert states() == {COMPLETE: 8}
@@ -85,7 +85,7 @@ def test_an_objective_may_change_the_folder(folder: Path, storage: str) -> None:
     result = tune("wanderer", 3, "--storage", storage)
     assert result.exit_code == 0, result.output
     assert not list(folder.glob("elsewhere/**/tuning.*"))
-    assert "All 3 trials" in tune("wanderer", 3, "--storage", storage).stderr
+    assert "already has 3 trials" in tune("wanderer", 3, "--storage", storage).stderr
 
 
 def test_postgresql_needs_no_name_of_its_driver(folder: Path, postgres: str) -> None:

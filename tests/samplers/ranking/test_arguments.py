@@ -26,7 +26,7 @@ pytest.importorskip("torch")
         ({"fallback": optuna.samplers.RandomSampler()}, TypeError, "`fallback` must be a pellucid.BayesianSampler"),
         ({"fallback": "gp"}, TypeError, "`fallback` must be a pellucid.BayesianSampler.*but got 'gp'"),
         ({"model": 3}, TypeError, "`model` is the path of a file that `pellucid meta-train` wrote.*but got 3"),
-        ({"model": "no such file"}, ValueError, "meta-train` .* wrote, but there is no no such file: make it, or name"),
+        ({"model": "no such file"}, ValueError, "meta-train` .* wrote, but there is no no such file: create it, or"),
         ({"model": "."}, ValueError, "meta-train` .* wrote, but . is a folder: name a file in it"),
     ],
 )
@@ -37,7 +37,7 @@ def test_wrong_arguments(options: dict[str, Any], error: type[Exception], words:
 
 def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path, model_file: Path) -> None:
     (tmp_path / "text").write_text("lr,depth\n0.1,3\n")
-    with pytest.raises(ValueError, match="is no ranking model of pellucid"):
+    with pytest.raises(ValueError, match="is not a ranking model of pellucid"):
         pellucid.RankingSampler(model=tmp_path / "text")
     (tmp_path / "cut").write_bytes(model_file.read_bytes()[:-100])
     with pytest.raises(ValueError, match="damaged or cut off"):

@@ -195,10 +195,10 @@ def test_a_folder_that_is_missing_is_not_made(model: RankingEnsemble, tmp_path: 
 
 def test_empty_foreign_and_random_files_are_refused(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    assert_refused(b"", "is no ranking model of pellucid")
-    assert_refused(save_tensors({"w": torch.zeros(3)}), "is no ranking model of pellucid")
-    assert_refused(save_tensors({"w": torch.zeros(3)}, {"format": "pt"}), "is no ranking model of pellucid")
-    assert_refused(pickle.dumps({"format": 1, "weights": [1.0] * 100}), "is no ranking model of pellucid")
+    assert_refused(b"", "is not a ranking model of pellucid")
+    assert_refused(save_tensors({"w": torch.zeros(3)}), "is not a ranking model of pellucid")
+    assert_refused(save_tensors({"w": torch.zeros(3)}, {"format": "pt"}), "is not a ranking model of pellucid")
+    assert_refused(pickle.dumps({"format": 1, "weights": [1.0] * 100}), "is not a ranking model of pellucid")
     for n in (1, 7, 8, 9, 100, 10_000):
         assert_refused(rng.bytes(n))
         assert_refused(b"\0" * n)
@@ -212,9 +212,9 @@ def test_empty_foreign_and_random_files_are_refused(tmp_path: Path) -> None:
         b'{"__metadata__": {"pellucid:ranker": 3}}',
         b"[" * 10**5,
     ):
-        assert_refused(len(text).to_bytes(8, "little") + text, "is no ranking model of pellucid")
+        assert_refused(len(text).to_bytes(8, "little") + text, "is not a ranking model of pellucid")
     for text in ("", "[]", "3", "{}", '{"format": "1"}', '{"format": null}', '{"format": true}', "[" * 10**5):
-        assert_refused(save_tensors({"w": torch.zeros(3)}, {KEY: text}), "is no ranking model of pellucid")
+        assert_refused(save_tensors({"w": torch.zeros(3)}, {KEY: text}), "is not a ranking model of pellucid")
     path = tmp_path / "other.bin"
     path.write_bytes(rng.bytes(500))
     with pytest.raises(ModelFileError, match=re.escape(str(path))):
@@ -223,20 +223,20 @@ def test_empty_foreign_and_random_files_are_refused(tmp_path: Path) -> None:
 
 def test_a_path_that_cannot_be_read_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = "^A model is a file that `pellucid meta-train` or `RankingSampler.save` wrote, but "
-    with pytest.raises(ModelFileError, match=f"{rule}there is no .*/none: make it, or name another file.$"):
+    with pytest.raises(ModelFileError, match=f"{rule}there is no .*/none: create it, or name another file.$"):
         load(tmp_path / "none")
     with pytest.raises(ModelFileError, match=f"{rule}{re.escape(str(tmp_path))} is a folder: name a file in it.$"):
         load(tmp_path)
     file = tmp_path / "file"
     file.write_bytes(b"")
-    with pytest.raises(ModelFileError, match=f"{rule}.*/file/model cannot be read .Not a directory.: change that"):
+    with pytest.raises(ModelFileError, match=f"{rule}.*/file/model cannot be read .Not a directory.: make it readable"):
         load(file / "model")
 
     def refused(_: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", refused)
-    with pytest.raises(ModelFileError, match=f"{rule}.*/file cannot be read .Permission denied.: change that"):
+    with pytest.raises(ModelFileError, match=f"{rule}.*/file cannot be read .Permission denied.: make it readable"):
         load(file)
 
 

@@ -186,7 +186,7 @@ def test_lists_of_a_batch_do_not_affect_each_other(loss: Loss) -> None:
 
 def test_an_unknown_weighting_is_refused_in_a_sentence() -> None:
     wrong: Any = "quadratic"
-    with pytest.raises(ValueError, match=r"^`weighting` is 'inverse_log', .* but got 'quadratic'\.$"):
+    with pytest.raises(ValueError, match=r"^`weighting` must be 'inverse_log', .* but got 'quadratic'\.$"):
         list_mle(torch.zeros(1, 3), torch.zeros(1, 3), wrong)
 
 

@@ -61,15 +61,15 @@ def report(
         from pellucid_lab.costs.report import SAMPLERS, cost_of, markdown
         from pellucid_lab.tables.grids import PACKAGES, provenance_now, show_page
 
-        wanted = [(sampler, n) for n in integers(trials, "--trials") for sampler in SAMPLERS]
+        reports = [(sampler, n) for n in integers(trials, "--trials") for sampler in SAMPLERS]
         costs, stopped = collect(
             "reports",
-            (cost_of(sampler, n, params) for sampler, n in wanted),
-            len(wanted),
+            (cost_of(sampler, n, params) for sampler, n in reports),
+            len(reports),
             quiet,
             lambda cost: f"{cost.sampler}, {cost.trials} trials",
         )
         show_page(markdown(costs, provenance_now(command_line(), (*PACKAGES, "plotly"))), table, quiet)
         if stopped:
-            say(f"Stopped after {len(costs)} of {len(wanted)} reports.")
+            say(f"Stopped after {len(costs)} of {len(reports)} reports.")
             raise typer.Exit(STOPPED)

@@ -36,7 +36,7 @@ def hpob(
     """
     with sentences():
         chosen = names_in(methods, "--methods")
-        wanted = None if spaces is None else names_in(spaces, "--spaces")
+        chosen_spaces = None if spaces is None else names_in(spaces, "--spaces")
         from pellucid_lab.papers.ranking import report
         from pellucid_lab.papers.ranking.hpob import HpobRun, check_methods, plan, regrets_of, run_hpob_task
         from pellucid_lab.problems.hpob import find_folder
@@ -47,7 +47,7 @@ def hpob(
         check_methods(chosen)
         if figures:
             load_plots()
-        tasks = plan(str(find_folder(data)), wanted, chosen, steps)
+        tasks = plan(str(find_folder(data)), chosen_spaces, chosen, steps)
         runs = complete("hpob", run_hpob_task, tasks, RunFile(out / "hpob.jsonl", HpobRun), jobs, quiet)
         regrets = regrets_of(tasks, runs)
         grids = report.report_grids(regrets)

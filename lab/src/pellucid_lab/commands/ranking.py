@@ -60,8 +60,8 @@ def ranking(
                 stopped = True
         grids = speed.grids(measurements)
         if out is not None:
-            made = provenance_now(command_line(), _PACKAGES)
-            write(out, page("What the ranking surrogate costs", [note], grids, made))
+            provenance = provenance_now(command_line(), _PACKAGES)
+            write(out, page("What the ranking surrogate costs", [note], grids, provenance))
         show_grids(grids, as_json, quiet)
         if stopped:
             say(f"Stopped after {len(measurements)} of {plan.measurements + full} measurements.")
@@ -81,6 +81,6 @@ def _counts(text: str, option: str) -> tuple[int, ...]:
     counts = integers(text, option)
     if min(counts) < _FINE_TUNING_STARTS:
         raise Mistake(
-            f"{option} lists numbers of at least {_FINE_TUNING_STARTS}, where fine-tuning begins; got {min(counts)}."
+            f"{option} lists numbers of at least {_FINE_TUNING_STARTS}, at which fine-tuning begins; got {min(counts)}."
         )
     return counts

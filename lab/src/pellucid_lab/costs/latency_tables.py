@@ -47,8 +47,8 @@ def latency_sentences(latency: Latency) -> list[str]:
 
 def latency_markdown(latency: Latency) -> str:
     (grid,) = latency_grids(latency)
-    made = provenance((latency.command,), latency.date, latency.versions, (latency.machine,))
-    return page(grid.title, [], [replace(grid, title="")], made, latency_sentences(latency))
+    origin = provenance((latency.command,), latency.date, latency.versions, (latency.machine,))
+    return page(grid.title, [], [replace(grid, title="")], origin, latency_sentences(latency))
 
 
 def latency_json(latency: Latency) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """BoTorch and SMAC as Optuna samplers, each with its own recommended settings.
 
-Both use every finished trial of the study, whoever proposed it, and both support static spaces only. Their packages
-are imported inside the functions that need them: they are optional and slow to load.
+Both use every finished trial of the study, no matter which sampler proposed it, and support static spaces only.
+Their packages are imported inside the functions that need them: they are optional and slow to load.
 """
 
 from __future__ import annotations

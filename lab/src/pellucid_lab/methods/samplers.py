@@ -95,7 +95,7 @@ def _bobax(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
     return BayesianSampler(acquisition=EI(), interleave=Interleave(), seed=seed, n_startup_trials=n_startup)
 
 
-# The schedules that SAWEI is compared with in its paper (Table 1; without a guard, as there), SAWEI itself, and ours.
+# The schedules that SAWEI is compared with in its paper (Table 1, without a guard), SAWEI itself, and ours.
 SCHEDULES: dict[str, Callable[[int], Acquisition | Policy]] = {
     "ei": lambda n: EI(),
     "pi": lambda n: PI(),

@@ -53,24 +53,24 @@ def read_hpob(
     The files are large: they are read one after the other, and only the requested search spaces are kept.
     """
     folder = find_folder(data)
-    wanted, tables = spaces, {}
+    chosen, tables = spaces, {}
     # The test split determines the search spaces.
     for split in sorted({*splits, "test"}, key=SPLITS.index, reverse=True):
         file = folder / file_of(split)
         content = _load(file)
-        wanted = _choose(content, wanted, file)
-        tables[split] = {space: _tasks(content[space], space, file) for space in wanted}
+        chosen = _choose(content, chosen, file)
+        tables[split] = {space: _tasks(content[space], space, file) for space in chosen}
         del content
     starts = _load(folder / STARTS)
     return tuple(
         _collection(space, {split: of[space] for split, of in tables.items()}, starts, folder / STARTS)
-        for space in wanted or ()
+        for space in chosen or ()
     )
 
 
 def _load(file: Path) -> dict[str, Any]:
     if not file.is_file():
-        raise Unavailable(f"HPO-B is skipped: it needs {file}, which is not there; {SOURCE} links to the files.")
+        raise Unavailable(f"HPO-B is skipped: it needs {file}, which does not exist; {SOURCE} links to the files.")
     try:
         with file.open(encoding="utf-8") as stream:
             content = json.load(stream, object_hook=_compact)
@@ -87,7 +87,7 @@ def _compact(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(value: Any) -> Any:
-    """An array of numbers; anything else stays as it is and is reported later, with its place."""
+    """An array of numbers; anything else is unchanged and is reported later, with its place."""
     try:
         array = np.array(value)
     except (ValueError, OverflowError):
@@ -95,11 +95,11 @@ def _numbers(value: Any) -> Any:
     return array.astype(float) if array.dtype.kind in "iuf" else value
 
 
-def _choose(content: Mapping[str, Any], wanted: Sequence[str] | None, file: Path) -> Sequence[str]:
-    unknown = [space for space in wanted or () if space not in content]
+def _choose(content: Mapping[str, Any], requested: Sequence[str] | None, file: Path) -> Sequence[str]:
+    unknown = [space for space in requested or () if space not in content]
     if unknown:
         raise Mistake(f"{file} has no search space `{unknown[0]}`; it has {', '.join(content)}.")
-    return list(content) if wanted is None else wanted
+    return list(content) if requested is None else requested
 
 
 def _tasks(entries: Any, space: str, file: Path) -> tuple[TabularTask, ...]:
@@ -152,7 +152,7 @@ def _collection(
 
 def _check_splits(space: str, parts: Mapping[Split, tuple[TabularTask, ...]]) -> None:
     d = parts["test"][0].X.shape[1]
-    home: dict[str, Split] = {}
+    split_of: dict[str, Split] = {}
     for split, tasks in parts.items():
         for task in tasks:
             if task.X.shape[1] != d:
@@ -160,12 +160,12 @@ def _check_splits(space: str, parts: Mapping[Split, tuple[TabularTask, ...]]) ->
                     f"{file_of(split)}, search space {space}, data set {task.name}",
                     f"X has to have the {d} columns of {file_of('test')}, but has {task.X.shape[1]}",
                 )
-            if task.name in home:
+            if task.name in split_of:
                 raise _wrong(
                     f"Search space {space}",
-                    f"a data set has to be in one split only, but {task.name} is in {home[task.name]} and {split}",
+                    f"a data set has to be in one split only, but {task.name} is in {split_of[task.name]} and {split}",
                 )
-            home[task.name] = split
+            split_of[task.name] = split
 
 
 def _starts(content: Mapping[str, Any], space: str, task: TabularTask, file: Path) -> Indices:

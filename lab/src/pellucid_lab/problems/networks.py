@@ -5,8 +5,8 @@ Notation
     B          networks in a stack, each with its own initial weights; the order of the data is the same for all
     w          width of the widest network; narrower ones are padded with units that stay zero
     W (B, i, o), b (B, 1, o)  weights and biases of a layer; settings of the networks have the shape (B, 1, 1)
-All networks make the same number of updates, whatever their batch size. Penalties are averages over weights, so that a
-setting means the same for every width.
+All networks make the same number of updates, regardless of their batch size. Penalties are averages over weights, so
+that a setting means the same for every width.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def train(task: NetworkTask, settings: Sequence[Mapping[str, Any]], seed: int = 
 
 @contextmanager
 def _without_denormals() -> Iterator[None]:
-    """Denormal numbers make a CPU slow: they count as zero inside, and are restored afterwards."""
+    """Denormal numbers make a CPU slow: inside this block they count as zero."""
     torch.set_flush_denormal(True)
     try:
         yield
@@ -251,12 +251,12 @@ class _Stack:
 
     def errors(self, x: Array, y: Array) -> torch.Tensor:
         rows = torch.tensor(x, dtype=torch.float32)
-        wanted = torch.tensor(y, dtype=torch.float32)
+        targets = torch.tensor(y, dtype=torch.float32)
         out = self.forward(rows.expand(len(self.units), *rows.shape), None)
         if self.task.classes:
-            wrong = (out.argmax(2) != wanted.argmax(1)).float()
+            wrong = (out.argmax(2) != targets.argmax(1)).float()
             return torch.where(torch.isfinite(out).all(2).all(1), wrong.mean(1), torch.nan)
-        return ((out - wanted) ** 2).mean((1, 2))
+        return ((out - targets) ** 2).mean((1, 2))
 
 
 class _Optimizer:

@@ -105,7 +105,7 @@ def _load(suite: str, name: str, data: str | None) -> Problem:
 
 
 def name_and_factor(name: str) -> tuple[str, float | None]:
-    """`vehicle*1000` as (`vehicle`, 1000); names without a factor as they are."""
+    """`vehicle*1000` as (`vehicle`, 1000); names without a factor unchanged, with None."""
     plain, star, text = name.partition("*")
     if not star:
         return name, None

@@ -50,7 +50,7 @@ class MethodRow:
 
 @dataclass(frozen=True)
 class Duel:
-    """The reference method against one other, over the cells where both have a run."""
+    """The reference method against one other, over the cells in which both have a run."""
 
     method: str
     wins: int

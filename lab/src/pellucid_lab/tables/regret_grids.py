@@ -90,8 +90,8 @@ def _regret_page(table: RegretTable) -> str:
             f"over each method's own runs."
         )
     dates = " to ".join(dict.fromkeys(table.dates))
-    made = provenance(table.commands, dates, table.versions, table.machines)
-    return page(first.title, notes, [replace(first, title=""), *others, problem_grid(table)], made)
+    origin = provenance(table.commands, dates, table.versions, table.machines)
+    return page(first.title, notes, [replace(first, title=""), *others, problem_grid(table)], origin)
 
 
 def regret_json(tables: Sequence[RegretTable]) -> list[dict[str, Any]]:

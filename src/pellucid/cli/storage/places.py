@@ -92,7 +92,7 @@ def _from_url(text: str) -> Place:
         raise Mistake(f"An SQLite file is named with three slashes, like sqlite:///tuning.db; got `{shown(visible)}`.")
     if url.database == ":memory:" or "mode=memory" in text:
         raise Mistake(f"Studies in memory end with their process; got `{text}`: name a file, like sqlite:///tuning.db.")
-    # SQLAlchemy passes `file:...?uri=true` on to SQLite, which alone knows where that file is.
+    # SQLAlchemy passes `file:...?uri=true` on to SQLite; only SQLite knows which file it names.
     file = None if url.database.startswith("file:") else Path(url.database)
     # The user's code may change the working directory, so a relative path is made absolute now.
     absolute = text if file is None else url.set(database=str(file.absolute())).render_as_string(hide_password=False)
@@ -130,7 +130,7 @@ def _from_path(text: str) -> Place:
 
 
 def _checked(file: Path | None) -> Path | None:
-    """The SQLite file. Raises Mistake if it is no database, or if its folder does not exist."""
+    """The SQLite file. Raises Mistake if it is not a database, or if its folder does not exist."""
     if file is None:
         return None
     if file.is_dir():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 
-# How long to wait, in seconds: for a turn on an SQLite file that other workers write to, and for a server to answer.
+# How long to wait, in seconds: for the lock of an SQLite file that other workers write to, and for a server to answer.
 _SQLITE_WAIT_S, _CONNECT_S = 60, 10
 # Drivers that take the argument `connect_timeout`.
 _CONNECT_TIMEOUT = {"", "psycopg2", "psycopg", "pymysql", "mysqldb"}

@@ -103,24 +103,24 @@ def tune(
         print_summary(outcome, place, SummaryOptions(trials, report, quiet, as_json))
 
 
-def _check_direction(view: StudyView, wanted: DirectionName | None) -> None:
-    if wanted is not None and wanted.value != view.direction:
+def _check_direction(view: StudyView, requested: DirectionName | None) -> None:
+    if requested is not None and requested.value != view.direction:
         raise Mistake(
             f"A study keeps the direction it was created with: `{shown(view.name)}` has {view.direction}, not "
-            f"{wanted.value}; leave --direction out, or choose another name with --study."
+            f"{requested.value}; leave --direction out, or choose another name with --study."
         )
 
 
-def _announce(view: StudyView, place: Place, n_counted: int, wanted: int, display: Display) -> None:
+def _announce(view: StudyView, place: Place, n_counted: int, n_trials: int, display: Display) -> None:
     """Say how many trials an existing study has. Some may be marked as running although their process was killed."""
     from optuna.trial import TrialState
 
     name = f"`{shown(view.name)}` in {place.shown}"
-    if n_counted >= wanted:
-        display.line(f"All {wanted} trials of {name} are there ({n_counted}): nothing to do.")
+    if n_counted >= n_trials:
+        display.line(f"{name} already has {n_counted} trials, and {n_trials} were requested: nothing to do.")
     else:
-        display.line(f"{n_counted} of {wanted} trials of {name} are there; {wanted - n_counted} to go.")
+        display.line(f"{name} has {n_counted} of {n_trials} trials; {n_trials - n_counted} to go.")
     running = sum(trial.state == TrialState.RUNNING for trial in view.trials)
     if running:
-        subject = "1 trial is" if running == 1 else f"{running} trials are"
-        display.line(f"{subject} marked as running, by another process or by one that was killed; they do not count.")
+        subject, end = ("1 trial is", "it does") if running == 1 else (f"{running} trials are", "they do")
+        display.line(f"{subject} marked as running, in another process or in one that was killed; {end} not count.")

@@ -29,7 +29,7 @@ _LONGEST_LINE = 65_536
 class WorkerProcess:
     """A worker process and its state.
 
-    trial    the number of the trial that it runs;  busy  whether it was told to run a trial that has not ended
+    trial    the number of the trial that it runs;  busy  whether it has an order to run a trial that has not ended
     waiting  whether it waits for an order;  error  what it reported before it ended
     """
 
@@ -157,7 +157,7 @@ class WorkerPool:
 
 def _write(worker: WorkerProcess, text: str) -> None:
     assert worker.process.stdin is not None
-    with suppress(OSError, ValueError):  # A worker that has died is found by `remove_ended`.
+    with suppress(OSError, ValueError):  # `remove_ended` notices a worker that has died.
         worker.process.stdin.write(f"{text}\n".encode())
         worker.process.stdin.flush()
 

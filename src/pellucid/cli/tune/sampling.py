@@ -15,7 +15,8 @@ from pellucid.cli.extras import require_ranking
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
-# A two-step search: the fewest random trials that `TwoStepSampler` accepts, and a few trials in each step after them.
+# A two-step search: the fewest random trials that `TwoStepSampler` accepts, and the fewest trials in all, which leave a
+# few for each step.
 _FEWEST_RANDOM, _FEWEST_IN_STEPS = 21, 30
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # Receipts and durations are read from this many of the newest trials: enough for an average, and a refresh of the table
 # costs the same in a long study as in a short one.
 _RECENT = 50
-# Seconds from one verdict to the next: at least the former, and at least the latter times the seconds that the last one
-# took, so that the workers keep all but a twentieth of the processor.
+# Pause between two verdicts: at least `_EVERY_S` seconds, and at least `_PAUSE_FACTOR` times as long as the last one
+# took, so that verdicts take at most a twentieth of one processor from the workers.
 _EVERY_S, _PAUSE_FACTOR = 5.0, 20.0
 
 

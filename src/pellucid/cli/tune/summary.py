@@ -48,7 +48,7 @@ def _exit_without_study(outcome: Outcome, place: Place, options: SummaryOptions)
     if outcome.reason is EndReason.LOST:
         say(f"All workers ended before their first trial; the last: {outcome.error}.")
         raise typer.Exit(FAILED)
-    say(f"Stopped: 0 of {options.n_trials} trials are in {place.shown}; the same command continues.")
+    say(f"Stopped: 0 of {options.n_trials} trials are in {place.shown}; the same command continues the study.")
     raise typer.Exit(STOPPED)
 
 
@@ -76,8 +76,8 @@ def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOpt
 
 
 def _say_outcome(outcome: Outcome, n_counted: int, place: Place, options: SummaryOptions) -> int:
-    """Say how the run ended, unless that is as expected. Returns the exit code."""
-    kept = f"{n_counted} of {options.n_trials} trials are in {place.shown}; the same command continues."
+    """Say how the run ended, unless it ended as expected. Returns the exit code."""
+    kept = f"{n_counted} of {options.n_trials} trials are in {place.shown}; the same command continues the study."
     match outcome.reason:
         case EndReason.UNUSABLE:
             say(f"Error: {outcome.error}")

@@ -115,7 +115,7 @@ def described(error: BaseException, target: Target) -> str:
 
 def _place(error: BaseException, target: Target) -> str:
     if isinstance(error, SyntaxError):
-        return ""  # Its message has the place.
+        return ""  # Its message already names the place.
     frames = traceback.extract_tb(error.__traceback__)
     script = target.file.resolve() if target.file is not None else None
     in_script = [frame for frame in frames if script is not None and Path(frame.filename).resolve() == script]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _TolerantWriter(io.RawIOBase):
-    """Writes to a descriptor and ignores errors, so that a trial does not fail because nobody reads its output."""
+    """Writes to a descriptor and ignores errors, so that a trial does not fail if its output has no reader."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -73,7 +73,7 @@ class Connection:
 
 
 def _discard_output_without_reader() -> None:
-    """Wait until nobody reads the output any more and discard it from then on, so that libraries which do not print
+    """Wait until the output has no reader any more and discard it from then on, so that libraries which do not print
     through Python do not fail either."""
     poll = select.poll()
     poll.register(2, 0)  # Reports only errors; a pipe without a reader is one.
@@ -99,7 +99,7 @@ class Interruption:
         signal.signal(signal.SIGTERM, self._handle)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if os.getpid() != self._pid:  # A process that the objective has forked ends as it would anywhere else.
+        if os.getpid() != self._pid:  # A process that the objective has forked ends in the default way.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         elif not self.requested:

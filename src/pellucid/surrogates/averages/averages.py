@@ -331,4 +331,4 @@ def _where_active(space: Space, child: int, axis: Axis | None) -> Axis:
 
 
 def _all(states: Sequence[Mask], pattern: Sequence[bool]) -> Mask:
-    return np.asarray(np.logical_and.reduce([state == wanted for state, wanted in zip(states, pattern, strict=True)]))
+    return np.asarray(np.logical_and.reduce([state == value for state, value in zip(states, pattern, strict=True)]))

@@ -1,6 +1,6 @@
 """Partial dependence as a linear functional of a Gaussian process: exact mean vector and covariance matrix.
 
-Results are in the unit of y (of warp(y) where the process is warped).
+Results are in the unit of y (of warp(y) if the process is warped).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def device() -> torch.device:
 
 @contextmanager
 def own_mode() -> Iterator[None]:
-    """Gradients and full precision, whatever mode of torch the user's process is in."""
+    """Use gradients and full precision, regardless of the mode that the user's process has set in torch."""
     with torch.inference_mode(False), torch.enable_grad(), torch.autocast(device().type, enabled=False):
         yield
 

@@ -54,7 +54,7 @@ class Card:
     """The tasks that a model was meta-trained on, and how it did on tasks that were held out.
 
     tasks    names of the training tasks;  checks  of the held-out tasks
-    steps    of meta-training that were made;  course  losses at every validation
+    steps    of meta-training that were run;  course  losses at every validation
     """
 
     tasks: tuple[str, ...]
@@ -67,8 +67,8 @@ class Card:
         """Whether its order beats a random one on the held-out tasks; None if no task was held out."""
         if not self.checks:
             return None
-        ours = np.mean([np.mean(check.regret) for check in self.checks])
-        return bool(ours < np.mean([np.mean(check.random) for check in self.checks]))
+        regret = np.mean([np.mean(check.regret) for check in self.checks])
+        return bool(regret < np.mean([np.mean(check.random) for check in self.checks]))
 
 
 @dataclass(frozen=True)

@@ -56,15 +56,15 @@ def load(path: str | os.PathLike[str]) -> RankingEnsemble:
             raise ModelFileError(f"{rule}, but {path} is a folder: name a file in it.")
         if size > _LARGEST_FILE:
             raise ModelFileError(
-                f"{path} is no ranking model of pellucid: it has more than {_LARGEST_FILE // 2**20} MB."
+                f"{path} is not a ranking model of pellucid: it has more than {_LARGEST_FILE // 2**20} MB."
             )
         data = Path(path).read_bytes()
     except FileNotFoundError as error:
-        raise ModelFileError(f"{rule}, but there is no {path}: make it, or name another file.") from error
+        raise ModelFileError(f"{rule}, but there is no {path}: create it, or name another file.") from error
     except OSError as error:
         reason = error.strerror or error
         raise ModelFileError(
-            f"{rule}, but {path} cannot be read ({reason}): change that, or name another file."
+            f"{rule}, but {path} cannot be read ({reason}): make it readable, or name another file."
         ) from error
     return from_bytes(data, str(path))
 
@@ -116,10 +116,10 @@ def from_bytes(data: bytes, source: str = "This") -> RankingEnsemble:
             weights=tensors,
             card=None if header["card"] is None else _card(header["card"]),
         )
-        wanted = _shapes(model)
+        expected = _shapes(model)
     except _DAMAGE as error:
         raise ModelFileError(f"{source} is damaged: its header does not describe a model ({error}).") from error
-    if {name: tuple(value.shape) for name, value in tensors.items()} != wanted:
+    if {name: tuple(value.shape) for name, value in tensors.items()} != expected:
         raise ModelFileError(f"{source} is damaged: its weights do not have the shapes that its header describes.")
     if not all(value.dtype == torch.float32 and bool(torch.isfinite(value).all()) for value in tensors.values()):
         raise ModelFileError(f"{source} is damaged: its weights are not all finite numbers of single precision.")
@@ -138,7 +138,7 @@ def _header(data: bytes, source: str) -> dict[str, Any]:
     except _DAMAGE as error:
         reason = "its header is missing or incomplete" if isinstance(error, KeyError) else error
         raise ModelFileError(
-            f"{source} is no ranking model of pellucid ({reason}); `pellucid meta-train` writes such files."
+            f"{source} is not a ranking model of pellucid ({reason}); `pellucid meta-train` writes such files."
         ) from error
     return dict(header)
 

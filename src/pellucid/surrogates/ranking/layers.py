@@ -5,9 +5,9 @@ Notation (and that of network.py)
     h (G M, N, width)  hidden values of every member, after the activation max(0, .)
     g                  gradient of the loss with respect to the output of a map, of the same shape as the output
 
-Fresh memory in large blocks costs about as much as the arithmetic in it, because the system hands it out page by page.
-So everything happens in place, in an arena that is reused in every step. And one node of autograd has a fraction of the
-bookkeeping of eight.
+Allocating large blocks of memory takes about as long as the arithmetic in them, because the system provides it page by
+page. So all operations work in place, in an arena that every step reuses. All maps are one node of autograd, because
+eight nodes would need several times the bookkeeping.
 """
 
 from __future__ import annotations

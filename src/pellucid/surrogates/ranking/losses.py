@@ -96,7 +96,7 @@ def position_weights(k: int, weighting: Weighting | None, like: Tensor) -> Tenso
         return 1.0 / j
     if weighting == "linear":
         return (k - j + 1.0) / j.sum()
-    raise ValueError(f"`weighting` is 'inverse_log', 'inverse', 'linear' or None, but got {weighting!r}.")
+    raise ValueError(f"`weighting` must be 'inverse_log', 'inverse', 'linear' or None, but got {weighting!r}.")
 
 
 def in_order(ordered: Tensor, weights: Tensor) -> Tensor:

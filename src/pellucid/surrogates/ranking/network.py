@@ -46,7 +46,7 @@ class Architecture:
 
     def __post_init__(self) -> None:
         if self.context not in get_args(Context):
-            raise ValueError(f"`context` is 'near', 'mean' or 'none', but got {self.context!r}.")
+            raise ValueError(f"`context` must be 'near', 'mean' or 'none', but got {self.context!r}.")
 
     def shapes(self) -> dict[str, tuple[int, int, int]]:
         """name -> (members, in, out) of every linear map, in the order they are applied."""

@@ -19,7 +19,7 @@ _DECAYS, _GAINS, _EPSILON = (0.9, 0.999), (0.1, 0.001), 1e-8
 class Adam:
     """Adam with decoupled weight decay.
 
-    Torch's own imports its compiler at first use, which takes seconds; a proposal takes a tenth of one.
+    Torch's own Adam imports torch's compiler at first use, which takes seconds; a proposal takes a tenth of a second.
     The weights are adjacent in one block of memory (see `leaves`), and so are their moments, so that adjacent weights
     with a gradient are updated in one operation.
     """

@@ -41,6 +41,7 @@ _UNTUNED_OBSERVATIONS = 8
 # Smallest share of the observations that an epoch of fine-tuning shows to the context: with few of them, most of what
 # is ranked is new to it; with all of them, nothing is.
 _SMALLEST_SHARE = 0.2
+# Multiples of it, modulo 1, are evenly spread (see `parts`).
 _GOLDEN_RATIO = 0.6180339887498949
 
 
@@ -53,7 +54,7 @@ class Recipe:
     sharpness        "list_net" aims at the softmax of the standardised values times this: the larger, the more of the
                      probability goes to the few best
     list_size        configurations per list
-    support          of these in the support: at most this many, and at most half
+    support          how many of these are in the support: at most this many, and at most half
     lists            lists per step;  steps  of meta-training at most
     patience         validations without improvement after which meta-training ends
     learning_rate    and weight_decay: of meta-training
@@ -78,7 +79,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.loss not in ("list_net", "list_mle", "rank_net", "subset_regression"):
             raise ValueError(
-                f"`loss` is 'list_net', 'list_mle', 'rank_net' or 'subset_regression', but got {self.loss!r}."
+                f"`loss` must be 'list_net', 'list_mle', 'rank_net' or 'subset_regression', but got {self.loss!r}."
             )
         losses.position_weights(1, self.weighting, torch.empty(0))
         for name, value in asdict(self).items():
@@ -86,10 +87,12 @@ class Recipe:
                 continue
             whole = name in ("list_size", "support", "lists", "steps", "patience", "scratch_epochs")
             if not is_number(value, whole=whole) or value < 0:
-                raise ValueError(f"`{name}` is a {'whole ' if whole else ''}number of at least 0, but got {value!r}.")
+                kind = "whole number" if whole else "number"
+                raise ValueError(f"`{name}` must be a {kind} of at least 0, but got {value!r}.")
         if self.list_size < _SHORTEST or min(self.support, self.lists, self.steps) < 1:
             raise ValueError(
-                f"`list_size` is at least {_SHORTEST}, `support`, `lists` and `steps` are at least 1, but got {self}."
+                f"`list_size` must be at least {_SHORTEST}, and `support`, `lists` and `steps` at least 1, but got "
+                f"{self}."
             )
 
     def tuning_epochs(self, n: int) -> int:
@@ -212,7 +215,7 @@ def shifted(y: Array) -> Array:
 class TrainingRecord:
     """Losses at one validation of meta-training.
 
-    training     mean over the steps since the validation before;  validation  NaN without validation tasks
+    training     mean over the steps since the previous validation;  validation  NaN without validation tasks
     """
 
     step: int

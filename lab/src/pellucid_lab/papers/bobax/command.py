@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pellucid_lab.papers.bobax.experiment import EffectRun
 
 EXPERIMENTS = ("source", "source-lcbench", "fitted", "fitted-lcbench")
-# More seeds where a run is short.
+# More seeds for experiments whose runs are short.
 SEEDS = {"source": "0-19", "source-lcbench": "0-9", "fitted": "0-19", "fitted-lcbench": "0-9"}
 
 
@@ -92,8 +92,8 @@ def _errors_over_time(runs: list[EffectRun]) -> Any:
     from pellucid_lab.papers.bobax.tables import methods_in, relative
     from pellucid_lab.tables.figures import curves
 
-    wanted = [m for m in methods_in(runs) if m in ("rs", "ei", "pvar", "ei-rs-2", "bax-band", "bobax-2", "bobax-path")]
-    series = {method: relative(runs, method, "rs", lambda run: run.d) for method in wanted}
+    methods = [m for m in methods_in(runs) if m in ("rs", "ei", "pvar", "ei-rs-2", "bax-band", "bobax-2", "bobax-path")]
+    series = {method: relative(runs, method, "rs", lambda run: run.d) for method in methods}
     end = series["bobax-2"][-1]
     return curves(
         series,

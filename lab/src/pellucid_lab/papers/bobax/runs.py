@@ -1,4 +1,4 @@
-"""The runs of an experiment, and how one of them is made."""
+"""The tasks of an experiment, and the function that runs one of them."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def run_effect_task(task: EffectTask) -> EffectRun:
     problem = known_effects(task.problem, task.data)
     measured = run_source(problem, task) if task.experiment.startswith("source") else run_sampler(problem, task)
     seconds = round(time.perf_counter() - started, 3)
-    made = stamp(("pellucid", "optuna", "numpy", "scipy"), task.command)
-    return EffectRun(*task.key, seconds=seconds, **{**measured, **made})
+    origin = stamp(("pellucid", "optuna", "numpy", "scipy"), task.command)
+    return EffectRun(*task.key, seconds=seconds, **{**measured, **origin})

@@ -317,7 +317,7 @@ def markdown(experiment: str, runs: Sequence[EffectRun]) -> str:
         "EI for regret), minus 1; then the mean over problems. 0 is as good as the baseline, -0.5 is half its error."
     )
     title = f"{experiment}: {problems} problems, {seeds} seeds"
-    return page(title, [_NOTES[experiment], explanation], tables_of(experiment, runs), _made(runs))
+    return page(title, [_NOTES[experiment], explanation], tables_of(experiment, runs), _provenance(runs))
 
 
 def csv(runs: Sequence[EffectRun]) -> str:
@@ -338,8 +338,8 @@ def coverage_markdown(runs: Sequence[EffectRun]) -> str:
         "The share of 20 values per variable at which the band contains the true average; half-widths are shares of "
         "the range of the largest effect. *Without calibration*: the posterior alone. Problems have equal weight."
     )
-    return page(first.title, [note], [replace(first, title=""), *others], _made(runs))
+    return page(first.title, [note], [replace(first, title=""), *others], _provenance(runs))
 
 
-def _made(runs: Sequence[EffectRun]) -> str:
+def _provenance(runs: Sequence[EffectRun]) -> str:
     return provenance_of(runs, sum(run.seconds for run in runs))

@@ -69,8 +69,8 @@ def _examples(out: Path, figures: bool) -> list[Grid]:
         "The index of equation (9), with its standard error. Example 1: a parameter's own distribution must not "
         "count. Example 2: neither of two parameters matters alone. Example 3: x3 exists only if x2 > t."
     )
-    made = provenance_now(command_line(), _PACKAGES)
-    write(out / "examples.md", page("HSIC towards a goal: the source's examples", [note], grids, made))
+    provenance = provenance_now(command_line(), _PACKAGES)
+    write(out / "examples.md", page("HSIC towards a goal: the source's examples", [note], grids, provenance))
     if figures:
         load_plots()
         save_figure(conditional_figure(), out / "examples-conditional")
@@ -92,7 +92,7 @@ def _network(
         searches.SearchTask(name, method, repetition, str(random_file.path), n_random)
         for repetition in range(repetitions)
         for method in searches.METHODS
-        # A random search takes (nearly) all networks that there are, so that its repetitions would be the same.
+        # A random search takes (nearly) all of the networks, so its repetitions would be the same.
         if repetition == 0 or method != "random search"
     ]
     file = RunFile(out / f"{name}-searches.jsonl", searches.SearchRun)
@@ -128,8 +128,8 @@ def _network_page(
         "\n".join(f"- {sentence}" for sentence in report.sentences(study, reductions, runs)),
         report.bar_sentence(runs),
     )
-    made = provenance_now(command_line(), (*_PACKAGES, "torch"))
-    write(out / f"{name}.md", page(f"{_TITLES[name]}: networks", notes, grids, made))
+    provenance = provenance_now(command_line(), (*_PACKAGES, "torch"))
+    write(out / f"{name}.md", page(f"{_TITLES[name]}: networks", notes, grids, provenance))
     if figures:
         load_plots()
         save_figure(towards_best.plot(), out / f"{name}-importance")

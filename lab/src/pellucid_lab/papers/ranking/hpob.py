@@ -111,7 +111,8 @@ def splits_for(methods: Sequence[str]) -> tuple[Split, ...]:
 
 
 def plan(folder: str, spaces: Sequence[str] | None, methods: Sequence[str], steps: int) -> list[HpobTask]:
-    """Every task, in an order in which each collection and method is made once; raises `Mistake` if data is damaged."""
+    """Every task, in an order in which each collection is read and each method built only once. Raises `Mistake` if
+    data is damaged."""
     tasks = []
     for collection in read_hpob(folder, spaces, splits_for(methods)):
         others = _digest(part for task in (*collection.train, *collection.validation) for part in (task.X, task.y))

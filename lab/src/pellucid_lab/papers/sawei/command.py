@@ -173,8 +173,8 @@ def _markdown(comparison: ScheduleComparison, runs: list[RegretRun]) -> str:
         "averaged over the problems. Differences to EI are means over the problems with their standard error. "
         "Seconds are of asking and telling, without the initial design, on one thread."
     )
-    made = provenance_of(runs, sum(run.wall_s for run in runs))
-    return page(title, [note], [_grid(comparison)], made)
+    provenance = provenance_of(runs, sum(run.wall_s for run in runs))
+    return page(title, [note], [_grid(comparison)], provenance)
 
 
 def _write_both(out: Path, budget: str) -> None:
@@ -199,8 +199,8 @@ def _write_both(out: Path, budget: str) -> None:
         for method, pair in sorted(ranks.items(), key=lambda item: sum(item[1]))
     )
     grid = Grid("", ("schedule", "mean", "bbob", "hpobench"), rows)
-    made = f"```sh\n{command_line()}\n```\n"
-    write(out / "both.md", page("IQM of final ranks over both suites, best first", [], [grid], made))
+    provenance = f"```sh\n{command_line()}\n```\n"
+    write(out / "both.md", page("IQM of final ranks over both suites, best first", [], [grid], provenance))
 
 
 def _csv(runs: list[RegretRun]) -> str:

@@ -1,8 +1,8 @@
 """Schedules compared as in SAWEI's paper: ranks per problem of the regret averaged over seeds, during and after a run.
 
 Regret is log10 of the distance to the optimum (cut at 1e-8) on BBOB and the distance itself elsewhere. For each problem
-(on BBOB: each function) the interquartile mean over seeds and instances is ranked among the methods, where equal values
-share a rank; ranks are averaged over problems.
+(on BBOB: each function) the interquartile mean over seeds and instances is ranked among the methods (equal values share
+a rank), and ranks are averaged over problems.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def _difference(ours: Array, theirs: Array) -> tuple[float, float]:
 
 
 def _family(problem: str) -> str:
-    """The function of a BBOB problem, whose instances are the same function shifted and rotated; other problems as they
-    are."""
+    """The function of a BBOB problem, whose instances are the same function shifted and rotated; the name of any
+    other problem."""
     match = BBOB_NAME.fullmatch(problem)
     return problem if match is None else f"f{match.group(1)}"
 

@@ -61,8 +61,8 @@ def _interaction(out: Path) -> list[Grid]:
         "The function is minimised; the ablation starts at (0.5, 0.5, 0.5). Shapley values of the function itself are "
         "exact: −1/2, −1/8, −1/8 of what is minimised. The forest is fitted to 10,000 noisy values, as in the source."
     )
-    made = provenance_now(command_line(), _PACKAGES)
-    write(out / "interaction.md", page("Shapley values of an interaction", [note], grids, made))
+    provenance = provenance_now(command_line(), _PACKAGES)
+    write(out / "interaction.md", page("Shapley values of an interaction", [note], grids, provenance))
     return grids
 
 
@@ -106,8 +106,8 @@ def _forest(out: Path, data: str | None, figures: bool, quiet: bool) -> list[Gri
         f"{forest.N_INIT} trials cover the space, {len(paths.explanations)} are proposed by LCB with λ = 1. "
         f"Contributions are in units of the error, positive is attractive. {paths.sentence}"
     )
-    made = provenance_now(command_line(), _PACKAGES)
-    write(out / "forest.md", page("A tuned network, explained", [note], grids, made))
+    provenance = provenance_now(command_line(), _PACKAGES)
+    write(out / "forest.md", page("A tuned network, explained", [note], grids, provenance))
     if figures:
         load_plots()
         best = report.best_predicted(study)

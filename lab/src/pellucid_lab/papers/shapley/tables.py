@@ -176,8 +176,8 @@ def markdown(runs: Sequence[EllipsoidRun], data: str | None) -> str:
         "form (mean) and from nets with intervals (se); the source's come from 1000 random walks per proposal, whose "
         "standard error (for one proposal) is in the last column of the first table."
     )
-    made = provenance_of(runs, sum(run.seconds for run in runs))
-    return page(f"Hyper-ellipsoid, runs for each λ: {per_lambda}", [note], tables(runs, data), made)
+    provenance = provenance_of(runs, sum(run.seconds for run in runs))
+    return page(f"Hyper-ellipsoid, runs for each λ: {per_lambda}", [note], tables(runs, data), provenance)
 
 
 def csv(runs: Sequence[EllipsoidRun]) -> str:
