@@ -112,7 +112,7 @@ def test_thousands_of_trials_are_thinned_and_the_steps_stay() -> None:
     figure = pellucid.history(study).plot()
     shown = next(trace for trace in figure.data if trace.name == "complete")
     assert 1000 < len(shown.x) <= 2000
-    assert "One of 3 trials is shown." in figure.layout.meta["doubts"]
+    assert "One in 3 trials is shown." in figure.layout.meta["doubts"]
     best = next(trace for trace in figure.data if trace.name == "best so far")
     assert set(best.y) == set(np.minimum.accumulate(values))
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
 from pellucid.records import Receipt, RecordError
 from pellucid.study.arrays import Arrays, arrays
@@ -24,6 +24,8 @@ from pellucid.study.storage import kept_model
 from pellucid.study.trials import distributions
 
 Direction = Literal["minimize", "maximize"]
+# loss = sign * value
+_SIGNS: dict[Direction, float] = {"minimize": 1.0, "maximize": -1.0}
 _logger = logging.getLogger("pellucid")
 
 
@@ -37,7 +39,7 @@ class Objective:
     @property
     def sign(self) -> float:
         """loss = sign * value"""
-        return -1.0 if self.direction == "maximize" else 1.0
+        return _SIGNS[self.direction]
 
 
 def single_objective(study: Study, asker: str) -> Direction:
@@ -79,7 +81,7 @@ class StudyView:
     @property
     def sign(self) -> float:
         """+1 if the study minimises, -1 if it maximises: loss = sign * value."""
-        return -1.0 if self.direction == "maximize" else 1.0
+        return _SIGNS[self.direction]
 
     # ------------------------------------------------------------------ trials
 
@@ -89,13 +91,7 @@ class StudyView:
 
     def trial(self, number: int) -> FrozenTrial:
         """The trial with this number. Raises ValueError if there is none."""
-        if number not in self.by_number:
-            raise ValueError(f"The study has no trial {number}; its trials are 0 to {max(self.by_number)}.")
-        return self.by_number[number]
-
-    @cached_property
-    def n_waiting(self) -> int:
-        return sum(trial.state == TrialState.WAITING for trial in self.trials)
+        return _trial(self.by_number, number)
 
     @cached_property
     def observations(self) -> Observations:
@@ -163,6 +159,13 @@ class StudyView:
         return kept_model(self.study, name)
 
 
+def _trial(by_number: Mapping[int, FrozenTrial], number: int) -> FrozenTrial:
+    if number not in by_number:
+        numbers = f"its trials are 0 to {max(by_number)}" if by_number else "it has no trials yet"
+        raise ValueError(f"The study has no trial {number}; {numbers}.")
+    return by_number[number]
+
+
 def receipts(study: Study) -> list[Receipt]:
     """Every readable receipt of the study, by trial number. Damaged ones, and those of a newer version, are logged and
     left out."""
@@ -180,11 +183,8 @@ def receipts(study: Study) -> list[Receipt]:
 
 def receipt(study: Study, trial: int) -> Receipt:
     """The receipt of one trial. Raises ValueError if the trial has none, or none that can be read."""
-    trials = {candidate.number: candidate for candidate in study.get_trials(deepcopy=False)}
-    if trial not in trials:
-        numbers = f"its trials are 0 to {max(trials)}" if trials else "it has no trials yet"
-        raise ValueError(f"The study has no trial {trial}; {numbers}.")
-    stored = read_receipt(trials[trial])
+    by_number = {candidate.number: candidate for candidate in study.get_trials(deepcopy=False)}
+    stored = read_receipt(_trial(by_number, trial))
     if stored is None:
         raise ValueError(
             f"Trial {trial} has no receipt: pellucid did not propose it. `pellucid.receipts(study)` lists all receipts."

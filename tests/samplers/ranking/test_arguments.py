@@ -62,7 +62,7 @@ def test_names_of_studies_are_a_list_and_count_once(earlier: Study) -> None:
     name = earlier.study_name
     with pytest.raises(ValueError, match="at least 3 of them, but there is 1 to learn from"):
         learn(earlier._storage, [name] * 5)
-    with pytest.raises(ValueError, match=f"`names` lists studies of the storage, but got {name!r}"):
+    with pytest.raises(ValueError, match=f"`names` must be a list of names of studies, but got the text {name!r}"):
         learn(earlier._storage, name)
 
 
