@@ -8,9 +8,12 @@ from optuna.study import Study
 
 
 def publish(study: Study) -> list[str]:
-    """Store the key figures of a study where Optuna Dashboard shows them. Returns what they say, in order.
+    """Store the key figures of a study where Optuna Dashboard shows them. Returns their findings, in order.
 
     Publishing again replaces them. Needs `pip install 'pellucid[dashboard,plots]'`.
+
+    Args:
+        study: any study with one objective.
     """
     try:
         from optuna_dashboard import save_plotly_graph_object

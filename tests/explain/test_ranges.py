@@ -141,7 +141,7 @@ def test_integers_on_a_logarithmic_scale_keep_their_values() -> None:
 
 @pytest.mark.parametrize("goal", [pellucid.goals.worst(), pellucid.failed()], ids=["worst", "failed"])
 def test_goals_to_avoid_are_refused(study: Study, goal: object) -> None:
-    with pytest.raises(ValueError, match="is not one to reach"):
+    with pytest.raises(ValueError, match="`goal` must be something to reach"):
         pellucid.interval_reduction(study, "lr", goal=goal)  # type: ignore[arg-type]
 
 

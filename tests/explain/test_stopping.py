@@ -147,10 +147,11 @@ def test_odd_studies_get_a_verdict_and_go_on(objective: Callable[[Trial], float]
 
 def test_one_trial_and_none() -> None:
     study = study_of()
-    assert str(pellucid.stopping_verdict(study)) == "Continue: 0 of the 20 finished trials that a verdict needs."
+    verdict = pellucid.stopping_verdict(study)
+    assert str(verdict) == "Continue: a verdict needs 20 finished trials, and this study has 0."
     study.optimize(bowl, n_trials=1)
     assert str(pellucid.stopping_verdict(study, min_trials=1)) == (
-        "Continue: 1 of the 2 finished trials that a verdict needs."
+        "Continue: a verdict needs 2 finished trials, and this study has 1."
     )
 
 

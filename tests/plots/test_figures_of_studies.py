@@ -112,7 +112,7 @@ def test_thousands_of_trials_are_thinned_and_the_steps_stay() -> None:
     figure = pellucid.history(study).plot()
     shown = next(trace for trace in figure.data if trace.name == "complete")
     assert 1000 < len(shown.x) <= 2000
-    assert "One of 3 trials is shown." in figure.layout.meta["doubts"]
+    assert "One in 3 trials is shown." in figure.layout.meta["doubts"]
     best = next(trace for trace in figure.data if trace.name == "best so far")
     assert set(best.y) == set(np.minimum.accumulate(values))
 
@@ -143,7 +143,7 @@ def test_the_course_ends_with_the_verdict(proposed: optuna.Study) -> None:
 def test_a_course_without_a_verdict_is_empty_and_says_why() -> None:
     found = pellucid.regret_history(made(5, RandomSampler(seed=0)))
     assert found.after == ()
-    assert "of the 20 finished trials" in finding(found.plot())
+    assert "needs 20 finished trials, and this study has 4" in finding(found.plot())
 
 
 def test_the_course_runs_forwards_with_pruned_trials() -> None:

@@ -225,7 +225,7 @@ def interrupted(study: optuna.Study) -> None:
     ("fill", "says"),
     [
         (nothing, "The study has no trials yet"),
-        (one_trial, "of the 20 finished trials that a verdict needs"),
+        (one_trial, "A verdict needs 20 finished trials, and this study has 1"),
         (only_failures, "None of the 12 trials has finished with a value yet."),
         (constant, "all finished trials returned the same value"),
         (infinite, "Expect "),
@@ -299,7 +299,7 @@ def test_interruptions_do_not_count_as_failures() -> None:
     study = optuna.create_study()
     interrupted(study)
     assert gather(study, progress=False).failures is None
-    with pytest.raises(ValueError, match="at least 10 trials that count; this study has 1"):
+    with pytest.raises(ValueError, match="at least 10 finished trials; this study has 1"):
         pellucid.hsic_importance(study, pellucid.failed())
 
 

@@ -7,7 +7,7 @@ Notation
                  m - w s over the whole space, w = sqrt(2 log(d t^2)); both mapped back to losses before subtracting
     attitude     whether the last proposals explored or exploited
 
-A policy remembers nothing: workers that share a study, and a study that is resumed, see the same alpha.
+A policy has no state of its own, so workers that share a study, and a study that is resumed, get the same alpha.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _N_INCUMBENTS = 5
 _SMALLEST_PROGRESS = 1e-12
 
 
-# ---------------------------------------------------------------------- the bound of the regret, and its rest
+# ---------------------------------------------------------------------- the bound of the regret, and when it levels off
 
 
 def upper_bound_regret(
@@ -49,9 +49,13 @@ def upper_bound_regret(
 ) -> tuple[float, float, float]:
     """(UBR, smallest upper bound of an evaluated configuration, smallest lower bound anywhere), as losses.
 
-    `top_p`: the share of the evaluated configurations, best first, whose upper bounds count.
-    `pool`: candidates that the model has screened already; by default they are drawn here.
-    `width`: of the bounds in standard deviations; default sqrt(2 log(d t^2)).
+    Args:
+        model: fitted to the evaluated configurations.
+        X_observed: these configurations (n, d), encoded.
+        space: over which the lower bound is minimised.
+        top_p: the share of the evaluated configurations, best first, whose upper bounds count.
+        pool: candidates that the model has screened already; by default they are drawn here.
+        width: of the bounds in standard deviations; default sqrt(2 log(d t^2)).
     """
     X = np.atleast_2d(np.asarray(X_observed, dtype=float))
     n, d = X.shape
@@ -87,9 +91,9 @@ def _mean_at(model: GaussianProcess, X: Array) -> Array:
 
 
 def moving_iqm(ubr: Sequence[float] | Array, window: int = 7) -> Array:
-    """Mean of the middle half of the last `window` values at every step; the first value stands for those before it.
+    """Mean of the middle half of the last `window` values at every step; the series is padded with its first value.
 
-    The middle half: a quarter of the window, rounded down, is cut off at either end.
+    For the middle half, a quarter of the window, rounded down, is cut off at each end.
     """
     if window < 1:
         raise ValueError(f"`window` must be at least 1, but got {window}.")
@@ -105,11 +109,11 @@ def moving_iqm(ubr: Sequence[float] | Array, window: int = 7) -> Array:
 def adjust_now(
     ubr: Sequence[float] | Array, window: int = 7, epsilon: float = 0.1, memory: int | None = None
 ) -> npt.NDArray[np.bool_]:
-    """At every step, whether the smoothed UBR has come to rest, judged by what was known at that step.
+    """At every step, whether the smoothed UBR has levelled off, judged by what was known at that step.
 
-    The last slope of the smoothed series counts as rest if it is at most `epsilon` times the largest slope so far (of
-    the last `memory` steps, if given); slopes are central differences, one-sided at both ends. The first `window` steps
-    never count, because the window is not full yet.
+    It has if the last slope of the smoothed series is at most `epsilon` times the largest slope so far (or of the last
+    `memory` steps); slopes are central differences, one-sided at both ends. The first `window` steps never count,
+    because the window is not full yet.
     """
     smooth = moving_iqm(ubr, window)
     n = len(smooth)
@@ -134,10 +138,10 @@ def adjust_now(
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a policy decides on.
+    """What a policy bases its decision on.
 
     past        receipts of the earlier proposals of a model, by trial number
-    bounds      (UBR, min UCB, min LCB) of the model as it is now; only for policies that want them
+    bounds      (UBR, min UCB, min LCB) of the current model; only for policies with `wants_bounds`
     best        best value observed so far, as a loss in the user's unit
     best_under  the configuration (d,) that an acquisition would propose now
     """
@@ -155,9 +159,9 @@ class Evidence:
 class Decision:
     """The acquisition of a proposal.
 
-    state    of the policy that chose it, for the receipt
-    x (d,)   the proposal, if the policy has made it already
-    bounds   that the policy looked at, for the receipt: see `Evidence`
+    state    state of the policy that chose it, for the receipt
+    x (d,)   the proposal, if the policy has already computed it
+    bounds   bounds that the policy used, for the receipt: see `Evidence`
     """
 
     acquisition: Acquisition
@@ -251,7 +255,9 @@ class Pulse:
 
 @dataclass(frozen=True)
 class Portfolio:
-    """GP-Hedge: nine acquisitions nominate, one is drawn by how good their earlier nominees look to the model now.
+    """GP-Hedge: nine acquisitions each nominate a configuration, and one of them is drawn at random.
+
+    The odds of an acquisition grow with how good its earlier nominees look to the current model.
 
     EI and PI with xi = 0.01, 0.1 and 1 (latent units), LCB with sqrt(0.1), sqrt(0.2) and 1 times the schedule's width.
     """
@@ -287,7 +293,7 @@ class Portfolio:
         return Decision(members[chosen], state, nominees[chosen])
 
     def _gains(self, evidence: Evidence, count: int) -> Array:
-        """Sums of rewards; the reward of a nominee is how low the model of the next proposal sees it (latent)."""
+        """Sums of rewards; the reward of a nominee is minus its latent mean in the model of the next proposal."""
         states = [receipt.policy for receipt in evidence.past if receipt.policy is not None]
         own = [state for state in states if state.name == self.name]
         if not own:
@@ -304,12 +310,12 @@ class Portfolio:
 
 @dataclass(frozen=True)
 class SAWEI:
-    """Weighted EI that adjusts its own weight against the current attitude whenever the UBR comes to rest.
+    """Weighted EI that adjusts its own weight against the current attitude whenever the UBR levels off.
 
     Args:
         alpha: the weight to start with.
         delta: how much an adjustment changes it.
-        epsilon, window, memory: when the UBR counts as being at rest, see `adjust_now`.
+        epsilon, window, memory: when the UBR counts as level, see `adjust_now`.
         track: which proposals define the attitude: the 'last', all 'until_incumbent_change' or 'until_last_adjust'.
         raw_units: compare s phi(z), in the objective's unit, with Phi(z), as the source does; otherwise phi(z) with
             Phi(z), which does not depend on the unit.
@@ -331,7 +337,8 @@ class SAWEI:
     def __post_init__(self) -> None:
         if not (0.0 <= self.alpha <= 1.0 and self.delta >= 0.0 and self.epsilon >= 0.0 and self.window >= 1):
             raise ValueError(
-                f"SAWEI needs alpha in [0, 1], delta and epsilon of at least 0 and a window of at least 1, got {self}."
+                "SAWEI needs alpha in [0, 1], delta and epsilon of at least 0 and a window of at least 1, but got "
+                f"{self}."
             )
         if self.track not in ("last", "until_incumbent_change", "until_last_adjust"):
             raise ValueError(
@@ -342,7 +349,7 @@ class SAWEI:
 
     @staticmethod
     def paper() -> SAWEI:
-        """The rule of the source to the letter: raw units, a trigger that never forgets, no guard and no reset."""
+        """The rule exactly as in the source: raw units, a trigger with unlimited memory, no guard and no reset."""
         return SAWEI(raw_units=True, memory=None, guard=False, reset=None)
 
     def decide(self, evidence: Evidence) -> Decision:
@@ -351,9 +358,9 @@ class SAWEI:
         return Decision(WEI(alpha, self.guard), PolicyState("SAWEI", {"alpha": alpha}))
 
     def alphas(self, past: Sequence[Receipt], ubr: float, best: float) -> list[float]:
-        """The weight at every past proposal that has a UBR, and the one for the proposal to be made.
+        """The weight at every past proposal that has a UBR, and the weight of the next proposal.
 
-        `ubr`, `best`: of the model and the observations as they are now, as losses.
+        `ubr`, `best`: of the current model and observations, as losses.
         """
         steps = [receipt for receipt in past if receipt.bounds]
         series = [receipt.bounds[0] for receipt in steps] + [ubr]
@@ -371,7 +378,7 @@ class SAWEI:
                 alpha = self.alpha
             elif rests[k]:
                 moved = alpha + (self.delta if explore >= exploit else -self.delta)
-                alpha = min(max(round(moved, 9), 0.0), 1.0)  # Rounded, so that up and down again is where it was.
+                alpha = min(max(round(moved, 9), 0.0), 1.0)  # Rounded, so that a step up and a step down cancel.
                 if self.track == "until_last_adjust":
                     explore = exploit = 0.0
             out.append(alpha)

@@ -1,4 +1,4 @@
-"""What an acquisition is: a weighted sum of named terms, always maximised, that knows its own words and unit.
+"""The interface of acquisitions: weighted sums of named terms, always maximised, with their own words and unit.
 
 Notation
     m, s (n,)   posterior mean and sd on the latent scale (smaller is better)
@@ -57,7 +57,7 @@ class Pool:
 
 
 class Model(Protocol):
-    """What maximising an acquisition needs of a surrogate."""
+    """What maximising an acquisition needs from a surrogate."""
 
     def latent(self, X: Array) -> tuple[Array, Array]: ...
 
@@ -67,7 +67,7 @@ class Model(Protocol):
 
 
 class Scored(Protocol):
-    """What can be maximised."""
+    """A function that can be maximised."""
 
     def score(self, X: Array) -> Array: ...
 
@@ -90,7 +90,7 @@ def _subclasses(kind: Any) -> Iterator[Any]:
 
 
 class Acquisition(ABC):
-    """What a proposal maximises. It owns its settings, its words, its unit, and what it learns about.
+    """What a proposal maximises, with its settings, its words, its unit, and what it learns about.
 
     name        in receipts; the name of the class unless the class sets another one
     log_score   whether the score is the logarithm of the value, so that adding to it multiplies the value
@@ -146,7 +146,7 @@ class Acquisition(ABC):
 
     @classmethod
     def explored_share(cls, state: AcquisitionState) -> float | None:
-        """Share of a proposal's value that came from what was not known; None if its terms do not say."""
+        """Share of a proposal's value that came from uncertainty; None if its terms do not show it."""
         return 1.0 if state.learns_about else None
 
 
@@ -187,7 +187,7 @@ class AcquisitionFunction(ABC):
         return None
 
     def maximised_at(self, x: Array) -> AcquisitionFunction:
-        """What was maximised at the proposal x (1, d): this function, unless another one stepped in."""
+        """What was maximised at the proposal x (1, d): this function, unless another one replaced it."""
         return self
 
     def state(self, x: Array, space: Space) -> AcquisitionState:
@@ -230,7 +230,7 @@ class PointwiseAcquisition(Acquisition):
         """score, d score / d m, d score / d s."""
 
     def maximised_at(self, m: Array, s: Array, situation: Situation) -> PointwiseAcquisition:
-        """What was maximised at a proposal with posterior m, s (1,): itself, unless another acquisition stepped in."""
+        """What was maximised at a proposal with posterior m, s (1,): itself, unless another acquisition replaced it."""
         return self
 
     def bind(self, model: Model, situation: Situation, space: Space) -> AcquisitionFunction:
@@ -302,7 +302,7 @@ def from_name(name: str, settings: Mapping[str, Any]) -> Acquisition:
 
 
 def explored_share(state: AcquisitionState) -> float | None:
-    """Share of a proposal's value that came from what was not known; None if its acquisition does not say."""
+    """Share of a proposal's value that came from uncertainty; None if its acquisition does not show it."""
     share: float | None = (_defined(state.name) or Acquisition).explored_share(state)
     return share
 

@@ -1,15 +1,15 @@
-"""Keeping away from where trials fail: an acquisition times the chance that a trial does not fail.
+"""Avoiding configurations that fail: an acquisition times the chance that a trial does not fail.
 
 Notation
     k_i(x)    correlation of x with trial i, with lengthscales of its own (what makes trials fail need not be what makes
               them good), learned from which trials failed
     P(x)      (sum of k_i over trials that went well + c p) / (sum of k_i over all trials + c): the local share of
               trials that went well; p the overall share, c = 1 trial of prior belief: one failure alone proves little
-    F(x)      sum of k_i over the trials that failed: how often that was tried here
+    F(x)      sum of k_i over the trials that failed: the number of failures nearby
     score     of the acquisition (log EI, or a bound in standard deviations) + (1 + F) log P - b max(0, -log 2P)^2: EI
               times P where nothing has failed, a stronger penalty the more trials failed nearby, and a steep one where
-              trials are more likely to fail than not: next to a converged optimum any such place promises more than is
-              left to gain
+              trials are more likely to fail than not, because close to convergence any such place promises more than
+              the little that is left to gain
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.kernels import Kernel
 
-# Failures before they are avoided: one can be an accident, and has no lengthscales.
+# Failures are avoided from this many on: a single one can be an accident, and says nothing about lengthscales.
 FEWEST_FAILURES = 2
-# Trials that the overall share of successes counts for in the local one.
+# Weight of the overall share of successes in the local share, as a number of trials.
 _PRIOR_TRIALS = 1.0
 # The log of the chance below which trials are more likely to fail than not, and how steep the penalty is there.
 _LOW, _WALL = float(np.log(0.5)), 100.0
@@ -50,15 +50,15 @@ class Chance:
 
     @staticmethod
     def learned(X_ok: Array, X_failed: Array, space: Space) -> Chance:
-        """With the most likely lengthscales, rounded so that a receipt carries them as they are."""
+        """With the most likely lengthscales, rounded so that a receipt stores them exactly."""
         failed = np.r_[np.zeros(len(X_ok)), np.ones(len(X_failed))]
         gp = GaussianProcess(nominal=space.nominal).fit(np.vstack([X_ok, X_failed]), failed)
         rounded = tuple(float(f"{l:.5g}") for l in gp.hyperparameters.lengthscales)
         return Chance(len(X_ok), len(X_failed), rounded)
 
     def times(self, acquisition: Acquisition) -> Acquisition:
-        """The acquisition times the chance. One that needs more than mean and sd stays as it is: it has no single score
-        that a chance could be added to."""
+        """The acquisition times the chance. One that needs more than mean and sd is returned unchanged: it has no
+        single score to which the logarithm of a chance could be added."""
         if not isinstance(acquisition, PointwiseAcquisition):
             return acquisition
         return Feasible(acquisition, self.n_ok, self.n_failed, self.lengthscales)
@@ -91,13 +91,19 @@ class Feasible(Acquisition):
         own = ("base", "n_ok", "n_failed", "lengthscales")
         base = from_name(settings["base"], {name: value for name, value in settings.items() if name not in own})
         if not isinstance(base, PointwiseAcquisition):
-            raise ValueError(f"{settings['base']} cannot be multiplied with a chance.")
+            raise ValueError(
+                f"Only an acquisition of mean and sd can be multiplied by a chance, but got {settings['base']!r}."
+            )
         scales = tuple(float(l) for l in settings["lengthscales"])
         return cls(base, int(settings["n_ok"]), int(settings["n_failed"]), scales)
 
     def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> AcquisitionFunction:
-        if model.n_observed < self.n_ok + self.n_failed or len(self.lengthscales) != len(space):
-            raise ValueError("The model does not hold the trials that this acquisition was learned from.")
+        n_trials = self.n_ok + self.n_failed
+        if model.n_observed < n_trials or len(self.lengthscales) != len(space):
+            raise ValueError(
+                f"The model must hold the {n_trials} trials and {len(self.lengthscales)} parameters that the chance of "
+                f"failing was learned from, but has {model.n_observed} trials and {len(space)} parameters."
+            )
         return _FeasibleFunction(self, model, situation, self.base.bind(model, situation, space))
 
 

@@ -18,10 +18,10 @@ from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import LOG_SQRT_2PI, Array, log_improvement, log_normal_cdf, normal_cdf, normal_pdf
 from pellucid.records import AcquisitionState, Term
 
-# Further out, z^2 and the logarithms that grow with it are too large to be subtracted without losing all digits:
+# Below this z, z^2 and the logarithms that grow with it are too large to be subtracted without losing all digits, so
 # ratios are replaced by their asymptotes.
 _FAR = -1e4
-# Where nothing cancels yet, the definition of EI is as good as its logarithm and half the price.
+# Above this z nothing cancels, so the definition of EI is as accurate as its logarithm and half as expensive.
 _NEAR = -6.0
 # What WEI's guard subtracts from log EI: more than the logarithms of positive values can differ by.
 _BELOW = 1e4
@@ -136,8 +136,8 @@ class PI(PointwiseAcquisition):
 class WEI(_Improvement):
     """Weighted expected improvement: alpha = 1 only exploits, alpha = 0 only explores, 1/2 is EI.
 
-    `guard`: above alpha = 1/2 the value can be negative everywhere, and its maximiser is then a hopeless point far from
-    everything promising; with the guard such points are ranked by EI, below all points with a positive value.
+    `guard`: above alpha = 1/2 the value can be negative everywhere, and its maximiser is then far from everything
+    promising; with the guard such points are ranked by EI, below all points with a positive value.
     """
 
     alpha: float = 0.5
@@ -155,7 +155,7 @@ class WEI(_Improvement):
         return cls(**{**settings, "guard": bool(settings.get("guard", False))})
 
     def maximised_at(self, m: Array, s: Array, situation: Situation) -> PointwiseAcquisition:
-        """EI where the guard had to step in."""
+        """EI if the guard had to rank the proposal."""
         if not self.guard:
             return self
         weights = self.weights(situation)

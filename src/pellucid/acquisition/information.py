@@ -1,4 +1,4 @@
-"""The information of an evaluation about partial dependences (BOBAX): closed forms, no sampled paths.
+"""The information that an evaluation gives about partial dependences (BOBAX): closed forms, no sampled paths.
 
 Notation (latent scale)
     phi (P,)       partial dependences, stacked over effects and grid points;  omega (P,) weights, each effect sums to 1
@@ -45,7 +45,7 @@ _SMALLEST_EIGENVALUE, _SMALLEST_RELATIVE_VARIANCE, _SMALLEST = 1e-10, 1e-12, 1e-
 
 @dataclass(frozen=True)
 class InformationGain(Acquisition):
-    """Evaluate where the partial dependence of `params` is learned best.
+    """Evaluate where most is learned about the partial dependence of `params`.
 
     Args:
         params: "all", one name, or a list of names; a pair of names stands for their joint (2-d) effect.
@@ -68,7 +68,7 @@ class InformationGain(Acquisition):
             raise ValueError("`params` is 'all', a name or a list of names and pairs of names, but got an empty list.")
         for effect in effects:
             if not 1 <= len(set(effect)) == len(effect) <= 2:
-                raise ValueError(f"An effect is of one parameter or of two different ones, but got {effect!r}.")
+                raise ValueError(f"An effect has one parameter or two different ones, but got {effect!r}.")
 
     def settings(self) -> dict[str, Any]:
         params: object = self.params
@@ -94,7 +94,7 @@ class InformationGain(Acquisition):
         return () if self.params == "all" else tuple(name for effect in _as_effects(self.params) for name in effect)
 
     def effects(self, space: Space) -> list[tuple[str, ...]]:
-        """The effects asked for whose parameters are in this space: no trial has had the others yet."""
+        """The requested effects whose parameters are in this space: no trial has had the others yet."""
         if self.params == "all":
             return [(name,) for name in space.names]
         return [effect for effect in _as_effects(self.params) if all(name in space.index for name in effect)]

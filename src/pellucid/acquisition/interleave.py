@@ -1,4 +1,4 @@
-"""Searching and learning about effects by turns (BOBAX), until the effects are known well enough (a-BOBAX).
+"""Taking turns between searching and learning about effects (BOBAX), until these are known well enough (a-BOBAX).
 
 Everything is decided from the trial's number, the seed and the model: workers that share a study, and a study that is
 resumed, take the same turns.
@@ -37,8 +37,8 @@ class Interleave:
         every: with mode "every", each trial whose number is a multiple of this is for learning. With `every=1`, every
             proposal learns until the bands are narrow enough (see `until`); then the search begins.
         until: the half-width of a 95% band, in the objective's unit, that is narrow enough: effects that have reached
-            it are dropped, and once the mean over all effects has, every proposal is for the objective. None never
-            stops.
+            it are dropped, and once the mean over all effects has, every proposal is for the objective. None: learning
+            never stops.
         target: see `InformationGain`.
         mode: "every"; "probability" (each proposal is for learning with `probability`, which `decay` multiplies at
             every trial); "multiply" (every proposal maximises EI times information to the power `beta` / trials).
@@ -65,14 +65,14 @@ class Interleave:
                 "`probability` must be in [0, 1], `decay` in (0, 1] and `beta` at least 0, "
                 f"but got {self.probability}, {self.decay} and {self.beta}."
             )
-        _ = self.gain  # It checks names and target.
+        _ = self.gain  # Creating it checks the names and the target.
 
     @property
     def gain(self) -> InformationGain:
         return InformationGain(self.params, self.target)
 
     def turn(self, number: int, seed: int) -> bool:
-        """Whether trial `number` is for learning (with mode 'multiply' every trial is, a little)."""
+        """Whether trial `number` is for learning (with mode 'multiply', every trial is in part)."""
         if self.mode == "every":
             return number % self.every == 0
         if self.mode == "probability":
@@ -84,7 +84,7 @@ class Interleave:
         return half_widths(model, space, self.gain.effects(space))
 
     def still_wide(self, model: GaussianProcess, space: Space) -> tuple[InformationGain | None, dict[str, float]]:
-        """What is left to learn (None: nothing), and the widths behind that, by effect."""
+        """What is left to learn (None: nothing), and the half-widths that decided this, by effect."""
         if self.until is None:
             return self.gain, {}
         widths = self.widths(model, space)
@@ -161,7 +161,9 @@ class Multiplied(Acquisition):
 def _factor(acquisition: Acquisition) -> PointwiseAcquisition:
     """An acquisition that can be multiplied: its score is a logarithm."""
     if not isinstance(acquisition, PointwiseAcquisition) or not acquisition.log_score:
-        raise ValueError(f"{acquisition!r} cannot be multiplied by information: its score is not a logarithm.")
+        raise ValueError(
+            f"Only an acquisition whose score is a logarithm can be multiplied by information, but got {acquisition!r}."
+        )
     return acquisition
 
 

@@ -81,10 +81,10 @@ def propose(
 
 def maximum(function: Scored, space: Space, pool: Pool, rng: np.random.Generator) -> float:
     """The largest score found anywhere, also at known configurations: for a bound, not for a proposal."""
-    anything = Known(space, np.empty((0, len(space))), SEPARATION)
+    nothing_known = Known(space, np.empty((0, len(space))), SEPARATION)
     best = np.argsort(-function.screen_pool(pool), kind="stable")[:N_BOUND_STARTS]
     X, scores = _rescored(function, pool.X[best])
-    _, refined = _refine(function, space, anything, X, scores, rng)
+    _, refined = _refine(function, space, nothing_known, X, scores, rng)
     return float(refined.max())
 
 
@@ -116,7 +116,7 @@ class Known:
 def candidates(
     space: Space, incumbents: Array, rng: np.random.Generator, counts: tuple[int, int] | None = None
 ) -> Array:
-    """Canonical configurations everywhere and around the incumbents; `counts`: how many of both."""
+    """Canonical configurations everywhere and around the incumbents; `counts`: how many of each."""
     X = space.canonical(_pool(space, incumbents, rng, counts))
     return np.unique(X, axis=0) if np.isfinite(space.size()) else X
 

@@ -96,7 +96,7 @@ def _condition(whole: Space, name: str, held: Mapping[str, float], row: Array) -
 
 @dataclass(frozen=True)
 class OnSlice:
-    """A function of the whole space, as one of the free parameters."""
+    """A function of the whole space, as a function of the free parameters."""
 
     function: Scored
     part: Slice

@@ -10,8 +10,8 @@ import numpy as np
 from pellucid.records import OBJECTIVE
 from pellucid.surrogates import GaussianProcess
 
-# Closer latent values are taken apart by this much before a slope between them is computed: their difference would
-# otherwise be rounding error.
+# Latent values closer than this are moved by this much to either side of their middle before a slope between them is
+# computed, because their difference would otherwise be rounding error.
 _SMALL_STEP = 1e-4
 
 

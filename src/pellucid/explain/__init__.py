@@ -5,7 +5,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Files are loaded when they are first used, as `pellucid.explain.shapley`."""
+    """Modules are loaded when they are first used, as `pellucid.explain.shapley`."""
     if name == "hsic":
         return import_module(f"{__name__}.importance.hsic")
     if name == "shapley":

@@ -29,11 +29,16 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average, Factors
 
 Function = Callable[[Array], Array]
+# Points along an axis on which its variance is measured.
 _N_LINE = 100
+# Effects below this share of the function's values are rounding errors.
 _ROUNDING = 1e-12
+# Rows that are evaluated at once: they bound the memory.
 _ROWS_AT_ONCE = 4096
-_N_BACKGROUND = 256
-_N_PAIRS = 64
+# Background rows of a trial's comparison, and the fewer that a radial kernel can afford: it has no closed forms, and H
+# costs the square of their number.
+_N_BACKGROUND, _N_PAIRS = 256, 64
+# Shuffles per column, whose average is the permutation importance.
 _N_REPEATS = 20
 
 
@@ -102,12 +107,12 @@ def friedman_h(
     Z = np.atleast_2d(np.asarray(background, dtype=float))
     if len(Z) < 2:
         raise ValueError(f"Friedman's H needs at least two rows, but `background` has {len(Z)}.")
-    wanted = list(combinations(range(Z.shape[1]), 2)) if pairs is None else [(int(j), int(k)) for j, k in pairs]
-    for j, k in wanted:
+    selected = list(combinations(range(Z.shape[1]), 2)) if pairs is None else [(int(j), int(k)) for j, k in pairs]
+    for j, k in selected:
         if j == k or not (0 <= j < Z.shape[1] and 0 <= k < Z.shape[1]):
             raise ValueError(f"A pair is two different columns between 0 and {Z.shape[1] - 1}, but got {(j, k)}.")
     size = float(np.abs(_single(fn, Z)).max())
-    return _strengths(lambda columns: _dependence(fn, Z, columns), wanted, size)
+    return _strengths(lambda columns: _dependence(fn, Z, columns), selected, size)
 
 
 def _strengths(
@@ -181,6 +186,10 @@ def compare_importance(study: Study, trial: int) -> ImportanceComparison:
     The model is that of `explain_proposal`. The absolute shares sum to one; a negative share counted against the trial.
     The ablation starts at the configuration whose prediction is nearest to the average over the space, so that it
     splits about the same difference as the Shapley values.
+
+    Args:
+        study: any study with one objective.
+        trial: number of the trial.
     """
     with opened(study, "compare_importance") as view:
         return _compared(case_of(view, trial))
@@ -206,15 +215,15 @@ def _compared(case: ModelCase) -> ImportanceComparison:
     source = rows[int(np.argmin(np.abs(predicted - predicted.mean())))]
     ablation = ablation_path(attractive, source, x, players)
     axes = {j: axis_grid(space, j, _N_LINE) for j in players}
-    seen = gp.data.X[: case.n_trials], -gp.data.z[: case.n_trials]
-    where = list(players)
+    observed = gp.data.X[: case.n_trials], -gp.data.z[: case.n_trials]
+    columns = list(players)
     return ImportanceComparison(
         trial=case.trial,
         params=tuple(space.names[j] for j in players),
         shapley=_shares(values),
-        ablation=_shares(ablation.gains[where]),
-        local=_shares(local_importance(attractive, x, axes)[where]),
-        permutation=_shares(permutation_importance(attractive, *seen)[where]),
+        ablation=_shares(ablation.gains[columns]),
+        local=_shares(local_importance(attractive, x, axes)[columns]),
+        permutation=_shares(permutation_importance(attractive, *observed)[columns]),
         ablation_order=tuple(space.names[j] for j in ablation.order),
         interactions={(space.names[j], space.names[k]): h for (j, k), h in strengths.items()},
         proposed=case.proposed,

@@ -23,7 +23,11 @@ _ANOTHER_SAMPLER = "another sampler"
 
 
 def history(study: Study) -> History:
-    """Every trial with its value, what the model expected of it, and which sampler chose it."""
+    """Every trial with its value, what the model expected of it, and which sampler chose it.
+
+    Args:
+        study: any study with one objective.
+    """
     with opened(study, "history") as view:
         return history_of(view)
 

@@ -21,6 +21,7 @@ from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.encoding import Dimension
 
 Cheap = Literal["low", "high"]
+# Cuts of a range with many values: each costs a permutation test.
 _N_CUTS = 12
 # Fewer remaining trials, or fewer of them in the goal, cannot show an effect.
 _FEWEST_LEFT, _FEWEST_IN_GOAL = 20, 5
@@ -51,17 +52,20 @@ def interval_reduction(
     """
     if cheap not in get_args(Cheap):
         raise ValueError(f"`cheap` is 'low' or 'high', but got {cheap!r}.")
-    wanted = as_goal(goal)
-    if not wanted.wanted:
-        raise ValueError(f"A value costs nothing if a goal is reached as often; {wanted.words} is not one to reach.")
+    checked_goal = as_goal(goal)
+    if not checked_goal.wanted:
+        raise ValueError(
+            f"`goal` must be something to reach, but got {checked_goal.words}: a value costs nothing if the goal is "
+            "reached as often with it."
+        )
     with opened(study, "interval_reduction") as view:
-        sample, notes, _ = sample_of(view.trials, wanted, view.sign)
+        sample, notes, _ = sample_of(view.trials, checked_goal, view.sign)
         column = numeric_column(sample, param)
-        return reduced(sample, column, cheap, wanted, notes, n_permutations=n_permutations, seed=seed)
+        return reduced(sample, column, cheap, checked_goal, notes, n_permutations=n_permutations, seed=seed)
 
 
 def numeric_column(sample: Sample, param: str) -> int:
-    """Column of a numeric parameter. Raises ValueError if there is none of that name."""
+    """Column of a numeric parameter. Raises ValueError if there is no numeric parameter of that name."""
     if param not in sample.space.index:
         raise ValueError(unknown_parameter(param, sample.space.names))
     column = sample.space.index[param]
@@ -141,7 +145,7 @@ def reduced(
 
 def _costs_nothing(cut: _Cut, test: PermutationTest, inside: Mask, end: Mask) -> bool:
     """Whether nothing is lost at the cheap end of what is left: the parameter has no effect there, or one that does not
-    come from a bad cheap end. Seeing no effect is not enough: one would have to be visible."""
+    come from a bad cheap end. Seeing no effect is not enough: the trials must be able to show one."""
     if test.p > SIGNIFICANCE:
         return negligible(cut.index, cut.stderr, test, inside, MEDIAN)
     worse = float(bdtr(int(inside[end].sum()), int(end.sum()), cut.base)) <= SIGNIFICANCE
@@ -166,12 +170,13 @@ def _starts(dimension: Dimension, cheap: Cheap) -> list[tuple[float, float]]:
 
 
 def _sentence(name: str, cheap: Cheap, goal: str, cuts: Sequence[_Cut], chosen: int | None) -> str:
+    unknown = f"What {cheap} values of `{name}` cost is not known"
     if not cuts:
-        return f"What `{name}` costs is not known: too few trials reach the goal ({goal})."
+        return f"{unknown}: too few trials reach the goal ({goal})."
     if chosen is None:
         if all(cut.p <= SIGNIFICANCE for cut in cuts):
             return f"Every {cheap} value of `{name}` that could be tested costs something ({goal})."
-        return f"What `{name}` costs is not known: {cuts[0].n_trials} trials could miss an effect ({goal})."
+        return f"{unknown}: {cuts[0].n_trials} trials could miss an effect ({goal})."
     cut = cuts[chosen]
     rates = f"{100 * cut.rate:.0f}% reach the goal there, {100 * cut.base:.0f}% of all that are left"
     reason = f"p = {cut.p:.2g}" if cut.p > SIGNIFICANCE else rates

@@ -1,4 +1,4 @@
-"""A progress bar for what takes longer than a moment."""
+"""Progress bars for what takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar on the screen, or nothing where nobody watches."""
+    """A bar on the screen, or none if nothing is shown."""
 
     shown: Any = None
 
@@ -22,7 +22,7 @@ class Bar:
             self.shown.update(self.shown.task_ids[0], advance=1, description=what)
 
     def reach(self, done: int) -> None:
-        """`done` steps in all."""
+        """Set the number of steps that are done."""
         if self.shown is not None:
             self.shown.update(self.shown.task_ids[0], completed=done)
 

@@ -20,6 +20,7 @@ from pellucid.study.view import StudyView
 _EDGE, _FEW_CELLS = 0.1, 20
 # Advice needs this many good trials, and a p-value this small after correction for all ranges.
 _FEWEST_IN_GOAL, _CONFIDENT = 5, 0.01
+# A parameter with up to this many values, or choices, has a tick at each of them.
 _N_TICKED, _MOST_CHOICES = 12, 60
 
 
@@ -27,8 +28,11 @@ def parameter_ranges(study: Study) -> ParameterRanges:
     """The ranges of a study, where its trials and the best of them are, and advice on what to change.
 
     Advice, most certain first: widen a range at whose bound the best trials pile up, narrow one where no good trial
-    ever was, drop a choice that fills the worst tenth and is missing among the best. Trials of a search in steps are
+    ever was, drop a choice that is frequent in the worst tenth and missing in the best. Trials of a search in steps are
     left out, because they hold parameters at values that were not compared with others.
+
+    Args:
+        study: any study with one objective.
     """
     with opened(study, "parameter_ranges") as view:
         return ranges_of(view)

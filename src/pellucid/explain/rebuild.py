@@ -42,7 +42,12 @@ class RebuiltProposal:
 
 
 def rebuild(study: Study, trial: int) -> RebuiltProposal:
-    """The surrogate and the acquisition exactly as they were when trial number `trial` was proposed."""
+    """The surrogate and the acquisition exactly as they were when a trial was proposed.
+
+    Args:
+        study: any study with one objective.
+        trial: number of the trial; a model must have proposed it.
+    """
     with opened(study, "rebuild") as view:
         if not view.trials:
             raise ValueError("The study has no trials yet, so there is nothing to rebuild.")

@@ -27,10 +27,15 @@ from pellucid.records import Attribution
 Method = Literal["auto", "exact", "sampled", "baseline"]
 Index = Literal["k-SII", "SII", "STII", "FSII"]
 Function = Callable[[Array], Array]
+# All coalitions are enumerated for up to this many players: their number doubles with each.
 MOST_PLAYERS = 12
+# Walks by default.
 _DEFAULT_SAMPLES = 1000
+# Rows that are evaluated at once: they bound the memory.
 _ROWS_AT_ONCE = 16_384
+# Evaluations up to which "auto" is exact.
 _ROWS_FOR_EXACT = 2**22
+# Gaps below this share of the values are rounding errors.
 _ROUNDING = 1e-12
 
 

@@ -1,4 +1,4 @@
-"""Whether a study can stop: an upper bound of the regret, and how it came down over the run.
+"""Whether a study can stop: an upper bound of the regret, and how it fell over the run.
 
 The bound is the one that SAWEI watches (`acquisition.adaptive.upper_bound_regret`): how much better than the best
 evaluated configuration any other could still be, according to the surrogate. SAWEI widens its bounds with the logarithm
@@ -84,13 +84,11 @@ def verdict_and_fit(
         return StoppingVerdict(False, n, best, None, regret_below, None, reason), start
 
     if n < max(min_trials, 2):
-        return no_verdict(f"{n} of the {max(min_trials, 2)} finished trials that a verdict needs")
+        return no_verdict(f"a verdict needs {max(min_trials, 2)} finished trials, and this study has {n}")
     if not view.varying or len(view.data.losses) < 2:
         return no_verdict("no parameter varies, so there is nothing to model")
     if np.ptp(view.data.losses) == 0.0:
-        return no_verdict(
-            "all finished trials returned the same value, which tells nothing about the rest of the space"
-        )
+        return no_verdict("all finished trials returned the same value, which says nothing about the rest of the space")
     gp = _fitted(view, surrogate, start)
     bound = upper_bound_regret(gp, view.data.X, view.data.space, width=_WIDTH)[0]
     return StoppingVerdict.from_bound(n, best, bound, regret_below, _noise(gp)), gp.hyperparameters
@@ -152,7 +150,7 @@ def regret_history_of(
 def _bounds_over_the_run(
     data: Arrays, hyperparameters: Hyperparameters, last_bound: float
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Trial numbers and the bound after each. Early trials are closer together, because bounds change faster there."""
+    """Trial numbers and the bound after each. Early ones are closer together, because the bound changes faster."""
     noise, n = data.observations.noise_variance, len(data.losses)
     last = max(1, min(int(0.9 * n), _MOST_CONDITIONED))
     counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS).round().astype(int))

@@ -11,12 +11,12 @@ import numpy as np
 
 from pellucid.study.encoding import Condition, Space
 
-# A half-width below this leaves more digits than anyone reads; values from this size on have none after the point.
+# With more digits after the point than this, or for values this large, significant digits are shown instead.
 _MOST_DIGITS, _LARGE = 6, 1e6
 
 
 def value_text(value: Any) -> str:
-    """A number with four digits, a word as it is. A word that looks like a number or a constant is quoted."""
+    """A number with four digits, a word unchanged. A word that looks like a number or a constant is quoted."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return repr(value) if isinstance(value, str) and _looks_like_a_literal(value) else str(value)

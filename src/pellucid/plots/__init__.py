@@ -1,4 +1,4 @@
-"""Figures of records, and figures into files. Nothing is computed here; titles are findings.
+"""Figures of records, and writing figures to files. Nothing is computed here; titles are findings.
 
 Names of parameters and choices are the user's: they are escaped wherever Plotly would read markup. A module registers
 what it draws with `base.draws`. Functions named `plot_*` take a study.

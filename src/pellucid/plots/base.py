@@ -27,6 +27,7 @@ _PARAMETERS = (
     "#37738f", "#c2622d", "#4a7d3a", "#9a3d5c", "#5f6b7a", "#2c5fb3",
 )  # fmt: skip
 LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
+# Longer names are cut: they would take the figure's width.
 _LONGEST_NAME = 30
 _TEMPLATE = "simple_white"
 _FONT = "DejaVu Sans, Arial, sans-serif"
@@ -38,8 +39,8 @@ _DRAWINGS: dict[type, dict[str, Drawing]] = {}
 
 
 def draws(record: type, what: str = "") -> Callable[[Drawing], Drawing]:
-    """Decorate the function that draws a kind of record, `what` of it if there are several figures. The first one is
-    drawn unless another is named."""
+    """Decorate the function that draws a kind of record. `what`: the name of the figure if there are several; the first
+    one is drawn unless another is named."""
 
     def register(drawing: Drawing) -> Drawing:
         _DRAWINGS.setdefault(record, {})[what] = drawing
@@ -157,7 +158,7 @@ def save(figure: go.Figure, path: Path) -> None:
         return
     program = browser()
     if path.suffix != ".png" or program is None:
-        raise ValueError(f"A figure is saved as .html, or as .png where a Chromium is installed; got {path}.")
+        raise ValueError(f"A figure is saved as .html, or as .png if Chromium is installed, but got {path}.")
     size = f"{figure.layout.width or 1000},{figure.layout.height or 560}"
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "figure.html"

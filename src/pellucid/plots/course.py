@@ -11,9 +11,10 @@ from plotly.subplots import make_subplots
 from pellucid.plots.base import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, add_band, draws, say, style
 from pellucid.records import History, RegretHistory, StoppingVerdict
 
+# The axis is cut if the worst value is this many times further from the best than the 90% quantile.
 _FAR = 3.0
-_MOST_POINTS = 2000
-_MOST_PHASES = 12
+# Trials and shaded phases that a figure can show legibly.
+_MOST_POINTS, _MOST_PHASES = 2000, 12
 _FILLS = {"start-up": "rgba(138,146,156,0.14)", "random": "rgba(209,73,91,0.12)", "step 1": "rgba(90,169,199,0.16)",
           "step 2": "rgba(63,143,107,0.16)"}  # fmt: skip
 _MARKS = {"complete": ("circle", EXPLOIT), "pruned": ("triangle-down-open", GREY)}
@@ -21,7 +22,7 @@ _MARKS = {"complete": ("circle", EXPLOIT), "pruned": ("triangle-down-open", GREY
 
 @draws(History)
 def history(record: History) -> go.Figure:
-    """Every trial, the best so far, the 95% interval in which the model expected each proposal, and who chose it."""
+    """Trials, the best so far, the 95% interval in which the model expected each proposal, and how it was chosen."""
     figure = go.Figure()
     every = max(1, -(-len(record.numbers) // _MOST_POINTS))
     rows = list(zip(record.numbers, record.values, record.expected, record.sd, record.states, strict=True))[::every]
@@ -49,7 +50,7 @@ def history(record: History) -> go.Figure:
     reach, outside = _reach([v for v in record.values if v is not None], record.direction)
     doubts = [f"{outside} trials are beyond the edge of the figure."] if outside else []
     if every > 1:
-        doubts.append(f"One of {every} trials is shown.")
+        doubts.append(f"One in {every} trials is shown.")
     say(figure, record.sentence, doubts)
     if len(record.phases) <= _MOST_PHASES:
         for phase in record.phases:
@@ -72,7 +73,7 @@ def _turns(best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 
 
 def _reach(values: Sequence[float], direction: str) -> tuple[list[float] | None, int]:
-    """A range for the axis that a few very bad trials do not flatten, and how many of them are outside."""
+    """A range for the axis in which a few very bad trials do not flatten the rest, and how many of them are outside."""
     if len(values) < 5:
         return None, 0
     turn = -1.0 if direction == "maximize" else 1.0

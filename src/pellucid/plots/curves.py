@@ -13,7 +13,7 @@ from pellucid.plots.base import add_band, style
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a panel; `low`, `high`: of its band, where it has one. Lines of one name share a legend entry."""
+    """A line of a panel; `low`, `high`: of its band, if it has one. Lines of one name share a legend entry."""
 
     name: str
     x: Sequence[float]

@@ -113,7 +113,7 @@ _AXIS: dict[str, dict[str, Any]] = {
 
 
 def _shown(values: Sequence[Any], kind: str, choices: Sequence[Any] = ()) -> list[Any]:
-    """Numbers as they are, choices as escaped text, quoted if some of them (True and 'True') would look the same."""
+    """Numbers unchanged, choices as escaped text, quoted if some of them (True and 'True') would look the same."""
     if kind != "category":
         return list(values)
     everything = [*choices, *values]

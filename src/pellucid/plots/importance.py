@@ -24,8 +24,8 @@ from pellucid.records import HsicImportance, IntervalReduction, ParameterImporta
 
 _COLOURS = {"impactful": EXPLOIT, "cannot tell": EXPLORE, "no effect": PALE}
 _PATTERNS = {"impactful": "", "cannot tell": "/", "no effect": ""}
-_MOST_SHOWN = 3
-_MOST_COLUMNS, _MOST_PANELS = 3, 9
+# Parameters beside the bars; columns and panels of the figure of values.
+_MOST_SHOWN, _MOST_COLUMNS, _MOST_PANELS = 3, 3, 9
 
 
 @draws(HsicImportance, "importance")
@@ -88,10 +88,9 @@ def _histogram(figure: go.Figure, parameter: ParameterImportance, *, row: int, c
 @draws(HsicImportance, "values")
 def values(record: HsicImportance) -> go.Figure:
     """How values are distributed overall and in the goal: a panel per parameter that matters, for all if none does."""
-    wanted = [parameter for parameter in record.parameters if parameter.verdict == "impactful"] or list(
-        record.parameters
-    )
-    shown = wanted[:_MOST_PANELS]
+    impactful = [parameter for parameter in record.parameters if parameter.verdict == "impactful"]
+    parameters = impactful or list(record.parameters)
+    shown = parameters[:_MOST_PANELS]
     columns = min(_MOST_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     between = 0.36 / max(rows, 2) + 0.05
@@ -100,10 +99,10 @@ def values(record: HsicImportance) -> go.Figure:
     for i, parameter in enumerate(shown):
         _histogram(figure, parameter, row=i // columns + 1, col=i % columns + 1, listed=i == 0)
     style(figure, "", 1080, 300)
-    finding = f"Where trials are that count as {record.goal}, against all"
+    finding = f"Values of the trials that count as {record.goal}, against all trials"
     if record.source == "surrogate":
-        finding = f"Where the model expects {record.goal}, against the whole space"
-    doubts = [f"{len(shown)} of {len(wanted)} parameters are shown."] if len(shown) < len(wanted) else []
+        finding = f"Values that the model expects for {record.goal}, against the whole space"
+    doubts = [f"{len(shown)} of {len(parameters)} parameters are shown."] if len(shown) < len(parameters) else []
     top = say(figure, finding, doubts, width=112)
     figure.update_layout(height=top + 90 + 230 * rows, margin={"t": top + 20},
                          legend={**LEGEND_ABOVE, "y": 1.0 + 26 / (230 * rows)})  # fmt: skip
@@ -152,8 +151,8 @@ def interval(record: IntervalReduction) -> go.Figure:
     if len(set(x)) < len(x):
         x = [repr(cut_value) for cut_value in record.cuts]
     colour = parameter_colour(record.param)
-    for name, wanted, symbol in (("matters (p ≤ 0.05)", True, "circle"), ("does not", False, "circle-open")):
-        members = [i for i, p in enumerate(record.p) if (p <= 0.05) == wanted]
+    for name, significant, symbol in (("matters (p ≤ 0.05)", True, "circle"), ("does not", False, "circle-open")):
+        members = [i for i, p in enumerate(record.p) if (p <= 0.05) == significant]
         figure.add_scatter(
             x=[x[i] for i in members], y=[record.index[i] for i in members], mode="markers", name=name,
             error_y={"type": "data", "array": [record.stderr[i] for i in members], "thickness": 1.5},

@@ -38,7 +38,7 @@ def plot_proposal(study: Study, trial: int) -> go.Figure:
 
 
 def plot_desirability_paths(study: Study, trials: Iterable[int] | None = None) -> go.Figure:
-    """The same over a run."""
+    """What each parameter contributed to proposals, over a run."""
     return desirability_paths(study, trials).plot()
 
 

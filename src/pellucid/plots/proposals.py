@@ -98,7 +98,7 @@ def contribution_paths(paths: DesirabilityPaths) -> go.Figure:
 
 
 def _colours(terms: Mapping[str, Term]) -> dict[str, str]:
-    """By the role of a term. Terms of one acquisition have different colours, unless there are more than colours."""
+    """By the role of a term. Terms of one acquisition have different colours, unless there are too few colours."""
     others = cycle(_OTHER_COLOURS)
     colours: dict[str, str] = {}
     for name, term in terms.items():
@@ -157,7 +157,7 @@ def payout_paths(paths: DesirabilityPaths) -> go.Figure:
         for i, run in enumerate(runs):
             figure.add_scatter(x=[trial for trial, _ in run], y=[value for _, value in run], mode=_mode(run), name=name,
                                showlegend=i == 0, legendgroup=term, line={"color": colour, "width": 2})  # fmt: skip
-    # A sum is comparable only if all proposals maximised the same.
+    # A sum is comparable only if all proposals maximised the same terms.
     if len(paths.term_names) > 1 and all(explanation.term_names == paths.term_names for explanation in explanations):
         trials, totals = zip(*((explanation.trial, explanation.total) for explanation in explanations), strict=True)
         figure.add_scatter(x=trials, y=totals, mode=_mode(explanations), name="sum",

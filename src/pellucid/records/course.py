@@ -20,7 +20,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class History(Finding):
-    """Every trial of a study; None where there is no value.
+    """Every trial of a study; None if there is no value.
 
     states         'complete', 'pruned', 'failed', 'interrupted' (by the user), 'running' or 'waiting'
     values         what trials returned; the last reported value of a pruned trial
@@ -54,7 +54,7 @@ class StoppingVerdict(Finding):
 
     bound       no configuration is expected to beat the best evaluated one by more than this (95% bounds); None if
                 there are too few trials to say
-    tolerance   what was asked for; the noise of one trial if nothing was
+    tolerance   as the user gave it; the noise of one trial if they gave none
     noise       estimated standard deviation of one trial's noise
     """
 

@@ -1,4 +1,4 @@
-"""The base of every answer, and what stands in its place if there is no answer yet.
+"""The base of every answer, and what is returned instead if there is no answer yet.
 
 Numbers are in the unit and direction of the objective as the user returns it, parameters in their own values.
 """

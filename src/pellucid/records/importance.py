@@ -9,7 +9,9 @@ from typing import Any
 from pellucid.records.finding import Finding
 
 VERDICTS = ("impactful", "cannot tell", "no effect")
+# An effect is significant if its adjusted p-value is at most this.
 SIGNIFICANCE = 0.05
+# Names in one list of a headline.
 _MOST_LISTED = 3
 
 
@@ -77,7 +79,7 @@ class HsicImportance(Finding):
 
     @property
     def headline(self) -> str:
-        """The sentence in as few words as a title has."""
+        """The sentence, short enough for a title."""
         names = {
             verdict: [f"`{parameter.name}`" for parameter in self.parameters if parameter.verdict == verdict]
             for verdict in VERDICTS

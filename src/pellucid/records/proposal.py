@@ -1,4 +1,4 @@
-"""Who contributed what: Shapley values, of any function and of a study's proposals.
+"""What each parameter contributed: Shapley values of any function and of a study's proposals.
 
 Contributions are signed: positive ones made a configuration more attractive.
 """
@@ -16,7 +16,7 @@ from pellucid.records.finding import Finding
 
 Array = npt.NDArray[np.float64]
 Role = Literal["prediction", "uncertainty", "room", "information", "feasibility"]
-# The unit of an explanation in the unit of the user's objective.
+# The name of the unit of the user's objective, in explanations.
 OBJECTIVE = "objective"
 
 
@@ -51,9 +51,9 @@ class Term:
 class Attribution:
     """Shapley values of one output, or of t outputs of one function on the same samples.
 
-    values      (p,) or (p, t), one per player;  intervals (..., 2) low and high at `level`, both equal where exact
+    values      (p,) or (p, t), one per player;  intervals (..., 2) low and high at `level`, equal if exact
     payout      function at the explained point minus its average over the background, () or (t,)
-    average     the latter;  method 'exact', 'sampled' or 'baseline';  n_samples  rows or walks behind the numbers
+    average     that average;  method 'exact', 'sampled' or 'baseline';  n_samples  rows or walks behind the numbers
     """
 
     values: Array
@@ -66,7 +66,7 @@ class Attribution:
 
     @property
     def efficiency_gap(self) -> Array | float:
-        """Sum of the values minus the payout, which they should share out: sampling error, or rounding."""
+        """Sum of the values minus the payout, which should be equal: sampling error, or rounding."""
         gap = self.values.sum(axis=0) - self.payout
         return gap if self.values.ndim > 1 else float(gap)
 
@@ -80,7 +80,7 @@ class Contribution:
     """What one parameter of a proposal contributed: in total, and by term of the acquisition (weights included).
 
     value          of the parameter, in the user's units
-    low, high      interval of the total;  term_low, term_high  of the terms; a point where the closed form was used
+    low, high      interval of the total;  term_low, term_high  of the terms; a single point if there is a closed form
     """
 
     name: str
@@ -100,7 +100,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class ProposalExplanation(Finding):
-    """Why a trial was proposed: its acquisition, shared out over its parameters and split by term.
+    """Why a trial was proposed: its acquisition, split among its parameters and by term.
 
     contributions  one per parameter that the proposal has, in the order of the space
     terms          the words for each term of the acquisition
@@ -170,7 +170,7 @@ class DesirabilityPaths(Finding):
     @property
     def params(self) -> tuple[str, ...]:
         """Every parameter that any of the proposals had, in order of appearance."""
-        return tuple(dict.fromkeys(c.name for one in self.explanations for c in one.contributions))
+        return tuple(dict.fromkeys(c.name for explanation in self.explanations for c in explanation.contributions))
 
     @property
     def term_names(self) -> tuple[str, ...]:
@@ -183,9 +183,9 @@ class DesirabilityPaths(Finding):
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per trial and parameter."""
-        rows = [(one, c) for one in self.explanations for c in one.contributions]
+        rows = [(explanation.trial, c) for explanation in self.explanations for c in explanation.contributions]
         columns: dict[str, Any] = {
-            "trial": [one.trial for one, _ in rows],
+            "trial": [trial for trial, _ in rows],
             "param": [c.name for _, c in rows],
             "value": [c.value for _, c in rows],
             "contribution": [c.total for _, c in rows],
@@ -236,11 +236,11 @@ class ProposalInteractions(Finding):
 
 @dataclass(frozen=True)
 class ImportanceComparison(Finding):
-    """Shares of the parameters in a trial's predicted objective, told four ways; the sizes of each sum to one.
+    """Shares of the parameters in a trial's predicted objective by four methods; absolute shares sum to 1.
 
     shapley, ablation, local, permutation   see `pellucid.explain.compare`
     ablation_order                          parameters in the order in which the ablation flipped them
-    interactions                            Friedman's H by pair: 0 they add up, 1 nothing but interaction
+    interactions                            Friedman's H by pair: 0 if they add up, 1 if they only interact
     """
 
     trial: int
@@ -277,11 +277,11 @@ class ImportanceComparison(Finding):
 
         leaders = {name: first(getattr(self, name)) for name in self.METHODS}
         if len(set(leaders.values())) == 1:
-            text = f"By all four ways {leaders['shapley']} mattered most for the prediction of trial {self.trial}"
+            text = f"By all four methods, {leaders['shapley']} mattered most for the prediction of trial {self.trial}"
         else:
             words = {"shapley": "Shapley values", "local": "local variance"}
-            said = ", ".join(f"{who} by {words.get(name, name)}" for name, who in leaders.items())
-            text = f"For the prediction of trial {self.trial} the most important parameter is {said}"
+            listed = ", ".join(f"{who} by {words.get(name, name)}" for name, who in leaders.items())
+            text = f"For the prediction of trial {self.trial}, the most important parameter is {listed}"
         if self.interactions:
             (a, b), h = max(self.interactions.items(), key=lambda item: item[1])
             text += f"; `{a}` and `{b}` interact most (H = {h:.2f})"

@@ -1,7 +1,7 @@
 """Why a trial got its parameters, and enough to rebuild the model that chose them.
 
-Units are given per field: *user* means the objective as the user returns it, *loss* means the same with the sign turned
-so that smaller is better, *latent* means `(warp(loss) - y_mean) / y_scale`, the scale on which the surrogate is a plain
+Units are given per field: *user* means the objective as the user returns it, *loss* means the same with a sign such
+that smaller is better, *latent* means `(warp(loss) - y_mean) / y_scale`, the scale on which the surrogate is a plain
 Gaussian process with zero prior mean.
 """
 
@@ -56,13 +56,13 @@ class Warp:
             raise RecordError(f"A log warp needs a positive offset and low >= centre, but got {self}.")
         if self.kind == "yeo-johnson" and not 0.0 <= self.shape <= 2.0:
             raise RecordError(
-                f"A Yeo-Johnson warp that maps onto the whole line needs 0 <= shape <= 2, got {self.shape}."
+                f"A Yeo-Johnson warp that maps onto the whole line needs 0 <= shape <= 2, but got {self.shape}."
             )
 
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Everything that makes a fitted Gaussian process, except its data.
+    """Everything that defines a fitted Gaussian process, except its data.
 
     `outputscale` and `noise` are variances on the latent scale; `y_mean` and `y_scale` are on that of `warp(loss)`.
     A nominal parameter's entry in `lengthscales` is its Hamming length: two different categories correlate exp(-1/l).
@@ -111,7 +111,7 @@ class AcquisitionState:
     """The acquisition of a proposal, with its settings and its values at the proposal (latent units).
 
     best           the value to improve on
-    learns_about   what the proposal was to teach, in words; empty if it was to improve the objective
+    learns_about   what the proposal was to learn about, in words; empty if it was to improve the objective
     """
 
     name: str
@@ -125,7 +125,7 @@ class AcquisitionState:
 
 @dataclass(frozen=True)
 class PolicyState:
-    """What a policy decided with: numbers by name (such as alpha), and encoded points that it needs again later."""
+    """State of a policy at a decision: numbers by name (such as alpha), and encoded points that it needs later."""
 
     name: str
     numbers: dict[str, float]
@@ -164,7 +164,7 @@ class Receipt:
                     to cover the space), or 'fallback' (the model could not be used; `reason` says why)
     params          the configuration proposed, in the user's units (inactive parameters absent)
     space           the parameters the model was fitted on, in order, each with the trial whose distribution it has
-                    (or, where no trial has it, Optuna's JSON of the distribution)
+                    (or, if no trial has it, Optuna's JSON of the distribution)
     conditions      child -> [parent, low, high] or [parent, [codes]]: when a conditional parameter is active
     ordinal         categorical parameters that were treated as ordered
     fitted_on       finished trials the model saw ('0-24,26')
@@ -220,10 +220,10 @@ class Receipt:
             raise RecordError("A receipt of kind 'ranking' needs a ranking.")
         for name, fine in self._rules().items():
             if not fine:
-                raise RecordError(f"A receipt's `{name}` is not of its form: {getattr(self, name)!r:.200}.")
+                raise RecordError(f"A receipt's `{name}` has the wrong form: {getattr(self, name)!r:.200}.")
 
     def _rules(self) -> dict[str, bool]:
-        """Whether each field is as it must be; only 'model' receipts carry a model."""
+        """Whether each field has the right form; only 'model' receipts carry a model."""
         got: dict[str, Any] = dict(vars(self))
         space, h = got["space"], got["hyperparameters"]
         if not isinstance(space, dict):

@@ -1,6 +1,6 @@
 """The rules that fields of a stored receipt must satisfy before anything is built on them.
 
-Read from JSON, a field can hold anything, whatever its annotation says.
+Read from JSON, a field can hold anything, regardless of its annotation.
 """
 
 from __future__ import annotations

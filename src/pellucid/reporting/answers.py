@@ -14,7 +14,10 @@ from pellucid.records import HsicImportance, NotKnown, ParameterRanges, Recommen
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
-_MOST_PARAMETERS, _MOST_ADVICE, _MOST_DOUBTS, _FEW = 8, 4, 6, 10
+# Entries of a card; more would push the other answers off the first screen.
+_MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_DOUBTS = 8, 5, 4, 6
+# With fewer finished trials than this, the answers are called uncertain.
+_FEW = 10
 
 
 def answers(study: StudyAnswers) -> Markup:
@@ -105,7 +108,7 @@ def _matters(importance: HsicImportance | NotKnown) -> Markup:
     if isinstance(importance, NotKnown):
         return _not_known(importance)
     names = [parameter(name) for name in importance.impactful]
-    first = joined(*(tag("span", name) for name in names[:5])) if names else joined("Nothing measurably")
+    first = joined(*(tag("span", name) for name in names[:_MOST_NAMES])) if names else joined("Nothing measurably")
     return joined(tag("p", first, class_="big"), tag("p", prose(importance.headline)))
 
 
@@ -153,7 +156,7 @@ def doubts(study: StudyAnswers) -> list[str]:
         reasons += [note for note, _ in notes.most_common(3)]
     if isinstance(study.importance, HsicImportance):
         reasons += study.importance.notes
-    # Two models may say the same with other numbers: once is enough.
+    # Two models may say the same with other numbers: one of the two is enough.
     return list({reason.split(":")[0]: reason for reason in reversed(reasons)}.values())[::-1]
 
 

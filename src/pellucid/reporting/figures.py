@@ -12,15 +12,17 @@ from pellucid.records import HsicImportance, NotKnown, ParameterRanges, RegretHi
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
 
+# Pixels above a figure whose title is text of the page.
 _TOP = 34
+# Effects among the key figures.
 _MOST_EFFECTS = 3
 
 
 @dataclass
-class Shelf:
+class PageFigures:
     """The figures of a page by name."""
 
-    figures: dict[str, Any] = field(default_factory=dict)
+    by_name: dict[str, Any] = field(default_factory=dict)
 
     def put(
         self,
@@ -30,10 +32,10 @@ class Shelf:
         titled: bool = True,
         wide: bool = False,
         top: int = _TOP,
-        said: Collection[str] = (),
+        shown_before: Collection[str] = (),
     ) -> Markup:
         """The place for a figure in the page, with its finding as a heading (if `titled`) and its doubts, except those
-        that were `said` before."""
+        that the page has `shown_before`."""
         stored = plots.stored(figure)
         layout = stored["layout"]
         meta = layout.pop("meta")
@@ -43,9 +45,9 @@ class Shelf:
             layout.pop(part, None)
         layout["margin"]["t"] = top
         layout["height"] = height
-        self.figures[name] = stored
+        self.by_name[name] = stored
         place = tag("div", data_figure=name, role="img", aria_label=finding, style=f"height:{height:.0f}px")
-        doubts = [text for text in map(unescape, meta["doubts"]) if text not in said]
+        doubts = [text for text in map(unescape, meta["doubts"]) if text not in shown_before]
         heading = (
             [tag("h3", prose(finding)), *(tag("p", prose(doubt), class_="doubt") for doubt in doubts)] if titled else []
         )

@@ -36,6 +36,7 @@ from pellucid.records import (
 from pellucid.study.view import StudyView
 
 Answer = TypeVar("Answer")
+# Effects that a report shows: each is a figure.
 _MOST_EFFECTS = 6
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
 # product of both: together they take some seconds.
@@ -82,7 +83,7 @@ class StudyAnswers:
 def gather(study: Study, progress: bool) -> StudyAnswers:
     with opened(study, "report") as view:
         history = history_of(view)
-        numbers = _worth_explaining(view, history)
+        numbers = _trials_to_explain(view, history)
         with progress_bar("report", 6 + len(numbers), show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
@@ -127,13 +128,13 @@ def _effects(view: StudyView, importance: HsicImportance | NotKnown) -> tuple[Pa
         names = [parameter.name for parameter in order if parameter.name in names]
     if not names:
         raise ValueError("No parameter varies, so there are no effects to show.")
-    wanted: list[tuple[str, ...]] = [(name,) for name in names[:_MOST_EFFECTS]]
+    subjects: list[tuple[str, ...]] = [(name,) for name in names[:_MOST_EFFECTS]]
     if len(names) > 1:
-        wanted.append((names[0], names[1]))
-    return effects_of(view, wanted)
+        subjects.append((names[0], names[1]))
+    return effects_of(view, subjects)
 
 
-def _worth_explaining(view: StudyView, history: History) -> list[int]:
+def _trials_to_explain(view: StudyView, history: History) -> list[int]:
     """The best trial, the last proposal, and proposals spread evenly over the run; fewer if explanations cost more."""
     ended = [trial.number for trial in view.trials if trial.state in (TrialState.COMPLETE, TrialState.PRUNED)]
     if not ended:

@@ -1,4 +1,4 @@
-"""HTML that escapes by default: whatever is not markup already is text."""
+"""HTML that escapes by default: everything that is not markup already is text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from html import escape
 
 
 class Markup(str):
-    """Text that is HTML; made by `tag` and `joined`, not from what a user wrote."""
+    """Text that is HTML; created by `tag` and `joined`, never from what a user wrote."""
 
     __slots__ = ()
 
@@ -30,6 +30,6 @@ def joined(*children: str | Markup) -> Markup:
 def prose(text: str) -> Markup:
     """A sentence in which `names` are set as code."""
     pieces = text.split("`")
-    if len(pieces) % 2 == 0:  # A name with a quote of its own: leave all of it as it is.
+    if len(pieces) % 2 == 0:  # A name contains a quote: nothing is set as code.
         return joined(text)
     return joined(*(tag("code", piece) if i % 2 else piece for i, piece in enumerate(pieces)))

@@ -15,7 +15,7 @@ from pellucid import plots
 from pellucid.explain.text import value_text
 from pellucid.records import HsicImportance, NotKnown, ParameterRanges, RegretHistory, plain
 from pellucid.reporting.answers import answers
-from pellucid.reporting.figures import Shelf
+from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
@@ -26,9 +26,9 @@ _SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"), ("matters", "What m
 
 
 def page(study: StudyAnswers) -> str:
-    shelf = Shelf()
-    sections = {name: _section(name, title, study, shelf) for name, title in _SECTIONS}
-    picked = _picked(study, shelf) if sections["why"] else {}
+    figures = PageFigures()
+    sections = {name: _section(name, title, study, figures) for name, title in _SECTIONS}
+    picked = _picked(study, figures) if sections["why"] else {}
     shown = {name: section for name, section in sections.items() if section}
     links = [tag("a", title, href=f"#{name}") for name, title in _SECTIONS if name in shown]
     counts = ", ".join(f"{n} {state}" for state, n in study.counts.most_common())
@@ -40,9 +40,9 @@ def page(study: StudyAnswers) -> str:
         tag("button", "Light or dark", id="theme", type="button"),
         tag("nav", *links, aria_label="Sections"),
     )
-    made = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    footer = tag("footer", f"pellucid {version('pellucid')}, {made}. This page needs no network.")
-    data = {"figures": shelf.figures, "template": plots.template(), "picked": picked}
+    created = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    footer = tag("footer", f"pellucid {version('pellucid')}, {created}. This page needs no network.")
+    data = {"figures": figures.by_name, "template": plots.template(), "picked": picked}
     return _document(study.name, joined(header, tag("main", answers(study), *shown.values()), footer), data)
 
 
@@ -73,8 +73,8 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
 # ---------------------------------------------------------------------- sections
 
 
-def _section(name: str, title: str, study: StudyAnswers, shelf: Shelf) -> Markup | None:
-    content = list(_CONTENT[name](study, shelf))
+def _section(name: str, title: str, study: StudyAnswers, figures: PageFigures) -> Markup | None:
+    content = list(_CONTENT[name](study, figures))
     return tag("section", tag("h2", title), *content, id=name) if content else None
 
 
@@ -82,29 +82,29 @@ def _not_known(answer: object) -> Markup:
     return tag("p", prose(str(answer)), class_="soft")
 
 
-def _trials(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
+def _trials(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if any(value is not None for value in study.history.values):
-        yield shelf.put("history", study.history.plot())
+        yield figures.put("history", study.history.plot())
     else:
         yield _not_known(study.history.sentence)
 
 
-def _stop(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
+def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.regret, RegretHistory) and study.regret.after:
-        yield shelf.put("course", study.regret.plot())
+        yield figures.put("course", study.regret.plot())
     else:
         yield _not_known(str(study.regret))
 
 
-def _matters(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
+def _matters(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if not isinstance(study.importance, HsicImportance):
         yield _not_known(study.importance)
         return
-    yield shelf.put("importance", study.importance.plot("indices"))
+    yield figures.put("importance", study.importance.plot("indices"))
     yield tag("p", prose(study.importance.sentence), class_="soft")
-    yield shelf.put("values", study.importance.plot("values"), wide=True, top=60)
+    yield figures.put("values", study.importance.plot("values"), wide=True, top=60)
     if study.importance.pairs:
-        yield shelf.put("pairs", study.importance.plot("pairs"))
+        yield figures.put("pairs", study.importance.plot("pairs"))
 
 
 _AVERAGES = (
@@ -113,7 +113,7 @@ _AVERAGES = (
 )
 
 
-def _effects(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
+def _effects(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.effects, NotKnown):
         yield _not_known(study.effects)
         return
@@ -122,30 +122,30 @@ def _effects(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
     for note in shared:
         yield tag("p", prose(note), class_="doubt")
     for i, effect in enumerate(study.effects):
-        yield shelf.put(f"effect-{i}", effect.plot(), said=shared)
+        yield figures.put(f"effect-{i}", effect.plot(), shown_before=shared)
     if study.joint is not None:
-        yield shelf.put("joint", study.joint.plot(), wide=True, top=50, said=shared)
+        yield figures.put("joint", study.joint.plot(), wide=True, top=50, shown_before=shared)
 
 
-def _ranges(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
+def _ranges(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if not isinstance(study.ranges, ParameterRanges):
         yield _not_known(study.ranges)
         return
-    yield shelf.put("ranges", study.ranges.plot(), wide=True)
+    yield figures.put("ranges", study.ranges.plot(), wide=True)
     if study.ranges.advice:
         yield tag("ul", *(tag("li", prose(advice.sentence)) for advice in study.ranges.advice))
 
 
-def _failures(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
+def _failures(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.failures, NotKnown):
         yield _not_known(study.failures)
     elif study.failures is not None:
-        yield shelf.put("failures", study.failures.plot("indices"))
+        yield figures.put("failures", study.failures.plot("indices"))
         if study.failures.impactful:
-            yield shelf.put("failed-values", study.failures.plot("values"), wide=True, top=60)
+            yield figures.put("failed-values", study.failures.plot("values"), wide=True, top=60)
 
 
-def _why(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
+def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if not study.trials:
         return
     picks = _picks(study)
@@ -176,7 +176,7 @@ def _why(study: StudyAnswers, shelf: Shelf) -> Iterator[Markup]:
     paths = study.paths
     if paths is not None:
         yield tag("h3", "Contributions over the run")
-        yield shelf.put("paths", paths.plot(), titled=False, wide=True, top=60)
+        yield figures.put("paths", paths.plot(), titled=False, wide=True, top=60)
 
 
 _CONTENT = {
@@ -204,7 +204,7 @@ def _picks(study: StudyAnswers) -> list[int]:
     return sorted(even | {i for i, trial in enumerate(study.trials) if trial.number in explained})
 
 
-def _picked(study: StudyAnswers, shelf: Shelf) -> dict[str, Any]:
+def _picked(study: StudyAnswers, figures: PageFigures) -> dict[str, Any]:
     """What the page says about each trial that can be picked. Names of parameters are stored once."""
     explained = {explanation.trial: explanation for explanation in study.explanations}
     names = list(dict.fromkeys(name for trial in study.trials for name in trial.params))
@@ -214,7 +214,7 @@ def _picked(study: StudyAnswers, shelf: Shelf) -> dict[str, Any]:
         trial, receipt = study.trials[i], study.receipts[i]
         why = explained.get(trial.number)
         words = [str(text) for text in (why, receipt, study.unexplained.get(trial.number)) if text is not None]
-        figure = None if why is None else shelf.keep(f"trial-{trial.number}", plots.draw(why))
+        figure = None if why is None else figures.keep(f"trial-{trial.number}", plots.draw(why))
         values = [[place[name], value_text(value)] for name, value in trial.params.items()]
         trials.append({"number": trial.number, "words": words, "params": values, "figure": figure})
     return {"names": names, "trials": trials}

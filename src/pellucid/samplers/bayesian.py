@@ -49,7 +49,7 @@ class BayesianSampler(ModelSampler):
         avoid_failures: multiply the acquisition by the chance that a trial does not fail, learned from the trials that
             failed; from the second failure on.
         warn_independent_sampling: log when a parameter unknown to the model had to be sampled on its own.
-        conditions: child -> (parent, values of it for which the child exists), where it cannot be inferred.
+        conditions: child -> (parent, values of the parent for which the child exists), if trials do not show it.
         ordinal: names of ordered categorical parameters; None treats sorted numeric choices as ordered.
     """
 
@@ -91,7 +91,7 @@ class BayesianSampler(ModelSampler):
 def _acquisition_and_policy(
     acquisition: Acquisition | Policy | None, interleave: Interleave | None
 ) -> tuple[Acquisition, Policy | None]:
-    """What the user asked for, checked, with the default for what was left out."""
+    """The arguments, checked, with the defaults for those that were left out."""
     kinds = (Acquisition, Policy)
     if acquisition is not None and (isinstance(acquisition, type) or not isinstance(acquisition, kinds)):
         raise TypeError(

@@ -1,8 +1,8 @@
-"""A sampler that starts where earlier studies ended: their ranking proposes, this study's trials correct it.
+"""A sampler that learns from earlier studies: their ranking proposes, and this study's trials correct it.
 
 Every other proposal follows the ranking as it was learned, the others the ranking tuned to this study: the first keeps
 looking where earlier studies were good, the second where this one is. Later the fallback takes turns too, and in the
-end it makes all proposals, as it does from the start if earlier studies turn out to mislead. Like all samplers here it
+end it makes all proposals, as it does from the start if earlier studies are misleading. Like all samplers here it
 is stateless: trials, seed and model determine a proposal.
 """
 
@@ -50,15 +50,16 @@ RankReference = Literal["incumbent", "last"]
 Turn = Literal["transferred", "tuned", "alone"]
 _logger = logging.getLogger("pellucid")
 
-# Trials with a value after which the fallback makes all proposals, by default. lab/results/ranking has it beside None.
+# Trials with a value after which the fallback makes all proposals, by default; lab/results/ranking compares it with
+# None.
 HAND_OVER = 50
 # Candidates everywhere and around the incumbents in the first round, and in the later ones, which only look around the
 # best candidates so far.
 _FIRST_ROUND, _NEXT_ROUNDS, _ROUNDS = (2048, 512), (0, 512), 3
 # Observed configurations and candidates around which they are drawn.
 _N_INCUMBENTS, _N_TOP = 5, 8
-# How much a proposal must differ from all known ones in some coordinate. The ranking as it was learned has one best
-# place, whatever is found there: without a distance it would be proposed again and again.
+# How much a proposal must differ from all known ones in some coordinate. The transferred
+# ranking does not change with what is found, so without a distance its best place would be proposed again and again.
 _APART: dict[Turn, float] = {"transferred": 0.1, "tuned": 0.02, "alone": 0.02}
 # The share of the space that known configurations may rule out by that distance.
 _MOST_TAKEN = 0.25
@@ -71,16 +72,16 @@ class RankingSampler(BaseSampler):
     """Proposals from a deep ranking surrogate that was meta-trained on earlier studies, or learns from this one alone.
 
     Args:
-        model: a file that `pellucid meta-train` wrote, or what `RankingSampler.from_studies` made; None trains an
-            ensemble on the trials of this study alone.
+        model: the path of a file that `pellucid meta-train` or `save` wrote, or a `Ranker`; None trains an ensemble on
+            the trials of this study alone.
         acquisition: "mean" takes the configuration with the best mean rank, "ucb" one standard deviation of the members
             beyond it, "ei" the largest expected improvement in rank on the `reference`.
         reference: for "ei": the "incumbent", or the "last" trial as in the code of the source.
-        fallback: takes over after `hand_over` trials, if the model does not serve the study, and if it misleads.
+        fallback: takes over after `hand_over` trials, if the model does not apply to the study, or if it is misleading.
         hand_over: trials with a value after which the fallback proposes; from half of them on it makes every third
             proposal. None: never.
         seed: same seed, same trials, same proposals. None picks one at random.
-        warn_independent_sampling: log when the model does not serve the study, and as for `BayesianSampler`.
+        warn_independent_sampling: log when the model does not apply to the study; see also `BayesianSampler`.
     """
 
     def __init__(
@@ -109,8 +110,8 @@ class RankingSampler(BaseSampler):
             self._ranker = rankers.Ranker.from_file(model)
         else:
             raise TypeError(
-                "`model` is the path of a file that `pellucid meta-train` wrote, or what `RankingSampler.from_studies` "
-                f"uses, but got {model!r}."
+                "`model` must be the path of a file that `pellucid meta-train` wrote, or a `Ranker`, but got "
+                f"{model!r}. `RankingSampler.from_studies` learns one from studies."
             )
         self._seed = seed_or_random(seed)
         self._acquisition: RankAcquisition = acquisition
@@ -120,7 +121,7 @@ class RankingSampler(BaseSampler):
         self._fallback: ModelSampler = fallback
         self._hand_over = hand_over
         self._warn = warn_independent_sampling
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
 
     @staticmethod
     def from_studies(
@@ -134,8 +135,8 @@ class RankingSampler(BaseSampler):
         seed: int | None = None,
         progress: bool = True,
     ) -> RankingSampler:
-        """A sampler that has learned from these studies of a storage: at least three, of the same parameters, whatever
-        sampler ran them. Takes about a minute; `progress` shows a bar. `RankingSampler.save` keeps the result."""
+        """A sampler that has learned from these studies of a storage: at least three, of the same parameters, run by
+        any sampler. Takes about a minute; `progress` shows a bar. `RankingSampler.save` keeps the result."""
         from optuna import load_study
 
         from pellucid.explain.progress import progress_bar
@@ -145,7 +146,7 @@ class RankingSampler(BaseSampler):
         from pellucid.surrogates.ranking.ranker import Ranker
 
         if isinstance(names, str):
-            raise ValueError(f"`names` lists studies of the storage, but got {names!r}.")
+            raise ValueError(f"`names` must be a list of names of studies, but got the text {names!r}.")
         # A study that is named twice counts once.
         past = EarlierStudies.of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
         for name, reason in past.left_out.items():
@@ -200,7 +201,7 @@ class RankingSampler(BaseSampler):
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._fallback.after_trial(study, trial, state, values)
 
-    # ------------------------------------------------------------------ how a proposal comes about
+    # ------------------------------------------------------------------ how a proposal is made
 
     def _propose(self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> Proposal:
         try:
@@ -208,7 +209,7 @@ class RankingSampler(BaseSampler):
             if not isinstance(serving, NotKnown):
                 return self._ranked(view, trial, search_space, serving)
             reason = serving.reason
-        except Exception as error:  # Whatever goes wrong in the model, a running study gets its next trial.
+        except Exception as error:  # A running study gets its next trial even if the model fails.
             _logger.warning("Trial %d: the ranking failed (%s).", trial.number, error, exc_info=True)
             reason = failure("the ranking", error)
         params, receipt = self._fallback.propose(view, trial, search_space)
@@ -218,7 +219,7 @@ class RankingSampler(BaseSampler):
     def _serving(
         self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]
     ) -> StudyRanker | NotKnown:
-        """The model as it serves this study, or why the fallback has to propose."""
+        """The model applied to this study, or why the fallback has to propose."""
         n = len(view.observations)
         ready = n >= self._fallback.n_startup_trials
         reason = fallback_turn(self._hand_over, n, trial.number, ready=ready)
@@ -253,19 +254,19 @@ class RankingSampler(BaseSampler):
         return serving
 
     def _mismatch(self, ranker: Ranker, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> str:
-        """Why the model does not serve this study; empty if it does."""
+        """Why the model does not apply to this study; empty if it does."""
         known = _known(view)
         differences = ranker.differences(known, partial=not view.distributions)
-        # Parameters of the model that a sampler around this one keeps to itself, once there is a space to search.
+        # Parameters of the model that a sampler around this one fixes, once there is a space to search.
         space = ranker.model.space
         always = [name for name in space.names if name in known and name not in space.conditions]
         fixed = [name for name in always if search_space and name not in search_space and not known[name].single()]
-        differences += [f"`{name}` is not left to the sampler" for name in fixed]
-        return f"the model does not serve this study ({'; '.join(differences)})" if differences else ranker.doubt
+        differences += [f"`{name}` is fixed outside this sampler" for name in fixed]
+        return f"the model does not apply to this study ({'; '.join(differences)})" if differences else ranker.doubt
 
     def _warn_once(self, words: str, reason: str) -> None:
-        if reason and reason not in self._said:
-            self._said.add(reason)
+        if reason and reason not in self._warned:
+            self._warned.add(reason)
             _logger.warning(words, reason)
 
     def _ranked(
@@ -306,7 +307,7 @@ class RankingSampler(BaseSampler):
         """The best new configuration of many everywhere, then of more and more around the best of these."""
         space = data.space
         rng = stream(self._seed, "ranking candidates", number)
-        # In a space of one or two parameters there is not so much room.
+        # In a space of one or two parameters this distance would rule out too much.
         apart = min(apart, 0.5 * (_MOST_TAKEN / max(len(tried), 1)) ** (1.0 / len(space)))
         known = Known(space, tried, SEPARATION)
         order = np.argsort(data.losses, kind="stable")
@@ -340,7 +341,7 @@ class RankingSampler(BaseSampler):
 def fallback_turn(hand_over: int | None, n: int, number: int, *, ready: bool = True) -> str:
     """Why the fallback proposes trial `number` when n trials have a value; empty if the ranking does.
 
-    A fallback that is not `ready` would propose at random, so it gets no turn before it has to.
+    A fallback that is not `ready` would propose at random, so it gets no turn before `hand_over`.
     """
     if hand_over is None or 2 * n < hand_over:
         return ""

@@ -26,7 +26,7 @@ class StopWhen:
 
     Args:
         regret_below: see `stopping_verdict`.
-        patience: how many verdicts in a row must agree; a surrogate may change its mind.
+        patience: how many verdicts in a row must agree, because the next fit may change a verdict.
         min_trials: never stop before that many finished trials.
         surrogate: see `stopping_verdict`.
     """
@@ -65,6 +65,6 @@ class StopWhen:
             return
         self._agreed = self._agreed + 1 if verdict.stop else 0
         if self._agreed >= self._patience:
-            _logger.info("Stopped: %s", verdict)
+            _logger.info("%s", verdict)
             set_user_attribute(study, STOPPED_ATTRIBUTE, str(verdict))
             study.stop()

@@ -240,9 +240,9 @@ def test_wrong_requests_are_explained(study: Study, arguments: dict[str, Any], m
 
 
 def test_studies_with_nothing_to_say() -> None:
-    with pytest.raises(ValueError, match="at least 10 trials that count; this study has 0"):
+    with pytest.raises(ValueError, match="at least 10 trials with a value; this study has 0"):
         pellucid.hsic_importance(optuna.create_study())
-    with pytest.raises(ValueError, match="at least 10 trials that count; this study has 1"):
+    with pytest.raises(ValueError, match="at least 10 trials with a value; this study has 1"):
         pellucid.hsic_importance(drawn(1))
     with pytest.raises(ValueError, match="No parameter of this study varies"):
         pellucid.hsic_importance(drawn(20, lambda trial: trial.suggest_float("x", 1, 1) + trial.number))

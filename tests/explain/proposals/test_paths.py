@@ -59,7 +59,7 @@ def test_trials_of_a_path_are_numbers_each_once(study: Study) -> None:
         with pytest.raises(ValueError, match="`trials` is a list of trial numbers"):
             pellucid.desirability_paths(study, wrong, progress=False)  # type: ignore[arg-type]
     for wrong in ("12", [1], 1.0, None):
-        with pytest.raises(ValueError, match="A trial is named by its number"):
+        with pytest.raises(ValueError, match="A trial is identified by its number"):
             pellucid.explain_proposal(study, wrong)  # type: ignore[arg-type]
 
 

@@ -150,7 +150,7 @@ def test_parameters_fixed_by_another_sampler_keep_their_values(sampler: MakeRank
     # asks for.
     for receipt in pellucid.receipts(study)[1:]:
         assert "lr" not in receipt.params
-        assert "`lr` is not left to the sampler" in receipt.phase
+        assert "`lr` is fixed outside this sampler" in receipt.phase
 
 
 def test_ask_and_tell_with_a_space_that_is_given(sampler: MakeRankingSampler) -> None:

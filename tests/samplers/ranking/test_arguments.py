@@ -25,7 +25,7 @@ pytest.importorskip("torch")
         ({"hand_over": 0}, ValueError, "`hand_over` must be None or at least 1, but got 0"),
         ({"fallback": optuna.samplers.RandomSampler()}, TypeError, "`fallback` must be a pellucid.BayesianSampler"),
         ({"fallback": "gp"}, TypeError, "`fallback` must be a pellucid.BayesianSampler.*but got 'gp'"),
-        ({"model": 3}, TypeError, "`model` is the path of a file that `pellucid meta-train` wrote.*but got 3"),
+        ({"model": 3}, TypeError, "`model` must be the path of a file that `pellucid meta-train` wrote.*but got 3"),
         ({"model": "no such file"}, ValueError, "meta-train` .* wrote, but there is no no such file: make it, or name"),
         ({"model": "."}, ValueError, "meta-train` .* wrote, but . is a folder: name a file in it"),
     ],
@@ -62,7 +62,7 @@ def test_names_of_studies_are_a_list_and_count_once(earlier: Study) -> None:
     name = earlier.study_name
     with pytest.raises(ValueError, match="at least 3 of them, but there is 1 to learn from"):
         learn(earlier._storage, [name] * 5)
-    with pytest.raises(ValueError, match=f"`names` lists studies of the storage, but got {name!r}"):
+    with pytest.raises(ValueError, match=f"`names` must be a list of names of studies, but got the text {name!r}"):
         learn(earlier._storage, name)
 
 

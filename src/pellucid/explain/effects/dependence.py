@@ -1,4 +1,4 @@
-"""Partial dependence: what a parameter does to the objective on average, and how far to believe it.
+"""Partial dependence: what a parameter does to the objective on average, and how certain that is.
 
 Works on studies of any sampler: a surrogate is fitted to the finished trials, and exact averages of it follow (see
 `surrogates.averages.effects`). Inside, numbers are latent and encoded; results are in the user's unit and direction.
@@ -35,9 +35,11 @@ _FEWEST = 3
 _MOST_TRIALS, _BEST_KEPT = 1500, 300
 # Grid points of a curve, and per side of a map.
 _LINE, _SIDE = 40, 15
+# Curves through single trials: a figure with more is crowded.
 _N_INDIVIDUAL = 12
 # A trial is near a grid point within this share of the axis; parameters with few values are compared exactly.
 _WINDOW, _FEW_CELLS = 0.05, 12
+# A range is widened by this much, so that rounding does not exclude a value at its end.
 _ROUNDING = 1e-9
 
 
@@ -66,7 +68,7 @@ def partial_dependence(
     if not 1 <= len(set(names)) == len(names) <= 2:
         raise ValueError(f"Partial dependence is of one parameter or of two different ones, but got {params!r}.")
     if trial is not None and len(names) == 2:
-        raise ValueError("A curve through one trial needs one parameter: leave `trial` out for two parameters.")
+        raise ValueError("`trial` needs a single parameter, but got two: leave `trial` out.")
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
     conditions = dict(conditional_on or {})
@@ -75,11 +77,11 @@ def partial_dependence(
 
 
 def effects_of(
-    view: StudyView, wanted: Sequence[tuple[str, ...]], level: float = 0.95
+    view: StudyView, subjects: Sequence[tuple[str, ...]], level: float = 0.95
 ) -> tuple[PartialDependence, ...]:
-    """Several partial dependences of one model."""
-    fitted = _fitted(view, [name for names in wanted for name in names], None)
-    return tuple(_effect(fitted, names, level, None, {}) for names in wanted)
+    """Several partial dependences of one model. `subjects`: the parameters of each."""
+    fitted = _fitted(view, [name for names in subjects for name in names], None)
+    return tuple(_effect(fitted, names, level, None, {}) for names in subjects)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def _effect(
     axes = {space.index[name]: _axis(space.dimensions[space.index[name]], value) for name, value in conditions.items()}
     for name in names:
         if name in conditions:
-            raise ValueError(f"`conditional_on` is about other parameters than the explained one, but has {name!r}.")
+            raise ValueError(f"`conditional_on` must name other parameters than `params`, but both have {name!r}.")
     columns = [space.index[name] for name in names]
     grid = effect_grid(space, columns, _LINE if len(names) == 1 else _SIDE)
     band = Effects(gp, [average(gp, columns, grid, space, axes)]).band
@@ -251,23 +253,23 @@ def _individual(fitted: _Fitted, column: int, grid: Array, z: float, trial: int 
 # ---------------------------------------------------------------------- parameters
 
 
-def _axis(dimension: Dimension, wanted: Any) -> Axis:
-    """The distribution of a parameter that is a value, one of a list of values, or in a (low, high) range."""
+def _axis(dimension: Dimension, values: Any) -> Axis:
+    """The distribution of a parameter. `values`: a single value, a list of values, or a (low, high) range."""
     name, kind = dimension.name, dimension.distribution
-    if not dimension.categorical and isinstance(wanted, tuple) and len(wanted) == 2:
-        u, inside = dimension.encode(list(wanted))
+    if not dimension.categorical and isinstance(values, tuple) and len(values) == 2:
+        u, inside = dimension.encode(list(values))
         if not inside.all() or u[0] > u[1]:
-            raise ValueError(f"A range of `{name}` is (low, high) inside {kind}, but got {wanted!r}.")
+            raise ValueError(f"A range of `{name}` is (low, high) inside {kind}, but got {values!r}.")
         if not dimension.cells:
             return Axis.between(float(u[0]), float(u[1]))
         # With the weights that they have in the whole range: on a logarithmic scale these differ.
         between = Condition(name, None, float(u[0]) - _ROUNDING, float(u[1]) + _ROUNDING)
         return Axis.of(dimension, every_value=True).where(dimension, between).normalised()
-    listed = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
+    listed = list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
     u, inside = dimension.encode(listed)
     if not listed or not inside.all():
         choices = f"the choices {list(kind.choices)!r}" if isinstance(kind, CategoricalDistribution) else str(kind)
-        raise ValueError(f"`conditional_on` asks for `{name}` = {wanted!r}, but it has {choices}.")
+        raise ValueError(f"`conditional_on` asks for `{name}` = {values!r}, but it has {choices}.")
     return Axis.at(*u.tolist())
 
 

@@ -1,4 +1,4 @@
-"""Partial dependence in sentences: what it shows, and why one might doubt it.
+"""Partial dependence in sentences: what it shows, and reasons to doubt it.
 
 Every number comes rounded to the digits that the band leaves meaningful.
 """
@@ -25,6 +25,7 @@ _UNEXPLORED = 0.2
 _FEW_TRIALS = 4.0
 # Trials per parameter below which effects are called provisional.
 _TRIALS_PER_PARAMETER = 15
+# Gaps that a note names.
 _MOST_GAPS = 4
 
 

@@ -68,18 +68,18 @@ def hsic_importance(
         goal: `pellucid.best(0.1)` (default), `pellucid.failed()`, another one of `pellucid.goals`, or a predicate.
         pairs: look for interactions among the (at most ten) parameters that are not impactful alone. Choices are taken
             in the order of their declaration there; alone, their order does not count.
-        source: "random" uses the trials that were drawn at random (start-up trials, if receipts tell); "all" uses all;
-            "surrogate" asks a model fitted to all trials, on fresh configurations and draws of its posterior: an effect
-            counts if the draws agree about it (p is then the probability that it is negligible; no pairs).
+        source: "random" uses the trials that were drawn at random (start-up trials, if receipts show which); "all"
+            uses all; "surrogate" asks a model fitted to all trials, on fresh configurations and draws of its posterior:
+            an effect counts if the draws agree about it (p is then the probability that it is negligible; no pairs).
         bandwidth: of the kernel, one for all parameters. "median" does not look at the goal, "max" takes the bandwidth
             at which the largest index is largest (p-values are then a little too small).
         n_permutations, seed: of the tests.
     """
     if source not in get_args(Source):
         raise ValueError(f"`source` is one of {', '.join(get_args(Source))}, but got {source!r}.")
-    wanted = as_goal(goal)
+    checked_goal = as_goal(goal)
     with opened(study, "hsic_importance") as view:
-        return importance_for(view, wanted, pairs, source, PermutationSettings(bandwidth, n_permutations, seed))
+        return importance_for(view, checked_goal, pairs, source, PermutationSettings(bandwidth, n_permutations, seed))
 
 
 DEFAULT_SETTINGS = PermutationSettings()
@@ -99,7 +99,8 @@ def importance_for(
 
 
 def importance_of_the_best(view: StudyView) -> HsicImportance:
-    """Towards the best tenth: of the trials that were drawn at random if there are enough, of a model otherwise."""
+    """Importance for being in the best tenth: from trials that were drawn at random if there are enough, from a model
+    otherwise."""
     sample, _, random = sample_of(view.trials, best(), view.sign)
     enough = random and len(sample.in_goal) >= _ENOUGH_DRAWS
     return importance_for(view, best(), source="random" if enough else "surrogate")

@@ -18,7 +18,9 @@ from scipy.linalg import toeplitz
 from pellucid.explain.importance.hsic import PermutationTest
 from pellucid.numerics import Array, Integers, Mask, stream
 
+# Gauss-Legendre rule for averages of the kernel over cells.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+# An index below this share of its largest possible value is rounding error.
 _NOTHING = 1e-14
 
 
@@ -52,7 +54,7 @@ def choice_test(
     share = m / n
     if observed <= _NOTHING * share * (1.0 - share):
         return PermutationTest(1.0, 0.0, 0.0)
-    # A permutation deals m goals to the choices like cards, so only the counts matter.
+    # A permutation distributes m goals over the draws without replacement, so only the counts per choice matter.
     rng = stream(seed, "choices", n, count)
     hits = rng.multivariate_hypergeometric(draws, m, size=n_permutations, method="marginals")
     indices = _indices(draws, hits, h)

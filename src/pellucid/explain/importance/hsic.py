@@ -2,9 +2,9 @@
 
 Notation (equation 9 of the source)
     u (n, k)      one parameter (k = 1) or several together, each mapped to [0, 1] by its own distribution function
-    z (n,)        1 where the goal is reached, p their share;  w = (z - p) / n
+    z (n,)        1 if the goal is reached, p their share;  w = (z - p) / n
     k(u, v)       exp(-|u - v|^2 / (2 h^2)), h the bandwidth
-    S = w' K w    = p^2 times the squared distance between the embeddings of u | goal and of u; 0 when independent
+    S = w' K w    = p^2 times the squared distance between the embeddings of u | goal and of u; 0 if independent
     Phi (n, r)    features with K = Phi Phi' to rounding, so that S = |Phi' w|^2 costs O(n r), and so does every other z
 
 Features of one column come from polynomial interpolation at Chebyshev nodes: a Gaussian is analytic, so a few dozen
@@ -28,8 +28,9 @@ Bandwidth = Literal["max", "median"] | float
 
 # Median of |u - v| for two uniform numbers: a bandwidth that does not depend on the data.
 MEDIAN = 1.0 - 0.5**0.5
-# An index below this share of that of a parameter which alone decides is a negligible effect.
+# An effect is negligible if its index is below this share of the index of a parameter that alone decides.
 NEGLIGIBLE = 0.05
+# Bandwidths among which "max" chooses.
 _GRID = tuple(float(h) for h in np.geomspace(0.06, 3.0, 14))
 # Below this bandwidth the kernel needs more nodes than its matrix has rows in a typical study.
 _SMALLEST_SMOOTH = 0.02
@@ -39,6 +40,7 @@ _EXACT, _ROUGH = 1e-17, 1e-9
 _BLOCK, _BATCH = 2048, 64
 # An index below this share of its largest possible value is rounding error.
 _NOTHING = 1e-14
+# With more features than this, the kernel matrix is evaluated block by block instead.
 _MOST_FEATURES = 40_000
 
 
@@ -120,13 +122,13 @@ def shared_bandwidth(u: Array, in_goal: Mask) -> float:
 
 
 def largest_possible(in_goal: Mask, h: float) -> float:
-    """The index of a parameter that alone decides, by being small: the yardstick for others."""
+    """The index of a parameter that alone decides whether the goal is reached: the scale for all others."""
     n = len(in_goal)
     return hsic_index((np.arange(n) + 0.5) / n, np.arange(n) < in_goal.sum(), h)[0]
 
 
 def negligible(index: float, stderr: float, test: PermutationTest, in_goal: Mask, h: float) -> bool:
-    """Whether there is no effect worth mentioning, and one would have been seen."""
+    """Whether the effect is negligible, and a larger one would have been seen."""
     limit = NEGLIGIBLE * largest_possible(in_goal, h)
     return test.usual <= limit and index - test.null + 2.0 * stderr <= limit
 

@@ -31,12 +31,16 @@ from pellucid.study.view import StudyView
 _N_FRESH, _N_DRAWS = 1024, 48
 # Draws behind the largest possible index, which hardly differs between draws.
 _N_LARGEST = 8
+# p-values are at least this: the normal approximation behind them is not accurate further out.
 _SMALLEST_P = 1e-6
 
 
 def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportance:
     if goal.failures:
-        raise ValueError("source='surrogate' predicts objectives; it cannot say which configurations would fail.")
+        raise ValueError(
+            "source='surrogate' predicts objectives and cannot say which configurations would fail: "
+            "use source='random'."
+        )
     trials, notes, _ = usable_trials(view.trials, goal, "surrogate")
     space, _, _ = encoded_trials(trials)
     data = arrays({d.name: d.distribution for d in space.dimensions}, observations(trials, view.sign))
@@ -48,7 +52,7 @@ def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportanc
     spread, active = spread_over_cells(data.space, u, range(len(u))), data.space.active(X)
     measured = [_agreed(data.space, j, spread, active[:, j], goals) for j in range(len(data.space))]
     adjusted = holm(np.array([parameter.p for parameter in measured]))
-    # Draws of a model that knows little agree about little: that is no sign of there being no effect.
+    # Draws of a model that knows little agree about little, which does not show that there is no effect.
     doubts = unexplored(gp, X)
     judged = [
         replace(parameter, p_adjusted=float(p), verdict=_verdict(parameter.verdict, float(p), bool(doubts)))

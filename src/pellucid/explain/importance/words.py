@@ -17,6 +17,7 @@ from pellucid.study.encoding import Dimension, Space
 # Bars per parameter: one per value up to the second number, tenths of the range otherwise. Discrete parameters with
 # more values than the last number are binned like continuous ones.
 _N_BINS, _FEW_CELLS, _MOST_CELLS = 10, 12, 100_000
+# Pairs that a sentence names.
 _MOST_PAIRS = 3
 
 

@@ -18,16 +18,19 @@ from pellucid.surrogates.averages.averages import Axis
 
 Background = Literal["global", "local", "hybrid"]
 Part = Mapping[int, Axis]
+# Half-width of a proposal's neighbourhood, as a share of every range.
 NEIGHBOURHOOD = 0.1
+# Binary digits of the Sobol' sequence.
 _BITS = 30
+# A neighbourhood with this many discrete values is treated as continuous.
 _MANY_VALUES = 2048
 
 
 def parts_of(background: Background, space: Space, x: Array, players: Sequence[int]) -> list[Part]:
     """The parts of a background for the proposal x (d,).
 
-    A parameter that the proposal lacks although nothing switches it off stays where the model has it, so it gets no
-    credit.
+    A parameter that the proposal lacks although nothing switches it off keeps the value that the model has for it, so
+    it gets no credit.
     """
     active = space.active(x[None])[0]
     lacking = {j: Axis.at(float(x[j])) for j in range(len(space)) if active[j] and j not in players}

@@ -33,17 +33,17 @@ from pellucid.study.trials import distributions, plain
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
-# Trials with which a model of another sampler's trial says anything at all.
+# A model needs this many trials to say anything about a trial of another sampler.
 _FEWEST = 3
 # Smaller contributions, as a share of the numbers they are differences of, are rounding errors.
 _ROUNDING = 1e-9
-# Background rows where a radial kernel has no closed form of the average mean.
+# Background rows for a radial kernel, whose average mean has no closed form.
 _N_ROWS = 512
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shapley values of a proposal against something else, in the unit of its explanation.
+    """Shapley values of a proposal against what it is compared with, in the unit of its explanation.
 
     values (p, t + 1)         by parameter: of every term (weights included), and of their sum
     intervals (p, t + 1, 2)   around the values;  payouts (t + 1,)  what the values sum to
@@ -69,7 +69,7 @@ class Case(ABC):
     params       of the proposal, as JSON carries them
     acquisition  its name;  terms  its words;  weights  of its terms
     mean, sd     what the model expected of the trial, in the unit that the receipt of such a proposal has
-    incumbent    the trial of which the model expected most
+    incumbent    the trial with the best posterior mean
     n_trials     finished trials that the model was fitted to
     """
 
@@ -160,7 +160,7 @@ def checked_trial(view: StudyView, number: int) -> FrozenTrial:
     if not view.trials:
         raise ValueError("The study has no trials yet, so there is nothing to explain.")
     if not is_whole_number(number):
-        raise ValueError(f"A trial is named by its number, but got {number!r}.")
+        raise ValueError(f"A trial is identified by its number, but got {number!r}.")
     return view.trial(number)
 
 
@@ -170,7 +170,7 @@ def case_of(view: StudyView, number: int) -> ModelCase:
     receipt = view.receipt(trial.number)
     if receipt is None:
         return _hypothetical(view, trial)
-    require_model(receipt, trial.number, "choice of the model to explain")
+    require_model(receipt, trial.number, "proposal of a model to explain")
     return _receipted(view, trial, receipt)
 
 
@@ -311,7 +311,7 @@ def _words(acquisition: Acquisition, names: Sequence[str]) -> dict[str, Term]:
 
 
 def _incumbent(gp: GaussianProcess, numbers: Sequence[int]) -> int:
-    """The trial of which the model expected most, among those it was fitted to."""
+    """The trial with the best posterior mean, among those that the model was fitted to."""
     return numbers[int(np.argmin(gp.latent_at_observed()[: len(numbers)]))]
 
 
@@ -331,7 +331,7 @@ def outcome(trial: FrozenTrial) -> tuple[str, ...]:
 
 
 def changes(trial: FrozenTrial, receipt: Receipt) -> tuple[str, ...]:
-    """Whether the trial ran with other parameters than were proposed."""
+    """A note if the trial ran with other parameters than were proposed."""
     # Compared as text, because NaN is a choice like any other.
     changed = [
         name

@@ -61,9 +61,9 @@ def explain_proposal(
         trial: number of the trial. One that pellucid did not propose is explained by what its model would have said.
         background: what the proposal is compared with: the average over the space ("global"), over its neighbourhood
             ("local", within a tenth of every range), or over both ("hybrid").
-        baseline: compare with one configuration instead of a background: a trial number, "incumbent" (the trial of
-            which the model expected most), or a dictionary of parameters.
-        level: of the intervals where something had to be sampled.
+        baseline: compare with one configuration instead of a background: a trial number, "incumbent" (the trial with
+            the best posterior mean), or a dictionary of parameters.
+        level: of the intervals around sampled values.
     """
     _check(background, baseline, level)
     with opened(study, "explain_proposal") as view:
@@ -134,7 +134,7 @@ def proposal_interactions(study: Study, trial: int, *, background: Background = 
     return ProposalInteractions(case.trial, main, pairs, unit.name, _COMPARED[background], sentence, case.notes)
 
 
-# ---------------------------------------------------------------------- what is asked for
+# ---------------------------------------------------------------------- arguments
 
 
 def _check(background: object, baseline: object, level: float) -> None:
@@ -164,7 +164,7 @@ def _default_trials(view: StudyView) -> list[int]:
     return proposed or [trial.number for trial in view.trials if trial.state in finished]
 
 
-# ---------------------------------------------------------------------- explaining it
+# ---------------------------------------------------------------------- explanations
 
 
 def explanation_of(

@@ -40,7 +40,7 @@ _ROWS_AT_ONCE = 4096
 
 @dataclass(frozen=True)
 class Game:
-    """Terms of an acquisition at a proposal, and the parameters that share them out."""
+    """Terms of an acquisition at a proposal, and the parameters among which they are split."""
 
     function: AcquisitionFunction
     gp: GaussianProcess
@@ -123,8 +123,8 @@ def _posterior_of_hybrids(gp: GaussianProcess, x: Array, Z: Array, players: Sequ
 def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[int, tuple[Array, float]]) -> Attribution:
     """Shapley values of all outputs against a mixture of parts, (p, t + 1).
 
-    Rows are doubled until 95% intervals are narrower than one per cent of the largest contribution, and a little more
-    if the order of the totals is still open. The source's rule (`shapley.check_sample_size`) compares the efficiency
+    Rows are doubled until 95% intervals are narrower than 1% of the largest contribution, and at least once if the
+    order of the totals is still open. The source's rule (`shapley.check_sample_size`) compares the efficiency
     gap with the distance between values; here the gap is always zero, so the intervals take its place.
     `exact`: by term, values (p,) and average that are known in closed form.
     """

@@ -1,6 +1,6 @@
 """Why a ranking surrogate proposed a trial: its rank among configurations of the whole space.
 
-The model comes from the study's storage and the observations from its trials, so the ranking is the one that chose.
+The model comes from the study's storage and the observations from its trials, so this is the ranking that chose it.
 Numbers are ranks: a contribution of 100 means that a parameter's value lifts the proposal by a hundred places.
 """
 
@@ -28,7 +28,7 @@ from pellucid.study.view import StudyView
 if TYPE_CHECKING:
     from pellucid.surrogates.ranking.ranker import FittedStudyRanker
 
-# Background rows, and how many there are if all coalitions of so many parameters would take too long with them.
+# Background rows, and the fewer for more parameters than this, whose coalitions would take too long otherwise.
 _N_ROWS, _FEW_ROWS, _MANY_PLAYERS = 256, 64, shapley.MOST_PLAYERS - 2
 # Smaller contributions, as a share of the candidates that are ranked, are rounding errors.
 _ROUNDING = 1e-9
@@ -130,7 +130,7 @@ def _refitted(view: StudyView, receipt: Receipt, state: RankingState, space: Spa
         from pellucid.surrogates.ranking.translation import Translation
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"Trial {receipt.trial} was proposed by a ranking surrogate; to explain it needs torch and safetensors: "
+            f"Trial {receipt.trial} was proposed by a ranking surrogate; explaining it needs torch and safetensors: "
             "`pip install 'pellucid[ranking]'`."
         ) from error
     if state.turn == "alone":

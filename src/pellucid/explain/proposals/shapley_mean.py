@@ -37,7 +37,7 @@ def mean_shapley(
 ) -> MeanShares:
     """Contributions of `players` (columns) to the latent mean at x (d,), against a background of independent axes.
 
-    `axes`: distributions of columns that are not drawn as a sampler without preferences would draw them. A parameter
+    `axes`: distributions of columns that are not drawn from their own sampling distribution. A parameter
     that a coalition leaves out is drawn; one that is switched off by what was drawn sits at 1/2, as everywhere.
     """
     trees = _Trees(gp, x, space, tuple(players), dict(axes or {}))
@@ -80,10 +80,10 @@ class _Trees:
         for i, (_, derivatives) in enumerate(branches):
             rest = before[i] * after[i]
             slopes.update({k: float(w @ ((rest * slope) @ alpha)) for k, slope in derivatives.items()})
-        nobody = np.zeros((1, 1))
+        no_player = np.zeros((1, 1))
         average = np.ones((1, len(X)))
         for root in self.drawn.roots:
-            average = average * self._branch(root, True, nobody)[0]
+            average = average * self._branch(root, True, no_player)[0]
         return MeanShares(np.array([slopes.get(k, 0.0) for k in self.players]), float((average @ alpha)[0]))
 
     def _branch(self, j: int, on: bool, t: Array) -> tuple[Array, dict[int, Array]]:

@@ -8,9 +8,9 @@ from itertools import pairwise
 from pellucid.explain.text import value_text
 from pellucid.records import OBJECTIVE, Contribution, ProposalExplanation, Term
 
-# Shares of what speaks for a proposal: from half on it is "mainly" that, from a quarter on a parameter is always named,
-# and below a twentieth never.
-_HALF, _QUARTER, _WORTH_SAYING = 0.5, 0.25, 0.05
+# Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and
+# below a twentieth never.
+_HALF, _QUARTER, _SMALL = 0.5, 0.25, 0.05
 # Parameters in one list: a sentence with more is not read.
 _MOST_NAMED = 3
 Terms = Mapping[str, Term]
@@ -46,11 +46,11 @@ def proposal_sentence(
     how = "mainly for" if named >= _HALF else f"most of all (together {100 * named:.0f}%) for"
     shares = _listed([_share(c, i, main, appeal, terms) for i, c in enumerate(main)])
     parts = [f"{start} {how} {shares}" if proposed else f"{start}its model would have liked it {how} {shares}"]
-    rest = [c for c in for_it if c not in main and c.total >= _WORTH_SAYING * appeal]
+    rest = [c for c in for_it if c not in main and c.total >= _SMALL * appeal]
     exploring = [c for c in rest if _strongest(c, terms).role == "uncertainty"]
     if exploring:
         parts.append(f"{_names(exploring)} {'was' if len(exploring) == 1 else 'were'} exploration")
-    serious = [c for c in against if -c.total >= _WORTH_SAYING * appeal]
+    serious = [c for c in against if -c.total >= _SMALL * appeal]
     if serious:
         parts.append(f"{_names(serious)} counted against it")
     return _capitalised("; ".join(parts) + ".")
@@ -125,7 +125,7 @@ def interaction_sentence(
     if size == 0.0:
         return f"No parameter of trial {trial} contributed anything."
     amount = f"{abs(value):.2g}{' in the unit of the objective' if unit == OBJECTIVE else f' ({unit})'}"
-    if abs(value) < _WORTH_SAYING * size:
+    if abs(value) < _SMALL * size:
         return (
             f"The parameters of trial {trial} contributed almost independently of each other: the largest interaction, "
             f"of `{first}` and `{second}`, is {amount}."

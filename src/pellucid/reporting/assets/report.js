@@ -2,7 +2,7 @@
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
-  // Dark inks on a dark page would be lost: every colour of ours has a light partner.
+  // Dark colours are hard to see on a dark page, so each has a light partner.
   const PARTNERS = {
     "#0b3c6f": "#6aa9e9", "#d1495b": "#f08c98", "#e8a33d": "#e8a33d", "#3f8f6b": "#6fc79d", "#8d6fb0": "#b79ad8",
     "#5aa9c7": "#7cc3de", "#7a4b2a": "#c99a72", "#4d4d4d": "#c4c9d0", "#3a3a3a": "#d5dae0", "#b8bec6": "#566270",
@@ -69,7 +69,7 @@
     words.textContent = "";
     trial.words.forEach(function (sentence) { prose(words, sentence); });
     if (trial.figure === null) {
-      text(words, "p", "Its contributions are not on this page: pellucid.explain_proposal(study, " + trial.number + ") works them out.").className = "soft";
+      text(words, "p", "Its contributions are not on this page: pellucid.explain_proposal(study, " + trial.number + ") computes them.").className = "soft";
     }
     table.textContent = "";
     trial.params.forEach(function (pair) {
@@ -91,9 +91,9 @@
     document.getElementById("after").addEventListener("click", function () { pick(picker.selectedIndex + 1); });
   }
   function follow() {
-    const wanted = /^#trial-(\d+)$/.exec(location.hash);
-    if (picker && wanted) {
-      const at = data.picked.trials.findIndex(function (trial) { return trial.number === Number(wanted[1]); });
+    const match = /^#trial-(\d+)$/.exec(location.hash);
+    if (picker && match) {
+      const at = data.picked.trials.findIndex(function (trial) { return trial.number === Number(match[1]); });
       if (at >= 0) { pick(at); document.getElementById("why").scrollIntoView(); }
     }
   }

@@ -16,9 +16,9 @@ from pellucid.study.encoding import Space
 from pellucid.study.trials import plain, source
 from pellucid.study.view import StudyView
 
-# Continuous coordinates are multiples of one part in a million of their range: finer than any objective can tell, and
-# coarser than the last bits in which an objective in another unit, or another BLAS, differs. Without the grid, such
-# bits grow from proposal to proposal until two studies that should be the same have nothing in common.
+# Continuous coordinates are multiples of one part in a million of their range: finer than any objective can resolve,
+# and coarser than the last bits in which an objective in another unit, or another BLAS, differs. Without the grid, such
+# differences grow from proposal to proposal until two studies that should be the same have nothing in common.
 _GRID = 2.0**20
 
 
@@ -26,8 +26,8 @@ _GRID = 2.0**20
 class Configuration:
     """A proposal in the user's units.
 
-    params   of every parameter. Inactive ones have a value too, in case the objective asks for one all the same.
-    active   the parameters that the proposal has, as a receipt carries them
+    params   values of all parameters. Inactive ones have a value too, in case the objective asks for one anyway.
+    active   the parameters that the proposal has, as a receipt stores them
     x        (1, d), encoded as it will be read back, after rounding to the user's units
     """
 
@@ -52,7 +52,7 @@ def _on_grid(space: Space, x: Array) -> Array:
 
 
 def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as a receipt carries them."""
+    """Parameters as a receipt stores them."""
     return {name: plain(value) for name, value in params.items()}
 
 

@@ -1,4 +1,4 @@
-"""The surrogate of a proposal: learned anew, or continued from the receipt of an earlier proposal."""
+"""The surrogate of a proposal: fitted again, or continued from the receipt of an earlier proposal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEARN_EVERY = 25
 _RESTART_EVERY = 25
 # Curvatures of larger fits are not stored: receipts would grow with the square of the number of parameters.
 _MAX_CURVATURE = 16
-# New losses that lie this many times further up than all before need hyperparameters (and a warp) of their own.
+# Hyperparameters (and the warp) are learned again if a new latent loss is this many times larger than all before it.
 _FAR = 2.0
 
 
@@ -41,7 +41,7 @@ def fit(view: StudyView, data: Arrays, template: GaussianProcess, deterministic:
 
 
 def _serves_again(last: Receipt, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:
-    """Whether the last hyperparameters can be used as they are: same model and space, hardly more observations."""
+    """Whether the last hyperparameters can be used unchanged: same model and space, hardly more observations."""
     n, space, h = len(data.losses), data.space, last.hyperparameters
     if h is None or n % _RESTART_EVERY == 0 or not 0 <= n - last.learned_from <= n // _LEARN_EVERY:
         return False
@@ -56,7 +56,7 @@ def _serves_again(last: Receipt, view: StudyView, data: Arrays, template: Gaussi
 
 
 def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
-    """Hyperparameters of the last proposal in the order of this space, and its curvature when the space is the same."""
+    """Hyperparameters of the last proposal in the order of this space, and its curvature if the space is the same."""
     if last is None or last.hyperparameters is None:
         return None, None
     h = last.hyperparameters
@@ -91,5 +91,5 @@ def _unpack(packed: Sequence[float], size: int) -> Array | None:
     H = np.zeros((size, size))
     H[np.tril_indices(size)] = packed
     H = H + np.tril(H, -1).T
-    # Rounding can cost positive definiteness, and a direction that goes uphill is useless.
+    # Rounding can destroy positive definiteness, and then a first step could go uphill.
     return H if np.linalg.eigvalsh(H)[0] > 1e-8 else None

@@ -87,7 +87,7 @@ class _Screening:
     """Everything that acquisitions are maximised with for one proposal.
 
     seen (m, d)   configurations that must not be proposed again;  separation  how far from them a proposal must stay
-    chance        that a trial does not fail; None if that does not count
+    chance        that a trial does not fail; None if failures are not avoided
     """
 
     data: Arrays
@@ -102,7 +102,7 @@ class _Screening:
     rng: np.random.Generator
 
     def bound(self, acquisition: Acquisition) -> AcquisitionFunction:
-        """The acquisition applied to the model, and to the chance if that counts."""
+        """The acquisition applied to the model, times the chance if there is one."""
         if self.chance is not None:
             acquisition = self.chance.times(acquisition)
         return acquisition.bind(self.model, self.situation, self.data.space)
@@ -174,7 +174,7 @@ class Maximiser:
         latent = gp.latent_at_observed()
         incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self.seed, "proposal", trial.number)
-        # There is not more to learn around the best configurations than elsewhere.
+        # Around the best configurations there is no more to learn than elsewhere.
         pool = screen(model, space, incumbents if fitted.lesson is None else incumbents[:0], rng)
         learn_chance = self.avoid_failures and len(imputed.X_failed) >= FEWEST_FAILURES
         return _Screening(
@@ -191,7 +191,7 @@ class Maximiser:
         )
 
     def _decide(self, view: StudyView, trial: FrozenTrial, screening: _Screening) -> Decision:
-        """The acquisition of a proposal that is to improve the objective."""
+        """The acquisition of a proposal that is meant to improve the objective."""
         data, model = screening.data, screening.model
         if self.policy is not None:
             bounds = None

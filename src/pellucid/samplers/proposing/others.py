@@ -1,4 +1,4 @@
-"""The other trials of a study, as a proposal has to see them: known, failed, and still running.
+"""The other trials of a study, as a proposal sees them: known, failed, and still running.
 
 A configuration is complete if it has every parameter that is always active; only complete ones can be encoded.
 """
@@ -24,7 +24,7 @@ def taken(params: Mapping[str, Any], others: Mapping[int, Mapping[str, Any]]) ->
 
 
 def known(space: Space, view: StudyView, number: int) -> Array:
-    """Canonical configurations of all trials but `number` that fit the space, whatever became of them."""
+    """Canonical configurations of all trials but `number` that fit the space, in any state."""
     finished = [trial.params for trial in view.trials if trial.number != number and trial.state.is_finished()]
     running = trials.pending(view.trials, number).values()
     configurations = [params for params in (*finished, *running) if complete(space, params)]

@@ -1,4 +1,4 @@
-"""Proposing while others propose: a receipt is stored at once, and replaced if another worker had the same idea."""
+"""Proposing in parallel: a receipt is stored at once, and replaced if another worker has the same configuration."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pellucid.study.storage import write_receipt
 from pellucid.study.trials import pending
 from pellucid.study.view import StudyView
 
-# Attempts before two workers may run the same configuration: each one costs a proposal, and each time another worker
-# must have had the same idea again.
+# Attempts before two workers may run the same configuration: each costs a proposal, and fails only if another worker
+# has proposed the same configuration yet again.
 _MOST_ATTEMPTS = 5
 
 Proposal = tuple[dict[str, Any], Receipt]
@@ -32,13 +32,13 @@ def publish(study: Study, trial: FrozenTrial, asker: str, propose: Callable[[Stu
         after = StudyView.of(study, asker)
         running = pending(after.trials, trial.number)
         # From the second attempt on, a younger trial counts only once it has begun: while both are still proposing the
-        # younger one steps aside, because two that both keep stepping aside would meet again.
+        # younger one steps aside, because two that both keep stepping aside would collide again.
         rivals = {
             number: other
             for number, other in running.items()
             if attempt == 0 or number < trial.number or after.by_number[number].params
         }
-        # A quick trial may have come and gone in the meantime.
+        # A short trial may have begun and finished in the meantime.
         rivals.update(
             {
                 other.number: other.params

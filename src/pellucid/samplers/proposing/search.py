@@ -67,7 +67,7 @@ class ModelSearch:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
             return self._maximiser.propose(view, trial, data, self._regions)
-        except Exception as error:  # Whatever goes wrong in the model, a running study gets its next trial.
+        except Exception as error:  # A running study gets its next trial even if the model fails.
             _logger.warning("Trial %d is sampled at random: the model failed (%s).", trial.number, error, exc_info=True)
             space = Space.of(search_space, None, self._ordinal)
             u = stream(seed, "fallback", trial.number).random((1, len(space)))
@@ -75,7 +75,7 @@ class ModelSearch:
             return params, Receipt(trial.number, "fallback", seed, plain_params(params), failure("the model", error))
 
     def _warn_of_unknown_names(self, view: StudyView) -> None:
-        """Once, because a misspelt name would otherwise do nothing, silently."""
+        """Warn once: without this, a misspelt name would be ignored silently."""
         parents = (parent for parent, _ in self._conditions.values())
         names = {*self._conditions, *parents, *(self._ordinal or ()), *self._maximiser.named_params}
         unknown = sorted(names - view.distributions.keys())

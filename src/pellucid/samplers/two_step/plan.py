@@ -1,8 +1,8 @@
 """The plan of a two-step search after its random trials: tune what matters, hold the rest at cheap or good values.
 
-The source chooses both by eye; here tests do. Parameters that are not tuned are held at the values of one trial, so
-that values which only work together stay together: the cheapest of the best trials whose cheap values cost nothing
-measurable.
+The source chooses both by eye; here statistical tests do. Parameters that are not tuned are held at the values of one
+trial, so that values which only work together stay together: the cheapest of the best trials whose cheap values cost
+nothing measurable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pellucid.study.trials import plain
 
 # What matters is judged by the best tenth of the trials: fewer say too little.
 _GOAL = best(0.1)
-# Values are held as in one of the best trials. A tenth of them would be too far from the best, so fewer count here.
+# Values are held as in one of the best trials. A tenth of all trials would reach too far from the best, so fewer count.
 _BEST_SHARE, _FEWEST_BEST = 0.02, 10
 
 
@@ -62,13 +62,13 @@ def two_step_plan(trials: Sequence[FrozenTrial], sign: float, cheap: Mapping[str
     good = ranked[: max(_FEWEST_BEST, math.ceil(_BEST_SHARE * len(ranked)))]
     model = min(good, key=lambda trial: _cost(ends, trial)) if ends else ranked[0]
     if ends and not math.isfinite(_cost(ends, model)):
-        notes.append("None of the best trials is cheap in every respect, so what is cheap is tuned like the rest.")
+        notes.append("None of the best trials is cheap in all parameters of `cheap`, so these are tuned like the rest.")
         ends, model = [], ranked[0]
     held = {end.dimension.name: end.held(model.params[end.dimension.name]) for end in ends}
     tuned = _with_parents([name for name in importance.impactful if name not in held], sample, held)
     if not tuned:
         tuned = tuple(name for name in sample.space.names if name not in held)
-        notes.append("No parameter can be said to matter, so step 1 tunes all that are not held.")
+        notes.append("No parameter is known to matter, so step 1 tunes all that are not held.")
     for name in sample.space.names:
         if name not in held and name not in tuned:
             donor = next(trial for trial in (model, *ranked) if name in trial.params)

@@ -1,8 +1,8 @@
-"""Search in two steps: random trials say what matters, a first step tunes that, a second one the rest.
+"""Search in two steps: random trials show what matters, a first step tunes that, a second step the rest.
 
-Everything is read from the storage at every proposal: which step it is from the trial's number, what matters from the
-random trials, what the first step has found from its trials. The model has all parameters and all trials; a step only
-says which parameters may move. So a study can be resumed, shared by workers and explained like any other.
+Everything is read from the storage at every proposal: the step follows from the trial's number, what matters from the
+random trials, and the result of the first step from its trials. The model has all parameters and all trials; a step
+only says which parameters may move. So a study can be resumed, shared by workers and explained like any other.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TwoStepSampler(ModelSampler):
     """Random trials, then Bayesian optimisation of what matters, then of the rest.
 
     Args:
-        n_random: trials that are drawn at random first; a hundred is little, a thousand is what the source takes.
+        n_random: trials that are drawn at random first; a hundred are few, and the source takes a thousand.
         n_step1: trials after them that tune the parameters that matter; all later ones tune the others.
         goal: "accuracy+speed" keeps the cheap values of the first step, "accuracy" tunes them in the second.
         cheap: which end of a numeric parameter's range makes a model cheap, such as {"n_units": "low"}. In the first
@@ -87,8 +87,8 @@ class TwoStepSampler(ModelSampler):
         )
 
     def plan(self, study: Study) -> TwoStepPlan:
-        """What the two steps do, as the random trials have it now. Raises ValueError if they do not say what matters
-        yet."""
+        """What the two steps do, according to the random trials so far. Raises ValueError if they do not show yet what
+        matters."""
         view = StudyView.of(study, "TwoStepSampler.plan")
         with one_thread:
             plan = self._steps.plan(view)
@@ -97,8 +97,9 @@ class TwoStepSampler(ModelSampler):
         return plan
 
     def best_trial(self, study: Study) -> FrozenTrial:
-        """The best trial of the two steps, and of the one they began with. With goal="accuracy+speed" these are the
-        cheap ones; `study.best_trial` may be a random trial that is a little better and much more expensive."""
+        """The best among the trials of the two steps and the random trial they started from. With
+        goal="accuracy+speed" these are the cheap ones; `study.best_trial` may be a random trial that is a
+        little better and much more expensive."""
         view = StudyView.of(study, "TwoStepSampler.best_trial")
         with one_thread:
             plan = self._steps.plan(view)
@@ -125,8 +126,8 @@ def _check(n_random: int, n_step1: int, goal: object, cheap: Mapping[str, object
             raise ValueError(f"`cheap` says 'low' or 'high' for each parameter, but got {end!r} for `{name}`.")
     if acquisition is not None and not isinstance(acquisition, PointwiseAcquisition):
         raise TypeError(
-            "`acquisition` must be one such as pellucid.acquisition.EI(); policies choose theirs for the whole "
-            f"space, which a step does not search. Got {acquisition!r}."
+            "`acquisition` must be an acquisition of mean and sd, such as pellucid.acquisition.EI(), but got "
+            f"{acquisition!r}. Policies choose for the whole space, and a step searches only a part of it."
         )
 
 

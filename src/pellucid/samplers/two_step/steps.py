@@ -1,4 +1,4 @@
-"""The two steps: what each of them tunes, from the plan and from what the first one has found."""
+"""The two steps: what each of them tunes, given the plan and the trials of the first step."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class TwoSteps:
     def __init__(self, n_random: int, n_step1: int, goal: Goal, cheap: Mapping[str, Cheap]) -> None:
         self._n_random, self._n_step1 = n_random, n_step1
         self._goal, self._cheap = goal, dict(cheap)
-        # The last plan, and what it was made from: only a matter of speed.
+        # A cache: the last plan, and what it was computed from.
         self._planned: tuple[Any, TwoStepPlan | NotKnown] | None = None
 
     def plan(self, view: StudyView) -> TwoStepPlan | NotKnown:
-        """The plan, or why there is none. It is kept while the random trials stay the same: it takes a second."""
+        """The plan, or why there is none. It is cached while the random trials stay the same, to save a second."""
         random = [trial for trial in view.trials if trial.number < self._n_random and trial.state.is_finished()]
         key = (view.sign, [(t.number, t.state, t.values, t.params, t.distributions) for t in random])
         if self._planned is not None and self._planned[0] == key:
@@ -90,12 +90,12 @@ def _region(space: Space, held: Mapping[str, Any], words: str) -> Region:
         words = f"{words} Tuned as well, because their ranges have changed: {', '.join(moved)}."
     part = Slice.of(space, encoded)
     if not len(part.free):
-        return Region(words=f"{words} As nothing of that is left to tune, all parameters are tuned.")
+        return Region(words=f"{words} That leaves nothing to tune, so all parameters are tuned.")
     return Region(part, words, {name: held[name] for name in encoded if isinstance(held[name], float)})
 
 
 def _encoded(space: Space, held: Mapping[str, Any]) -> dict[str, float]:
-    """Encoded values, without those that a range which was changed no longer has: these parameters are tuned."""
+    """Encoded values. Those outside a range that has changed are left out, so these parameters are tuned."""
     out = {}
     for name, value in held.items():
         if name in space.index:
