@@ -124,13 +124,13 @@ def test_workers_share_a_study_in_sqlite(tmp_path: Path) -> None:
 
 def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
     first = run("demo.py", "--trials", "4", folder=tmp_path)
-    assert "Continue: 4 of the 20 finished trials" in first
+    assert "Continue: a verdict needs 20 finished trials, and this study has 4" in first
     assert "What matters?" not in first
     assert "Report: report.html (open it in a browser)" in first
     (tmp_path / "report.html").unlink()
     second = run("demo.py", "--trials", "10", folder=tmp_path)
     assert "Resuming sqlite:///demo.db after 4 trials." in second
-    assert "Continue: 10 of the 20 finished trials" in second
+    assert "Continue: a verdict needs 20 finished trials, and this study has 10" in second
     assert "What matters?" in second
     assert (tmp_path / "report.html").stat().st_size > 10_000
 

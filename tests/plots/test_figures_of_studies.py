@@ -145,7 +145,7 @@ def test_the_regret_history_ends_with_the_verdict(proposed: optuna.Study) -> Non
 def test_a_regret_history_without_a_verdict_is_empty_and_gives_the_reason() -> None:
     regret = pellucid.regret_history(study_of(5, RandomSampler(seed=0)))
     assert regret.after == ()
-    assert "of the 20 finished trials" in finding(regret.plot())
+    assert "needs 20 finished trials, and this study has 4" in finding(regret.plot())
 
 
 def test_the_regret_history_is_in_order_with_pruned_trials() -> None:

@@ -301,7 +301,7 @@ def test_interruptions_do_not_count_as_failures() -> None:
     study = optuna.create_study()
     interrupted(study)
     assert gather(study, progress=False).failures is None
-    with pytest.raises(ValueError, match="at least 10 finished trials to compare; this study has 1"):
+    with pytest.raises(ValueError, match="at least 10 finished trials; this study has 1"):
         pellucid.hsic_importance(study, pellucid.failed())
 
 

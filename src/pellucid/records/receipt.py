@@ -125,7 +125,7 @@ class AcquisitionState:
 
 @dataclass(frozen=True)
 class PolicyState:
-    """State of a policy at a decision: numbers by name (such as alpha), and encoded points that it needs again."""
+    """State of a policy at a decision: numbers by name (such as alpha), and encoded points that it needs later."""
 
     name: str
     numbers: dict[str, float]

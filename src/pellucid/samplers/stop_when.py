@@ -65,6 +65,6 @@ class StopWhen:
             return
         self._agreed = self._agreed + 1 if verdict.stop else 0
         if self._agreed >= self._patience:
-            _logger.info("The study stops: %s.", verdict.reason)
+            _logger.info("%s", verdict)
             set_user_attribute(study, STOPPED_ATTRIBUTE, str(verdict))
             study.stop()

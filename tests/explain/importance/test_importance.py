@@ -244,9 +244,9 @@ def test_wrong_requests_are_explained(study: Study, arguments: dict[str, Any], m
 
 
 def test_studies_without_enough_information_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 10 finished trials to compare; this study has 0"):
+    with pytest.raises(ValueError, match="at least 10 trials with a value; this study has 0"):
         pellucid.hsic_importance(optuna.create_study())
-    with pytest.raises(ValueError, match="at least 10 finished trials to compare; this study has 1"):
+    with pytest.raises(ValueError, match="at least 10 trials with a value; this study has 1"):
         pellucid.hsic_importance(drawn(1))
     with pytest.raises(ValueError, match="No parameter of this study varies"):
         pellucid.hsic_importance(drawn(20, lambda trial: trial.suggest_float("x", 1, 1) + trial.number))

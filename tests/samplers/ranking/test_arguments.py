@@ -25,7 +25,7 @@ pytest.importorskip("torch")
         ({"hand_over": 0}, ValueError, "`hand_over` must be None or at least 1, but got 0"),
         ({"fallback": optuna.samplers.RandomSampler()}, TypeError, "`fallback` must be a pellucid.BayesianSampler"),
         ({"fallback": "gp"}, TypeError, "`fallback` must be a pellucid.BayesianSampler.*but got 'gp'"),
-        ({"model": 3}, TypeError, "`model` is the path of a file that `pellucid meta-train` wrote.*but got 3"),
+        ({"model": 3}, TypeError, "`model` must be the path of a file that `pellucid meta-train` wrote.*but got 3"),
         ({"model": "no such file"}, ValueError, "meta-train` .* wrote, but there is no no such file: create it, or"),
         ({"model": "."}, ValueError, "meta-train` .* wrote, but . is a folder: name a file in it"),
     ],

@@ -72,9 +72,8 @@ def usable_trials(
     elif source != "surrogate" and chosen:
         notes.append(f"An optimiser chose {len(chosen)} of the {len(usable)} trials: {_CAVEAT}")
     if len(usable) < FEWEST:
-        raise ValueError(
-            f"An importance needs at least {FEWEST} finished trials to compare; this study has {len(usable)}."
-        )
+        kind = "finished trials" if goal.failures else "trials with a value"
+        raise ValueError(f"An importance needs at least {FEWEST} {kind}; this study has {len(usable)}.")
     return usable, notes, bool(chosen) and source != "surrogate"
 
 
