@@ -24,12 +24,13 @@ from optuna.distributions import (
 )
 
 from pellucid.numerics import Array, Integers, Mask
+from pellucid.study.values import fraction, is_plain, key, numbers
 
 INACTIVE = 0.5
 # A last step that rounding has made slightly too long still counts.
 _STEP_TOLERANCE = 1e-8
-# Larger numbers in damaged records count as missing; larger choices are not compared as numbers.
-_LARGEST_NUMBER, _LARGEST_CHOICE = 1e308, 1e300
+# Larger choices are not compared as numbers.
+_LARGEST_CHOICE = 1e300
 # Replaces zero and negative numbers before a logarithm is taken.
 _SMALLEST_POSITIVE = 1e-300
 
@@ -103,18 +104,18 @@ class Dimension:
         assert isinstance(self.distribution, CategoricalDistribution)
         choices = self.distribution.choices
         # A receipt stores choices that are not plain values, such as lists and tuples, as their text.
-        texts = {_key(repr(choice)): i for i, choice in enumerate(choices) if not _is_plain(choice)}
-        return {**texts, **{_key(choice): i for i, choice in reversed(list(enumerate(choices)))}}
+        texts = {key(repr(choice)): i for i, choice in enumerate(choices) if not is_plain(choice)}
+        return {**texts, **{key(choice): i for i, choice in reversed(list(enumerate(choices)))}}
 
     def encode(self, values: Sequence[Any]) -> tuple[Array, Mask]:
         """Encoded values, and which of them are inside the range (the others have no meaning)."""
         if isinstance(self.distribution, CategoricalDistribution):
             known = self._codes
-            codes = np.array([known.get(_key(v), -1) for v in values], dtype=float)
+            codes = np.array([known.get(key(v), -1) for v in values], dtype=float)
             return (codes + 0.5) / self.cells, codes >= 0
         d = self.distribution
         assert isinstance(d, (FloatDistribution, IntDistribution))
-        raw = _numbers(values)
+        raw = numbers(values)
         inside = (raw >= d.low) & (raw <= d.high)
         safe = np.where(inside, raw, d.low)
         low, high = self._range
@@ -122,7 +123,7 @@ class Dimension:
             lower, upper = np.log(safe - 0.5), np.log(safe + 0.5)
             u = (0.5 * (lower + upper) - low) / (high - low)
         else:
-            u = _fraction(np.log(safe) if d.log else safe, low, high)
+            u = fraction(np.log(safe) if d.log else safe, low, high)
         return np.clip(u, 0.0, 1.0), inside
 
     def place(self, values: Array) -> Array:
@@ -135,7 +136,7 @@ class Dimension:
             at = 0.5 * (np.log(inner - 0.5) + np.log(inner + 0.5))
         else:
             at = np.log(np.maximum(values, _SMALLEST_POSITIVE)) if d.log else values
-        return _fraction(at, low, high)
+        return fraction(at, low, high)
 
     def snap(self, u: Array) -> Array:
         """The nearest encoded value that exists: a mid-point for discrete parameters, u itself for continuous ones."""
@@ -185,37 +186,6 @@ class Dimension:
         raw = np.clip(np.exp(raw) if d.log else raw, d.low, d.high)
         raw = np.where(u <= 0.0, d.low, np.where(u >= 1.0, d.high, raw))
         return [float(v) for v in raw]
-
-
-def _fraction(raw: Array, low: float | Array, high: float | Array) -> Array:
-    """(raw - low) / (high - low) without overflow for the widest ranges; 1/2 if the range is a single value."""
-    width = 0.5 * np.asarray(high) - 0.5 * np.asarray(low)
-    return np.where(width > 0.0, (0.5 * raw - 0.5 * np.asarray(low)) / np.where(width > 0.0, width, 1.0), 0.5)
-
-
-def _numbers(values: Sequence[Any]) -> Array:
-    """Values as floats; values of a damaged record that are not numbers become NaN, which is in no range."""
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        return np.array(
-            [v if isinstance(v, (int, float)) and abs(v) < _LARGEST_NUMBER else math.nan for v in values], dtype=float
-        )
-
-
-def _is_plain(choice: Any) -> bool:
-    return choice is None or isinstance(choice, (bool, int, float, str))
-
-
-def _key(choice: Any) -> Any:
-    """Dictionary key of a choice: NaN equals NaN, True is not 1, and lists are compared by their text."""
-    if isinstance(choice, float) and math.isnan(choice):
-        return "nan", float
-    try:
-        hash(choice)
-    except TypeError:
-        return repr(choice), type(choice)
-    return choice, isinstance(choice, bool)
 
 
 def is_ordered(distribution: BaseDistribution) -> bool:
@@ -377,7 +347,7 @@ class Space:
         inside = (raw >= low) & (raw <= high)
         raw = np.where(inside, raw, low)
         raw = np.log(raw, where=log, out=raw)
-        X[:, self._continuous] = np.minimum(np.maximum(_fraction(raw, start, stop), 0.0), 1.0)
+        X[:, self._continuous] = np.minimum(np.maximum(fraction(raw, start, stop), 0.0), 1.0)
         fits &= inside.all(axis=1)
         return self._discrete
 

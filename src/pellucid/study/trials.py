@@ -84,8 +84,3 @@ def same_distributions(
         (isinstance(source, str) or source in by_number) and distribution_from(by_number, name, source) == distribution
         for (name, source), distribution in zip(sources.items(), expected, strict=True)
     )
-
-
-def plain(value: Any) -> Any:
-    """A parameter value as a receipt stores it: the types that Optuna allows for choices, otherwise its text."""
-    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

@@ -17,6 +17,8 @@ from pellucid.cli.tune.sampling import SamplerName, check_model, check_sampler
 from pellucid.cli.tune.target import parse_target
 
 if TYPE_CHECKING:
+    from optuna.study import Study
+
     from pellucid.cli.tune.display import Display
     from pellucid.study.view import StudyView
 
@@ -71,36 +73,42 @@ def tune(
         place = place_of(storage)
         name = parsed.module.rpartition(".")[2] if study is None else study
 
-        from pellucid.cli.storage.studies import existing_study
         from pellucid.cli.tune.display import choose_display
         from pellucid.cli.tune.messages import Job
-        from pellucid.cli.tune.run import EndReason, Outcome, Request, Run
+        from pellucid.cli.tune.run import Request, completed
         from pellucid.cli.tune.summary import SummaryOptions, print_summary
 
         display = choose_display(quiet)
-        existing = existing_study(place, name)
-        n_counted = 0
-        if existing is not None:
-            from pellucid.study.trials import ended
-            from pellucid.study.view import StudyView
-
-            view = StudyView.of(existing, "tune")
-            _check_direction(view, direction)
-            n_counted = len(ended(view.trials))
-            _announce(view, place, n_counted, trials, display)
-        if n_counted < trials:
-            # The objective may change the working directory of a worker before the model is read.
-            model_file = None if model is None else str(model.absolute())
-            work = [
-                Job(target, place.address, name, sampler.value, trials, seed, (index, n_counted), model_file)
-                for index in range(min(jobs, trials - n_counted))
-            ]
-            new_direction = direction or DirectionName.MINIMIZE
-            request = Request(place, name, new_direction.value, trials, timeout)
-            outcome = Run(request, work, existing, display).finish()
-        else:
-            outcome = Outcome(EndReason.DONE, existing, n_ended=0, n_failed=0)
+        existing, n_counted = _existing(place, name, direction, trials, display)
+        # The objective may change the working directory of a worker before the model is read.
+        model_file = None if model is None else str(model.absolute())
+        work = [
+            Job(target, place.address, name, sampler.value, trials, seed, (index, n_counted), model_file)
+            for index in range(min(jobs, trials - n_counted))
+        ]
+        new_direction = direction or DirectionName.MINIMIZE
+        request = Request(place, name, new_direction.value, trials, timeout)
+        outcome = completed(request, work, existing, display)
         print_summary(outcome, place, SummaryOptions(trials, report, quiet, as_json))
+
+
+def _existing(
+    place: Place, name: str, direction: DirectionName | None, n_trials: int, display: Display
+) -> tuple[Study | None, int]:
+    """The study, if there is one, and how many of its trials count towards those requested."""
+    from pellucid.cli.storage.studies import existing_study
+
+    study = existing_study(place, name)
+    if study is None:
+        return None, 0
+    from pellucid.study.trials import ended
+    from pellucid.study.view import StudyView
+
+    view = StudyView.of(study, "tune")
+    _check_direction(view, direction)
+    n_counted = len(ended(view.trials))
+    _announce(view, place, n_counted, n_trials, display)
+    return study, n_counted
 
 
 def _check_direction(view: StudyView, requested: DirectionName | None) -> None:

@@ -263,3 +263,10 @@ class Run:
                 n_workers=n_workers,
             )
         )
+
+
+def completed(request: Request, jobs: Sequence[Job], study: Study | None, display: Display) -> Outcome:
+    """How the run ended. Without jobs the study already has all trials, so nothing is started."""
+    if not jobs:
+        return Outcome(EndReason.DONE, study, n_ended=0, n_failed=0)
+    return Run(request, jobs, study, display).finish()

@@ -29,7 +29,8 @@ from pellucid.records import OBJECTIVE, Attribution, Receipt, RecordError, Term
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.encoding import Space
 from pellucid.study.observations import observations
-from pellucid.study.trials import distributions, plain
+from pellucid.study.trials import distributions
+from pellucid.study.values import plain
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 

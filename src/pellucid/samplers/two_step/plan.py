@@ -22,7 +22,7 @@ from pellucid.goals import best
 from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
 from pellucid.records.importance import SIGNIFICANCE as LEVEL
 from pellucid.study.encoding import Dimension
-from pellucid.study.trials import plain
+from pellucid.study.values import plain
 
 # What matters is judged by the best tenth of the trials: fewer say too little.
 _GOAL = best(0.1)
