@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -186,21 +186,21 @@ class AcquisitionFunction(ABC):
         """The term that is minus the latent mean, if there is one: its Shapley values have a closed form."""
         return None
 
-    def maximised_at(self, x: Array) -> AcquisitionFunction:
-        """What was maximised at the proposal x (1, d): this function, unless another one replaced it."""
-        return self
-
     def state(self, x: Array, space: Space) -> AcquisitionState:
         """What the receipt says about the acquisition of the proposal x (1, d)."""
-        function = self.maximised_at(x)
+        return self._state(self.acquisition, space, self.weights(), self.terms(x), self.score(x))
+
+    def _state(
+        self, acquisition: Acquisition, space: Space, weights: dict[str, float], terms: dict[str, Array], score: Array
+    ) -> AcquisitionState:
         return AcquisitionState(
-            name=function.acquisition.name,
-            settings=function.acquisition.settings(),
-            weights=function.weights(),
-            terms={name: float(term[0]) for name, term in function.terms(x).items()},
-            score=float(function.score(x)[0]),
+            name=acquisition.name,
+            settings=acquisition.settings(),
+            weights=weights,
+            terms={name: float(term[0]) for name, term in terms.items()},
+            score=float(score[0]),
             best=self.situation.best,
-            learns_about=function.acquisition.learns_about(space),
+            learns_about=acquisition.learns_about(space),
         )
 
 
@@ -266,9 +266,11 @@ class PointwiseFunction(AcquisitionFunction):
         score, by_m, by_s = self.acquisition.score_slopes(m, s, self.situation)
         return score, by_m[:, None] * dm + by_s[:, None] * ds
 
-    def maximised_at(self, x: Array) -> AcquisitionFunction:
+    def state(self, x: Array, space: Space) -> AcquisitionState:
         m, s = self.model.latent(x)
-        return replace(self, acquisition=self.acquisition.maximised_at(m, s, self.situation))
+        maximised = self.acquisition.maximised_at(m, s, self.situation)
+        terms, score = maximised.terms(m, s, self.situation), maximised.score(m, s, self.situation)
+        return self._state(maximised, space, maximised.weights(self.situation), terms, score)
 
 
 def weighted_sum(weights: dict[str, float], terms: dict[str, Array]) -> Array:

@@ -26,10 +26,10 @@ from pellucid.acquisition.bounds import LCB
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.optimize import SEPARATION, Known, candidates, unseen
 from pellucid.numerics import Array, one_thread, stream
-from pellucid.records import NotKnown, RankingState
+from pellucid.records import NotKnown, RankingState, Receipt
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.configuration import rounded, shared_receipt
+from pellucid.samplers.proposing.configuration import rounded, shared_fields
 from pellucid.samplers.proposing.interface import ModelSampler, seed_or_random
 from pellucid.samplers.proposing.publishing import Proposal, publish
 from pellucid.samplers.proposing.search import failure
@@ -289,9 +289,9 @@ class RankingSampler(BaseSampler):
             candidates=_rankers().N_REFERENCE,
             studies=0 if self._ranker is None else self._ranker.studies,
         )
-        receipt = shared_receipt(view, trial, self._seed, configuration, data)
+        fields = shared_fields(view, trial, self._seed, configuration, data)
         params = {name: value for name, value in configuration.params.items() if name in search_space}
-        return params, replace(receipt, kind="ranking", ranking=state)
+        return params, Receipt(**fields, kind="ranking", ranking=state)
 
     def _turn(self, number: int, n: int, serving: StudyRanker) -> tuple[Turn, int]:
         """Whose ranks count, and epochs of training on this study."""

@@ -10,7 +10,6 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from pellucid.numerics import Array, compress_integers
-from pellucid.records import Receipt
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.trials import source
@@ -57,22 +56,21 @@ def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value) for name, value in params.items()}
 
 
-def shared_receipt(
+def shared_fields(
     view: StudyView, trial: FrozenTrial, seed: int, configuration: Configuration, data: Arrays
-) -> Receipt:
-    """The part of a receipt that every model fills in alike: the configuration, the space and the observations."""
-    return Receipt(
-        trial=trial.number,
-        kind="startup",
-        seed=seed,
-        params=configuration.active,
-        direction=view.direction,
-        space={
+) -> dict[str, Any]:
+    """The fields of a receipt that every model fills in alike: the configuration, the space and the observations."""
+    return {
+        "trial": trial.number,
+        "seed": seed,
+        "params": configuration.active,
+        "direction": view.direction,
+        "space": {
             dimension.name: source(view.trials, dimension.name, dimension.distribution)
             for dimension in data.space.dimensions
         },
-        conditions={child: condition.to_list() for child, condition in data.space.conditions.items()},
-        ordinal=data.space.ordinal,
-        fitted_on=compress_integers(data.observations.numbers),
-        best_value=view.sign * float(data.losses.min()) if len(data.losses) else None,
-    )
+        "conditions": {child: condition.to_list() for child, condition in data.space.conditions.items()},
+        "ordinal": data.space.ordinal,
+        "fitted_on": compress_integers(data.observations.numbers),
+        "best_value": view.sign * float(data.losses.min()) if len(data.losses) else None,
+    }

@@ -22,7 +22,7 @@ from pellucid.acquisition.slices import Slice
 from pellucid.numerics import Array, compress_integers, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_receipt
+from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
 from pellucid.samplers.proposing.learning import fit, pack
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.study.arrays import Arrays
@@ -226,8 +226,8 @@ class Maximiser:
     ) -> Receipt:
         m, s = screening.model.latent(configuration.x)
         mean, sd = screening.model.from_latent(m, s)
-        return replace(
-            shared_receipt(view, trial, self.seed, configuration, screening.data),
+        return Receipt(
+            **shared_fields(view, trial, self.seed, configuration, screening.data),
             kind="model",
             believed=compress_integers(imputed.failed),
             pending={str(number): tuple(float(v) for v in row) for number, row in imputed.running.items()},
