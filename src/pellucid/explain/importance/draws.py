@@ -73,7 +73,7 @@ def usable_trials(
         notes.append(f"An optimiser chose {len(chosen)} of the {len(usable)} trials: {_CAVEAT}")
     if len(usable) < FEWEST:
         kind = "finished trials" if goal.failures else "trials with a value"
-        raise ValueError(f"An importance needs at least {FEWEST} {kind}; this study has {len(usable)}.")
+        raise ValueError(f"Comparing trials needs at least {FEWEST} {kind}; this study has {len(usable)}.")
     return usable, notes, bool(chosen) and source != "surrogate"
 
 
@@ -112,7 +112,7 @@ def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTri
     kept = [trial for trial, fit in zip(trials, fits, strict=True) if fit]
     if len(kept) < FEWEST:
         raise ValueError(
-            f"An importance needs at least {FEWEST} trials inside the present ranges; this study has {len(kept)} of "
+            f"Comparing trials needs at least {FEWEST} trials inside the present ranges; this study has {len(kept)} of "
             f"{len(trials)} there."
         )
     return space, kept, X[fits]
