@@ -19,7 +19,7 @@ from pellucid.acquisition.base import Acquisition, Situation, from_state
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.explain import shapley
-from pellucid.explain.model import default_template
+from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.games import Game, estimated
 from pellucid.explain.proposals.shapley_mean import mean_shapley
@@ -200,8 +200,8 @@ def _hypothetical(view: StudyView, trial: FrozenTrial) -> ModelCase:
     """The default model, fitted to what had finished when the trial began."""
     data, unknown = _data_before(view, trial)
     space = data.space
-    gp = default_template().unfitted(space.nominal)
-    gp.fit(data.X, data.losses, data.observations.noise_variance)
+    # Every trial has a model of its own here, so keeping them with the view would only fill the memory.
+    gp = fitted_model(None, data)
     x = space.canonical(space.encode([trial.params])[0])[0]
     has = np.array([name in trial.params for name in space.names]) & space.active(x[None])[0]
     if not has.any():
