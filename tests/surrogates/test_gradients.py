@@ -28,7 +28,7 @@ def test_gradient_of_the_log_posterior_of_hyperparameters(
     z = (y - y.mean()) / y.std()
     rng = np.random.default_rng(8)
     v = np.where(rng.random(n) < 0.5, rng.random(n) * 0.3, 0.0) if known_noise else None
-    objective = fitting._Objective(Pairs(Kernel(kernel, nominal), X), z, v, prior)
+    objective = fitting.Objective(Pairs(Kernel(kernel, nominal), X), z, v, prior)
     for _ in range(4):
         theta = np.r_[rng.normal(-1.0, 0.7, size=d), np.log(1e-3) + rng.normal()]
         theta = np.r_[theta, rng.normal()] if known_noise else theta
@@ -42,7 +42,7 @@ def test_gradient_of_the_log_posterior_in_more_columns_than_one_group(kernel: st
     d, n = 35, 12
     nominal = tuple(3 if j in (4, 15, 16, 33) else 0 for j in range(d))
     X, y = noisy_problem(seed=4, n=n, d=d, nominal=nominal)
-    objective = fitting._Objective(
+    objective = fitting.Objective(
         Pairs(Kernel(kernel, nominal), X), (y - y.mean()) / y.std(), None, fitting.UNKNOWN_NOISE
     )
     theta = np.r_[np.random.default_rng(9).normal(1.0, 0.5, size=d), np.log(1e-2)]

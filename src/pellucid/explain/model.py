@@ -15,7 +15,10 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.plausible import plausible
 
+# Models with plausible hyperparameters behind an answer: more of them make intervals smoother and cost time.
+N_PLAUSIBLE = 12
 # How many times larger leave-one-out errors may be without a warp before the warp is needed. The root mean square
 # catches models that miss the extremes, the median those that miss ordinary trials; averages in the objective's own
 # unit are worth a moderate loss of accuracy.
@@ -69,6 +72,21 @@ def fitted_model(view: StudyView | None, data: Arrays, template: GaussianProcess
     gp.fit(data.X, data.losses, data.observations.noise_variance)
     fits.append(_Fit(*_settings(template), data.space, data.observations.numbers, gp))
     return gp
+
+
+_plausible: WeakKeyDictionary[GaussianProcess, tuple[GaussianProcess, ...]] = WeakKeyDictionary()
+
+
+def plausible_models(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess, ...]:
+    """Models of equal weight whose hyperparameters are drawn from their posterior; `gp` is the fitted model of `data`.
+
+    The best fit alone is too sure of itself: answers that state an uncertainty are averaged over these. They are drawn
+    once per fitted model.
+    """
+    if gp not in _plausible:
+        noise = data.observations.noise_variance
+        _plausible[gp] = plausible(gp, data.X, data.losses, noise, count=N_PLAUSIBLE)
+    return _plausible[gp]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _LOG_L_MEAN, _NOMINAL_LOG_L_MEAN, _LOG_L_SD = 0.0, 0.0, 1.0
 _LOG_L_BOUNDS = (np.log(5e-3), np.log(1e2))
 # Inverse-gamma prior of the outputscale with mean about 1 (targets are standardised) and the weight of this many
 # observations: without it, trials that cluster around the incumbent shrink the scale, and with it the exploration.
-_SCALE_WEIGHT = 20.0
+SCALE_WEIGHT = 20.0
 # Hard bounds of the outputscale, for fits that include it in theta: far beyond what standardised targets need.
 _SCALE_BOUNDS = (1e-4, 1e4)
 
@@ -79,8 +79,8 @@ class Fit:
         return np.append(np.log(self.lengthscales), np.log(self.noise_ratio))
 
 
-class _Objective:
-    """-log posterior and its gradient; keeps the profiled mean and scale of every theta it was called with."""
+class Objective:
+    """-log posterior of theta and its gradient; keeps the profiled mean and scale of every theta it was called with."""
 
     def __init__(self, pairs: Pairs, z: Array, v: Array | None, noise: NoisePrior) -> None:
         self.pairs, self.v, self.noise = pairs, v, noise
@@ -111,8 +111,8 @@ class _Objective:
         quadratic = float(alpha @ self.targets[:, 0])
         half_log_det = float(np.log(np.diagonal(U)).sum())
         if self.v is None:
-            s = max((quadratic + _SCALE_WEIGHT) / (n + _SCALE_WEIGHT), 1e-300)
-            value = half_log_det + 0.5 * (n + _SCALE_WEIGHT) * np.log(s)
+            s = max((quadratic + SCALE_WEIGHT) / (n + SCALE_WEIGHT), 1e-300)
+            value = half_log_det + 0.5 * (n + SCALE_WEIGHT) * np.log(s)
         else:
             value = half_log_det + 0.5 * n * np.log(s) + 0.5 * quadratic / s
         self.moments[theta.tobytes()] = (mean, s)
@@ -142,8 +142,8 @@ class _Objective:
         if self.v is not None:
             # The same prior as in the closed form above: weight / 2 * (log s + 1 / s).
             inverse_scale = float(np.exp(-theta[d + 1]))
-            gradient[d + 1] += 0.5 * _SCALE_WEIGHT * (1.0 - inverse_scale)
-            value += 0.5 * _SCALE_WEIGHT * (theta[d + 1] + inverse_scale)
+            gradient[d + 1] += 0.5 * SCALE_WEIGHT * (1.0 - inverse_scale)
+            value += 0.5 * SCALE_WEIGHT * (theta[d + 1] + inverse_scale)
         return value, gradient
 
 
@@ -224,17 +224,14 @@ def subset(z: Array, size: int = MAX_FIT_POINTS) -> Indices:
 
 
 def fit(
-    pairs: Pairs,
-    z: Array,
-    v: Array | None,
-    noise: NoisePrior,
+    objective: Objective,
     starts: list[Array],
     inverse_hessian: Array | None = None,
     tolerance: float = 1e-3,
     max_evaluations: int = 40,
 ) -> Fit:
     """Best of the local optima reached from `starts` (each (d + 1,): log lengthscales, log noise ratio)."""
-    objective = _Objective(pairs, z, v, noise)
+    pairs, v = objective.pairs, objective.v
     best: tuple[Array, float, Array] | None = None
     for start in starts:
         theta0 = start if v is None else np.r_[start, 0.0]

@@ -131,10 +131,15 @@ class FitProblem:
         tolerance: float,
         evaluations: int,
     ) -> Solution:
+        objective, y_mean, y_scale = self.objective_under(chosen)
+        fit = fitting.fit(objective, starts, inverse_hessian, tolerance, evaluations)
+        return Solution(fit, chosen, y_mean, y_scale)
+
+    def objective_under(self, chosen: Warp | None) -> tuple[fitting.Objective, float, float]:
+        """What a fit minimises under a warp, and the mean and sd with which warped losses are standardised."""
         z, y_mean, y_scale = _standardise(warp.forward(chosen, self.y))
         v = latent_noise(self.noise_variance, chosen, self.y, y_scale)
-        fit = fitting.fit(self.pairs, z, v, self.noise, starts, inverse_hessian, tolerance, evaluations)
-        return Solution(fit, chosen, y_mean, y_scale)
+        return fitting.Objective(self.pairs, z, v, self.noise), y_mean, y_scale
 
     def choose_warp(self, theta: Array) -> Warp | None:
         """The warp with the largest profile likelihood, corrected by its Jacobian; one Cholesky factor serves all."""

@@ -1,0 +1,217 @@
+"""The answers to a study, as numbers that can be compared with the truth.
+
+An answer that raises ValueError is not known yet and is left out. Positions and widths are shares of the spread of the
+problem (`known.spread`), so that problems can be averaged.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pellucid_lab.runs.provenance import stamp
+from pellucid_lab.truth import known
+from pellucid_lab.truth.problems import find_problem
+from pellucid_lab.truth.spaces import TruthProblem
+from pellucid_lab.truth.studies import OURS, SIZES, TruthTask, first_trials, study_of
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+
+# Sizes at which fANOVA is asked too, and at which the stopping verdict is asked.
+FANOVA_SIZES = (60, 100)
+STOP_SIZES = (30, 40, 50, 60, 70, 80, 90, 110, 130, 150)
+# The tolerance that a user might give, as a share of the spread; with noise it is the noise itself.
+TOLERANCE = 0.05
+# Advice to widen a range is right if the optimum improves by more than this share of the spread.
+GAIN = 0.002
+
+
+@dataclass(frozen=True)
+class TruthRun:
+    """The answers to one study. `answers`: by size, then by question; `seconds`: by question at 100 trials."""
+
+    problem: str
+    noisy: bool
+    sampler: str
+    seed: int
+    answers: dict[str, dict[str, Any]]
+    stops: tuple[tuple[Any, ...], ...] = ()
+    receipts: tuple[tuple[Any, ...], ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    machine: str = ""
+    date: str = ""
+    command: str = ""
+
+    @property
+    def key(self) -> tuple[str, bool, str, int]:
+        return self.problem, self.noisy, self.sampler, self.seed
+
+
+def run_truth_task(task: TruthTask) -> TruthRun:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    problem = find_problem(task.problem)
+    study = study_of(task)
+    trials = study.get_trials(deepcopy=False)
+    answers: dict[str, dict[str, Any]] = {}
+    seconds: dict[str, float] = {}
+    for n in SIZES:
+        part = first_trials(study, trials, n)
+        answers[str(n)] = {}
+        for question, ask in _questions(problem, n).items():
+            started = time.perf_counter()
+            answer = _attempt(ask, part)
+            if n == 100:
+                seconds[question] = round(time.perf_counter() - started, 3)
+            if answer is not None:
+                answers[str(n)][question] = answer
+    stops = tuple(_stops(problem, task.noisy, first_trials(study, trials, n), n) for n in STOP_SIZES)
+    return TruthRun(
+        *task.key,
+        answers=answers,
+        stops=stops,
+        receipts=tuple(_receipts(study)) if task.sampler == OURS else (),
+        seconds=seconds,
+        **stamp(("pellucid", "optuna", "numpy", "scipy"), task.command),
+    )
+
+
+def _attempt(ask: Callable[[Study], Any], study: Study) -> Any:
+    try:
+        return ask(study)
+    except ValueError:
+        return None
+
+
+def _questions(problem: TruthProblem, n: int) -> dict[str, Callable[[Study], Any]]:
+    questions: dict[str, Callable[[Study], Any]] = {
+        "importance": _importance,
+        "recommendation": lambda study: _recommendation(problem, study),
+        "dependence": lambda study: _dependence(problem, study),
+        "ranges": lambda study: _ranges(problem, study),
+    }
+    if n in FANOVA_SIZES and not problem.conditional:
+        questions["fanova"] = _fanova
+    return questions
+
+
+def _rounded(*values: float | None) -> list[float | None]:
+    return [None if value is None or not math.isfinite(value) else float(f"{value:.5g}") for value in values]
+
+
+# ---------------------------------------------------------------------- one question each
+
+
+def _importance(study: Study) -> list[Any]:
+    """Per parameter: name, index, its interval, verdict ('matters', 'no effect' or 'cannot tell')."""
+    from pellucid.explain.importance.analysis import importance_of_the_best
+    from pellucid.study.view import StudyView
+
+    answer = importance_of_the_best(StudyView.of(study, "bench"))
+    words = {"impactful": "matters"}
+    return [
+        [p.name, *_rounded(p.index, p.index - 2 * p.stderr, p.index + 2 * p.stderr), words.get(p.verdict, p.verdict)]
+        for p in answer.parameters
+    ]
+
+
+def _fanova(study: Study) -> list[Any]:
+    from optuna.importance import FanovaImportanceEvaluator, get_param_importances
+
+    indices = get_param_importances(study, evaluator=FanovaImportanceEvaluator(seed=0))
+    return [[name, *_rounded(value)] for name, value in indices.items()]
+
+
+def _recommendation(problem: TruthProblem, study: Study) -> list[Any]:
+    """Expected, low, high, and the true value of the recommended configuration."""
+    import pellucid
+
+    use = pellucid.recommend(study)
+    return _rounded(use.expected, use.low, use.high, problem.value(use.params))
+
+
+def _dependence(problem: TruthProblem, study: Study) -> dict[str, Any]:
+    """Per parameter: share of its curve inside the band, mean width of the band, verdict."""
+    import pellucid
+
+    out = {}
+    for name in problem.names:
+        try:
+            effect = pellucid.partial_dependence(study, name)
+        except ValueError:
+            continue
+        truth = known.averages(problem.name, name, effect.values[0])
+        verdict = "matters" if " matters" in effect.sentence else "cannot tell"
+        out[name] = [*_covered(problem, effect.low, effect.high, truth), verdict]
+    return out
+
+
+def _covered(problem: TruthProblem, low: Any, high: Any, truth: Any) -> list[float | None]:
+    low, high = np.array(low, dtype=float), np.array(high, dtype=float)
+    margin = 1e-9 * known.spread(problem.name)
+    inside = (truth >= low - margin) & (truth <= high + margin)
+    return _rounded(float(inside.mean()), float((high - low).mean()) / known.spread(problem.name))
+
+
+def _ranges(problem: TruthProblem, study: Study) -> list[Any]:
+    """Per piece of advice: what, the parameter, where it begins and ends, and whether it is right."""
+    import pellucid
+
+    advice = pellucid.parameter_ranges(study).advice
+    return [[a.what, a.param, *_rounded(a.start, a.stop), _right(problem, a)] for a in advice]
+
+
+def _right(problem: TruthProblem, advice: Any) -> bool:
+    """Widening is right if better values lie there; the other advice if the optimum is not in the part to remove."""
+    if advice.what == "widen":
+        end = "upper" if advice.stop > 0.5 else "lower"
+        return known.gain_beyond(problem.name, advice.param, end) > GAIN
+    best = known.optimum(problem.name)[1]
+    if advice.param not in best:
+        return True
+    parameter = problem.by_name[advice.param]
+    at = float(parameter.positions([best[advice.param]])[0])
+    if parameter.choices:
+        at = (at + 0.5) / parameter.choices
+    return not advice.start <= at <= advice.stop
+
+
+def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[Any, ...]:
+    """Size; verdict and bound with a given tolerance; verdict and its tolerance without; true regret. In spreads."""
+    import pellucid
+
+    unit = known.spread(problem.name)
+    given = problem.noise_sd if noisy else TOLERANCE * unit
+    with_tolerance = pellucid.stopping_verdict(study, regret_below=given)
+    without = pellucid.stopping_verdict(study)
+    use = pellucid.recommend(study)
+    regret = problem.sign * (problem.value(use.params) - known.optimum(problem.name)[0])
+    bound = None if with_tolerance.bound is None else with_tolerance.bound / unit
+    default = None if without.tolerance is None else without.tolerance / unit
+    return (n, with_tolerance.stop, *_rounded(bound, given / unit), without.stop, *_rounded(default, regret / unit))
+
+
+def _receipts(study: Study) -> list[tuple[Any, ...]]:
+    """Per proposal: trial, and how many predictive standard deviations its value was above the prediction."""
+    import pellucid
+    from pellucid.surrogates import warp
+
+    trials, rows = study.trials, []
+    for receipt in pellucid.receipts(study):
+        h = receipt.hyperparameters
+        if receipt.kind != "model" or h is None or receipt.latent_mean is None or receipt.latent_sd is None:
+            continue
+        value = trials[receipt.trial].values[0]
+        sign = -1.0 if receipt.direction == "maximize" else 1.0
+        latent = (float(warp.forward(h.warp, np.array([sign * value]))[0]) - h.y_mean) / h.y_scale
+        z = (latent - receipt.latent_mean) / math.sqrt(receipt.latent_sd**2 + h.noise)
+        rows.append((receipt.trial, *_rounded(z)))
+    return rows
