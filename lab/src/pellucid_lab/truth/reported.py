@@ -61,7 +61,8 @@ def _forest(p: Positions) -> Array:
     features = np.select([p["features"] == 0, p["features"] == 1], [0.0, 0.015], 0.05)
     booster = np.select([p["booster"] == 0, p["booster"] == 1], [0.0, 0.01], 0.12)
     size = 0.25 * bowl(p["depth"], 0.55) * (1.4 - p["leaves"]) + 0.12 * bowl(p["leaves"], 0.7)
-    return 0.91 - booster - features - size - 0.3 * bowl(p["eta"], 0.4) - 0.04 * bowl(p["subsample"], 0.9)
+    rest = 0.3 * bowl(p["eta"], 0.4) + 0.04 * bowl(p["subsample"], 0.9)
+    return np.asarray(0.91 - booster - features - size - rest)
 
 
 def _optimizers(p: Positions) -> Array:
