@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import optuna
 import pytest
-from optuna.trial import Trial
+from optuna.distributions import BaseDistribution, FloatDistribution
+from optuna.trial import Trial, create_trial
 from tests.helpers import COMPLETE, PRUNED, RECEIPT_KEY, assert_went_on, bowl, new_study, replacing
 from tests.study.receipts import with_receipts
 
 import pellucid
+from pellucid.explain.recommend import choice_bias
+from pellucid.surrogates import GaussianProcess
 
 NAN, INF = math.nan, math.inf
 
@@ -47,8 +51,10 @@ def test_a_pruned_trial_is_never_recommended() -> None:
 @pytest.mark.parametrize("scale", [1e300, 1e-300, 1e150, 1e-150])
 def test_huge_and_tiny_values_have_a_finite_recommendation(scale: float) -> None:
     study = new_study()
-    study.optimize(lambda trial: bowl(trial) * scale, n_trials=8)
+    study.optimize(lambda trial: bowl(trial) * scale, n_trials=12)
     recommendation = pellucid.recommend(study)
+    assert recommendation.low is not None
+    assert recommendation.high is not None
     assert all(math.isfinite(v) for v in (recommendation.expected, recommendation.low, recommendation.high))
     assert recommendation.low <= recommendation.expected <= recommendation.high
 
@@ -69,3 +75,60 @@ def test_there_is_no_recommendation_when_every_trial_failed() -> None:
     study.optimize(lambda trial: bowl(trial) * NAN, n_trials=4)
     with pytest.raises(ValueError, match=r"at least one finished trial.*4 trials"):
         pellucid.recommend(study)
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_a_few_trials_have_no_interval_and_the_sentence_does_not_show_one(n: int) -> None:
+    study = new_study()
+    study.optimize(bowl, n_trials=n)
+    recommendation = pellucid.recommend(study)
+    assert (recommendation.low, recommendation.high) == (None, None)
+    assert "interval [" not in recommendation.sentence
+    assert "too few to learn how noisy they are" in recommendation.notes[0]
+
+
+def test_equal_values_have_no_interval() -> None:
+    study = new_study()
+    study.optimize(lambda trial: 0.0 * bowl(trial), n_trials=15)
+    recommendation = pellucid.recommend(study)
+    assert (recommendation.low, recommendation.high) == (None, None)
+
+
+def noisy_values(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points in the unit square, a bowl there, and the bowl with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2))
+    truth = ((X - 0.4) ** 2).sum(axis=1)
+    return X, truth, truth + 0.05 * rng.standard_normal(n)
+
+
+def test_the_bias_of_the_choice_is_that_of_repeated_experiments() -> None:
+    X, _truth, y = noisy_values(40, 0)
+    gp = GaussianProcess().fit(X, y)
+    h = gp.hyperparameters
+    rng = np.random.default_rng(1)
+    errors = []
+    mean = gp.latent_at_observed()
+    for _ in range(400):
+        again = GaussianProcess.from_hyperparameters(h)
+        latent = mean + np.sqrt(h.noise) * rng.standard_normal(40)
+        again.condition(X, h.y_mean + h.y_scale * latent)
+        smoothed = again.latent_at_observed()
+        errors.append(mean[np.argmin(smoothed)] - smoothed.min())
+    assert choice_bias(gp) == pytest.approx(np.mean(errors), abs=4.0 * np.std(errors) / 10.0)
+    assert choice_bias(gp) > 0.0
+
+
+def test_intervals_of_noisy_studies_cover_the_truth_of_what_was_chosen() -> None:
+    space: dict[str, BaseDistribution] = {name: FloatDistribution(0.0, 1.0) for name in ("a", "b")}
+    covered = []
+    for seed in range(20):
+        X, truth, y = noisy_values(40, seed)
+        study = new_study()
+        for (a, b), value in zip(X, y, strict=True):
+            study.add_trial(create_trial(params={"a": a, "b": b}, distributions=space, value=float(value)))
+        use = pellucid.recommend(study)
+        assert use.low is not None
+        assert use.high is not None
+        covered.append(use.low <= truth[use.trial] <= use.high)
+    assert np.mean(covered) >= 0.85

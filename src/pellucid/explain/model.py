@@ -19,6 +19,8 @@ from pellucid.surrogates.plausible import plausible
 
 # Models with plausible hyperparameters behind an answer: more of them make intervals smoother and cost time.
 N_PLAUSIBLE = 12
+# With more trials the hyperparameters are known well enough, and each model would cost seconds.
+_MOST_PLAUSIBLE = 1000
 # How many times larger leave-one-out errors may be without a warp before the warp is needed. The root mean square
 # catches models that miss the extremes, the median those that miss ordinary trials; averages in the objective's own
 # unit are worth a moderate loss of accuracy.
@@ -83,6 +85,8 @@ def plausible_models(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess
     The best fit alone is too sure of itself: answers that state an uncertainty are averaged over these. They are drawn
     once per fitted model.
     """
+    if len(data.losses) > _MOST_PLAUSIBLE:
+        return (gp,)
     if gp not in _plausible:
         noise = data.observations.noise_variance
         _plausible[gp] = plausible(gp, data.X, data.losses, noise, count=N_PLAUSIBLE)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import plotly.graph_objects as go
 
 from pellucid.plots.base import CHOSEN, EXPLOIT, LEGEND_ABOVE, draws, say, style
@@ -16,7 +14,7 @@ def recommendation(record: Recommendation) -> go.Figure:
     figure = go.Figure()
     label = f"trial {record.trial}"
     error = None
-    if math.isfinite(record.low) and math.isfinite(record.high):
+    if record.low is not None and record.high is not None:
         error = {"type": "data", "symmetric": False, "thickness": 3, "width": 10,
                  "array": [record.high - record.expected], "arrayminus": [record.expected - record.low]}  # fmt: skip
     figure.add_scatter(x=[record.expected], y=[label], mode="markers", error_x=error,

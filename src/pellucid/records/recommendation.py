@@ -14,14 +14,15 @@ class Recommendation(Finding):
     """The configuration with the best *expected* objective, with an interval for its true value.
 
     trial      the trial that evaluated it;  observed  what that trial returned
+    low, high  of the interval at `level`; None if there is no evidence for one
     n_trials   trials that the model was fitted to
     """
 
     params: dict[str, Any]
     trial: int
     expected: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     level: float
     observed: float
     n_trials: int
@@ -31,10 +32,11 @@ class Recommendation(Finding):
     @property
     def sentence(self) -> str:
         settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
-        return (
-            f"Use {settings} (trial {self.trial}): expected {self.expected:.6g}, "
-            f"{self.level:.0%} interval [{self.low:.6g}, {self.high:.6g}], observed {self.observed:.6g}."
-        )
+        use = f"Use {settings} (trial {self.trial}): expected {self.expected:.6g}"
+        if self.low is None or self.high is None:
+            return f"{use}, observed {self.observed:.6g}."
+        interval = f"{self.level:.0%} interval [{self.low:.6g}, {self.high:.6g}]"
+        return f"{use}, {interval}, observed {self.observed:.6g}."
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per parameter."""

@@ -67,13 +67,14 @@ def _use(study: StudyAnswers) -> Markup:
 
 def _number(value: float, use: Recommendation) -> str:
     """A value to the digits that the interval leaves meaningful."""
-    width = 0.5 * (use.high - use.low)
-    return with_error(value, width).partition(" ")[0] if math.isfinite(width) else f"{value:.6g}"
+    if use.low is None or use.high is None:
+        return f"{value:.6g}"
+    return with_error(value, 0.5 * (use.high - use.low)).partition(" ")[0]
 
 
 def _interval(use: Recommendation) -> str:
     observed = f"trial {use.trial} returned {_number(use.observed, use)}"
-    if not (math.isfinite(use.low) and math.isfinite(use.high)):
+    if use.low is None or use.high is None:
         return f"There is no interval; {observed}."
     ends = f"{_number(use.low, use)} to {_number(use.high, use)}"
     return f"{100 * use.level:.0f}% interval {ends}; {observed}."

@@ -19,9 +19,11 @@ from pellucid.surrogates import fitting, warp
 from pellucid.surrogates.kernels import Kernel
 from pellucid.surrogates.pairs import Pairs
 
-# Lengthscales from which a fit from scratch starts. The likelihood can have several local optima, so there are two
-# starts: functions that vary within the cube, and functions that are nearly linear in it.
+# Lengthscales and noise ratios from which a fit from scratch starts. The likelihood can have several local optima, so
+# there are three starts: functions that vary within the cube, functions that are nearly linear in it, and noisy ones,
+# whose ups and downs are otherwise taken for the function's.
 _START_LENGTHSCALE, _SMOOTH_LENGTHSCALE = 0.7, 2.0
+_START_NOISE, _NOISY_START = 1e-4, 1e-1
 # Evaluations of a fit from scratch (first without a warp, then with the chosen one) and of a warm start, and the
 # decrease of the objective at which they stop. A warm start follows small changes of the data, at every proposal.
 _FIRST_EVALUATIONS, _EVALUATIONS, _WARM_EVALUATIONS = 25, 40, 10
@@ -109,19 +111,24 @@ class FitProblem:
 
     def from_scratch(self) -> Solution:
         """A fit without a warp."""
-        starts = [self._start(_START_LENGTHSCALE), self._start(_SMOOTH_LENGTHSCALE)]
+        starts = [self._start(_START_LENGTHSCALE), self._start(_SMOOTH_LENGTHSCALE), *self._noisy_start()]
         return self._solve(None, starts, None, _TOLERANCE, _FIRST_EVALUATIONS)
 
     def refined(
         self, chosen: Warp | None, theta: Array, inverse_hessian: Array | None, *, warm: bool, restart: bool
     ) -> Solution:
         """A fit under the chosen warp from theta; a short one if `warm`, also from the prior if `restart`."""
-        starts = [theta, self._start(_START_LENGTHSCALE)] if restart else [theta]
+        starts = [theta, self._start(_START_LENGTHSCALE), *self._noisy_start()] if restart else [theta]
         tolerance, evaluations = (_WARM_TOLERANCE, _WARM_EVALUATIONS) if warm else (_TOLERANCE, _EVALUATIONS)
         return self._solve(chosen, starts, inverse_hessian, tolerance, evaluations)
 
-    def _start(self, lengthscale: float) -> Array:
-        return np.append(np.full(self.pairs.d, np.log(lengthscale)), np.log(self.noise.median))
+    def _start(self, lengthscale: float, noise: float = _START_NOISE) -> Array:
+        within = min(max(noise, self.noise.low), self.noise.high)
+        return np.append(np.full(self.pairs.d, np.log(lengthscale)), np.log(within))
+
+    def _noisy_start(self) -> list[Array]:
+        """None if the objective has no noise."""
+        return [self._start(_START_LENGTHSCALE, _NOISY_START)] if self.noise.high > _NOISY_START else []
 
     def _solve(
         self,

@@ -46,12 +46,13 @@ def test_a_deterministic_study_goes_on_when_every_configuration_is_known() -> No
 
 
 def lucky_point(noise_variance: Any) -> Study:
-    """A parabola on a grid, and one trial far from its minimum with a lucky, much lower value."""
+    """A parabola on a grid, and three trials far from its minimum with lucky, much lower values: a single one would be
+    taken for noise."""
     space: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1)}
     study = new_study()
     for i in range(13):
         x = i / 12
-        lucky = i == 11
+        lucky = i >= 10
         attributes = {NOISE_ATTRIBUTE: noise_variance} if lucky and noise_variance is not None else {}
         value = -1.0 if lucky else (x - 0.25) ** 2
         study.add_trial(create_trial(params={"x": x}, distributions=space, value=value, user_attrs=attributes))
@@ -65,7 +66,7 @@ def test_a_value_with_a_huge_declared_variance_is_not_trusted() -> None:
 
 
 def test_the_same_value_without_a_declared_variance_is_trusted() -> None:
-    assert pellucid.recommend(lucky_point(None)).trial == 11
+    assert pellucid.recommend(lucky_point(None)).trial in (10, 11, 12)
 
 
 @pytest.mark.parametrize("nonsense", ["large", -1.0, NAN, INF, True, [1.0], {"a": 1}], ids=repr)
