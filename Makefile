@@ -22,7 +22,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-lab test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
-        bench-regret-rbv2 bench-stopping bench-information bench-report bench-ranking reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+        bench-regret-rbv2 bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -130,6 +130,12 @@ bench-stopping: $(VENV)/.stamp-lab ## what stopping early saves and costs
 
 bench-report: $(VENV)/.stamp-lab ## seconds and megabytes of a report
 	$(BIN)/pellucid bench report --table lab/results/report/cost.md
+
+bench-truth: $(VENV)/.stamp-lab ## are the answers true? errors and coverage on problems whose truth is known
+	$(BIN)/pellucid bench truth --samplers pellucid,optuna-tpe,random --seeds 100-102 \
+	  --out lab/results/truth/after.jsonl --table lab/results/truth/after.md --jobs $(JOBS)
+	$(BIN)/pellucid bench truth --samplers optuna-gp --seeds 100 \
+	  --out lab/results/truth/after.jsonl --table lab/results/truth/after.md --jobs $(JOBS)
 
 bench-ranking: $(VENV)/.stamp-lab ## seconds of the ranking surrogate: ten members, an ask, meta-training
 	$(BIN)/pellucid bench ranking --out lab/results/ranking/speed.md
