@@ -56,8 +56,9 @@ class Importance(Finding):
 
     @property
     def matters(self) -> tuple[str, ...]:
-        """Names of the parameters that are known to matter."""
-        return tuple(parameter.name for parameter in self.parameters if parameter.verdict == "matters")
+        """Names of the parameters that are known to matter: first those that always exist."""
+        known = [parameter for parameter in self.parameters if parameter.verdict == "matters"]
+        return tuple(parameter.name for parameter in sorted(known, key=lambda parameter: bool(parameter.branch)))
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per parameter."""

@@ -11,9 +11,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.importance.draws import spread_over_cells
+from pellucid.explain.importance.evidence import evidence
 from pellucid.explain.importance.hsic import MEDIAN, hsic_index
 from pellucid.explain.importance.indices import total_indices
-from pellucid.explain.importance.shares import thinned
+from pellucid.explain.importance.shares import supported, thinned
 from pellucid.explain.model import effect_model
 from pellucid.goals import best
 from pellucid.numerics import Array, Mask, one_thread
@@ -47,8 +48,9 @@ class ImportanceEvaluator(BaseImportanceEvaluator):
             data = thinned(arrays(varying, observed))
             if vary(data.losses):
                 with one_thread:
-                    totals = total_indices(effect_model(None, data).gp, data.space)
-                found = dict(zip(data.space.names, totals.tolist(), strict=True))
+                    gp = effect_model(None, data).gp
+                    totals = map(supported, total_indices(gp, data.space).tolist(), evidence(gp).tolist())
+                found = dict(zip(data.space.names, totals, strict=True))
                 indices = {name: found.get(name, 0.0) for name in names}
         return dict(sorted(indices.items(), key=lambda item: -item[1]))
 

@@ -10,6 +10,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.explain.effects.words import unexplored
+from pellucid.explain.importance.evidence import evidence
 from pellucid.explain.importance.indices import BranchIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import share_sentence
 from pellucid.explain.model import effect_model, opened, plausible_models
@@ -23,12 +24,18 @@ from pellucid.surrogates import fitting
 from pellucid.surrogates.hyperparameters import vary
 
 # Trials below which nothing is computed, and below which (in a branch) every verdict is "cannot tell".
-_FEWEST, _FEWEST_TO_JUDGE = 3, 10
+_FEWEST, _FEWEST_TO_JUDGE = 3, 8
 # Trials that the model uses at most.
 _MOST_TRIALS = 600
-# Chosen on the design problems of `pellucid bench truth`. A parameter matters if its total index is above the first
-# number with confidence, and has no effect if it is below the second.
-_MATTERS, _NO_EFFECT = 0.03, 0.05
+# Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index is
+# above the first number with confidence and the trials are more likely with it by so many nats. It has no effect if its
+# index is below the second number with confidence; if the trials speak strongly for an effect, it must be below the
+# third, because a model may be wrong about trials that lie close together.
+_MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
+_SOME_EVIDENCE, _STRONG_EVIDENCE = 1.0, 3.0
+# Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)), on
+# which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
+_LONGER, _MARGIN = 1.5, 0.05
 # Quantiles of the draws behind a verdict, whatever the level of the intervals.
 _CONFIDENCE = 0.95
 
@@ -73,7 +80,8 @@ def shares_of(view: StudyView, level: float = 0.95) -> Importance:
     if model.typical:
         notes.append("The model sees the objective on a bent scale, on which extreme values count less.")
     answers = indices_of(model.gp, plausible_models(model.gp, used), used.space)
-    parameters = [share for answer in answers for share in _judged(answer, data, level)]
+    gains = evidence(model.gp)
+    parameters = [share for answer in answers for share in _judged(answer, gains, data, level)]
     pairs = [pair for answer in answers for pair in _pairs(answer, data.space)]
     parameters.sort(key=lambda share: -share.total)
     pairs.sort(key=lambda pair: -pair.index)
@@ -102,12 +110,13 @@ def _branch_text(answer: BranchIndices, space: Space) -> str:
     return "" if condition is None else f"where {condition_text(space, condition)}"
 
 
-def _judged(answer: BranchIndices, data: Arrays, level: float) -> list[ParameterShare]:
+def _judged(answer: BranchIndices, gains: Array, data: Arrays, level: float) -> list[ParameterShare]:
     """The parameters of a branch with their intervals and verdicts."""
     where = _branch_text(answer, data.space)
     out = []
     for i, j in enumerate(answer.branch.columns):
-        name, total = data.space.names[j], float(answer.total[i])
+        name, gain = data.space.names[j], float(gains[j])
+        total = supported(float(answer.total[i]), gain)
         n_trials = sum(name in configuration for configuration in data.observations.configurations)
         low, high = _interval(answer.draws[i], total, level)
         out.append(
@@ -117,7 +126,7 @@ def _judged(answer: BranchIndices, data: Arrays, level: float) -> list[Parameter
                 total=total,
                 low=low,
                 high=high,
-                verdict=_verdict(*_interval(answer.draws[i], total, _CONFIDENCE), n_trials),
+                verdict=_verdict(*_interval(answer.draws[i], total, _CONFIDENCE), gain, n_trials),
                 branch=where,
                 n_trials=n_trials,
             )
@@ -125,17 +134,27 @@ def _judged(answer: BranchIndices, data: Arrays, level: float) -> list[Parameter
     return out
 
 
+def supported(total: float, gain: float) -> float:
+    """A total index, or 0 if the trials are as likely without the parameter: the simpler model explains them."""
+    return total if gain > 0.0 else 0.0
+
+
 def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
-    low, high = np.quantile(draws, [0.5 * (1.0 - level), 0.5 * (1.0 + level)])
-    return min(float(low), total), max(float(high), total)
+    ends = np.quantile(draws, [0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+    low, middle, high = np.arcsin(np.sqrt([min(float(ends[0]), total), total, max(float(ends[1]), total)]))
+    low = max(middle - _LONGER * (middle - low) - _MARGIN, 0.0)
+    high = min(middle + _LONGER * (high - middle) + _MARGIN, 0.5 * np.pi)
+    # Rounding must not put the index outside.
+    return min(float(np.sin(low)) ** 2, total), max(float(np.sin(high)) ** 2, total)
 
 
-def _verdict(low: float, high: float, n_trials: int) -> str:
+def _verdict(low: float, high: float, gain: float, n_trials: int) -> str:
     if n_trials < _FEWEST_TO_JUDGE:
         return "cannot tell"
-    if low > _MATTERS:
+    if low > _MATTERS and gain > _SOME_EVIDENCE:
         return "matters"
-    return "no effect" if high < _NO_EFFECT else "cannot tell"
+    small = _NO_EFFECT if gain < _STRONG_EVIDENCE else _NO_EFFECT_AT_ALL
+    return "no effect" if high < small else "cannot tell"
 
 
 def _pairs(answer: BranchIndices, space: Space) -> list[PairShare]:

@@ -1,0 +1,55 @@
+"""Do the trials speak for an effect of a parameter at all? Likelihood ratios of models with and without it.
+
+Shares of the variance add up to at least one even in a model of pure noise, so a share alone is no evidence.
+
+Notation
+    z (n,)    latent targets;  C = R + eta I;  s, b  scale and mean at their best given the rest, in closed form
+    gain_j    log-likelihood of the fitted lengthscales minus that with l_j so long that parameter j does nothing, each
+              with the best of several noise levels: what a parameter explained may as well be noise
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.numerics import Array, cholesky
+from pellucid.surrogates import GaussianProcess, fitting
+
+# A lengthscale with which a parameter does nothing, ordered or nominal.
+_NO_EFFECT = 1e6
+# Noise ratios that are compared, in multiples of the fitted one.
+_NOISE_FACTORS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+# Trials that the likelihood is computed with at most: the cost of one grows with their cube.
+_MOST_ROWS = 200
+
+
+def evidence(gp: GaussianProcess) -> Array:
+    """gain (d,) of every parameter of a fitted model, in nats; at most 0 if the data are as likely without it."""
+    rows = fitting.subset(gp.data.z, _MOST_ROWS)
+    X, z, noise = gp.data.X[rows], gp.data.z[rows], gp.data.noise_ratio[rows]
+    lengthscales = np.array(gp.hyperparameters.lengthscales)
+    fitted = _log_likelihood(gp, X, z, noise, lengthscales)
+    out = np.empty(len(lengthscales))
+    for j in range(len(out)):
+        without = lengthscales.copy()
+        without[j] = _NO_EFFECT
+        out[j] = fitted - _log_likelihood(gp, X, z, noise, without)
+    return out
+
+
+def _log_likelihood(gp: GaussianProcess, X: Array, z: Array, noise: Array, lengthscales: Array) -> float:
+    """Up to a constant, at the best scale (with its prior), mean and noise level."""
+    columns = gp.kernel.columns(X, lengthscales)
+    R = np.asarray(gp.kernel.cross(columns, columns, lengthscales), dtype=float)
+    weight = len(z) + fitting.SCALE_WEIGHT
+    targets = np.column_stack([z, np.ones_like(z)])
+    best = -np.inf
+    for factor in _NOISE_FACTORS:
+        C = R.copy()
+        C.flat[:: len(C) + 1] += factor * noise
+        root = cholesky(C)
+        half = root.half_solve(targets)
+        residual = half[:, 0] - half[:, 1] * (half[:, 1] @ half[:, 0]) / (half[:, 1] @ half[:, 1])
+        scale = (float(residual @ residual) + fitting.SCALE_WEIGHT) / weight
+        best = max(best, -0.5 * (root.log_determinant + weight * np.log(scale)))
+    return best
