@@ -17,7 +17,7 @@ _LIGHT = 0.4
 # Pixels per bar, and around the bars of a branch.
 _BAR, _AROUND = 26, 46
 # Parameters, and pairs, that a figure shows at most.
-_MOST_BARS, _MOST_PAIRS = 40, 12
+_MOST_BARS, _MOST_PAIRS = 20, 12
 # Letters of a branch.
 _LONGEST_BRANCH = 100
 

@@ -55,6 +55,7 @@ class Variances:
         self._below = {j: frozenset(average.tree(j)) for j in range(len(average.space))}
         self._products: dict[tuple[int, bool, int], Array] = {}
         self._crosses: dict[tuple[int, bool], Array] = {}
+        self._priors: dict[tuple[int, frozenset[int]], float] = {}
         self._means = {root: self._cross(root, True) for root in average.roots}
         self._nothing = self._form(_NOTHING, np.ones(()), average.roots)
 
@@ -154,7 +155,13 @@ class Variances:
 
     def _prior(self, shared: frozenset[int]) -> float:
         """E[k(x, x')]."""
-        return float(np.prod([self._tree_prior(root, True, True, shared) for root in self.average.roots]))
+        out = 1.0
+        for root in self.average.roots:
+            key = (root, shared & self._below[root])
+            if key not in self._priors:
+                self._priors[key] = self._tree_prior(root, True, True, shared)
+            out *= self._priors[key]
+        return out
 
     def _tree_prior(self, j: int, on: bool, other_on: bool, shared: frozenset[int]) -> float:
         total, children = 0.0, self.average.children[j]
