@@ -195,8 +195,10 @@ def test_bars_values_and_pairs_of_importance(drawn: optuna.Study) -> None:
 def test_bars_of_shares_by_branch() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     study.optimize(
-        lambda t: t.suggest_float("<b>x</b>", 0, 1) ** 2
-        + (2 * t.suggest_float("depth", 0, 1) if t.suggest_categorical("kind", ["tree", "line"]) == "tree" else 0.0),
+        lambda t: (
+            t.suggest_float("<b>x</b>", 0, 1) ** 2
+            + (2 * t.suggest_float("depth", 0, 1) if t.suggest_categorical("kind", ["tree", "line"]) == "tree" else 0.0)
+        ),
         n_trials=40,
     )
     shares = pellucid.importance(study)

@@ -155,7 +155,7 @@ def test_startup_trials_count_as_random_draws() -> None:
 def test_too_few_random_trials_are_refused_with_advice() -> None:
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=10))
     study.optimize(lambda t: t.suggest_float("x", 0, 1) ** 2 + t.suggest_float("y", 0, 1), n_trials=25)
-    with pytest.raises(ValueError, match="10 of them and 15 that an optimiser chose. Ask `pellucid.importance"):
+    with pytest.raises(ValueError, match=r"10 of them and 15 that an optimiser chose\. Ask `pellucid\.importance"):
         pellucid.hsic_importance(study)
     for source in ("all", "surrogate"):
         assert pellucid.hsic_importance(study, source=source).parameters

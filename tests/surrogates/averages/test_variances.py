@@ -32,7 +32,9 @@ TREE = Space(
         "h": Condition("g", codes=(1,)),
     },
 )
-MIXED = Space.of({"x": FloatDistribution(0, 1), "k": CategoricalDistribution(("a", "b", "c")), "y": IntDistribution(1, 5)})
+MIXED = Space.of(
+    {"x": FloatDistribution(0, 1), "k": CategoricalDistribution(("a", "b", "c")), "y": IntDistribution(1, 5)}
+)
 
 
 def functions(space: Space, kernel: str = "matern32", scale: float = 0.0, n: int = 9) -> tuple[Factors, Functions]:

@@ -5,7 +5,7 @@ Shares of the variance add up to at least one even in a model of pure noise, so 
 Notation
     z (n,)    latent targets;  C = R + eta I;  s, b  scale and mean at their best given the rest, in closed form
     gain_j    log-likelihood of the fitted lengthscales minus that with l_j so long that parameter j does nothing, each
-              with the best of several noise levels: what a parameter explained may as well be noise
+              with the best of several noise levels: what a parameter seems to explain may as well be noise
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pellucid.surrogates import GaussianProcess, fitting
 
 # A lengthscale with which a parameter does nothing, ordered or nominal.
 _NO_EFFECT = 1e6
-# Noise ratios that are compared, in multiples of the fitted one.
-_NOISE_FACTORS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+# Noise ratios that are compared, on top of the fitted one; with the last there is nothing but noise.
+_MORE_NOISE = (0.0, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 # Trials that the likelihood is computed with at most: the cost of one grows with their cube.
 _MOST_ROWS = 200
 
 
 def evidence(gp: GaussianProcess) -> Array:
-    """gain (d,) of every parameter of a fitted model, in nats; at most 0 if the data are as likely without it."""
+    """gain (d,) of every parameter of a fitted model, in nats."""
     rows = fitting.subset(gp.data.z, _MOST_ROWS)
     X, z, noise = gp.data.X[rows], gp.data.z[rows], gp.data.noise_ratio[rows]
     lengthscales = np.array(gp.hyperparameters.lengthscales)
@@ -38,18 +38,17 @@ def evidence(gp: GaussianProcess) -> Array:
 
 
 def _log_likelihood(gp: GaussianProcess, X: Array, z: Array, noise: Array, lengthscales: Array) -> float:
-    """Up to a constant, at the best scale (with its prior), mean and noise level."""
+    """Up to a constant, at the best scale, mean and noise level."""
     columns = gp.kernel.columns(X, lengthscales)
     R = np.asarray(gp.kernel.cross(columns, columns, lengthscales), dtype=float)
-    weight = len(z) + fitting.SCALE_WEIGHT
     targets = np.column_stack([z, np.ones_like(z)])
     best = -np.inf
-    for factor in _NOISE_FACTORS:
+    for more in _MORE_NOISE:
         C = R.copy()
-        C.flat[:: len(C) + 1] += factor * noise
+        C.flat[:: len(C) + 1] += noise + more
         root = cholesky(C)
         half = root.half_solve(targets)
         residual = half[:, 0] - half[:, 1] * (half[:, 1] @ half[:, 0]) / (half[:, 1] @ half[:, 1])
-        scale = (float(residual @ residual) + fitting.SCALE_WEIGHT) / weight
-        best = max(best, -0.5 * (root.log_determinant + weight * np.log(scale)))
+        scale = max(float(residual @ residual) / len(z), 1e-300)
+        best = max(best, -0.5 * (root.log_determinant + len(z) * np.log(scale)))
     return best

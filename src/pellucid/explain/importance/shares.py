@@ -29,10 +29,12 @@ _FEWEST, _FEWEST_TO_JUDGE = 3, 8
 _MOST_TRIALS = 600
 # Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index is
 # above the first number with confidence and the trials are more likely with it by so many nats. It has no effect if its
-# index is below the second number with confidence; if the trials speak strongly for an effect, it must be below the
-# third, because a model may be wrong about trials that lie close together.
+# index is below the second number with confidence; with such evidence for an effect it must be below the third, because
+# a model may be wrong about trials that lie close together.
 _MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
-_SOME_EVIDENCE, _STRONG_EVIDENCE = 1.0, 3.0
+_EVIDENCE = 3.0
+# What a parameter without an effect gains on average by being in the model (Akaike). With less, its index counts as 0.
+_CHANCE = 1.0
 # Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)), on
 # which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
 _LONGER, _MARGIN = 1.5, 0.05
@@ -83,7 +85,7 @@ def shares_of(view: StudyView, level: float = 0.95) -> Importance:
     gains = evidence(model.gp)
     parameters = [share for answer in answers for share in _judged(answer, gains, data, level)]
     pairs = [pair for answer in answers for pair in _pairs(answer, data.space)]
-    parameters.sort(key=lambda share: -share.total)
+    parameters.sort(key=lambda share: (-share.total, -share.high))
     pairs.sort(key=lambda pair: -pair.index)
     best = data.observations.configurations[int(np.argmin(data.losses))]
     return Importance(
@@ -135,8 +137,8 @@ def _judged(answer: BranchIndices, gains: Array, data: Arrays, level: float) -> 
 
 
 def supported(total: float, gain: float) -> float:
-    """A total index, or 0 if the trials are as likely without the parameter: the simpler model explains them."""
-    return total if gain > 0.0 else 0.0
+    """A total index, or 0 if a model without the parameter explains the trials about as well."""
+    return total if gain > _CHANCE else 0.0
 
 
 def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
@@ -151,9 +153,9 @@ def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
 def _verdict(low: float, high: float, gain: float, n_trials: int) -> str:
     if n_trials < _FEWEST_TO_JUDGE:
         return "cannot tell"
-    if low > _MATTERS and gain > _SOME_EVIDENCE:
+    if low > _MATTERS and gain > _EVIDENCE:
         return "matters"
-    small = _NO_EFFECT if gain < _STRONG_EVIDENCE else _NO_EFFECT_AT_ALL
+    small = _NO_EFFECT if gain < _EVIDENCE else _NO_EFFECT_AT_ALL
     return "no effect" if high < small else "cannot tell"
 
 

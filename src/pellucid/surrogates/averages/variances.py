@@ -95,7 +95,7 @@ class Variances:
         return np.asarray(self._form(shared, trees, apart) - self._nothing)
 
     def _form(self, shared: frozenset[int], trees: Array, apart: Sequence[int]) -> Array:
-        """Q_u (D,): `trees` is the product of the factors of some trees, no parameter of the trees `apart` is shared."""
+        """Q_u (D,): `trees` is the product of the factors of some trees; nothing in the trees `apart` is shared."""
         functions = self.functions
         mean = reduce(np.multiply, (self._means[root] for root in apart), np.ones(len(functions.T)))
         weights = functions.W * mean[:, None]
