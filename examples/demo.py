@@ -78,7 +78,7 @@ def show(study: optuna.Study, console: Console) -> None:
 
     say("Which configuration should I use?", pellucid.recommend(study))
     say("Can I stop?", pellucid.stopping_verdict(study))
-    if finished(study) >= 3:  # The question needs at least three trials.
+    if finished(study) >= 10:  # Fewer trials say little about what matters.
         say("What matters?", pellucid.importance(study))
     pellucid.report(study, REPORT)
     console.print(f"\nReport: {REPORT} (open it in a browser)", highlight=False)

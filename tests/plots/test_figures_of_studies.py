@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import unescape
 
 import numpy as np
 import optuna
@@ -206,7 +207,7 @@ def test_bars_of_shares_by_branch() -> None:
     totals = {name: x for trace in figure.data if not trace.name for name, x in zip(trace.y, trace.x, strict=True)}
     assert totals == {p.name.replace("<b>x</b>", "&lt;b&gt;x&lt;/b&gt;"): p.total for p in shares.parameters}
     assert [annotation.text for annotation in figure.layout.annotations] == ["everywhere", "where kind is tree"]
-    assert finding(figure) == shares.sentence
+    assert unescape(finding(figure)) == shares.sentence
     for trace in (trace for trace in figure.data if not trace.name):
         assert all(np.array(trace.x) + trace.error_x.array <= 1.0 + 1e-12)
         assert all(np.array(trace.x) - trace.error_x.arrayminus >= -1e-12)

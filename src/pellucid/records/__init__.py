@@ -2,7 +2,8 @@
 
 Nothing here knows Optuna. `receipt`: why a trial got its parameters. `finding`: the base of every answer. The answers:
 `recommendation`, `course` (how the search went), `proposal` (why a trial was proposed), `shares` (which parameters
-matter), `importance` (which matter for a goal), `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
+matter), `importance` (which matter for a goal), `effect` (what a parameter does), `ranges` (which ranges to change),
+`plan` (what a two-step search does).
 """
 
 from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict

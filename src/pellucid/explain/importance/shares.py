@@ -27,16 +27,14 @@ from pellucid.surrogates.hyperparameters import vary
 _FEWEST, _FEWEST_TO_JUDGE = 3, 8
 # Trials that the model uses at most.
 _MOST_TRIALS = 600
-# Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index is
-# above the first number with confidence and the trials are more likely with it by so many nats. It has no effect if its
+# Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index
+# is above the first number with confidence and the trials are more likely with it by so many nats. It has no effect if its
 # index is below the second number with confidence; with such evidence for an effect it must be below the third, because
 # a model may be wrong about trials that lie close together.
 _MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
 _EVIDENCE = 3.0
-# What a parameter without an effect gains on average by being in the model (Akaike). With less, its index counts as 0.
-_CHANCE = 1.0
-# Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)), on
-# which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
+# Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
+# on which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
 _LONGER, _MARGIN = 1.5, 0.05
 # Quantiles of the draws behind a verdict, whatever the level of the intervals.
 _CONFIDENCE = 0.95
@@ -69,8 +67,8 @@ def shares_of(view: StudyView, level: float = 0.95) -> Importance:
     inside = len(data.losses)
     if inside < _FEWEST:
         raise ValueError(
-            f"Importance needs at least {_FEWEST} finished trials inside the present ranges; this study has {inside} of "
-            f"{n} there."
+            f"Importance needs at least {_FEWEST} finished trials inside the present ranges; this study has {inside} "
+            f"of {n} there."
         )
     if not vary(data.losses):
         raise ValueError(f"All {inside} trials returned the same value, so it is not known what matters.")
@@ -137,8 +135,8 @@ def _judged(answer: BranchIndices, gains: Array, data: Arrays, level: float) -> 
 
 
 def supported(total: float, gain: float) -> float:
-    """A total index, or 0 if a model without the parameter explains the trials about as well."""
-    return total if gain > _CHANCE else 0.0
+    """A total index, or 0 if a simpler model without the parameter explains the trials as well."""
+    return total if gain > 0.0 else 0.0
 
 
 def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:

@@ -55,6 +55,7 @@ class Variances:
         self._below = {j: frozenset(average.tree(j)) for j in range(len(average.space))}
         self._products: dict[tuple[int, bool, int], Array] = {}
         self._crosses: dict[tuple[int, bool], Array] = {}
+        self._doubles: dict[tuple[int, bool, int, bool, int], float] = {}
         self._priors: dict[tuple[int, frozenset[int]], float] = {}
         self._means = {root: self._cross(root, True) for root in average.roots}
         self._nothing = self._form(_NOTHING, np.ones(()), average.roots)
@@ -173,9 +174,12 @@ class Variances:
                     value *= self._tree_prior(child, active, active, shared)
                 total += value
             return total
-        for piece in self.average.pieces(j, on):
-            for other in self.average.pieces(j, other_on):
-                value = float(self.factors.double_mean(j, piece, other)[0, 0])
+        for i, piece in enumerate(self.average.pieces(j, on)):
+            for k, other in enumerate(self.average.pieces(j, other_on)):
+                key = (j, on, i, other_on, k)
+                if key not in self._doubles:
+                    self._doubles[key] = float(self.factors.double_mean(j, piece, other)[0, 0])
+                value = self._doubles[key]
                 for child, a, b in zip(children, piece.on, other.on, strict=True):
                     value *= self._tree_prior(child, a, b, shared)
                 total += value
