@@ -49,7 +49,8 @@ class ImportanceEvaluator(BaseImportanceEvaluator):
             if vary(data.losses):
                 with one_thread:
                     gp = effect_model(None, data).gp
-                    totals = map(supported, total_indices(gp, data.space).tolist(), evidence(gp).tolist())
+                    pairs = zip(total_indices(gp, data.space).tolist(), evidence(gp).tolist(), strict=True)
+                totals = [supported(total, gain, len(data.losses)) for total, gain in pairs]
                 found = dict(zip(data.space.names, totals, strict=True))
                 indices = {name: found.get(name, 0.0) for name in names}
         return dict(sorted(indices.items(), key=lambda item: -item[1]))

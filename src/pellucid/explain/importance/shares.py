@@ -116,7 +116,7 @@ def _judged(answer: BranchIndices, gains: Array, data: Arrays, level: float) -> 
     out = []
     for i, j in enumerate(answer.branch.columns):
         name, gain = data.space.names[j], float(gains[j])
-        total = supported(float(answer.total[i]), gain)
+        total = supported(float(answer.total[i]), gain, len(data.losses))
         n_trials = sum(name in configuration for configuration in data.observations.configurations)
         low, high = _interval(answer.draws[i], total, level)
         out.append(
@@ -134,9 +134,10 @@ def _judged(answer: BranchIndices, gains: Array, data: Arrays, level: float) -> 
     return out
 
 
-def supported(total: float, gain: float) -> float:
-    """A total index, or 0 if a simpler model without the parameter explains the trials as well."""
-    return total if gain > 0.0 else 0.0
+def supported(total: float, gain: float, n_trials: int) -> float:
+    """A total index, or 0 if a simpler model without the parameter explains the trials as well. A handful of trials
+    cannot speak for anything, so their indices stay as they are."""
+    return total if gain > 0.0 or n_trials < _FEWEST_TO_JUDGE else 0.0
 
 
 def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
