@@ -38,13 +38,14 @@ class ImportanceEvaluator(BaseImportanceEvaluator):
     def evaluate(
         self, study: Study, params: list[str] | None = None, *, target: Target | None = None
     ) -> dict[str, float]:
-        trials, values, newest, names, _ = _asked(study, params, target, type(self).__name__)
+        trials, values, newest, names, direction = _asked(study, params, target, type(self).__name__)
+        losses = -values if direction == "maximize" else values
         indices = dict.fromkeys(names, 0.0)
         varying = {name: distribution for name, distribution in newest.items() if not distribution.single()}
-        if varying and vary(values):
+        if varying and vary(losses):
             numbers = tuple(trial.number for trial in trials)
             configurations = tuple(trial.params for trial in trials)
-            observed = Observations(numbers, configurations, values, None, (True,) * len(trials))
+            observed = Observations(numbers, configurations, losses, None, (True,) * len(trials))
             data = thinned(arrays(varying, observed))
             if vary(data.losses):
                 with one_thread:

@@ -28,9 +28,9 @@ _FEWEST, _FEWEST_TO_JUDGE = 3, 8
 # Trials that the model uses at most.
 _MOST_TRIALS = 600
 # Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index
-# is above the first number with confidence and the trials are more likely with it by so many nats. It has no effect if its
-# index is below the second number with confidence; with such evidence for an effect it must be below the third, because
-# a model may be wrong about trials that lie close together.
+# is above the first number with confidence and the trials are more likely with it by so many nats. It has no effect if
+# its index is below the second number with confidence; with such evidence for an effect it must be below the third,
+# because a model may be wrong about trials that lie close together.
 _MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
 _EVIDENCE = 3.0
 # Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
