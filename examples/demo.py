@@ -78,9 +78,8 @@ def show(study: optuna.Study, console: Console) -> None:
 
     say("Which configuration should I use?", pellucid.recommend(study))
     say("Can I stop?", pellucid.stopping_verdict(study))
-    if finished(study) >= 10:  # The question needs at least ten trials.
-        # HSIC needs random trials. The sampler chose most of these, so random ones are drawn from a model.
-        say("What matters?", pellucid.hsic_importance(study, source="surrogate"))
+    if finished(study) >= 10:  # Fewer trials say little about what matters.
+        say("What matters?", pellucid.importance(study))
     pellucid.report(study, REPORT)
     console.print(f"\nReport: {REPORT} (open it in a browser)", highlight=False)
 

@@ -62,8 +62,7 @@ def main() -> None:
     study = optuna.load_study(study_name=STUDY, storage=storage)
     trial = study.best_trial.number if arguments.trial is None else arguments.trial
     print(f"{len(study.trials)} trials, {len(pellucid.receipts(study))} of them proposed by pellucid.\n")
-    # HSIC needs random trials. TPE chose these, so random ones are drawn from a model.
-    print("What matters?", pellucid.hsic_importance(study, source="surrogate"), "\n")
+    print("What matters?", pellucid.importance(study), "\n")
     for name in ("kernel", "C"):
         print(f"What does `{name}` do?", pellucid.partial_dependence(study, name), "\n")
     print(f"Why trial {trial}?", pellucid.explain_proposal(study, trial), "\n")

@@ -55,8 +55,7 @@ def main() -> None:
 
     print("Which configuration should I use?", pellucid.recommend(study), "\n")
     print("Can I stop?", pellucid.stopping_verdict(study), "\n")
-    # HSIC needs random trials. The sampler chose most of these, so random ones are drawn from a model.
-    print("What matters?", pellucid.hsic_importance(study, source="surrogate"))
+    print("What matters?", pellucid.importance(study))
     if arguments.report:
         pellucid.report(study, arguments.report)
         print(f"\nReport: {arguments.report}")

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pellucid.explain.effects.dependence import partial_dependence
     from pellucid.explain.history import history
     from pellucid.explain.importance.analysis import hsic_importance
-    from pellucid.explain.importance.evaluator import HsicImportanceEvaluator
+    from pellucid.explain.importance.evaluator import HsicImportanceEvaluator, ImportanceEvaluator
+    from pellucid.explain.importance.shares import importance
     from pellucid.explain.intervals import interval_reduction
     from pellucid.explain.proposals.explanation import desirability_paths, explain_proposal, proposal_interactions
     from pellucid.explain.ranges import parameter_ranges
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         Finding,
         History,
         HsicImportance,
+        Importance,
         ImportanceComparison,
         IntervalReduction,
         NotKnown,
@@ -57,7 +59,9 @@ __all__ = [
     "History",
     "HsicImportance",
     "HsicImportanceEvaluator",
+    "Importance",
     "ImportanceComparison",
+    "ImportanceEvaluator",
     "Interleave",
     "IntervalReduction",
     "NotKnown",
@@ -84,6 +88,7 @@ __all__ = [
     "goals",
     "history",
     "hsic_importance",
+    "importance",
     "interval_reduction",
     "parameter_ranges",
     "partial_dependence",
@@ -117,7 +122,8 @@ _MODULES = {
     "pellucid.explain.effects.dependence": "partial_dependence",
     "pellucid.explain.history": "history",
     "pellucid.explain.importance.analysis": "hsic_importance",
-    "pellucid.explain.importance.evaluator": "HsicImportanceEvaluator",
+    "pellucid.explain.importance.evaluator": "HsicImportanceEvaluator ImportanceEvaluator",
+    "pellucid.explain.importance.shares": "importance",
     "pellucid.explain.intervals": "interval_reduction",
     "pellucid.explain.proposals.explanation": "desirability_paths explain_proposal proposal_interactions",
     "pellucid.explain.ranges": "parameter_ranges",
@@ -125,7 +131,7 @@ _MODULES = {
     "pellucid.explain.recommend": "recommend",
     "pellucid.explain.stopping": "regret_history stopping_verdict",
     "pellucid.goals": "best failed",
-    "pellucid.records": "DesirabilityPaths Finding History HsicImportance ImportanceComparison "
+    "pellucid.records": "DesirabilityPaths Finding History HsicImportance Importance ImportanceComparison "
     "IntervalReduction NotKnown ParameterRanges PartialDependence ProposalExplanation ProposalInteractions "
     "RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
     "TwoStepPlan",

@@ -86,7 +86,7 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
     assert lines[1:] == [
         f"What to use: {pellucid.recommend(study)}",
         f"Can I stop: {pellucid.stopping_verdict(study)}",
-        f"What matters: {pellucid.hsic_importance(study, source='surrogate')}",
+        f"What matters: {pellucid.importance(study)}",
         "Which ranges to change: " + (" ".join(advice.sentence for advice in ranges.advice) or ranges.sentence),
         f"Why the last proposal: {pellucid.explain_proposal(study, last)}",
     ]

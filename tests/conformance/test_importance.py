@@ -15,3 +15,9 @@ class TestHsicImportanceEvaluator(BasicImportanceEvaluatorTestCase, ConditionalI
     @pytest.fixture
     def evaluator(self) -> Callable[..., BaseImportanceEvaluator]:
         return pellucid.HsicImportanceEvaluator
+
+
+class TestImportanceEvaluator(BasicImportanceEvaluatorTestCase, ConditionalImportanceEvaluatorTestCase):
+    @pytest.fixture
+    def evaluator(self) -> Callable[..., BaseImportanceEvaluator]:
+        return pellucid.ImportanceEvaluator

@@ -92,7 +92,7 @@ def test_names_of_proposals_are_escaped(hostile_study: optuna.study.Study, tmp_p
     paths = pellucid.desirability_paths(hostile_study, progress=False)
     figures = [
         paths.explanations[-1].plot(), paths.plot(), paths.plot("payouts"),
-        pellucid.compare_importance(hostile_study, 9).plot(),
+        pellucid.compare_importance(hostile_study, 9).plot(), pellucid.importance(hostile_study).plot(),
     ]  # fmt: skip
     for i, figure in enumerate(figures):
         plots.save(figure, tmp_path / f"{i}.html")

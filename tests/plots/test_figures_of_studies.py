@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import unescape
 
 import numpy as np
 import optuna
@@ -192,6 +193,35 @@ def test_bars_values_and_pairs_of_importance(drawn: optuna.Study) -> None:
         importance.plot("bars")
 
 
+def test_bars_of_shares_by_branch() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(
+        lambda t: (
+            t.suggest_float("<b>x</b>", 0, 1) ** 2
+            + (2 * t.suggest_float("depth", 0, 1) if t.suggest_categorical("kind", ["tree", "line"]) == "tree" else 0.0)
+        ),
+        n_trials=40,
+    )
+    shares = pellucid.importance(study)
+    figure = shares.plot()
+    totals = {name: x for trace in figure.data if not trace.name for name, x in zip(trace.y, trace.x, strict=True)}
+    assert totals == {p.name.replace("<b>x</b>", "&lt;b&gt;x&lt;/b&gt;"): p.total for p in shares.parameters}
+    assert [annotation.text for annotation in figure.layout.annotations] == ["everywhere", "where kind is tree"]
+    assert unescape(finding(figure)) == shares.sentence
+    for trace in (trace for trace in figure.data if not trace.name):
+        assert all(np.array(trace.x) + trace.error_x.array <= 1.0 + 1e-12)
+        assert all(np.array(trace.x) - trace.error_x.arrayminus >= -1e-12)
+    assert "The strongest interaction" in finding(shares.plot("pairs"))
+    with pytest.raises(ValueError, match="'importance' or 'pairs', but got 'values'"):
+        shares.plot("values")
+
+
+def test_a_figure_of_one_parameter_has_no_pairs() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: t.suggest_float("x", 0, 1), n_trials=10)
+    assert finding(pellucid.importance(study).plot("pairs")) == "There are no two parameters to compare."
+
+
 def test_a_headline_has_few_names() -> None:
     study = study_of(40, RandomSampler(seed=3))
     importance = pellucid.hsic_importance(study, pairs=False)
@@ -312,7 +342,9 @@ def test_every_function_draws_its_record(drawn: optuna.Study, proposed: optuna.S
         plots.plot_desirability_paths(proposed, [27, 28, 29]),
         plots.plot_partial_dependence(drawn, ("rate", "kind")),
         plots.plot_importance(drawn),
+        plots.plot_importance(drawn, pellucid.best()),
         plots.plot_pairs(drawn),
+        plots.plot_pairs(drawn, pellucid.best()),
         plots.plot_failures(drawn),
     ):
         assert figure.data

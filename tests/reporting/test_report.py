@@ -246,7 +246,7 @@ def test_every_study_gets_a_page(
 @pytest.mark.parametrize(
     ("sampler", "n"),
     [
-        (pellucid.BayesianSampler, 12),
+        (pellucid.BayesianSampler, 22),
         pytest.param(pellucid.BayesianSampler, 45, marks=pytest.mark.slow),
         pytest.param(optuna.samplers.TPESampler, 45, marks=pytest.mark.slow),
     ],
@@ -254,7 +254,7 @@ def test_every_study_gets_a_page(
 def test_only_some_of_many_parameters_are_shown(
     tmp_path: Path, sampler: Callable[..., optuna.samplers.BaseSampler], n: int
 ) -> None:
-    assert_page_says(f"9 of {n} parameters are shown", sampler, many_parameters(n), tmp_path)
+    assert_page_says(f"20 of {n} parameters are shown", sampler, many_parameters(n), tmp_path)
 
 
 def assert_page_says(

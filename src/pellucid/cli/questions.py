@@ -65,13 +65,13 @@ def conclusions() -> list[Question[Any]]:
 
 
 def overview() -> list[Question[Any]]:
-    from pellucid.explain.importance.analysis import importance_of_the_best
+    from pellucid.explain.importance.shares import shares_of
     from pellucid.explain.proposals.explanation import explanation_of
     from pellucid.explain.ranges import ranges_of
 
     return [
         *conclusions(),
-        Question("importance", "What matters", importance_of_the_best),
+        Question("importance", "What matters", shares_of),
         Question("ranges", "Which ranges to change", ranges_of, text=_advice),
         Question("proposal", "Why the last proposal", lambda view: explanation_of(view, _last_proposal(view))),
     ]

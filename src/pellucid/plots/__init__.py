@@ -14,6 +14,7 @@ from pellucid.plots import (  # They register their figures.
     proposals,
     ranges,
     recommendation,
+    shares,
 )
 from pellucid.plots.base import (
     CHOSEN,
@@ -80,6 +81,7 @@ __all__ = [
     "save",
     "say",
     "script",
+    "shares",
     "stored",
     "style",
     "template",

@@ -10,6 +10,7 @@ from optuna.study import Study
 from pellucid.explain.effects.dependence import partial_dependence
 from pellucid.explain.history import history
 from pellucid.explain.importance.analysis import hsic_importance
+from pellucid.explain.importance.shares import importance
 from pellucid.explain.intervals import Cheap, interval_reduction
 from pellucid.explain.proposals.explanation import desirability_paths, explain_proposal
 from pellucid.explain.ranges import parameter_ranges
@@ -43,8 +44,8 @@ def plot_desirability_paths(study: Study, trials: Iterable[int] | None = None) -
 
 
 def plot_importance(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:
-    """HSIC towards a goal with errors and verdicts, and the values of what matters most."""
-    return hsic_importance(study, goal, pairs=False).plot()
+    """What matters for the objective, with intervals; with a goal, HSIC towards it with errors and verdicts."""
+    return importance(study).plot() if goal is None else hsic_importance(study, goal, pairs=False).plot()
 
 
 def plot_values(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:
@@ -53,8 +54,8 @@ def plot_values(study: Study, goal: Goal | Callable[[float], bool] | None = None
 
 
 def plot_pairs(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:
-    """Which of the parameters that do nothing alone matter together."""
-    return hsic_importance(study, goal).plot("pairs")
+    """The strongest interactions; with a goal, which of the parameters that do nothing alone matter together for it."""
+    return importance(study).plot("pairs") if goal is None else hsic_importance(study, goal).plot("pairs")
 
 
 def plot_failures(study: Study) -> go.Figure:

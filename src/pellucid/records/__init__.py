@@ -1,8 +1,9 @@
 """The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
 Nothing here knows Optuna. `receipt`: why a trial got its parameters. `finding`: the base of every answer. The answers:
-`recommendation`, `course` (how the search went), `proposal` (why a trial was proposed), `importance` (which parameters
-matter), `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
+`recommendation`, `course` (how the search went), `proposal` (why a trial was proposed), `shares` (which parameters
+matter), `importance` (which matter for a goal), `effect` (what a parameter does), `ranges` (which ranges to change),
+`plan` (what a two-step search does).
 """
 
 from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
@@ -32,6 +33,7 @@ from pellucid.records.receipt import (
     Warp,
 )
 from pellucid.records.recommendation import Recommendation
+from pellucid.records.shares import Importance, PairShare, ParameterShare
 
 __all__ = [
     "OBJECTIVE",
@@ -45,13 +47,16 @@ __all__ = [
     "History",
     "HsicImportance",
     "Hyperparameters",
+    "Importance",
     "ImportanceComparison",
     "IndividualCurve",
     "IntervalReduction",
     "NotKnown",
     "PairImportance",
+    "PairShare",
     "ParameterImportance",
     "ParameterRanges",
+    "ParameterShare",
     "PartialDependence",
     "Phase",
     "PolicyState",

@@ -10,7 +10,7 @@ from optuna.trial import TrialState
 
 from pellucid.explain.text import value_text, with_error
 from pellucid.plots import parameter_colour
-from pellucid.records import HsicImportance, NotKnown, ParameterRanges, Recommendation, RegretHistory
+from pellucid.records import Importance, NotKnown, ParameterRanges, Recommendation, RegretHistory
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
@@ -105,12 +105,12 @@ def _stop(regret: RegretHistory | NotKnown) -> Markup:
     return joined(word, tag("p", f"{verdict.reason[0].upper()}{verdict.reason[1:]}."))
 
 
-def _matters(importance: HsicImportance | NotKnown) -> Markup:
+def _matters(importance: Importance | NotKnown) -> Markup:
     if isinstance(importance, NotKnown):
         return _not_known(importance)
-    names = [parameter(name) for name in importance.impactful]
+    names = [parameter(name) for name in importance.matters]
     first = joined(*(tag("span", name) for name in names[:_MOST_NAMES])) if names else joined("Nothing measurably")
-    return joined(tag("p", first, class_="big"), tag("p", prose(importance.headline)))
+    return joined(tag("p", first, class_="big"), tag("p", prose(importance.sentence)))
 
 
 def _change(ranges: ParameterRanges | NotKnown) -> Markup:
@@ -155,7 +155,7 @@ def doubts(study: StudyAnswers) -> list[str]:
     if not isinstance(study.effects, NotKnown):
         notes = Counter(note for effect in study.effects for note in effect.notes)
         reasons += [note for note, _ in notes.most_common(3)]
-    if isinstance(study.importance, HsicImportance):
+    if isinstance(study.importance, Importance):
         reasons += study.importance.notes
     # Two models may say the same with other numbers: one of the two is enough.
     return list({reason.split(":")[0]: reason for reason in reversed(reasons)}.values())[::-1]

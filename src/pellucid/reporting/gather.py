@@ -12,7 +12,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.history import history_of
-from pellucid.explain.importance.analysis import importance_for, importance_of_the_best
+from pellucid.explain.importance.analysis import importance_for
+from pellucid.explain.importance.shares import shares_of
 from pellucid.explain.model import opened
 from pellucid.explain.progress import progress_bar
 from pellucid.explain.proposals.explanation import explanation_of
@@ -24,6 +25,7 @@ from pellucid.records import (
     DesirabilityPaths,
     History,
     HsicImportance,
+    Importance,
     NotKnown,
     ParameterRanges,
     PartialDependence,
@@ -59,7 +61,7 @@ class StudyAnswers:
     receipts: tuple[Receipt | None, ...]
     recommendation: Recommendation | NotKnown
     regret: RegretHistory | NotKnown
-    importance: HsicImportance | NotKnown
+    importance: Importance | NotKnown
     ranges: ParameterRanges | NotKnown
     failures: HsicImportance | NotKnown | None
     effects: tuple[PartialDependence, ...] | NotKnown
@@ -92,7 +94,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
 
             recommendation = answered("recommendation", lambda: recommendation_of(view))
             regret = answered("can you stop", lambda: regret_history_of(view))
-            importance = answered("what matters", lambda: importance_of_the_best(view))
+            importance = answered("what matters", lambda: shares_of(view))
             ranges = answered("ranges", lambda: ranges_of(view))
             failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
             effects = answered("effects", lambda: _effects(view, importance))
@@ -120,17 +122,21 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
     )
 
 
-def _effects(view: StudyView, importance: HsicImportance | NotKnown) -> tuple[PartialDependence, ...]:
+def _effects(view: StudyView, importance: Importance | NotKnown) -> tuple[PartialDependence, ...]:
     """Of the parameters that matter most (the first ones if that is not known), and of the first two together."""
-    names = list(view.varying)
-    if isinstance(importance, HsicImportance):
-        order = sorted(importance.parameters, key=lambda parameter: parameter.verdict != "impactful")
-        names = [parameter.name for parameter in order if parameter.name in names]
+    names, second = list(view.varying), None
+    if isinstance(importance, Importance):
+        # What is known to matter, the parameters that always exist before those of a branch.
+        order = sorted(importance.parameters, key=lambda share: (share.verdict != "matters", bool(share.branch)))
+        names = [share.name for share in order if share.name in names]
+        second = next((share.name for share in order[1:] if share.branch in ("", order[0].branch)), None)
+    elif len(names) > 1:
+        second = names[1]
     if not names:
         raise ValueError("No parameter varies, so there are no effects to show.")
     subjects: list[tuple[str, ...]] = [(name,) for name in names[:_MOST_EFFECTS]]
-    if len(names) > 1:
-        subjects.append((names[0], names[1]))
+    if second is not None:
+        subjects.append((names[0], second))
     return effects_of(view, subjects)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pellucid import plots
 from pellucid.explain.text import value_text
-from pellucid.records import HsicImportance, NotKnown, ParameterRanges, RegretHistory, plain
+from pellucid.records import Importance, NotKnown, ParameterRanges, RegretHistory, plain
 from pellucid.reporting.answers import answers
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
@@ -97,19 +97,17 @@ def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
 
 
 def _matters(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
-    if not isinstance(study.importance, HsicImportance):
+    if not isinstance(study.importance, Importance):
         yield _not_known(study.importance)
         return
-    yield figures.put("importance", study.importance.plot("indices"))
-    yield tag("p", prose(study.importance.sentence), class_="soft")
-    yield figures.put("values", study.importance.plot("values"), wide=True, top=60)
+    yield figures.put("importance", study.importance.plot(), top=60)
     if study.importance.pairs:
         yield figures.put("pairs", study.importance.plot("pairs"))
 
 
 _AVERAGES = (
-    "Averages over the whole space, with 95% bands. They are harder to estimate than what the best trials have in "
-    "common: a parameter can matter for being among the best although its average effect is not known."
+    "Averages over the whole space, with 95% bands. A parameter can matter through interactions although its average "
+    "effect is small."
 )
 
 

@@ -152,6 +152,28 @@ def test_startup_trials_count_as_random_draws() -> None:
     assert "An optimiser chose 10 of the 50 trials" in str(of_all_trials)
 
 
+def test_too_few_random_trials_are_refused_with_advice() -> None:
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=10))
+    study.optimize(lambda t: t.suggest_float("x", 0, 1) ** 2 + t.suggest_float("y", 0, 1), n_trials=25)
+    with pytest.raises(ValueError, match=r"10 of them and 15 that an optimiser chose\. Ask `pellucid\.importance"):
+        pellucid.hsic_importance(study)
+    for source in ("all", "surrogate"):
+        assert pellucid.hsic_importance(study, source=source).parameters
+
+
+def test_failures_are_compared_whoever_chose_the_trials() -> None:
+    def fragile(trial: Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        if x > 0.7 and trial.number % 2:
+            raise RuntimeError
+        return (x - 0.8) ** 2
+
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=5))
+    study.optimize(fragile, n_trials=30, catch=(RuntimeError,))
+    failures = pellucid.hsic_importance(study, pellucid.failed())
+    assert "An optimiser chose" in str(failures)
+
+
 # ---------------------------------------------------------------------- limits of what can be said
 
 

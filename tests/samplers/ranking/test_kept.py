@@ -166,7 +166,7 @@ def test_every_explanation_works_on_a_ranked_study(study: Study, tmp_path: Path)
     assert len(history.to_frame()) == 24
     assert str(history)
     assert str(pellucid.stopping_verdict(study))
-    importance = pellucid.hsic_importance(study)
+    importance = pellucid.importance(study)
     assert set(importance.to_frame()["name"]) >= {"lr", "opt", "depth"}
     assert set(pellucid.recommend(study).params) >= {"lr", "opt", "depth"}
     assert str(pellucid.partial_dependence(study, "lr"))

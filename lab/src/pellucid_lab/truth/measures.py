@@ -111,16 +111,10 @@ def _rounded(*values: float | None) -> list[float | None]:
 
 
 def _importance(study: Study) -> list[Any]:
-    """Per parameter: name, index, its interval, verdict ('matters', 'no effect' or 'cannot tell')."""
-    from pellucid.explain.importance.analysis import importance_of_the_best
-    from pellucid.study.view import StudyView
+    """Per parameter: name, total index, its interval, verdict ('matters', 'no effect' or 'cannot tell')."""
+    import pellucid
 
-    answer = importance_of_the_best(StudyView.of(study, "bench"))
-    words = {"impactful": "matters"}
-    return [
-        [p.name, *_rounded(p.index, p.index - 2 * p.stderr, p.index + 2 * p.stderr), words.get(p.verdict, p.verdict)]
-        for p in answer.parameters
-    ]
+    return [[p.name, *_rounded(p.total, p.low, p.high), p.verdict] for p in pellucid.importance(study).parameters]
 
 
 def _fanova(study: Study) -> list[Any]:

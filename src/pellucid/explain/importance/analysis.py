@@ -15,7 +15,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.explain.importance.choices import choice_index, choice_test
-from pellucid.explain.importance.draws import FEWEST, Sample, Source, sample_of
+from pellucid.explain.importance.draws import FEWEST, Sample, Source, check_random, sample_of
 from pellucid.explain.importance.hsic import (
     PermutationTest,
     chosen_bandwidth,
@@ -28,7 +28,7 @@ from pellucid.explain.importance.hsic import (
 from pellucid.explain.importance.of_model import importance_of_model
 from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import opened
-from pellucid.goals import Goal, as_goal, best
+from pellucid.goals import Goal, as_goal
 from pellucid.numerics import Array
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
@@ -38,8 +38,6 @@ from pellucid.study.view import StudyView
 _MOST_PAIRED = 10
 # Permutations per test that is corrected for: enough for the smallest p-value to survive the correction.
 _PER_TEST = 25
-# From this many random trials on, their analysis is preferred to that of a model.
-_ENOUGH_DRAWS = 60
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,9 @@ def hsic_importance(
     seed: int = 0,
 ) -> HsicImportance:
     """What matters for reaching a goal, with errors, p-values and a verdict per parameter.
+
+    It needs trials that were drawn at random. What matters for the objective, whoever chose the trials, is the answer
+    of `importance`.
 
     Args:
         study: any study with one objective.
@@ -94,16 +95,10 @@ def importance_for(
 ) -> HsicImportance:
     if source == "surrogate":
         return importance_of_model(view, goal, settings.seed)
+    if source == "random":
+        check_random(view.trials, goal)
     sample, notes, random = sample_of(view.trials, goal, view.sign, source)
     return importance_of(sample, goal, notes, random=random, pairs=pairs, source=source, settings=settings)
-
-
-def importance_of_the_best(view: StudyView) -> HsicImportance:
-    """Importance for being in the best tenth: from trials that were drawn at random if there are enough, from a model
-    otherwise."""
-    sample, _, random = sample_of(view.trials, best(), view.sign)
-    enough = random and len(sample.in_goal) >= _ENOUGH_DRAWS
-    return importance_for(view, best(), source="random" if enough else "surrogate")
 
 
 def importance_of(

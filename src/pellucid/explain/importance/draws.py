@@ -77,6 +77,20 @@ def usable_trials(
     return usable, notes, bool(chosen) and source != "surrogate"
 
 
+def check_random(trials: Sequence[FrozenTrial], goal: Goal) -> None:
+    """Raise ValueError if an optimiser chose most trials and too few were drawn at random. Failures are compared
+    anyway: no model of the objective can say what makes trials fail."""
+    usable = [trial for trial in trials if trial.params and _counts(trial, goal)]
+    drawn = sum(_drawn_at_random(trial) is not False for trial in usable)
+    chosen = len(usable) - drawn
+    if not goal.failures and drawn < min(_RANDOM_ENOUGH, chosen):
+        raise ValueError(
+            f"HSIC needs trials that were drawn at random: this study has {drawn} of them and {chosen} that an "
+            "optimiser chose. Ask `pellucid.importance(study)` what matters, or use source='surrogate' (draws of a "
+            "model) or source='all' (the optimiser's preferences count too)."
+        )
+
+
 def _counts(trial: FrozenTrial, goal: Goal) -> bool:
     if trial.state == TrialState.COMPLETE:
         return trial.values is not None and not np.isnan(trial.values[0])

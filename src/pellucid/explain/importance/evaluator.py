@@ -1,4 +1,4 @@
-"""HSIC importance for `optuna.importance.get_param_importances(study, evaluator=...)`."""
+"""Importance for `optuna.importance.get_param_importances(study, evaluator=...)`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,50 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.importance.draws import spread_over_cells
+from pellucid.explain.importance.evidence import evidence
 from pellucid.explain.importance.hsic import MEDIAN, hsic_index
+from pellucid.explain.importance.indices import total_indices
+from pellucid.explain.importance.shares import supported, thinned
+from pellucid.explain.model import effect_model
 from pellucid.goals import best
-from pellucid.numerics import Mask, one_thread
+from pellucid.numerics import Array, Mask, one_thread
+from pellucid.study.arrays import arrays
 from pellucid.study.encoding import Space
+from pellucid.study.observations import Observations
 from pellucid.study.trials import distributions
-from pellucid.study.view import single_objective
+from pellucid.study.view import Direction, single_objective
+from pellucid.surrogates.hyperparameters import vary
 
-_NAME = "HsicImportanceEvaluator"
+Target = Callable[[FrozenTrial], float]
+
+
+class ImportanceEvaluator(BaseImportanceEvaluator):
+    """The share of the variance that each parameter is responsible for, with its interactions: total Sobol indices.
+
+    A conditional parameter is judged in the branch in which it exists. Optuna takes one number per parameter;
+    `pellucid.importance` also gives intervals, verdicts, first-order indices and interactions.
+    """
+
+    def evaluate(
+        self, study: Study, params: list[str] | None = None, *, target: Target | None = None
+    ) -> dict[str, float]:
+        trials, values, newest, names, direction = _asked(study, params, target, type(self).__name__)
+        losses = -values if direction == "maximize" else values
+        indices = dict.fromkeys(names, 0.0)
+        varying = {name: distribution for name, distribution in newest.items() if not distribution.single()}
+        if varying and vary(losses):
+            numbers = tuple(trial.number for trial in trials)
+            configurations = tuple(trial.params for trial in trials)
+            observed = Observations(numbers, configurations, losses, None, (True,) * len(trials))
+            data = thinned(arrays(varying, observed))
+            if vary(data.losses):
+                with one_thread:
+                    gp = effect_model(None, data).gp
+                    pairs = zip(total_indices(gp, data.space).tolist(), evidence(gp).tolist(), strict=True)
+                totals = [supported(total, gain, len(data.losses)) for total, gain in pairs]
+                found = dict(zip(data.space.names, totals, strict=True))
+                indices = {name: found.get(name, 0.0) for name in names}
+        return dict(sorted(indices.items(), key=lambda item: -item[1]))
 
 
 class HsicImportanceEvaluator(BaseImportanceEvaluator):
@@ -32,28 +68,32 @@ class HsicImportanceEvaluator(BaseImportanceEvaluator):
         self._goal = best(share)
 
     def evaluate(
-        self, study: Study, params: list[str] | None = None, *, target: Callable[[FrozenTrial], float] | None = None
+        self, study: Study, params: list[str] | None = None, *, target: Target | None = None
     ) -> dict[str, float]:
-        direction = "minimize" if target is not None else single_objective(study, f"{_NAME} without a `target`")
-        trials, values = [], []
-        for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
-            value = float(target(trial)) if target is not None else float(trial.values[0])
-            if np.isfinite(value):
-                trials.append(trial)
-                values.append(value)
-        newest = distributions(trials)
-        if params is not None:
-            missing = [name for name in params if name not in newest]
-            if missing:
-                raise ValueError(
-                    f"Every parameter must be in a finished trial, but these are in none: {', '.join(missing)}."
-                )
-        names = list(newest) if params is None else list(params)
+        trials, values, newest, names, direction = _asked(study, params, target, type(self).__name__)
         sign = -1.0 if direction == "maximize" else 1.0
-        in_goal = self._goal.reached(np.array(values), np.zeros(len(values), dtype=bool), sign)
+        in_goal = self._goal.reached(values, np.zeros(len(values), dtype=bool), sign)
         with one_thread:
             indices = {name: _index(name, newest[name], trials, in_goal) for name in names}
         return dict(sorted(indices.items(), key=lambda item: -item[1]))
+
+
+def _asked(
+    study: Study, params: list[str] | None, target: Target | None, asker: str
+) -> tuple[list[FrozenTrial], Array, dict[str, BaseDistribution], list[str], Direction]:
+    """Complete trials with a finite value, these values, newest distributions, parameters asked for, and direction."""
+    direction: Direction = "minimize" if target is not None else single_objective(study, f"{asker} without a `target`")
+    trials, values = [], []
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
+        value = float(target(trial)) if target is not None else float(trial.values[0])
+        if np.isfinite(value):
+            trials.append(trial)
+            values.append(value)
+    newest = distributions(trials)
+    missing = [name for name in params or () if name not in newest]
+    if missing:
+        raise ValueError(f"Every parameter must be in a finished trial, but these are in none: {', '.join(missing)}.")
+    return trials, np.array(values), newest, list(newest) if params is None else list(params), direction
 
 
 def _index(name: str, distribution: BaseDistribution, trials: list[FrozenTrial], in_goal: Mask) -> float:

@@ -1,0 +1,65 @@
+"""Do the trials speak for an effect of a parameter at all? Likelihood ratios of models with and without it.
+
+Shares of the variance add up to at least one even in a model of pure noise, so a share alone is no evidence.
+
+Notation
+    z (n,)    latent targets;  C = R + eta I;  s, b  scale and mean at their best given the rest, in closed form
+    L(S)      log-likelihood if only the parameters in S have an effect (the others a very long lengthscale), with the
+              best of several noise levels: what a parameter seems to explain may as well be noise
+    gain_j    L(all) - max over S without j of L(S) + (d - 1 - |S|): a parameter more gains about one nat by chance
+The sets S are all parameters but j, and the first ones of the ranking by that single comparison, as long as j is not
+among them: parameters that only explain noise do it together, so that leaving out one of them costs much.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.numerics import Array, Integers, cholesky
+from pellucid.surrogates import GaussianProcess, fitting
+
+# A lengthscale with which a parameter does nothing, ordered or nominal.
+_NO_EFFECT = 1e6
+# Noise ratios that are compared, on top of the fitted one; with the last there is nothing but noise.
+_MORE_NOISE = (0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 100.0)
+# Trials that the likelihood is computed with at most: the cost of one grows with their cube.
+_MOST_ROWS = 200
+
+
+def evidence(gp: GaussianProcess) -> Array:
+    """gain (d,) of every parameter of a fitted model, in nats."""
+    rows = fitting.subset(gp.data.z, _MOST_ROWS)
+    X, z, noise = gp.data.X[rows], gp.data.z[rows], gp.data.noise_ratio[rows]
+    lengthscales = np.array(gp.hyperparameters.lengthscales)
+    everything = np.arange(len(lengthscales))
+
+    def likelihood(kept: Integers) -> float:
+        l = np.full(len(lengthscales), _NO_EFFECT)
+        l[kept] = lengthscales[kept]
+        return _log_likelihood(gp, X, z, noise, l)
+
+    best = likelihood(everything)
+    gain = np.array([best - likelihood(np.delete(everything, j)) for j in everything])
+    order = np.argsort(-gain, kind="stable")
+    simpler = -np.inf
+    for k, j in enumerate(order):
+        simpler = max(simpler, likelihood(order[:k]) + len(order) - 1 - k)
+        gain[j] = min(gain[j], best - simpler)
+    return gain
+
+
+def _log_likelihood(gp: GaussianProcess, X: Array, z: Array, noise: Array, lengthscales: Array) -> float:
+    """Up to a constant, at the best scale, mean and noise level."""
+    columns = gp.kernel.columns(X, lengthscales)
+    R = np.asarray(gp.kernel.cross(columns, columns, lengthscales), dtype=float)
+    targets = np.column_stack([z, np.ones_like(z)])
+    best = -np.inf
+    for more in _MORE_NOISE:
+        C = R.copy()
+        C.flat[:: len(C) + 1] += noise + more
+        root = cholesky(C)
+        half = root.half_solve(targets)
+        residual = half[:, 0] - half[:, 1] * (half[:, 1] @ half[:, 0]) / (half[:, 1] @ half[:, 1])
+        scale = max(float(residual @ residual) / len(z), 1e-300)
+        best = max(best, -0.5 * (root.log_determinant + len(z) * np.log(scale)))
+    return best

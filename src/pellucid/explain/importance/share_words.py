@@ -1,0 +1,58 @@
+"""What matters for the objective, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pellucid.records import PairShare, ParameterShare
+
+# Names in one list, and the smallest share of an interaction that is worth a word.
+_MOST_LISTED, _STRONG_PAIR = 4, 0.1
+
+
+def share_sentence(
+    parameters: Sequence[ParameterShare], pairs: Sequence[PairShare], best: Sequence[str], n_trials: int, level: float
+) -> str:
+    """`best`: the parameters of the best trial, whose branch the sentence describes."""
+    everywhere = [p for p in parameters if not p.branch]
+    parts = [_leaders(everywhere, n_trials, level)] if everywhere else []
+    branches = dict.fromkeys(p.branch for p in parameters if p.branch and p.name in best)
+    for branch in branches:
+        known = [p for p in parameters if p.branch == branch and p.verdict == "matters"]
+        if known:
+            listed = _listed([f"`{p.name}` ({_percent(p.total)})" for p in known])
+            parts.append(f"{branch}, {listed} {'matters' if len(known) == 1 else 'matter'}")
+    strong = [pair for pair in pairs if pair.index >= _STRONG_PAIR and (not pair.branch or pair.branch in branches)]
+    if strong:
+        a, b = strong[0].params
+        parts.append(f"`{a}` and `{b}` act together ({_percent(strong[0].index)})")
+    for verdict, words in (("no effect", "no effect of"), ("cannot tell", "too few trials to judge")):
+        names = [f"`{p.name}`" for p in parameters if p.verdict == verdict]
+        if names:
+            parts.append(f"{words} {_listed(names)}")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _leaders(parameters: Sequence[ParameterShare], n_trials: int, level: float) -> str:
+    known = [p for p in parameters if p.verdict == "matters"]
+    if not known:
+        return f"no parameter is known to matter yet ({n_trials} trials)"
+    first, *others = known
+    share = (
+        f"{_percent(first.total)} of the variance, {100 * level:.3g}% interval {_percent(first.low)} to "
+        f"{_percent(first.high)}"
+    )
+    text = f"`{first.name}` {'matters most' if len(parameters) > 1 else 'matters'} ({share})"
+    if others:
+        text += f", then {_listed([f'`{p.name}` ({_percent(p.total)})' for p in others])}"
+    return text
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%" if share >= 0.005 or share == 0.0 else "<1%"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_LISTED])
+    return f"{shown} and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else shown

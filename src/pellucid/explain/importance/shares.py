@@ -1,0 +1,163 @@
+"""Which parameters matter for the objective: the shares of its variance over the whole space, from a model.
+
+The model learns from all trials, whoever chose them, so this needs no random trials. A parameter that always exists is
+judged over the whole space, and a conditional one inside the branch in which it exists.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from optuna.study import Study
+
+from pellucid.explain.effects.words import unexplored
+from pellucid.explain.importance.evidence import evidence
+from pellucid.explain.importance.indices import BranchIndices, indices_of, spread_rows
+from pellucid.explain.importance.share_words import share_sentence
+from pellucid.explain.model import effect_model, opened, plausible_models
+from pellucid.explain.text import condition_text
+from pellucid.numerics import Array
+from pellucid.records import Importance, PairShare, ParameterShare
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Space
+from pellucid.study.view import StudyView
+from pellucid.surrogates import fitting
+from pellucid.surrogates.hyperparameters import vary
+
+# Trials below which nothing is computed, and below which (in a branch) every verdict is "cannot tell".
+_FEWEST, _FEWEST_TO_JUDGE = 3, 8
+# Trials that the model uses at most.
+_MOST_TRIALS = 600
+# Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index
+# is above the first number with confidence and the trials are more likely with it by so many nats. It has no effect if
+# its index is below the second number with confidence; with such evidence for an effect it must be below the third,
+# because a model may be wrong about trials that lie close together.
+_MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
+_EVIDENCE = 3.0
+# Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
+# on which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
+_LONGER, _MARGIN = 1.5, 0.05
+# Quantiles of the draws behind a verdict, whatever the level of the intervals.
+_CONFIDENCE = 0.95
+
+
+def importance(study: Study, *, objective: str | None = None, level: float = 0.95) -> Importance:
+    """What matters for the objective: how its variance over the whole space divides between parameters.
+
+    Works for the trials of any sampler. A total index is the share of the variance that is lost if the parameter is
+    held; `no effect` is said only if it is small with confidence. See `hsic_importance` for what matters for reaching a
+    goal, and for what makes trials fail.
+
+    Args:
+        study: any study with one objective.
+        objective: its name (`Study.set_metric_names`), or None.
+        level: of the intervals.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"`level` must be between 0 and 1, but got {level!r}.")
+    with opened(study, "importance") as view:
+        if objective not in (None, view.objective.name):
+            raise ValueError(f"The objective of this study is `{view.objective.name}`, but got {objective!r}.")
+        return shares_of(view, level)
+
+
+def shares_of(view: StudyView, level: float = 0.95) -> Importance:
+    if not view.varying:
+        raise ValueError("No parameter of this study varies, so none can matter.")
+    data, n = view.data, len(view.observations)
+    inside = len(data.losses)
+    if inside < _FEWEST:
+        raise ValueError(
+            f"Importance needs at least {_FEWEST} finished trials inside the present ranges; this study has {inside} "
+            f"of {n} there."
+        )
+    if not vary(data.losses):
+        raise ValueError(f"All {inside} trials returned the same value, so it is not known what matters.")
+    notes = [f"{n - inside} of {n} trials lie outside the present ranges and are left out."] if inside < n else []
+    used = thinned(data)
+    if len(used.losses) < inside:
+        notes.append(f"The model uses {len(used.losses)} of {inside} trials: the best ones and an even selection.")
+    model = effect_model(view, used)
+    if model.typical:
+        notes.append("The model sees the objective on a bent scale, on which extreme values count less.")
+    answers = indices_of(model.gp, plausible_models(model.gp, used), used.space)
+    gains = evidence(model.gp)
+    parameters = [share for answer in answers for share in _judged(answer, gains, data, level)]
+    pairs = [pair for answer in answers for pair in _pairs(answer, data.space)]
+    parameters.sort(key=lambda share: (-share.total, -share.high))
+    pairs.sort(key=lambda pair: -pair.index)
+    best = data.observations.configurations[int(np.argmin(data.losses))]
+    return Importance(
+        objective=view.objective.name,
+        parameters=tuple(parameters),
+        pairs=tuple(pairs),
+        n_trials=inside,
+        level=level,
+        sentence=share_sentence(parameters, pairs, tuple(best), inside, level),
+        notes=(*notes, *unexplored(model.gp, spread_rows(used.space))),
+    )
+
+
+def thinned(data: Arrays) -> Arrays:
+    """The best trials, and the others evenly over time."""
+    keep = fitting.subset(data.losses, _MOST_TRIALS)
+    if len(keep) == len(data.losses):
+        return data
+    return Arrays(data.space, data.observations.select(keep.tolist()), data.X[keep])
+
+
+def _branch_text(answer: BranchIndices, space: Space) -> str:
+    condition = answer.branch.condition
+    return "" if condition is None else f"where {condition_text(space, condition)}"
+
+
+def _judged(answer: BranchIndices, gains: Array, data: Arrays, level: float) -> list[ParameterShare]:
+    """The parameters of a branch with their intervals and verdicts."""
+    where = _branch_text(answer, data.space)
+    out = []
+    for i, j in enumerate(answer.branch.columns):
+        name, gain = data.space.names[j], float(gains[j])
+        total = supported(float(answer.total[i]), gain, len(data.losses))
+        n_trials = sum(name in configuration for configuration in data.observations.configurations)
+        low, high = _interval(answer.draws[i], total, level)
+        out.append(
+            ParameterShare(
+                name=name,
+                first=min(float(answer.first[i]), total),
+                total=total,
+                low=low,
+                high=high,
+                verdict=_verdict(*_interval(answer.draws[i], total, _CONFIDENCE), gain, n_trials),
+                branch=where,
+                n_trials=n_trials,
+            )
+        )
+    return out
+
+
+def supported(total: float, gain: float, n_trials: int) -> float:
+    """A total index, or 0 if a simpler model without the parameter explains the trials as well. A handful of trials
+    cannot speak for anything, so their indices stay as they are."""
+    return total if gain > 0.0 or n_trials < _FEWEST_TO_JUDGE else 0.0
+
+
+def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
+    ends = np.quantile(draws, [0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+    low, middle, high = np.arcsin(np.sqrt([min(float(ends[0]), total), total, max(float(ends[1]), total)]))
+    low = max(middle - _LONGER * (middle - low) - _MARGIN, 0.0)
+    high = min(middle + _LONGER * (high - middle) + _MARGIN, 0.5 * np.pi)
+    # Rounding must not put the index outside.
+    return min(float(np.sin(low)) ** 2, total), max(float(np.sin(high)) ** 2, total)
+
+
+def _verdict(low: float, high: float, gain: float, n_trials: int) -> str:
+    if n_trials < _FEWEST_TO_JUDGE:
+        return "cannot tell"
+    if low > _MATTERS and gain > _EVIDENCE:
+        return "matters"
+    small = _NO_EFFECT if gain < _EVIDENCE else _NO_EFFECT_AT_ALL
+    return "no effect" if high < small else "cannot tell"
+
+
+def _pairs(answer: BranchIndices, space: Space) -> list[PairShare]:
+    where = _branch_text(answer, space)
+    return [PairShare((space.names[a], space.names[b]), index, where) for a, b, index in answer.pairs]

@@ -1,0 +1,109 @@
+"""Figures of what matters for the objective: shares of its variance with intervals, and interactions."""
+
+from __future__ import annotations
+
+from html import escape
+from textwrap import shorten
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, draws, labels, say, style
+from pellucid.records import Importance, ParameterShare
+
+_COLOURS = {"matters": EXPLOIT, "cannot tell": EXPLORE, "no effect": GREY}
+# Opacity of the part of a bar that is due to interactions.
+_LIGHT = 0.4
+# Pixels per bar, and around the bars of a branch.
+_BAR, _AROUND = 26, 46
+# Parameters, and pairs, that a figure shows at most.
+_MOST_BARS, _MOST_PAIRS = 20, 12
+# Letters of a branch.
+_LONGEST_BRANCH = 100
+
+
+@draws(Importance, "importance")
+def importance(record: Importance) -> go.Figure:
+    """A bar per parameter, coloured by verdict, with its interval: dark the share of the parameter alone, light that of
+    its interactions. A panel per branch, the whole space first."""
+    shown = record.parameters[:_MOST_BARS]
+    branches = sorted(dict.fromkeys(p.branch for p in shown), key=bool)
+    groups = {branch: [p for p in shown if p.branch == branch] for branch in branches}
+    heights = [_AROUND + _BAR * len(members) for members in groups.values()]
+    conditional = len(branches) > 1 or branches != [""]
+    titles = [escape(shorten(b, _LONGEST_BRANCH) or "everywhere") for b in branches] if conditional else None
+    figure = make_subplots(
+        rows=len(branches), cols=1, shared_xaxes=True, row_heights=heights, subplot_titles=titles,
+        vertical_spacing=min(0.9 / len(branches), 34 / sum(heights)),
+    )  # fmt: skip
+    listed: set[str] = set()
+    for row, members in enumerate(groups.values(), start=1):
+        _bars(figure, members[::-1], row, listed)
+    style(figure, "", 900, 300)
+    doubts = [*record.notes]
+    if len(shown) < len(record.parameters):
+        doubts.append(f"{len(shown)} of {len(record.parameters)} parameters are shown.")
+    top = say(figure, record.sentence, doubts)
+    title = f"share of the variance, with {100 * record.level:.3g}% interval (dark: alone, light: with interactions)"
+    figure.update_xaxes(range=[0, 1.02], tickformat=".0%")
+    figure.update_xaxes(title=title, row=len(branches), col=1)
+    figure.update_layout(
+        height=top + 80 + sum(heights), margin={"b": 60, "t": top + 16}, barmode="overlay",
+        legend={**LEGEND_ABOVE, "y": 1.0 + 18 / sum(heights)},
+    )  # fmt: skip
+    figure.update_annotations(x=0.0, xanchor="left", font={"size": 13})
+    return figure
+
+
+def _bars(figure: go.Figure, members: list[ParameterShare], row: int, listed: set[str]) -> None:
+    """The bars of one branch, from the bottom up. `listed`: verdicts that the legend has."""
+    names = labels([p.name for p in members])
+    label = dict(zip((p.name for p in members), names, strict=True))
+    for verdict, colour in _COLOURS.items():
+        chosen = [p for p in members if p.verdict == verdict]
+        if not chosen:
+            continue
+        y = [label[p.name] for p in chosen]
+        error = {
+            "type": "data", "array": [p.high - p.total for p in chosen], "color": COLOURS[8], "thickness": 1.5,
+            "arrayminus": [p.total - p.low for p in chosen], "symmetric": False,
+        }  # fmt: skip
+        figure.add_bar(
+            y=y, x=[p.total for p in chosen], orientation="h", marker={"color": colour, "opacity": _LIGHT},
+            error_x=error, showlegend=False, customdata=[[p.low, p.high, p.n_trials] for p in chosen],
+            hovertemplate="%{y}: %{x:.1%} (%{customdata[0]:.1%} to %{customdata[1]:.1%}), %{customdata[2]} trials"
+            "<extra></extra>", row=row, col=1,
+        )  # fmt: skip
+        figure.add_bar(
+            y=y, x=[p.first for p in chosen], orientation="h", marker={"color": colour}, name=verdict,
+            legendgroup=verdict, showlegend=verdict not in listed, hovertemplate="%{y} alone: %{x:.1%}<extra></extra>",
+            row=row, col=1,
+        )  # fmt: skip
+        listed.add(verdict)
+    figure.update_yaxes(categoryorder="array", categoryarray=names, type="category", automargin=True, row=row, col=1)
+
+
+@draws(Importance, "pairs")
+def pairs(record: Importance) -> go.Figure:
+    """The strongest interactions."""
+    shown = [pair for pair in record.pairs if pair.index > 0.0][:_MOST_PAIRS]
+    names = labels([f"{a} with {b}" for a, b in (pair.params for pair in shown)])
+    figure = go.Figure()
+    figure.add_bar(
+        y=names[::-1], x=[pair.index for pair in shown[::-1]], orientation="h", marker={"color": EXPLOIT},
+        hovertemplate="%{y}: %{x:.1%}<extra></extra>",
+    )  # fmt: skip
+    finding = "There are no two parameters to compare."
+    if record.pairs:
+        strongest = record.pairs[0]
+        where = f" {strongest.branch}" if strongest.branch else ""
+        finding = (
+            f"The strongest interaction, of `{strongest.params[0]}` with `{strongest.params[1]}`{where}, has "
+            f"{100 * strongest.index:.0f}% of the variance."
+        )
+    style(figure, "", 900, 300)
+    top = say(figure, finding, [])
+    figure.update_layout(height=top + 90 + _BAR * max(len(shown), 1), margin={"b": 60})
+    figure.update_xaxes(title="share of the variance", tickformat=".1%", rangemode="tozero")
+    figure.update_yaxes(type="category", automargin=True)
+    return figure
