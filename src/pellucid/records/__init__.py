@@ -1,10 +1,11 @@
 """The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
 Nothing here knows Optuna. `receipt`: why a trial got its parameters. `finding`: the base of every answer. The answers:
-`recommendation`, `course` (how the search went), `proposal` (why a trial was proposed), `importance` (which parameters
+`recommendation`, `calibration` (were predictions true), `course` (how the search went), `proposal` (why a trial was proposed), `importance` (which parameters
 matter), `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
 """
 
+from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.effect import IndividualCurve, PartialDependence
 from pellucid.records.finding import Finding, NotKnown, attempt, plain
@@ -38,6 +39,8 @@ __all__ = [
     "RECEIPT_VERSION",
     "AcquisitionState",
     "Attribution",
+    "Calibration",
+    "CalibrationWindow",
     "Contribution",
     "DesirabilityPaths",
     "Finding",
@@ -55,6 +58,7 @@ __all__ = [
     "PartialDependence",
     "Phase",
     "PolicyState",
+    "PredictedTrial",
     "ProposalExplanation",
     "ProposalInteractions",
     "RangeAdvice",

@@ -10,6 +10,7 @@ from typing import TypeVar
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.explain.calibration import calibration_of
 from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.history import history_of
 from pellucid.explain.importance.analysis import importance_for, importance_of_the_best
@@ -21,6 +22,7 @@ from pellucid.explain.recommend import recommendation_of
 from pellucid.explain.stopping import regret_history_of
 from pellucid.goals import failed
 from pellucid.records import (
+    Calibration,
     DesirabilityPaths,
     History,
     HsicImportance,
@@ -61,6 +63,7 @@ class StudyAnswers:
     regret: RegretHistory | NotKnown
     importance: HsicImportance | NotKnown
     ranges: ParameterRanges | NotKnown
+    calibration: Calibration | NotKnown
     failures: HsicImportance | NotKnown | None
     effects: tuple[PartialDependence, ...] | NotKnown
     joint: PartialDependence | None
@@ -84,7 +87,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
     with opened(study, "report") as view:
         history = history_of(view)
         numbers = _trials_to_explain(view, history)
-        with progress_bar("report", 6 + len(numbers), show=progress) as bar:
+        with progress_bar("report", 7 + len(numbers), show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
                 bar.advance(f"report: {what}")
@@ -94,6 +97,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
             regret = answered("can you stop", lambda: regret_history_of(view))
             importance = answered("what matters", lambda: importance_of_the_best(view))
             ranges = answered("ranges", lambda: ranges_of(view))
+            calibration = answered("were predictions true", lambda: calibration_of(view))
             failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
             effects = answered("effects", lambda: _effects(view, importance))
             if isinstance(recommendation, Recommendation):
@@ -112,6 +116,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
         regret=regret,
         importance=importance,
         ranges=ranges,
+        calibration=calibration,
         failures=failures if history.states.count("failed") else None,
         effects=effects if isinstance(effects, NotKnown) else tuple(e for e in effects if len(e.params) == 1),
         joint=joint[0] if joint else None,

@@ -13,7 +13,7 @@ from typing import Any
 
 from pellucid import plots
 from pellucid.explain.text import value_text
-from pellucid.records import HsicImportance, NotKnown, ParameterRanges, RegretHistory, plain
+from pellucid.records import Calibration, HsicImportance, NotKnown, ParameterRanges, RegretHistory, plain
 from pellucid.reporting.answers import answers
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
@@ -21,7 +21,7 @@ from pellucid.reporting.markup import Markup, joined, prose, tag
 
 # A page stays small with many trials, and with many parameters too.
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000
-_SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"), ("matters", "What matters"), ("effects", "Effects"),
+_SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"), ("true", "Were predictions true"), ("matters", "What matters"), ("effects", "Effects"),
              ("ranges", "Ranges"), ("failures", "Failures"), ("why", "Why this trial"))  # fmt: skip
 
 
@@ -94,6 +94,13 @@ def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield figures.put("course", study.regret.plot())
     else:
         yield _not_known(str(study.regret))
+
+
+def _true(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if isinstance(study.calibration, Calibration):
+        yield figures.put("calibration", study.calibration.plot(), wide=True)
+    else:
+        yield _not_known(study.calibration)
 
 
 def _matters(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
@@ -182,6 +189,7 @@ def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
 _CONTENT = {
     "trials": _trials,
     "stop": _stop,
+    "true": _true,
     "matters": _matters,
     "effects": _effects,
     "ranges": _ranges,
