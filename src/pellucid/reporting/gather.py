@@ -17,6 +17,7 @@ from pellucid.explain.importance.analysis import importance_for, importance_of_t
 from pellucid.explain.model import opened
 from pellucid.explain.progress import progress_bar
 from pellucid.explain.proposals.explanation import explanation_of
+from pellucid.explain.proposals.cases import without_proposal
 from pellucid.explain.ranges import ranges_of
 from pellucid.explain.recommend import recommendation_of
 from pellucid.explain.stopping import regret_history_of
@@ -121,8 +122,16 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
         effects=effects if isinstance(effects, NotKnown) else tuple(e for e in effects if len(e.params) == 1),
         joint=joint[0] if joint else None,
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
-        unexplained={n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)},
+        unexplained={
+            **_sampled(view),
+            **{n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)},
+        },
     )
+
+
+def _sampled(view: StudyView) -> dict[int, str]:
+    """Trials that no model proposed, and the sentence that every answer gives about them."""
+    return {n: without_proposal(receipt) for n, receipt in view.own_receipts.items() if not receipt.proposed}
 
 
 def _effects(view: StudyView, importance: HsicImportance | NotKnown) -> tuple[PartialDependence, ...]:

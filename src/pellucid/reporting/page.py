@@ -221,8 +221,12 @@ def _picked(study: StudyAnswers, figures: PageFigures) -> dict[str, Any]:
     for i in _picks(study):
         trial, receipt = study.trials[i], study.receipts[i]
         why = explained.get(trial.number)
-        words = [str(text) for text in (why, receipt, study.unexplained.get(trial.number)) if text is not None]
+        reason = study.unexplained.get(trial.number)
+        # The reason begins with the words of the receipt if the trial was sampled.
+        said = receipt if receipt is not None and receipt.proposed else None
+        words = [str(text) for text in (why, said, reason) if text is not None]
         figure = None if why is None else figures.keep(f"trial-{trial.number}", plots.draw(why))
         values = [[place[name], value_text(value)] for name, value in trial.params.items()]
-        trials.append({"number": trial.number, "words": words, "params": values, "figure": figure})
+        picked = {"number": trial.number, "words": words, "params": values, "figure": figure}
+        trials.append({**picked, "explicable": reason is None})
     return {"names": names, "trials": trials}

@@ -11,6 +11,9 @@ from pellucid.records import OBJECTIVE, Contribution, ProposalExplanation, Term
 # Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and
 # below a twentieth never.
 _HALF, _QUARTER, _SMALL = 0.5, 0.25, 0.05
+# A share of the prediction's variance (total index): from the first on a parameter matters overall; below the second a
+# contribution from uncertainty alone says only that few trials had such values, which is true of any dummy.
+_MATTERS, _NO_EFFECT = 0.2, 0.1
 # Parameters in one list: a sentence with more is not read.
 _MOST_NAMED = 3
 Terms = Mapping[str, Term]
@@ -25,20 +28,28 @@ def proposal_sentence(
     compared_with: str,
     whole_space: bool,
     rounding: float,
+    relevance: Mapping[str, float],
 ) -> str:
     """One sentence: what made the proposal attractive, what was exploration, and what counted against it.
 
-    Shares are of everything that counts in favour. Only contributions whose sign is certain are named, and none that is
-    smaller than `rounding`.
+    Shares are of everything that counts in favour. Only contributions whose sign is certain are named, none that is
+    smaller than `rounding`, and none of a parameter without an effect that comes from uncertainty alone. `relevance`:
+    total index by parameter, as far as it is known.
     """
-    for_it = sorted((c for c in contributions if c.sure and c.total > rounding), key=lambda c: -c.total)
-    against = sorted((c for c in contributions if c.sure and c.total < -rounding), key=lambda c: c.total)
-    appeal = sum(c.total for c in for_it)
+    certain = sorted((c for c in contributions if c.sure and c.total > rounding), key=lambda c: -c.total)
+    for_it = [c for c in certain if not _idle(c, terms, relevance)]
+    against = sorted(
+        (c for c in contributions if c.sure and c.total < -rounding and not _idle(c, terms, relevance)),
+        key=lambda c: c.total,
+    )
+    appeal = sum(c.total for c in certain)
     compared = "" if whole_space else f"compared with {compared_with}, "
     start = (
         f"{compared}trial {trial} was proposed" if proposed else f"pellucid did not propose trial {trial}; {compared}"
     )
     if total <= rounding or not for_it:
+        if total > rounding and certain:
+            return _capitalised(start + _pure_exploration(proposed))
         return _capitalised(start + _no_appeal(against, total > rounding, proposed, compared_with))
     main = [c for i, c in enumerate(for_it) if sum(o.total for o in for_it[:i]) < _HALF * appeal or _large(c, appeal)]
     main = main[:_MOST_NAMED]
@@ -64,6 +75,46 @@ def _no_appeal(against: Sequence[Contribution], better: bool, proposed: bool, co
     if proposed:
         return f" although {blame}: to the model it was no better than {compared_with}."
     return f"its model would have rated it no better than {compared_with}: {blame}."
+
+
+def _pure_exploration(proposed: bool) -> str:
+    """The rest of the sentence if all that counts in favour is uncertainty about parameters without an effect."""
+    return (" " if proposed else "its model would have liked it ") + (
+        "to explore: little is known there, and no parameter that matters made the difference."
+    )
+
+
+def _idle(c: Contribution, terms: Terms, relevance: Mapping[str, float]) -> bool:
+    """Whether a contribution comes from uncertainty alone, of a parameter that the prediction hardly depends on."""
+    roles = {terms[name].role for name in c.terms}
+    if not {"prediction", "uncertainty"} <= roles or relevance.get(c.name, 1.0) >= _NO_EFFECT:
+        return False
+    uncertain = sum(value for name, value in c.terms.items() if terms[name].role == "uncertainty")
+    rest = c.total - uncertain
+    return uncertain * c.total > 0.0 and rest * c.total <= _QUARTER * c.total**2
+
+
+def contradictions(
+    contributions: Sequence[Contribution], terms: Terms, relevance: Mapping[str, float], *, everywhere: bool
+) -> tuple[str, ...]:
+    """A note for every parameter that matters overall and contributes almost nothing here: why that is no mistake.
+
+    `everywhere`: the proposal is compared with the average over the space.
+    """
+    size = sum(abs(c.total) for c in contributions)
+    notes = []
+    for c in contributions:
+        if relevance.get(c.name, 0.0) < _MATTERS or (c.sure and abs(c.total) >= _SMALL * size) or size == 0.0:
+            continue
+        predicted = sum(value for name, value in c.terms.items() if terms[name].role == "prediction")
+        if predicted >= _SMALL * size and predicted > 0.0:
+            why = "its value is predicted to be good, but little is left to learn there, and the two cancel"
+        elif everywhere:
+            why = "with this value the model predicts about what it predicts on average"
+        else:
+            why = "near this proposal its value is already right"
+        notes.append(f"`{c.name}` matters overall but not here: {why}, so it does not distinguish this proposal.")
+    return tuple(notes)
 
 
 def _large(c: Contribution, appeal: float) -> bool:
