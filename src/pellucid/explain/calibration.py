@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
 from optuna.study import Study
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtr
 
 from pellucid.explain.model import fitted_model, opened
 from pellucid.explain.predictions import predictions
 from pellucid.explain.text import counted
+from pellucid.numerics import Array
 from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.study.view import StudyView
 from pellucid.surrogates.predictive import leave_one_out
@@ -86,7 +88,9 @@ def _left_out(view: StudyView) -> list[str]:
     """A note if trials have no value that a prediction could be compared with."""
     observed = view.observations
     pruned = len(observed) - sum(observed.complete)
-    infinite = sum(done and not math.isfinite(value) for done, value in zip(observed.complete, observed.raw, strict=True))
+    infinite = sum(
+        done and not math.isfinite(value) for done, value in zip(observed.complete, observed.raw, strict=True)
+    )
     failed = sum(trial.state.is_finished() for trial in view.trials) - len(observed)
     counts = {"pruned": pruned, "infinite": infinite, "failed": failed}
     listed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
@@ -129,7 +133,7 @@ def _judged(
     rows: Sequence[PredictedTrial], source: str, level: float, view: StudyView, notes: Sequence[str]
 ) -> Calibration:
     z = np.array([row.z for row in rows])
-    q = float(ndtri(0.5 + 0.5 * level))
+    q = NormalDist().inv_cdf(0.5 + 0.5 * level)
     inside = np.abs(z) <= q
     verdict = _verdict(z * view.sign, int(inside.sum()), level)
     return Calibration(
@@ -158,7 +162,7 @@ def _windows(rows: Sequence[PredictedTrial], q: float) -> tuple[CalibrationWindo
     return tuple(windows)
 
 
-def _verdict(z: Sequence[float], inside: int, level: float) -> str:
+def _verdict(z: Array, inside: int, level: float) -> str:
     """By a binomial test of the coverage, then by the shift of the mean. z is positive where a value was worse."""
     n, mean, sd = len(z), float(np.mean(z)), float(np.std(z))
     if n < _FEWEST:
@@ -168,13 +172,13 @@ def _verdict(z: Sequence[float], inside: int, level: float) -> str:
         return "optimistic" if mean > 0 else "pessimistic"
     if bdtr(inside, n, level) < _RARE:
         return "too sure"
-    # Too many inside cannot be seen at a high level and a small n; the spread of z can: it is half of what it should be.
-    if sd < 0.5 and 1.0 - bdtr(inside - 1, n, level) < 0.5:
+    # Coverage above a high level cannot be told from it with few predictions; a spread of z that is half of 1 can.
+    if sd < 0.5 and inside >= level * n:
         return "too cautious"
     return "trust"
 
 
-def _sentence(verdict: str, n: int, inside: int, level: float, z: Sequence[float]) -> str:
+def _sentence(verdict: str, n: int, inside: int, level: float, z: Array) -> str:
     held = f"{inside} of {counted(n, 'prediction')} ({100 * inside / n:.0f}%) held"
     promised = f"{100 * level:.4g}%"
     shift = f"{abs(float(np.mean(z))):.1f} sd on average"

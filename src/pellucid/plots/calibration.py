@@ -39,9 +39,10 @@ def calibration(record: Calibration) -> go.Figure:
     figure.add_hrect(y0=-q, y1=q, fillcolor=faint(EXPLOIT), line_width=0, layer="below", row=1, col=2)
     figure.add_hline(y=0.0, line={"color": GREY, "width": 1, "dash": "dash"}, row=1, col=2)
     for i, window in enumerate(record.windows):
+        text = f"mean {window.z_mean:+.2f}, {window.coverage:.0%} held<extra></extra>"
         figure.add_scatter(x=[window.first, window.last], y=[window.z_mean] * 2, mode="lines", showlegend=i == 0,
-                           name="mean", line={"color": CHOSEN, "width": 3}, row=1, col=2,
-                           hovertemplate=f"mean {window.z_mean:+.2f}, {window.coverage:.0%} held<extra></extra>")  # fmt: skip
+                           name="mean", line={"color": CHOSEN, "width": 3}, hovertemplate=text, row=1,
+                           col=2)  # fmt: skip
     style(figure, "", 900, 460)
     doubts = [*record.notes]
     if beyond:

@@ -1,8 +1,9 @@
 """The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
 Nothing here knows Optuna. `receipt`: why a trial got its parameters. `finding`: the base of every answer. The answers:
-`recommendation`, `calibration` (were predictions true), `course` (how the search went), `proposal` (why a trial was proposed), `importance` (which parameters
-matter), `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
+`recommendation`, `calibration` (were predictions true), `course` (how the search went), `proposal` (why a trial was
+proposed), `importance` (which parameters matter), `effect` (what a parameter does), `ranges` (which ranges to change),
+`plan` (what a two-step search does).
 """
 
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial

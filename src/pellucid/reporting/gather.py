@@ -16,8 +16,8 @@ from pellucid.explain.history import history_of
 from pellucid.explain.importance.analysis import importance_for, importance_of_the_best
 from pellucid.explain.model import opened
 from pellucid.explain.progress import progress_bar
-from pellucid.explain.proposals.explanation import explanation_of
 from pellucid.explain.proposals.cases import without_proposal
+from pellucid.explain.proposals.explanation import explanation_of
 from pellucid.explain.ranges import ranges_of
 from pellucid.explain.recommend import recommendation_of
 from pellucid.explain.stopping import regret_history_of

@@ -21,7 +21,8 @@ from pellucid.reporting.markup import Markup, joined, prose, tag
 
 # A page stays small with many trials, and with many parameters too.
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000
-_SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"), ("true", "Were predictions true"), ("matters", "What matters"), ("effects", "Effects"),
+_SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"),
+             ("true", "Were predictions true"), ("matters", "What matters"), ("effects", "Effects"),
              ("ranges", "Ranges"), ("failures", "Failures"), ("why", "Why this trial"))  # fmt: skip
 
 

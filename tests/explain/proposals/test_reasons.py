@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import pellucid
 from pellucid.cli.app import app
 from pellucid.explain.proposals.cases import case_of
-from pellucid.explain.proposals.relevance import relevance
-from pellucid.explain.proposals.why import contradictions, proposal_sentence
+from pellucid.explain.proposals.relevance import Relevance, relevance
+from pellucid.explain.proposals.why import contradictions, doubted, proposal_sentence
 from pellucid.records import Contribution, Term
 from pellucid.reporting.gather import gather
 from pellucid.reporting.page import page
@@ -39,7 +39,11 @@ def share(name: str, mean: float, uncertainty: float, error: float = 0.001) -> C
 
 def sentence(*shares: Contribution, relevance: dict[str, float], terms: dict[str, Term] = TERMS) -> str:
     total = sum(c.total for c in shares)
-    return proposal_sentence(7, shares, total, True, terms, "the average", True, 1e-9, relevance)
+    return proposal_sentence(7, shares, total, True, terms, "the average", True, 1e-9, known(relevance))
+
+
+def known(totals: dict[str, float], evidence: float = 5.0) -> dict[str, Relevance]:
+    return {name: Relevance(total, evidence) for name, total in totals.items()}
 
 
 # ------------------------------------------------------------------------------------------ what is named
@@ -47,7 +51,8 @@ def sentence(*shares: Contribution, relevance: dict[str, float], terms: dict[str
 
 def test_a_dummy_that_only_the_uncertainty_speaks_for_is_not_named() -> None:
     text = sentence(share("lr", 1.0, -0.1), share("idle", -0.02, 0.9), relevance={"lr": 0.9, "idle": 0.01})
-    assert "`lr`" in text and "idle" not in text
+    assert "`lr`" in text
+    assert "idle" not in text
     assert "(51% of its appeal" in text  # Of everything that counts in favour, named or not.
 
 
@@ -64,9 +69,7 @@ def test_a_prediction_is_named_even_if_the_parameter_hardly_matters_overall() ->
 
 
 def test_a_contribution_whose_interval_holds_zero_is_not_named() -> None:
-    text = sentence(
-        share("lr", 1.0, 0.0), share("depth", 0.9, 0.0, error=1.0), relevance={"lr": 0.5, "depth": 0.5}
-    )
+    text = sentence(share("lr", 1.0, 0.0), share("depth", 0.9, 0.0, error=1.0), relevance={"lr": 0.5, "depth": 0.5})
     assert "depth" not in text
 
 
@@ -81,6 +84,32 @@ def test_an_acquisition_that_only_explores_names_what_it_explores() -> None:
     terms = {"uncertainty": TERMS["uncertainty"]}
     shares = Contribution("idle", 0.5, 0.9, 0.8, 1.0, {"uncertainty": 0.9}, {"uncertainty": 0.8}, {"uncertainty": 1.0})
     assert "`idle`" in sentence(shares, relevance={"idle": 0.0}, terms=terms)
+
+
+def test_a_prediction_that_the_model_was_not_sure_of_is_a_note_and_no_reason() -> None:
+    shares = (share("lr", 1.0, 0.0), share("idle", 0.9, 0.0))
+    seen = {"lr": Relevance(0.6, 8.0), "idle": Relevance(0.4, 1.2)}
+    text = proposal_sentence(7, shares, 1.9, True, TERMS, "the average", True, 1e-9, seen)
+    assert "`lr`" in text
+    assert "idle" not in text
+    (note,) = doubted(shares, TERMS, seen)
+    assert note.startswith("The model predicted that `idle` = 0.5 helps, but was not sure")
+
+
+def test_evidence_is_the_contrast_with_other_values_in_its_posterior_sd() -> None:
+    """Against draws from the joint posterior."""
+    rng = np.random.default_rng(0)
+    X = rng.random((15, 2))
+    study = optuna.create_study()
+    study.optimize(lambda trial: sum(trial.suggest_float(name, 0, 1) for name in "ab"), n_trials=2)
+    space = StudyView.of(study, "test").data.space
+    gp = GaussianProcess("matern52").fit(X, (X[:, 0] - 0.2) ** 2 + 0.1 * rng.standard_normal(15))
+    x = np.array([0.2, 0.9])
+    grid = np.array([[u, 0.9] for u in (np.arange(400) + 0.5) / 400])
+    draws = gp.sample(np.vstack([x[None], grid]), 4000, rng)
+    contrast = draws[:, 1:].mean(axis=1) - draws[:, 0]
+    expected = contrast.mean() / contrast.std()
+    assert relevance(gp, space, x, (0, 1))["a"].evidence == pytest.approx(expected, rel=0.1)
 
 
 def wide(trial: Trial) -> float:
@@ -102,7 +131,7 @@ def test_dummies_are_seldom_named_in_a_study() -> None:
 
 
 def notes(*shares: Contribution, relevance: dict[str, float], everywhere: bool = True) -> tuple[str, ...]:
-    return contradictions(shares, TERMS, relevance, everywhere=everywhere)
+    return contradictions(shares, TERMS, known(relevance), everywhere=everywhere)
 
 
 def test_a_parameter_that_matters_and_contributes_nothing_gets_a_note_that_says_why() -> None:
@@ -137,9 +166,9 @@ def test_relevance_is_the_total_index_of_the_prediction() -> None:
     space = StudyView.of(study, "test").data.space
     gp = GaussianProcess("matern52").fit(X, y)
     indices = relevance(gp, space, X[0], (0, 1, 2))
-    assert indices["a"] == pytest.approx(0.8, abs=0.1)
-    assert indices["b"] == pytest.approx(0.2, abs=0.05)
-    assert indices["c"] < 0.01
+    assert indices["a"].total == pytest.approx(0.8, abs=0.1)
+    assert indices["b"].total == pytest.approx(0.2, abs=0.05)
+    assert indices["c"].total < 0.01
 
 
 def test_parameters_of_a_branch_are_judged_inside_it() -> None:
@@ -148,12 +177,12 @@ def test_parameters_of_a_branch_are_judged_inside_it() -> None:
     case = case_of(StudyView.of(study, "test"), numbers[-1])
     indices = case.relevance()
     assert set(indices) == {"lr", "depth", "booster", "drop", "skip"}
-    assert all(np.isfinite(value) and value >= 0.0 for value in indices.values())
+    assert all(np.isfinite(value.evidence) and value.total >= 0.0 for value in indices.values())
 
 
 def test_a_constant_prediction_depends_on_nothing() -> None:
     study = run(lambda trial: 0.0 * trial.suggest_float("x", 0, 1), n=9)
-    assert case_of(StudyView.of(study, "test"), 8).relevance() == {"x": 0.0}
+    assert case_of(StudyView.of(study, "test"), 8).relevance() == {"x": Relevance(0.0, 0.0)}
 
 
 # ------------------------------------------------------------------------------------------ trials that were sampled
@@ -169,7 +198,8 @@ def test_a_sampled_trial_has_one_answer_in_function_command_and_report(tmp_path:
     answer = str(error.value)
     assert answer.startswith("Trial 0 was sampled to cover the space, not proposed by the model.")
     result = CliRunner().invoke(app, ["explain", "--storage", storage, "--trial", "0"])
-    assert result.exit_code == 2 and answer in " ".join(result.output.split())
+    assert result.exit_code == 2
+    assert answer in " ".join(result.output.split())
     paths = pellucid.desirability_paths(study, [0, 8], progress=False)
     assert paths.skipped == {0: answer}
     gathered = gather(study, progress=False)

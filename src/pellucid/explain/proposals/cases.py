@@ -22,7 +22,7 @@ from pellucid.explain import shapley
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.games import Game, estimated
-from pellucid.explain.proposals.relevance import relevance
+from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import rebuilt_from, require_model
 from pellucid.numerics import Array, expand_integers, is_whole_number
@@ -98,8 +98,8 @@ class Case(ABC):
     def against_row(self, z: Array, level: float) -> Shares:
         """Compared with one encoded configuration (d,)."""
 
-    def relevance(self) -> dict[str, float]:
-        """How much of the prediction depends on each parameter over the whole space; empty if that is not known."""
+    def relevance(self) -> dict[str, Relevance]:
+        """What the model knows about each parameter; empty if the model is not a Gaussian process."""
         return {}
 
 
@@ -130,7 +130,7 @@ class ModelCase(Case):
         exact = game.names if attribution.method == "baseline" else ()
         return self._shares(attribution, exact, float(game.gp.latent(z[None])[0][0]))
 
-    def relevance(self) -> dict[str, float]:
+    def relevance(self) -> dict[str, Relevance]:
         return relevance(self.game.gp, self.space, self.x, self.players)
 
     def average_latent(self, parts: Sequence[Part]) -> float:

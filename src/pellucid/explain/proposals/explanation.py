@@ -24,6 +24,7 @@ from pellucid.explain.proposals.games import MOST_ENUMERATED
 from pellucid.explain.proposals.ranked import ranked_case
 from pellucid.explain.proposals.why import (
     contradictions,
+    doubted,
     interaction_sentence,
     path_sentence,
     proposal_sentence,
@@ -223,7 +224,10 @@ def explanation_of(
         notes=(
             *case.notes,
             *unsettled(contributions),
-            *contradictions(contributions, case.terms, relevance, everywhere=baseline is None and background == "global"),
+            *doubted(contributions, case.terms, relevance),
+            *contradictions(
+                contributions, case.terms, relevance, everywhere=baseline is None and background == "global"
+            ),
         ),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from pellucid.explain.proposals.relevance import Relevance
 from pellucid.explain.text import value_text
 from pellucid.records import OBJECTIVE, Contribution, ProposalExplanation, Term
 
@@ -14,6 +15,9 @@ _HALF, _QUARTER, _SMALL = 0.5, 0.25, 0.05
 # A share of the prediction's variance (total index): from the first on a parameter matters overall; below the second a
 # contribution from uncertainty alone says only that few trials had such values, which is true of any dummy.
 _MATTERS, _NO_EFFECT = 0.2, 0.1
+# Posterior sd by which a value must be predicted to differ from others to be named for its prediction. On the design
+# problems of the truth bench 94% of the parameters with an effect that were named pass, and 35% of the dummies.
+_SURE = 1.96
 # Parameters in one list: a sentence with more is not read.
 _MOST_NAMED = 3
 Terms = Mapping[str, Term]
@@ -28,18 +32,17 @@ def proposal_sentence(
     compared_with: str,
     whole_space: bool,
     rounding: float,
-    relevance: Mapping[str, float],
+    relevance: Mapping[str, Relevance],
 ) -> str:
     """One sentence: what made the proposal attractive, what was exploration, and what counted against it.
 
     Shares are of everything that counts in favour. Only contributions whose sign is certain are named, none that is
-    smaller than `rounding`, and none of a parameter without an effect that comes from uncertainty alone. `relevance`:
-    total index by parameter, as far as it is known.
+    smaller than `rounding`, and none that is no reason in the light of `relevance` (see `_no_reason`).
     """
     certain = sorted((c for c in contributions if c.sure and c.total > rounding), key=lambda c: -c.total)
-    for_it = [c for c in certain if not _idle(c, terms, relevance)]
+    for_it = [c for c in certain if not _no_reason(c, terms, relevance)]
     against = sorted(
-        (c for c in contributions if c.sure and c.total < -rounding and not _idle(c, terms, relevance)),
+        (c for c in contributions if c.sure and c.total < -rounding and not _no_reason(c, terms, relevance)),
         key=lambda c: c.total,
     )
     appeal = sum(c.total for c in certain)
@@ -48,7 +51,7 @@ def proposal_sentence(
         f"{compared}trial {trial} was proposed" if proposed else f"pellucid did not propose trial {trial}; {compared}"
     )
     if total <= rounding or not for_it:
-        if total > rounding and certain:
+        if total > rounding and certain and all(_strongest(c, terms).role == "uncertainty" for c in certain):
             return _capitalised(start + _pure_exploration(proposed))
         return _capitalised(start + _no_appeal(against, total > rounding, proposed, compared_with))
     main = [c for i, c in enumerate(for_it) if sum(o.total for o in for_it[:i]) < _HALF * appeal or _large(c, appeal)]
@@ -84,18 +87,43 @@ def _pure_exploration(proposed: bool) -> str:
     )
 
 
-def _idle(c: Contribution, terms: Terms, relevance: Mapping[str, float]) -> bool:
-    """Whether a contribution comes from uncertainty alone, of a parameter that the prediction hardly depends on."""
-    roles = {terms[name].role for name in c.terms}
-    if not {"prediction", "uncertainty"} <= roles or relevance.get(c.name, 1.0) >= _NO_EFFECT:
+def _no_reason(c: Contribution, terms: Terms, relevance: Mapping[str, Relevance]) -> bool:
+    """Whether a contribution is no reason for or against a proposal, although it is part of its score.
+
+    Either it comes mostly from uncertainty about a parameter that the prediction hardly depends on; or it comes from
+    the prediction, and the model itself was not sure that the value is better (or worse) than others.
+    """
+    known = relevance.get(c.name)
+    if known is None or not any(terms[name].role == "prediction" for name in c.terms):
         return False
-    uncertain = sum(value for name, value in c.terms.items() if terms[name].role == "uncertainty")
-    rest = c.total - uncertain
-    return uncertain * c.total > 0.0 and rest * c.total <= _QUARTER * c.total**2
+    sign = 1.0 if c.total > 0.0 else -1.0
+    match terms[max(c.terms, key=lambda name: sign * c.terms[name])].role:
+        case "uncertainty":
+            return known.total < _NO_EFFECT
+        case "prediction":
+            return sign * known.evidence < _SURE
+    return False
+
+
+def doubted(contributions: Sequence[Contribution], terms: Terms, relevance: Mapping[str, Relevance]) -> tuple[str, ...]:
+    """A note for every large contribution of the prediction that the model was not sure of."""
+    appeal = sum(max(c.total, 0.0) for c in contributions)
+    unsure = [
+        c
+        for c in contributions
+        if c.sure
+        and c.total >= max(_QUARTER * appeal, 1e-300)
+        and _strongest(c, terms).role == "prediction"
+        and _no_reason(c, terms, relevance)
+    ]
+    return tuple(
+        f"The model predicted that {_setting(c)} helps, but was not sure: the 95% interval of that effect holds 0."
+        for c in unsure
+    )
 
 
 def contradictions(
-    contributions: Sequence[Contribution], terms: Terms, relevance: Mapping[str, float], *, everywhere: bool
+    contributions: Sequence[Contribution], terms: Terms, relevance: Mapping[str, Relevance], *, everywhere: bool
 ) -> tuple[str, ...]:
     """A note for every parameter that matters overall and contributes almost nothing here: why that is no mistake.
 
@@ -104,7 +132,8 @@ def contradictions(
     size = sum(abs(c.total) for c in contributions)
     notes = []
     for c in contributions:
-        if relevance.get(c.name, 0.0) < _MATTERS or (c.sure and abs(c.total) >= _SMALL * size) or size == 0.0:
+        matters = c.name in relevance and relevance[c.name].total >= _MATTERS
+        if not matters or (c.sure and abs(c.total) >= _SMALL * size) or size == 0.0:
             continue
         predicted = sum(value for name, value in c.terms.items() if terms[name].role == "prediction")
         if predicted >= _SMALL * size and predicted > 0.0:
