@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pellucid import acquisition, goals, surrogates
     from pellucid.acquisition.interleave import Interleave
+    from pellucid.explain.calibration import calibration
     from pellucid.explain.compare import compare_importance
     from pellucid.explain.effects.dependence import partial_dependence
     from pellucid.explain.history import history
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pellucid.explain.stopping import regret_history, stopping_verdict
     from pellucid.goals import best, failed
     from pellucid.records import (
+        Calibration,
         DesirabilityPaths,
         Finding,
         History,
@@ -54,6 +56,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BayesianSampler",
+    "Calibration",
     "DesirabilityPaths",
     "Finding",
     "History",
@@ -81,6 +84,7 @@ __all__ = [
     "TwoStepSampler",
     "acquisition",
     "best",
+    "calibration",
     "compare_importance",
     "desirability_paths",
     "explain_proposal",
@@ -118,6 +122,7 @@ _PACKAGES = (
 )
 _MODULES = {
     "pellucid.acquisition.interleave": "Interleave",
+    "pellucid.explain.calibration": "calibration",
     "pellucid.explain.compare": "compare_importance",
     "pellucid.explain.effects.dependence": "partial_dependence",
     "pellucid.explain.history": "history",
@@ -131,7 +136,7 @@ _MODULES = {
     "pellucid.explain.recommend": "recommend",
     "pellucid.explain.stopping": "regret_history stopping_verdict",
     "pellucid.goals": "best failed",
-    "pellucid.records": "DesirabilityPaths Finding History HsicImportance Importance ImportanceComparison "
+    "pellucid.records": "Calibration DesirabilityPaths Finding History HsicImportance Importance ImportanceComparison "
     "IntervalReduction NotKnown ParameterRanges PartialDependence ProposalExplanation ProposalInteractions "
     "RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
     "TwoStepPlan",

@@ -88,6 +88,7 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
         f"Can I stop: {pellucid.stopping_verdict(study)}",
         f"What matters: {pellucid.importance(study)}",
         "Which ranges to change: " + (" ".join(advice.sentence for advice in ranges.advice) or ranges.sentence),
+        f"Were predictions true: {pellucid.calibration(study)}",
         f"Why the last proposal: {pellucid.explain_proposal(study, last)}",
     ]
 
@@ -105,7 +106,7 @@ def test_the_reason_is_given_for_every_answer_that_is_not_known_yet() -> None:
     assert "Not known yet:" in result.stdout
     assert "  What to use: A recommendation needs at least one finished trial" in result.stdout
     data = json.loads(explain("empty", "--json").stdout)
-    assert set(data["unknown"]) == {"recommendation", "importance", "ranges", "proposal"}
+    assert set(data["unknown"]) == {"recommendation", "importance", "ranges", "calibration", "proposal"}
     assert data["verdict"]["stop"] is False
 
 

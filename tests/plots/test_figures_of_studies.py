@@ -337,6 +337,8 @@ def test_colours_differ_in_lightness() -> None:
 def test_every_function_draws_its_record(drawn: optuna.Study, proposed: optuna.Study) -> None:
     for figure in (
         plots.plot_history(proposed),
+        plots.plot_calibration(proposed),
+        plots.plot_calibration(drawn),
         plots.plot_regret_history(proposed, regret_below=0.1),
         plots.plot_proposal(proposed, 29),
         plots.plot_desirability_paths(proposed, [27, 28, 29]),

@@ -68,6 +68,8 @@ FULL = Receipt(
     acquisition=ACQUISITION,
     mean=12.5,
     sd=0.001,
+    predictive_sd=0.25,
+    recalibration=1.5,
     latent_mean=-0.0,
     latent_sd=1e-12,
     curvature=(1.0, -0.25, 3.5e-7),
@@ -158,7 +160,7 @@ def test_records_do_not_change() -> None:
 
 
 def test_a_receipt_prints_as_a_sentence() -> None:
-    assert str(FULL) == "Trial 42 maximised WEI; the model expected 12.5 ± 0.001 there. Step 1 tunes `lr`."
+    assert str(FULL) == "Trial 42 maximised WEI; the model expected 12.5 ± 0.25 there. Step 1 tunes `lr`."
     assert "Trial 42 maximised WEI" in str(replace(FULL, mean=None, sd=None))
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")
@@ -272,6 +274,11 @@ WRONG: list[dict[str, Any]] = [
     {"pending": {"40": 0.5}},
     {"mean": "high"},
     {"sd": []},
+    {"predictive_sd": "wide"},
+    {"predictive_sd": -0.1},
+    {"predictive_sd": float("inf")},
+    {"recalibration": 0.5},
+    {"recalibration": float("nan")},
     {"latent_sd": {}},
     {"curvature": 3},
     {"curvature": ["steep"]},

@@ -65,6 +65,7 @@ def conclusions() -> list[Question[Any]]:
 
 
 def overview() -> list[Question[Any]]:
+    from pellucid.explain.calibration import calibration_of
     from pellucid.explain.importance.shares import shares_of
     from pellucid.explain.proposals.explanation import explanation_of
     from pellucid.explain.ranges import ranges_of
@@ -73,6 +74,7 @@ def overview() -> list[Question[Any]]:
         *conclusions(),
         Question("importance", "What matters", shares_of),
         Question("ranges", "Which ranges to change", ranges_of, text=_advice),
+        Question("calibration", "Were predictions true", calibration_of),
         Question("proposal", "Why the last proposal", lambda view: explanation_of(view, _last_proposal(view))),
     ]
 

@@ -51,7 +51,7 @@ def history_of(view: StudyView) -> History:
         values=tuple(value_of.get(trial.number) for trial in view.trials),
         best=tuple(best),
         expected=tuple(None if receipt is None else receipt.mean for receipt in receipts),
-        sd=tuple(None if receipt is None else receipt.sd for receipt in receipts),
+        sd=tuple(None if receipt is None else receipt.expected_sd for receipt in receipts),
         phases=_phases(view),
         direction=view.direction,
         sentence=_sentence(view, value_of, best_trial),

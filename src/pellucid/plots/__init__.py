@@ -7,6 +7,7 @@ what it draws with `base.draws`. Functions named `plot_*` take a study.
 from __future__ import annotations
 
 from pellucid.plots import (  # They register their figures.
+    calibration,
     course,
     effects,
     importance,
@@ -35,6 +36,7 @@ from pellucid.plots.base import (
 )
 from pellucid.plots.curves import Line, panels
 from pellucid.plots.of_study import (
+    plot_calibration,
     plot_desirability_paths,
     plot_failures,
     plot_history,
@@ -57,6 +59,7 @@ __all__ = [
     "Line",
     "add_band",
     "browser",
+    "calibration",
     "course",
     "draw",
     "effects",
@@ -64,6 +67,7 @@ __all__ = [
     "panels",
     "parameter_colour",
     "plan",
+    "plot_calibration",
     "plot_desirability_paths",
     "plot_failures",
     "plot_history",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import plotly.graph_objects as go
 from optuna.study import Study
 
+from pellucid.explain.calibration import calibration
 from pellucid.explain.effects.dependence import partial_dependence
 from pellucid.explain.history import history
 from pellucid.explain.importance.analysis import hsic_importance
@@ -26,6 +27,11 @@ def plot_history(study: Study) -> go.Figure:
 def plot_regret_history(study: Study, *, regret_below: float | None = None) -> go.Figure:
     """How much was left to find over the run, and how much proposals explored."""
     return regret_history(study, regret_below=regret_below).plot()
+
+
+def plot_calibration(study: Study, *, level: float = 0.95) -> go.Figure:
+    """Predictions beside what the trials returned, and how far off they were over the run."""
+    return calibration(study, level=level).plot()
 
 
 def plot_partial_dependence(study: Study, params: str | Sequence[str], *, trial: int | None = None) -> go.Figure:

@@ -1,11 +1,12 @@
 """The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
 Nothing here knows Optuna. `receipt`: why a trial got its parameters. `finding`: the base of every answer. The answers:
-`recommendation`, `course` (how the search went), `proposal` (why a trial was proposed), `shares` (which parameters
-matter), `importance` (which matter for a goal), `effect` (what a parameter does), `ranges` (which ranges to change),
-`plan` (what a two-step search does).
+`recommendation`, `calibration` (were predictions true), `course` (how the search went), `proposal` (why a trial was
+proposed), `shares` (which parameters matter), `importance` (which matter for a goal), `effect` (what a parameter does),
+`ranges` (which ranges to change), `plan` (what a two-step search does).
 """
 
+from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.effect import IndividualCurve, PartialDependence
 from pellucid.records.finding import Finding, NotKnown, attempt, plain
@@ -40,6 +41,8 @@ __all__ = [
     "RECEIPT_VERSION",
     "AcquisitionState",
     "Attribution",
+    "Calibration",
+    "CalibrationWindow",
     "Contribution",
     "DesirabilityPaths",
     "Finding",
@@ -60,6 +63,7 @@ __all__ = [
     "PartialDependence",
     "Phase",
     "PolicyState",
+    "PredictedTrial",
     "ProposalExplanation",
     "ProposalInteractions",
     "RangeAdvice",

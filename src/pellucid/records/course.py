@@ -25,7 +25,8 @@ class History(Finding):
     states         'complete', 'pruned', 'failed', 'interrupted' (by the user), 'running' or 'waiting'
     values         what trials returned; the last reported value of a pruned trial
     best           the best value of a complete trial so far
-    expected, sd   what the model predicted for the trial when it proposed it
+    expected, sd   what the model predicted for the trial when it proposed it; sd is that of the value, noise included
+                   (of the function alone in receipts of earlier versions)
     """
 
     numbers: tuple[int, ...]

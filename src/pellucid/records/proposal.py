@@ -113,7 +113,7 @@ class ProposalExplanation(Finding):
     n_samples      background configurations behind the other terms;  level  of their intervals
     background     'global', 'local', 'hybrid' or 'baseline';  compared_with  the same in words
     proposed       whether pellucid proposed the trial; otherwise this is what its model would have said
-    mean, sd       what the model expected of the trial, in the user's units and direction
+    mean, sd       what the model expected of the function there, without noise, in the user's units and direction
     n_trials       finished trials that the model had seen
     """
 

@@ -16,6 +16,7 @@ from pellucid.records.rules import (
     is_acquisition,
     is_conditions,
     is_count,
+    is_finite_from,
     is_number,
     is_pending,
     is_plain,
@@ -170,7 +171,10 @@ class Receipt:
     fitted_on       finished trials the model saw ('0-24,26')
     believed        failed trials, imputed with the posterior mean
     pending         encoded configurations of trials that were running, by trial number, also imputed
-    mean, sd        the model's prediction at the proposal, in the user's units and direction
+    mean, sd        the model's prediction of the function at the proposal, in the user's units and direction
+    predictive_sd   of the next value, with noise and recalibration: mean ± 1.96 predictive_sd is meant to hold 95% of
+                    values; None in receipts of earlier versions
+    recalibration   the factor, at least 1, by which predictive_sd was widened because earlier predictions were too sure
     latent_mean/sd  the same on the latent scale, where rebuilding is exact
     curvature       inverse Hessian of the fit (packed, three digits): the next fit starts with it
     learned_from    how many observations the hyperparameters were learned from (the model may be conditioned on more)
@@ -198,6 +202,8 @@ class Receipt:
     acquisition: AcquisitionState | None = None
     mean: float | None = None
     sd: float | None = None
+    predictive_sd: float | None = None
+    recalibration: float | None = None
     latent_mean: float | None = None
     latent_sd: float | None = None
     curvature: tuple[float, ...] = ()
@@ -250,12 +256,19 @@ class Receipt:
             "ranking": got["ranking"] is None or is_ranking(vars(got["ranking"])),
             "bounds": len(got["bounds"]) in (0, 3) and all(map(is_number, got["bounds"])),
             **{name: got[name] is None or is_number(got[name]) for name in numbers},
+            "predictive_sd": got["predictive_sd"] is None or is_finite_from(got["predictive_sd"], 0.0),
+            "recalibration": got["recalibration"] is None or is_finite_from(got["recalibration"], 1.0),
         }
 
     @property
     def proposed(self) -> bool:
         """Whether a model chose the trial: an acquisition or a ranking. Other trials were sampled."""
         return self.kind in ("model", "ranking")
+
+    @property
+    def expected_sd(self) -> float | None:
+        """How far the value was expected to be from `mean`; in receipts of earlier versions, the function alone."""
+        return self.sd if self.predictive_sd is None else self.predictive_sd
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -322,9 +335,9 @@ class Receipt:
         if self.acquisition.learns_about:
             purpose = f"to learn about {self.acquisition.learns_about}, not to improve the objective"
             text = f"Trial {self.trial} was chosen {purpose}"
-        if self.mean is None or self.sd is None:
+        if self.mean is None or self.expected_sd is None:
             return f"{text}."
-        return f"{text}; the model expected {self.mean:.6g} ± {self.sd:.2g} there."
+        return f"{text}; the model expected {self.mean:.6g} ± {self.expected_sd:.2g} there."
 
     def _how_it_ranked(self, state: RankingState) -> str:
         by = {

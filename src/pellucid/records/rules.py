@@ -5,12 +5,17 @@ Read from JSON, a field can hold anything, regardless of its annotation.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_finite_from(value: Any, low: float) -> bool:
+    return is_number(value) and low <= value < math.inf
 
 
 def is_count(value: Any) -> bool:

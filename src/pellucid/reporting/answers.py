@@ -10,7 +10,7 @@ from optuna.trial import TrialState
 
 from pellucid.explain.text import value_text, with_error
 from pellucid.plots import parameter_colour
-from pellucid.records import Importance, NotKnown, ParameterRanges, Recommendation, RegretHistory
+from pellucid.records import Calibration, Importance, NotKnown, ParameterRanges, Recommendation, RegretHistory
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
@@ -152,6 +152,8 @@ def doubts(study: StudyAnswers) -> list[str]:
     if n == 0:
         return ["The study has no trials yet, so nothing here is about your problem."]
     reasons = [*_unusual_trials(study), *_others(study)]
+    if isinstance(study.calibration, Calibration) and study.calibration.doubtful:
+        reasons.append(study.calibration.sentence)
     if not isinstance(study.effects, NotKnown):
         notes = Counter(note for effect in study.effects for note in effect.notes)
         reasons += [note for note, _ in notes.most_common(3)]

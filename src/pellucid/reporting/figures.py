@@ -8,7 +8,7 @@ from html import unescape
 from typing import Any
 
 from pellucid import plots
-from pellucid.records import HsicImportance, Importance, NotKnown, ParameterRanges, RegretHistory
+from pellucid.records import Calibration, HsicImportance, Importance, NotKnown, ParameterRanges, RegretHistory
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
 
@@ -66,6 +66,8 @@ def key_figures(study: StudyAnswers) -> Iterator[tuple[str, Any]]:
         yield "history", study.history.plot()
     if isinstance(study.regret, RegretHistory) and study.regret.after:
         yield "course", study.regret.plot()
+    if isinstance(study.calibration, Calibration):
+        yield "calibration", study.calibration.plot()
     if isinstance(study.importance, Importance):
         yield "importance", study.importance.plot()
     if not isinstance(study.effects, NotKnown):

@@ -10,18 +10,21 @@ from typing import TypeVar
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.explain.calibration import calibration_of
 from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.history import history_of
 from pellucid.explain.importance.analysis import importance_for
 from pellucid.explain.importance.shares import shares_of
 from pellucid.explain.model import opened
 from pellucid.explain.progress import progress_bar
+from pellucid.explain.proposals.cases import without_proposal
 from pellucid.explain.proposals.explanation import explanation_of
 from pellucid.explain.ranges import ranges_of
 from pellucid.explain.recommend import recommendation_of
 from pellucid.explain.stopping import regret_history_of
 from pellucid.goals import failed
 from pellucid.records import (
+    Calibration,
     DesirabilityPaths,
     History,
     HsicImportance,
@@ -63,6 +66,7 @@ class StudyAnswers:
     regret: RegretHistory | NotKnown
     importance: Importance | NotKnown
     ranges: ParameterRanges | NotKnown
+    calibration: Calibration | NotKnown
     failures: HsicImportance | NotKnown | None
     effects: tuple[PartialDependence, ...] | NotKnown
     joint: PartialDependence | None
@@ -86,7 +90,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
     with opened(study, "report") as view:
         history = history_of(view)
         numbers = _trials_to_explain(view, history)
-        with progress_bar("report", 6 + len(numbers), show=progress) as bar:
+        with progress_bar("report", 7 + len(numbers), show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
                 bar.advance(f"report: {what}")
@@ -96,6 +100,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
             regret = answered("can you stop", lambda: regret_history_of(view))
             importance = answered("what matters", lambda: shares_of(view))
             ranges = answered("ranges", lambda: ranges_of(view))
+            calibration = answered("were predictions true", lambda: calibration_of(view))
             failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
             effects = answered("effects", lambda: _effects(view, importance))
             if isinstance(recommendation, Recommendation):
@@ -114,12 +119,21 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
         regret=regret,
         importance=importance,
         ranges=ranges,
+        calibration=calibration,
         failures=failures if history.states.count("failed") else None,
         effects=effects if isinstance(effects, NotKnown) else tuple(e for e in effects if len(e.params) == 1),
         joint=joint[0] if joint else None,
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
-        unexplained={n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)},
+        unexplained={
+            **_sampled(view),
+            **{n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)},
+        },
     )
+
+
+def _sampled(view: StudyView) -> dict[int, str]:
+    """Trials that no model proposed, and the sentence that every answer gives about them."""
+    return {n: without_proposal(receipt) for n, receipt in view.own_receipts.items() if not receipt.proposed}
 
 
 def _effects(view: StudyView, importance: Importance | NotKnown) -> tuple[PartialDependence, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pellucid import plots
 from pellucid.explain.text import value_text
-from pellucid.records import Importance, NotKnown, ParameterRanges, RegretHistory, plain
+from pellucid.records import Calibration, Importance, NotKnown, ParameterRanges, RegretHistory, plain
 from pellucid.reporting.answers import answers
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
@@ -21,7 +21,8 @@ from pellucid.reporting.markup import Markup, joined, prose, tag
 
 # A page stays small with many trials, and with many parameters too.
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000
-_SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"), ("matters", "What matters"), ("effects", "Effects"),
+_SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"),
+             ("true", "Were predictions true"), ("matters", "What matters"), ("effects", "Effects"),
              ("ranges", "Ranges"), ("failures", "Failures"), ("why", "Why this trial"))  # fmt: skip
 
 
@@ -94,6 +95,13 @@ def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield figures.put("course", study.regret.plot())
     else:
         yield _not_known(str(study.regret))
+
+
+def _true(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if isinstance(study.calibration, Calibration):
+        yield figures.put("calibration", study.calibration.plot(), wide=True)
+    else:
+        yield _not_known(study.calibration)
 
 
 def _matters(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
@@ -180,6 +188,7 @@ def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
 _CONTENT = {
     "trials": _trials,
     "stop": _stop,
+    "true": _true,
     "matters": _matters,
     "effects": _effects,
     "ranges": _ranges,
@@ -211,8 +220,12 @@ def _picked(study: StudyAnswers, figures: PageFigures) -> dict[str, Any]:
     for i in _picks(study):
         trial, receipt = study.trials[i], study.receipts[i]
         why = explained.get(trial.number)
-        words = [str(text) for text in (why, receipt, study.unexplained.get(trial.number)) if text is not None]
+        reason = study.unexplained.get(trial.number)
+        # The reason begins with the words of the receipt if the trial was sampled.
+        said = receipt if receipt is not None and receipt.proposed else None
+        words = [str(text) for text in (why, said, reason) if text is not None]
         figure = None if why is None else figures.keep(f"trial-{trial.number}", plots.draw(why))
         values = [[place[name], value_text(value)] for name, value in trial.params.items()]
-        trials.append({"number": trial.number, "words": words, "params": values, "figure": figure})
+        picked = {"number": trial.number, "words": words, "params": values, "figure": figure}
+        trials.append({**picked, "explicable": reason is None})
     return {"names": names, "trials": trials}

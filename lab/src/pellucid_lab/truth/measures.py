@@ -194,18 +194,14 @@ def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[An
 
 
 def _receipts(study: Study) -> list[tuple[Any, ...]]:
-    """Per proposal: trial, and how many predictive standard deviations its value was above the prediction."""
+    """Per proposal: trial, and how many predictive standard deviations its loss was above the prediction."""
     import pellucid
-    from pellucid.surrogates import warp
 
-    trials, rows = study.trials, []
+    trials, rows = study.get_trials(deepcopy=False), []
     for receipt in pellucid.receipts(study):
-        h = receipt.hyperparameters
-        if receipt.kind != "model" or h is None or receipt.latent_mean is None or receipt.latent_sd is None:
+        if receipt.kind != "model" or receipt.mean is None or not receipt.predictive_sd:
             continue
-        value = trials[receipt.trial].values[0]
         sign = -1.0 if receipt.direction == "maximize" else 1.0
-        latent = (float(warp.forward(h.warp, np.array([sign * value]))[0]) - h.y_mean) / h.y_scale
-        z = (latent - receipt.latent_mean) / math.sqrt(receipt.latent_sd**2 + h.noise)
+        z = sign * (trials[receipt.trial].values[0] - receipt.mean) / receipt.predictive_sd
         rows.append((receipt.trial, *_rounded(z)))
     return rows

@@ -22,6 +22,7 @@ from pellucid.explain import shapley
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.games import Game, estimated
+from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import rebuilt_from, require_model
 from pellucid.numerics import Array, expand_integers, is_whole_number
@@ -97,6 +98,10 @@ class Case(ABC):
     def against_row(self, z: Array, level: float) -> Shares:
         """Compared with one encoded configuration (d,)."""
 
+    def relevance(self) -> dict[str, Relevance]:
+        """What the model knows about each parameter; empty if the model is not a Gaussian process."""
+        return {}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCase(Case):
@@ -124,6 +129,9 @@ class ModelCase(Case):
         )
         exact = game.names if attribution.method == "baseline" else ()
         return self._shares(attribution, exact, float(game.gp.latent(z[None])[0][0]))
+
+    def relevance(self) -> dict[str, Relevance]:
+        return relevance(self.game.gp, self.space, self.x, self.players)
 
     def average_latent(self, parts: Sequence[Part]) -> float:
         """Average of the latent mean over a background."""
@@ -171,8 +179,15 @@ def case_of(view: StudyView, number: int) -> ModelCase:
     receipt = view.receipt(trial.number)
     if receipt is None:
         return _hypothetical(view, trial)
-    require_model(receipt, trial.number, "proposal of a model to explain")
+    if not receipt.proposed:
+        raise ValueError(without_proposal(receipt))
+    require_model(receipt, trial.number, "Gaussian process behind the proposal")
     return _receipted(view, trial, receipt)
+
+
+def without_proposal(receipt: Receipt) -> str:
+    """Why a trial that was sampled has no explanation: the answer of every function, command and page."""
+    return f"{receipt} No model weighed its parameters, so none of them was a reason for it."
 
 
 def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> ModelCase:

@@ -22,7 +22,14 @@ from pellucid.explain.proposals.background import NEIGHBOURHOOD, Background, par
 from pellucid.explain.proposals.cases import Case, Shares, case_of, checked_trial
 from pellucid.explain.proposals.games import MOST_ENUMERATED
 from pellucid.explain.proposals.ranked import ranked_case
-from pellucid.explain.proposals.why import interaction_sentence, path_sentence, proposal_sentence, unsettled
+from pellucid.explain.proposals.why import (
+    contradictions,
+    doubted,
+    interaction_sentence,
+    path_sentence,
+    proposal_sentence,
+    unsettled,
+)
 from pellucid.numerics import Array, is_whole_number
 from pellucid.records import (
     Contribution,
@@ -181,7 +188,7 @@ def explanation_of(
     else:
         z, compared = _baseline(case, view, baseline)
         shares = case.against_row(z, level)
-    contributions = _contributions(case, shares)
+    contributions, relevance = _contributions(case, shares), case.relevance()
     total = float(shares.payouts[-1])
     return ProposalExplanation(
         trial=case.trial,
@@ -212,8 +219,16 @@ def explanation_of(
             compared_with=compared,
             whole_space=baseline is None and background == "global",
             rounding=shares.rounding,
+            relevance=relevance,
         ),
-        notes=(*case.notes, *unsettled(contributions)),
+        notes=(
+            *case.notes,
+            *unsettled(contributions),
+            *doubted(contributions, case.terms, relevance),
+            *contradictions(
+                contributions, case.terms, relevance, everywhere=baseline is None and background == "global"
+            ),
+        ),
     )
 
 

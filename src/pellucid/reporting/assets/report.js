@@ -68,7 +68,7 @@
     const words = document.getElementById("trial-words"), table = document.getElementById("trial-params");
     words.textContent = "";
     trial.words.forEach(function (sentence) { prose(words, sentence); });
-    if (trial.figure === null) {
+    if (trial.figure === null && trial.explicable) {
       text(words, "p", "Its contributions are not on this page: pellucid.explain_proposal(study, " + trial.number + ") computes them.").className = "soft";
     }
     table.textContent = "";

@@ -7,6 +7,7 @@ Notation
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +20,7 @@ from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.interleave import Interleave, Multiplied
 from pellucid.acquisition.optimize import SEPARATION, propose, screen
 from pellucid.acquisition.slices import Slice
+from pellucid.explain.predictions import recent_predictions
 from pellucid.numerics import Array, compress_integers, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.samplers.proposing import others
@@ -29,6 +31,7 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
 
 # Observed configurations around which candidates are drawn: the best by the model's mean.
 _N_INCUMBENTS = 5
@@ -226,6 +229,8 @@ class Maximiser:
     ) -> Receipt:
         m, s = screening.model.latent(configuration.x)
         mean, sd = screening.model.from_latent(m, s)
+        widening = recalibration([prediction.unwidened_z for prediction in recent_predictions(view, RECENT)])
+        predicted = widening * float(predictive_sd(fitted.gp, m, s)[0])
         return Receipt(
             **shared_fields(view, trial, self.seed, configuration, screening.data),
             kind="model",
@@ -235,6 +240,8 @@ class Maximiser:
             acquisition=function.state(configuration.x, screening.data.space),
             mean=view.sign * float(mean[0]),
             sd=float(sd[0]),
+            predictive_sd=predicted if math.isfinite(predicted) else None,
+            recalibration=widening,
             latent_mean=float(m[0]),
             latent_sd=float(s[0]),
             curvature=pack(fitted.gp.inverse_hessian),

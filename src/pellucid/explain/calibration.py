@@ -1,0 +1,196 @@
+"""Were the predictions true? Receipts hold what the model expected before each trial ran.
+
+Notation
+    z_t   (value - mean) / sd of trial t, in the user's unit;  for leave-one-out on the latent scale, where the model is
+          a plain Gaussian process: a monotone warp keeps which values are inside
+    q     quantile of the standard normal distribution at the level: |z| <= q is inside
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+from optuna.study import Study
+from scipy.special import bdtr
+
+from pellucid.explain.model import fitted_model, opened
+from pellucid.explain.predictions import predictions
+from pellucid.explain.text import counted
+from pellucid.numerics import Array
+from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
+from pellucid.study.view import StudyView
+from pellucid.surrogates.predictive import leave_one_out
+
+# With fewer predictions a verdict would be luck: of 14, one outside more or less moves the coverage by 7 points. The
+# same number decides between receipts and leave-one-out.
+_FEWEST = 15
+# A verdict is given against the model if so few (or many) values inside would be rarer than this with true intervals.
+_RARE = 0.025
+# A shift of the mean is worth a sentence from this many sd on, if it is also clear (in standard errors).
+_SHIFT, _CLEAR = 0.4, 2.5
+# Leave-one-out costs the cube of the trials: of more trials than this, the newest are predicted.
+_MOST_LEFT_OUT = 600
+# The study is divided into this many windows.
+_WINDOWS = 3
+_AFTERWARDS = (
+    "The predictions were made afterwards: each trial from all others, by a model that was fitted to all of them."
+)
+
+
+def calibration(study: Study, *, objective: str | int | None = None, level: float = 0.95) -> Calibration:
+    """Whether the model's predictions were true, and so whether its intervals can be trusted.
+
+    Predictions that pellucid's receipts made before the trials ran are compared with what the trials returned. If there
+    are too few (another sampler ran the study), every trial is predicted from all others instead.
+
+    Args:
+        study: any study with one objective.
+        objective: None, or the name or number of the objective.
+        level: of the intervals.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
+    with opened(study, "calibration") as view:
+        if objective not in (None, 0, view.objective.name):
+            raise ValueError(
+                f"The study has one objective, `{view.objective.name}` (number 0), but got {objective!r}: leave "
+                "`objective` out."
+            )
+        return calibration_of(view, level)
+
+
+def calibration_of(view: StudyView, level: float = 0.95) -> Calibration:
+    rows = _before_the_fact(view)
+    source, notes = "receipts", list(_left_out(view))
+    if len(rows) < _FEWEST:
+        others = _after_the_fact(view)
+        if len(others) > len(rows):
+            rows, source = others, "leave-one-out"
+            notes.append(_AFTERWARDS)
+            if len(rows) < len(view.observations.of_complete_trials):
+                notes.append(f"Predicted are {len(rows)} trials inside the present ranges, the newest.")
+    if not rows:
+        raise ValueError(
+            "There is no prediction to check: that needs a finite value of a trial that a model proposed, or of at "
+            "least 3 trials."
+        )
+    return _judged(rows, source, level, view, notes)
+
+
+def _before_the_fact(view: StudyView) -> list[PredictedTrial]:
+    return [PredictedTrial(p.trial, p.mean, p.sd, p.value, p.z) for p in predictions(view) if math.isfinite(p.z)]
+
+
+def _left_out(view: StudyView) -> list[str]:
+    """A note if trials have no value that a prediction could be compared with."""
+    observed = view.observations
+    pruned = len(observed) - sum(observed.complete)
+    infinite = sum(
+        done and not math.isfinite(value) for done, value in zip(observed.complete, observed.raw, strict=True)
+    )
+    failed = sum(trial.state.is_finished() for trial in view.trials) - len(observed)
+    counts = {"pruned": pruned, "infinite": infinite, "failed": failed}
+    listed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    unreadable = len(view.unreadable)
+    return [
+        *([f"Trials without a finite value of their own are left out ({listed})."] if listed else []),
+        *([f"{counted(unreadable, 'receipt')} could not be read and {'is' if unreadable == 1 else 'are'} left out."]
+          if unreadable else []),
+    ]  # fmt: skip
+
+
+def _after_the_fact(view: StudyView) -> list[PredictedTrial]:
+    """Every complete trial inside the present ranges, predicted from all others."""
+    data = view.data
+    if len(data.losses) < 3 or len(data.space) == 0:
+        return []
+    gp = fitted_model(view, data)
+    if len(data.losses) > _MOST_LEFT_OUT:
+        keep = slice(-_MOST_LEFT_OUT, None)
+        noise = data.observations.noise_variance
+        conditioned = type(gp).from_hyperparameters(gp.hyperparameters)
+        gp = conditioned.condition(data.X[keep], data.losses[keep], None if noise is None else noise[keep])
+    mean, sd = leave_one_out(gp)
+    offset = len(data.losses) - len(mean)
+    predicted, spread = gp.from_latent(mean, sd)
+    rows = []
+    for i, z in enumerate((gp.data.z - mean) / sd):
+        observed, complete = data.observations.raw[offset + i], data.observations.complete[offset + i]
+        if complete and math.isfinite(observed) and math.isfinite(spread[i]):
+            number = data.observations.numbers[offset + i]
+            values = (view.sign * float(predicted[i]), float(spread[i]), view.sign * float(observed))
+            rows.append(PredictedTrial(number, *values, view.sign * float(z)))
+    return rows
+
+
+# ---------------------------------------------------------------------- judgement
+
+
+def _judged(
+    rows: Sequence[PredictedTrial], source: str, level: float, view: StudyView, notes: Sequence[str]
+) -> Calibration:
+    z = np.array([row.z for row in rows])
+    q = NormalDist().inv_cdf(0.5 + 0.5 * level)
+    inside = np.abs(z) <= q
+    verdict = _verdict(z * view.sign, int(inside.sum()), level)
+    return Calibration(
+        n=len(rows),
+        coverage=float(inside.mean()),
+        level=level,
+        z_mean=float(z.mean()),
+        z_sd=float(z.std(ddof=1)) if len(z) > 1 else None,
+        source=source,
+        verdict=verdict,
+        rows=tuple(rows),
+        windows=_windows(rows, q) if len(rows) >= _FEWEST else (),
+        direction=view.direction,
+        sentence=_sentence(verdict, len(rows), int(inside.sum()), level, z * view.sign),
+        notes=tuple(notes),
+    )
+
+
+def _windows(rows: Sequence[PredictedTrial], q: float) -> tuple[CalibrationWindow, ...]:
+    windows = []
+    for part in np.array_split(np.arange(len(rows)), _WINDOWS):
+        z = np.array([rows[i].z for i in part])
+        inside = float((np.abs(z) <= q).mean())
+        ends = rows[part[0]].trial, rows[part[-1]].trial
+        windows.append(CalibrationWindow(*ends, len(part), inside, float(z.mean()), float(z.std(ddof=1))))
+    return tuple(windows)
+
+
+def _verdict(z: Array, inside: int, level: float) -> str:
+    """By a binomial test of the coverage, then by the shift of the mean. z is positive where a value was worse."""
+    n, mean, sd = len(z), float(np.mean(z)), float(np.std(z))
+    if n < _FEWEST:
+        return "too few"
+    shifted = abs(mean) >= _SHIFT and abs(mean) >= _CLEAR * max(sd, 1e-9) / math.sqrt(n)
+    if shifted:
+        return "optimistic" if mean > 0 else "pessimistic"
+    if bdtr(inside, n, level) < _RARE:
+        return "too sure"
+    # Coverage above a high level cannot be told from it with few predictions; a spread of z that is half of 1 can.
+    if sd < 0.5 and inside >= level * n:
+        return "too cautious"
+    return "trust"
+
+
+def _sentence(verdict: str, n: int, inside: int, level: float, z: Array) -> str:
+    held = f"{inside} of {counted(n, 'prediction')} ({100 * inside / n:.0f}%) held"
+    promised = f"{100 * level:.4g}%"
+    shift = f"{abs(float(np.mean(z))):.1f} sd on average"
+    match verdict:
+        case "too few":
+            return f"{held}, of {promised} promised: too few predictions to judge (at least {_FEWEST} are needed)."
+        case "optimistic":
+            return f"Predictions were too optimistic by {shift}: expect worse values than the model says. {held}."
+        case "pessimistic":
+            return f"Predictions were too pessimistic by {shift}: expect better values than the model says. {held}."
+        case "too sure":
+            return f"Predictions were too sure: {held}, of {promised} promised. Read intervals as wider than they are."
+        case "too cautious":
+            return f"{held}, of {promised} promised: the intervals are wider than they need to be, so they are safe."
+    return f"{held}, of {promised} promised: trust the intervals."

@@ -1,0 +1,83 @@
+"""What receipts predicted, beside what the trials returned.
+
+Only predictions that can be compared count: made by a Gaussian process for this trial and the parameters it ran with,
+of a value that is complete and finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from optuna.trial import FrozenTrial, TrialState
+
+from pellucid.records import Receipt
+from pellucid.study.receipts import readable_receipt
+from pellucid.study.values import plain
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A prediction made before its outcome, in the user's unit. `sd` is that of the value, noise included;
+    `recalibration` the factor in it."""
+
+    trial: int
+    mean: float
+    sd: float
+    value: float
+    recalibration: float
+
+    @property
+    def z(self) -> float:
+        return (self.value - self.mean) / self.sd
+
+    @property
+    def unwidened_z(self) -> float:
+        """z before the recalibration: what the next recalibration is computed from."""
+        return self.recalibration * self.z
+
+
+def predictions(view: StudyView) -> list[Prediction]:
+    """All that can be compared, in the order of the trials."""
+    return list(_newest_first(view))[::-1]
+
+
+def recent_predictions(view: StudyView, most: int) -> list[Prediction]:
+    """The last of them, without reading the receipts before: this runs at every proposal."""
+    return list(islice(_newest_first(view), most))[::-1]
+
+
+def _newest_first(view: StudyView) -> Iterator[Prediction]:
+    for trial in reversed(view.trials):
+        if trial.state != TrialState.COMPLETE:
+            continue
+        receipt = readable_receipt(trial)
+        value = trial.value
+        if receipt is None or receipt.kind != "model" or value is None or not math.isfinite(value):
+            continue
+        sd = _predictive_sd(receipt)
+        if receipt.mean is None or sd is None or not applies(receipt, trial, view.direction):
+            continue
+        yield Prediction(trial.number, receipt.mean, sd, value, receipt.recalibration or 1.0)
+
+
+def applies(receipt: Receipt, trial: FrozenTrial, direction: str) -> bool:
+    """Whether a receipt was written for this trial, and the trial ran as proposed."""
+    ran = {name: repr(plain(value)) for name, value in trial.params.items()}  # As text: NaN is a choice like any other.
+    same = all(ran.get(name, repr(value)) == repr(value) for name, value in receipt.params.items())
+    return receipt.trial == trial.number and receipt.direction == direction and same
+
+
+def _predictive_sd(receipt: Receipt) -> float | None:
+    """Of the value; in receipts of earlier versions from the noise that the model had learned. None without one."""
+    sd, h = receipt.predictive_sd, receipt.hyperparameters
+    if sd is None and h is not None and receipt.latent_mean is not None and receipt.latent_sd is not None:
+        latent = np.array([receipt.latent_mean]), np.array([math.sqrt(receipt.latent_sd**2 + h.noise)])
+        sd = float(GaussianProcess.from_hyperparameters(h).from_latent(*latent)[1][0])
+    usable = sd is not None and math.isfinite(sd) and sd > 0.0 and math.isfinite(receipt.mean or 0.0)
+    return sd if usable else None
