@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pellucid.acquisition.interleave import Interleave
     from pellucid.explain.compare import compare_importance
     from pellucid.explain.effects.dependence import partial_dependence
+    from pellucid.explain.effects.profile import profile_effect
     from pellucid.explain.history import history
     from pellucid.explain.importance.analysis import hsic_importance
     from pellucid.explain.importance.evaluator import HsicImportanceEvaluator
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         NotKnown,
         ParameterRanges,
         PartialDependence,
+        ProfileEffect,
         ProposalExplanation,
         ProposalInteractions,
         RangeAdvice,
@@ -63,6 +65,7 @@ __all__ = [
     "NotKnown",
     "ParameterRanges",
     "PartialDependence",
+    "ProfileEffect",
     "ProposalExplanation",
     "ProposalInteractions",
     "RangeAdvice",
@@ -87,6 +90,7 @@ __all__ = [
     "interval_reduction",
     "parameter_ranges",
     "partial_dependence",
+    "profile_effect",
     "proposal_interactions",
     "rebuild",
     "receipt",
@@ -115,6 +119,7 @@ _MODULES = {
     "pellucid.acquisition.interleave": "Interleave",
     "pellucid.explain.compare": "compare_importance",
     "pellucid.explain.effects.dependence": "partial_dependence",
+    "pellucid.explain.effects.profile": "profile_effect",
     "pellucid.explain.history": "history",
     "pellucid.explain.importance.analysis": "hsic_importance",
     "pellucid.explain.importance.evaluator": "HsicImportanceEvaluator",
@@ -126,8 +131,8 @@ _MODULES = {
     "pellucid.explain.stopping": "regret_history stopping_verdict",
     "pellucid.goals": "best failed",
     "pellucid.records": "DesirabilityPaths Finding History HsicImportance ImportanceComparison "
-    "IntervalReduction NotKnown ParameterRanges PartialDependence ProposalExplanation ProposalInteractions "
-    "RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
+    "IntervalReduction NotKnown ParameterRanges PartialDependence ProfileEffect ProposalExplanation "
+    "ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
     "TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",

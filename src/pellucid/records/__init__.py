@@ -6,7 +6,7 @@ matter), `effect` (what a parameter does), `ranges` (which ranges to change), `p
 """
 
 from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
-from pellucid.records.effect import IndividualCurve, PartialDependence
+from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
 from pellucid.records.finding import Finding, NotKnown, attempt, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import HeldParameter, TwoStepPlan
@@ -55,6 +55,7 @@ __all__ = [
     "PartialDependence",
     "Phase",
     "PolicyState",
+    "ProfileEffect",
     "ProposalExplanation",
     "ProposalInteractions",
     "RangeAdvice",
