@@ -11,6 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.effects.dependence import effects_of
+from pellucid.explain.effects.profile import profiles_of
 from pellucid.explain.history import history_of
 from pellucid.explain.importance.analysis import importance_for, importance_of_the_best
 from pellucid.explain.model import opened
@@ -27,6 +28,7 @@ from pellucid.records import (
     NotKnown,
     ParameterRanges,
     PartialDependence,
+    ProfileEffect,
     ProposalExplanation,
     Receipt,
     Recommendation,
@@ -47,7 +49,8 @@ _MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 40, 4, 40_000
 class StudyAnswers:
     """The answers of a report, or why there is none yet.
 
-    effects       of the parameters that matter most, most important first;  joint  of the first two together
+    profiles      of the parameters that matter most, most important first: the best that can be reached
+    effects       the same on average over all other settings;  joint  of the first two together
     failures      which parameters make trials fail; None if no trial failed
     explanations  of the recommended trial, the best, the last, and others spread evenly over the run
     unexplained   trials without an explanation, and why
@@ -62,6 +65,7 @@ class StudyAnswers:
     importance: HsicImportance | NotKnown
     ranges: ParameterRanges | NotKnown
     failures: HsicImportance | NotKnown | None
+    profiles: tuple[ProfileEffect, ...] | NotKnown
     effects: tuple[PartialDependence, ...] | NotKnown
     joint: PartialDependence | None
     explanations: tuple[ProposalExplanation, ...]
@@ -84,7 +88,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
     with opened(study, "report") as view:
         history = history_of(view)
         numbers = _trials_to_explain(view, history)
-        with progress_bar("report", 6 + len(numbers), show=progress) as bar:
+        with progress_bar("report", 7 + len(numbers), show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
                 bar.advance(f"report: {what}")
@@ -95,6 +99,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
             importance = answered("what matters", lambda: importance_of_the_best(view))
             ranges = answered("ranges", lambda: ranges_of(view))
             failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
+            profiles = answered("profiles", lambda: profiles_of(view, _shown(view, importance)))
             effects = answered("effects", lambda: _effects(view, importance))
             if isinstance(recommendation, Recommendation):
                 numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
@@ -113,6 +118,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
         importance=importance,
         ranges=ranges,
         failures=failures if history.states.count("failed") else None,
+        profiles=profiles,
         effects=effects if isinstance(effects, NotKnown) else tuple(e for e in effects if len(e.params) == 1),
         joint=joint[0] if joint else None,
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
@@ -120,15 +126,21 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
     )
 
 
-def _effects(view: StudyView, importance: HsicImportance | NotKnown) -> tuple[PartialDependence, ...]:
-    """Of the parameters that matter most (the first ones if that is not known), and of the first two together."""
+def _shown(view: StudyView, importance: HsicImportance | NotKnown) -> list[str]:
+    """The parameters that matter most, or the first ones if that is not known."""
     names = list(view.varying)
     if isinstance(importance, HsicImportance):
         order = sorted(importance.parameters, key=lambda parameter: parameter.verdict != "impactful")
         names = [parameter.name for parameter in order if parameter.name in names]
     if not names:
         raise ValueError("No parameter varies, so there are no effects to show.")
-    subjects: list[tuple[str, ...]] = [(name,) for name in names[:_MOST_EFFECTS]]
+    return names[:_MOST_EFFECTS]
+
+
+def _effects(view: StudyView, importance: HsicImportance | NotKnown) -> tuple[PartialDependence, ...]:
+    """Average effects of the parameters that are shown, and of the first two together."""
+    names = _shown(view, importance)
+    subjects: list[tuple[str, ...]] = [(name,) for name in names]
     if len(names) > 1:
         subjects.append((names[0], names[1]))
     return effects_of(view, subjects)

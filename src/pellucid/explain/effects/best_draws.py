@@ -6,7 +6,8 @@ that are unlike any trial make it too low, so the candidates at every value are 
 Notation
     grid (G,)      encoded values of the parameter in question, which is column j
     X (G, m, d)    candidates: canonical configurations whose column j has the value of their grid point
-    mean, sd       posterior of the fitted model at candidates, latent;  optimism k  mean - k sd, lower is more promising
+    mean, sd       posterior of the fitted model at candidates, latent
+    optimism k     candidates are ranked by mean - k sd: lower is more promising
     S              number of joint draws, over all models
 """
 

@@ -21,11 +21,13 @@ from pellucid.explain.effects.trials import (
     NO_EFFECT,
     condition_of,
     effect_data,
+    judged_branch,
+    judged_choices,
     models_of,
     support_of,
 )
 from pellucid.explain.model import fitted_model, opened
-from pellucid.numerics import Array, low_discrepancy
+from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.records import ProfileEffect
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
@@ -41,9 +43,8 @@ _N_COVER = 256
 # for the best candidate, are not in the draws. A difference below the second is not worth a verdict. If the whole
 # profile differs by less than the third, the parameter has no effect on the best.
 _RESOLUTION, _MARGIN, _SMALL = 0.015, 0.02, 0.05
-# Share of the draws in which one value must be better than another by the margin. On the design problems of the truth
-# bench ...
-_CLEAR = 0.96
+# Share of the draws in which one value must be better than another by the margin.
+_CLEAR = 0.95
 
 
 def profile_effect(
@@ -98,19 +99,23 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     grid = effect_grid(data.space, [column], size)
     draws = drawn_best(gp, fitted.models, candidates(gp, data.space, column, grid[:, 0]))
     spread = _spread(gp, data, draws)
+    judged = judged_choices(data, column, grid[:, 0])
+    known = judged & judged_branch(data, column)
+    limit = float(gp.losses(gp.latent_at_observed()).min()) - spread
     profile = Profile(
         name=name,
         values=dimension.decode(grid[:, 0]),
         mean=view.sign * draws.mean,
-        ends=np.sort(view.sign * _band(draws, spread, level), axis=0),
+        ends=np.sort(view.sign * _band(draws, spread, level, known, limit), axis=0),
         support=support_of(data, [column], grid),
+        judged=judged,
         best=int(np.argmin(draws.mean)),
         lost=_surely_lost(draws),
         margin=_MARGIN * spread,
         condition=condition_of(data.space, [name], {}),
         n_trials=len(data.losses),
     )
-    verdict = _verdict(draws, spread)
+    verdict = _verdict(draws, judged, spread)
     return ProfileEffect(
         param=name,
         values=tuple(profile.values),
@@ -145,13 +150,16 @@ def _spread(gp: GaussianProcess, data: Arrays, draws: BestDraws) -> float:
     return float(np.median(losses)) - min(float(losses.min()), float(draws.mean.min()))
 
 
-def _band(draws: BestDraws, spread: float, level: float) -> Array:
+def _band(draws: BestDraws, spread: float, level: float, known: Mask, limit: float) -> Array:
     """Lower and upper ends (2, G) of what can be reached, in losses.
 
-    At least as good as the best candidate is sure to be, at most as good as the best of all; the mean is inside.
+    At least as good as the best candidate is sure to be, at most as good as the best of all; the mean is inside. A
+    value that is not `known`, because it or its branch has had too few trials, may reach the `limit`: as much better
+    than the best trial as a typical one is worse.
     """
     low = np.quantile(draws.best, 0.5 - 0.5 * level, axis=0)
     high = np.quantile(draws.sure, 0.5 + 0.5 * level, axis=0)
+    low = np.where(known, low, np.minimum(low, limit))
     room = _RESOLUTION * spread
     return np.array([np.minimum(low, draws.mean) - room, np.maximum(high, draws.mean) + room])
 
@@ -162,11 +170,12 @@ def _surely_lost(draws: BestDraws) -> Array:
     return np.asarray(np.quantile(draws.best - draws.best[:, [best]], 1.0 - _CLEAR, axis=0))
 
 
-def _verdict(draws: BestDraws, spread: float) -> str:
+def _verdict(draws: BestDraws, judged: Mask, spread: float) -> str:
+    """By differences between all pairs of values; one that has had too few trials is not called worse."""
     if spread <= 0.0:
         return CANNOT_TELL
     worse = (draws.best[:, :, None] - draws.best[:, None, :] > _MARGIN * spread).mean(axis=0)
-    if float(worse.max()) >= _CLEAR:
+    if float(worse[judged].max(initial=0.0)) >= _CLEAR:
         return MATTERS
     widest = float(np.quantile(np.ptp(draws.best, axis=1), _CLEAR))
-    return NO_EFFECT if widest < _SMALL * spread else CANNOT_TELL
+    return NO_EFFECT if judged.all() and widest < _SMALL * spread else CANNOT_TELL

@@ -11,13 +11,13 @@ import numpy as np
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.effects.words import gap_notes, provisional
 from pellucid.explain.text import counted, value_text, with_error
-from pellucid.numerics import Array, Integers
+from pellucid.numerics import Array, Integers, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension
 
 # Choices that a sentence names, and choices of other parameters that a note does.
 _MOST_CHOICES, _MOST_UNTRIED = 6, 3
-# A choice that has had fewer trials than this cannot be judged.
+# A choice of another parameter that has had fewer trials than this is named.
 _FEW = 5
 
 
@@ -25,7 +25,8 @@ _FEW = 5
 class Profile:
     """A profile on its grid, in the unit of the objective.
 
-    mean (G,), ends (2, G)   see `ProfileEffect`;  support (G,)  trials near each value;  best  index of the best value
+    mean (G,), ends (2, G)   see `ProfileEffect`;  support (G,)  trials near each value
+    judged (G,)  whether a value has had enough trials;  best  index of the best value
     lost (G,)    how much worse every value is than the best, at least;  margin  a difference that is worth mentioning
     condition    the branch in which the parameter exists, in words; empty if it always does
     """
@@ -35,6 +36,7 @@ class Profile:
     mean: Array
     ends: Array
     support: Integers
+    judged: Mask
     best: int
     lost: Array
     margin: float
@@ -65,8 +67,8 @@ def profile_sentence(profile: Profile, dimension: Dimension, verdict: str, *, le
             f"{within:.2g} of the best ({100 * level:g}% band, {profile.n_trials} trials)."
         )
     return (
-        f"{profile.n_trials} trials cannot tell which {subject} is best: {best} reaches {reached}, but others may reach "
-        "as much."
+        f"{profile.n_trials} trials cannot tell which {subject} is best: {best} reaches {reached}, but others may "
+        "reach as much."
     )
 
 
@@ -98,7 +100,7 @@ def _choices(profile: Profile, subject: str, verdict: str) -> str:
     for rank, i in enumerate(order[:_MOST_CHOICES]):
         count = int(profile.support[i])
         trials = counted(count, "trial") if rank == 0 else str(count)
-        few = ", too few to judge" if count < _FEW else ""
+        few = "" if profile.judged[i] else ", too few to judge"
         verb = "reaches " if rank == 0 else ""
         parts.append(f"{value_text(profile.values[i])} {verb}{profile.reached(i)} ({trials}{few})")
     left = len(order) - _MOST_CHOICES

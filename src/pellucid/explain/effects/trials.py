@@ -9,9 +9,9 @@ import numpy as np
 
 from pellucid.explain.model import plausible_models
 from pellucid.explain.text import condition_text, unknown_parameter
-from pellucid.numerics import Array, Integers
+from pellucid.numerics import Array, Integers, Mask
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
+from pellucid.study.encoding import INACTIVE, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
@@ -21,6 +21,9 @@ _FEWEST = 3
 _MANY_TRIALS = 300
 # A trial is near a grid point within this share of the axis; parameters with few values are compared exactly.
 _WINDOW, _FEW_CELLS = 0.05, 12
+# A branch is judged once it has had this many trials for itself and for each of its parameters: its best point must be
+# searched for. A choice without parameters of its own shares what is known of the others.
+_PER_PARAMETER, _PER_CHOICE = 4, 3
 # The verdicts on a parameter.
 MATTERS, NO_EFFECT, CANNOT_TELL = "matters", "no effect", "cannot tell"
 
@@ -30,9 +33,7 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
     trials that it can use."""
     n = len(view.observations)
     if n < _FEWEST:
-        raise ValueError(
-            f"{what} needs at least {_FEWEST} finished trials with a value; this study has {n}."
-        )
+        raise ValueError(f"{what} needs at least {_FEWEST} finished trials with a value; this study has {n}.")
     for name in names:
         if name not in view.distributions:
             raise ValueError(unknown_parameter(name, view.distributions))
@@ -79,6 +80,39 @@ def support_of(data: Arrays, columns: Sequence[int], grid: Array) -> Integers:
         near &= np.abs(grid[:, i][:, None] - data.X[:, j]) <= window * len(columns)
         near &= np.array([dimension.name in c for c in data.observations.configurations])
     return np.asarray(near.sum(axis=1))
+
+
+def judged_choices(data: Arrays, column: int, grid: Array) -> Mask:
+    """Which values (G,) of a parameter have had enough trials to be judged: all of those of a number."""
+    dimension = data.space.dimensions[column]
+    if not dimension.categorical:
+        return np.ones(len(grid), dtype=bool)
+    rows = np.full((len(grid), len(data.space)), INACTIVE)
+    rows[:, column] = grid
+    own = [j for j in data.space.order if _ancestor(data.space, column, j)]
+    parameters = data.space.active(rows)[:, own].sum(axis=1)
+    needed = np.where(parameters > 0, _PER_PARAMETER * (1 + parameters), _PER_CHOICE)
+    return np.asarray(support_of(data, [column], grid[:, None]) >= needed)
+
+
+def judged_branch(data: Arrays, column: int) -> bool:
+    """Whether the branch in which a parameter exists has had enough trials to be judged."""
+    rule = data.space.conditions.get(data.space.names[column])
+    if rule is None:
+        return True
+    parameters = sum(other == rule for other in data.space.conditions.values())
+    had = sum(data.space.names[column] in c for c in data.observations.configurations)
+    return had >= _PER_PARAMETER * (1 + parameters)
+
+
+def _ancestor(space: Space, column: int, child: int) -> bool:
+    """Whether one parameter switches another, directly or through others."""
+    name = space.names[child]
+    while name in space.conditions:
+        name = space.conditions[name].parent
+        if name == space.names[column]:
+            return True
+    return False
 
 
 def condition_of(space: Space, names: Sequence[str], conditions: Mapping[str, Any]) -> str:

@@ -142,7 +142,9 @@ def leave_one_out(gp: GaussianProcess) -> tuple[Array, Array]:
     alpha = data.alpha - ones * (float(data.alpha.sum()) / total)
     predicted = curvature > _NOT_PREDICTED
     curvature = np.maximum(curvature, _NOT_PREDICTED)
-    return np.where(predicted, alpha, 0.0) / curvature, np.where(predicted, gp.hyperparameters.outputscale, 0.0) / curvature
+    return np.where(predicted, alpha, 0.0) / curvature, np.where(
+        predicted, gp.hyperparameters.outputscale, 0.0
+    ) / curvature
 
 
 def surprise(gp: GaussianProcess) -> float:
