@@ -26,7 +26,7 @@ from pellucid.explain.effects.trials import (
     models_of,
     support_of,
 )
-from pellucid.explain.model import fitted_model, opened
+from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.records import ProfileEffect
 from pellucid.study.arrays import Arrays
@@ -43,6 +43,8 @@ _N_COVER = 256
 # for the best candidate, are not in the draws. A difference below the second is not worth a verdict. If the whole
 # profile differs by less than the third, the parameter has no effect on the best.
 _RESOLUTION, _MARGIN, _SMALL = 0.015, 0.02, 0.05
+# How small the leave-one-out errors of a model without a warp must be, in units of those with it, to be preferred.
+_HALF = 0.5
 # Share of the draws in which one value must be better than another by the margin.
 _CLEAR = 0.95
 
@@ -75,7 +77,7 @@ def profile_effect(
 def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> tuple[ProfileEffect, ...]:
     """The profiles of several parameters, of one model."""
     data, notes = effect_data(view, names, "A profile", _MOST_TRIALS)
-    gp = fitted_model(view, data)
+    gp = _model(view, data)
     fitted = _Fitted(view, data, gp, models_of(gp, data), tuple(notes))
     return tuple(_profile(fitted, name, level) for name in names)
 
@@ -89,6 +91,16 @@ class _Fitted:
     gp: GaussianProcess
     models: tuple[GaussianProcess, ...]
     notes: tuple[str, ...]
+
+
+def _model(view: StudyView, data: Arrays) -> GaussianProcess:
+    """The default model; without its warp if that looks at nothing but the very best trials, as after a search without
+    noise has converged."""
+    warped = fitted_model(view, data)
+    plain = fitted_model(view, data, default_template().unwarped())
+    scale = max(float(np.abs(data.losses).max()), 1e-300)
+    errors = [float(np.mean(((gp.leave_one_out_mean() - data.losses) / scale) ** 2)) for gp in (plain, warped)]
+    return plain if errors[0] < _HALF**2 * errors[1] else warped
 
 
 def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
