@@ -81,7 +81,9 @@ def test_a_browser_draws_the_whole_page_without_network_requests(
             ".map(e => e.dataset.figure)"
         )
         assert drawn == places
-        assert {"history", "course", "importance", "effect-0", "ranges", "failures", "paths"} <= set(places)
+        assert {"history", "course", "importance", "profile-0", "effect-0", "ranges", "failures", "paths"} <= set(
+            places
+        )
         assert browser.run("document.documentElement.scrollWidth") <= width
         assert browser.run("document.documentElement.dataset.theme") == ("dark" if dark else "light")
         assert "Use this" in browser.run("document.querySelector('#answers').innerText")

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from optuna.study import Study
 
 from pellucid.explain.effects.dependence import partial_dependence
+from pellucid.explain.effects.profile import profile_effect
 from pellucid.explain.history import history
 from pellucid.explain.importance.analysis import hsic_importance
 from pellucid.explain.intervals import Cheap, interval_reduction
@@ -25,6 +26,11 @@ def plot_history(study: Study) -> go.Figure:
 def plot_regret_history(study: Study, *, regret_below: float | None = None) -> go.Figure:
     """How much was left to find over the run, and how much proposals explored."""
     return regret_history(study, regret_below=regret_below).plot()
+
+
+def plot_profile_effect(study: Study, param: str) -> go.Figure:
+    """The best that can be reached at each value of a parameter, with a band."""
+    return profile_effect(study, param).plot()
 
 
 def plot_partial_dependence(study: Study, params: str | Sequence[str], *, trial: int | None = None) -> go.Figure:

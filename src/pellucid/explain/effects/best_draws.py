@@ -85,8 +85,9 @@ def _moved(space: Space, starts: Array, fixed: Sequence[int], step: float, rng: 
     rows = np.repeat(starts, _N_MOVES, axis=1).reshape(-1, d)
     moves = rng.random(rows.shape) < max(0.3, 2.0 / d)
     moves[:, list(fixed)] = False
-    to = rows + np.where(moves, step * rng.standard_normal(rows.shape), 0.0)
-    to = 1.0 - np.abs(1.0 - np.abs(to))  # Reflected at the ends.
+    to = rows + step * rng.standard_normal(rows.shape)
+    # Reflected at the ends; what does not move stays as it is, to the last digit.
+    to = np.where(moves, 1.0 - np.abs(1.0 - np.abs(to)), rows)
     for j, dimension in enumerate(space.dimensions):
         if dimension.nominal:
             to[:, j] = np.where(moves[:, j], rng.random(len(rows)), rows[:, j])
