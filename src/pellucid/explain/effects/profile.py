@@ -40,8 +40,9 @@ _LINE, _MOST_CHOICES = 24, 60
 # The objective's spread is the distance between a typical and the best value, seen at so many points of the space.
 _N_COVER = 256
 # Shares of the spread. A model resolves no less than the first: bands are widened by it, because kinks, and the search
-# for the best candidate, are not in the draws (without it, bands covered 88% of the truth, with it 95%). A difference below the second is not worth a verdict. If the whole
-# profile differs by less than the third, the parameter has no effect on the best.
+# for the best candidate, are not in the draws (without it, bands covered 88% of the truth, with it 95%). A difference
+# below the second is not worth a verdict. If the whole profile differs by less than the third, the parameter has no
+# effect on the best.
 _RESOLUTION, _MARGIN, _SMALL = 0.015, 0.02, 0.05
 # How small the leave-one-out errors of a model without a warp must be, in units of those with it, to be preferred.
 _HALF = 0.5
