@@ -22,8 +22,8 @@ from pellucid.surrogates.gp import GaussianProcess
 
 # Bands must hold where a search that has converged left few trials, and there the model is too sure of itself. On the
 # two hardest seeds of the truth bench's design problems they cover 92% after TPE, which has the worst ones, with twice
-# the jackknife variance, 86% with all of it, and about 83% with half. Contrasts need less: with half, no parameter
-# without an effect was found to matter in 576 cases at |z| >= 2, and more only costs power.
+# the jackknife variance, and 86% with all of it. Contrasts need less: with half, no parameter without an effect was
+# found to matter in 576 cases at |z| >= 2, and more only costs power.
 BAND_SHARE = 2.0
 
 
