@@ -1,6 +1,6 @@
 """Ask what the parameters do in a study that TPE ran, in sentences and in a figure of the learning rate.
 
-Everything before `partial_dependence` is plain Optuna. For a study that you already have, copy the end of `main`.
+Everything before `profile_effect` is plain Optuna. For a study that you already have, copy the end of `main`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def main() -> None:
     study.optimize(objective, n_trials=arguments.trials, show_progress_bar=True)
 
     for name in ("learning_rate", "units", "alpha", "solver", "momentum"):
+        print(pellucid.profile_effect(study, name))
         print(pellucid.partial_dependence(study, name), "\n")
     plots.save(pellucid.partial_dependence(study, "learning_rate").plot(), arguments.figure)
     print(f"The figure is in {arguments.figure}.")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pellucid.explain.calibration import calibration
     from pellucid.explain.compare import compare_importance
     from pellucid.explain.effects.dependence import partial_dependence
+    from pellucid.explain.effects.profile import profile_effect
     from pellucid.explain.history import history
     from pellucid.explain.importance.analysis import hsic_importance
     from pellucid.explain.importance.evaluator import HsicImportanceEvaluator, ImportanceEvaluator
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         NotKnown,
         ParameterRanges,
         PartialDependence,
+        ProfileEffect,
         ProposalExplanation,
         ProposalInteractions,
         RangeAdvice,
@@ -70,6 +72,7 @@ __all__ = [
     "NotKnown",
     "ParameterRanges",
     "PartialDependence",
+    "ProfileEffect",
     "ProposalExplanation",
     "ProposalInteractions",
     "RangeAdvice",
@@ -96,6 +99,7 @@ __all__ = [
     "interval_reduction",
     "parameter_ranges",
     "partial_dependence",
+    "profile_effect",
     "proposal_interactions",
     "rebuild",
     "receipt",
@@ -125,6 +129,7 @@ _MODULES = {
     "pellucid.explain.calibration": "calibration",
     "pellucid.explain.compare": "compare_importance",
     "pellucid.explain.effects.dependence": "partial_dependence",
+    "pellucid.explain.effects.profile": "profile_effect",
     "pellucid.explain.history": "history",
     "pellucid.explain.importance.analysis": "hsic_importance",
     "pellucid.explain.importance.evaluator": "HsicImportanceEvaluator ImportanceEvaluator",
@@ -137,8 +142,8 @@ _MODULES = {
     "pellucid.explain.stopping": "regret_history stopping_verdict",
     "pellucid.goals": "best failed",
     "pellucid.records": "Calibration DesirabilityPaths Finding History HsicImportance Importance ImportanceComparison "
-    "IntervalReduction NotKnown ParameterRanges PartialDependence ProposalExplanation ProposalInteractions "
-    "RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
+    "IntervalReduction NotKnown ParameterRanges PartialDependence ProfileEffect ProposalExplanation "
+    "ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
     "TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",

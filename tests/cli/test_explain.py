@@ -124,7 +124,11 @@ def test_a_trial_is_explained_with_a_table_of_contributions() -> None:
 def test_parameters_alone_together_and_towards_a_goal() -> None:
     alone = explain("ours", "--param", "lr")
     assert alone.exit_code == 0, alone.output
-    assert "What lr does: `lr` " in alone.stdout
+    profile, average = alone.stdout.index("What lr does at best: "), alone.stdout.index("What lr does on average: ")
+    assert profile < average
+    both = json.loads(explain("ours", "--param", "lr", "--json").stdout)
+    assert both["profile"]["param"] == "lr"
+    assert both["dependence"]["params"] == ["lr"]
     joint = json.loads(explain("ours", "--param", "lr", "--param", "depth", "--json").stdout)["dependence"]
     assert joint["params"] == ["lr", "depth"]
     assert len(joint["mean"]) == len(joint["values"][0])

@@ -26,6 +26,7 @@ ANSWERS: dict[str, Callable[[Study], Finding]] = {
     "hsic_importance": lambda study: pellucid.hsic_importance(study, source="all"),
     "parameter_ranges": pellucid.parameter_ranges,
     "interval_reduction": lambda study: pellucid.interval_reduction(study, "lr"),
+    "profile_effect": lambda study: pellucid.profile_effect(study, "lr"),
     "partial_dependence": lambda study: pellucid.partial_dependence(study, "lr"),
     "joint partial_dependence": lambda study: pellucid.partial_dependence(study, ("lr", "depth")),
     "explain_proposal": lambda study: pellucid.explain_proposal(study, 29),

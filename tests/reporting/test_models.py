@@ -52,11 +52,11 @@ def test_complete_trials_have_one_model_with_a_warp_and_one_without(
 
 
 def test_pruned_trials_add_the_model_of_the_complete_ones(tmp_path: Path, fits: list[tuple[str | None, int]]) -> None:
-    """The recommendation and the importance leave pruned trials out; effects and the verdict on stopping use them."""
+    """The recommendation leaves pruned trials out; effects, importance and the verdict on stopping use them."""
     study = study_of(with_pruned_trials)
     fits.clear()
     pellucid.report(study, tmp_path / "report.html", progress=False)
-    assert sorted(fits, key=str) == [("auto", 20), ("auto", 25), (None, 25)]
+    assert sorted(fits, key=str) == [("auto", 20), ("auto", 25), (None, 20), (None, 25)]
 
 
 def test_another_call_looks_at_the_study_anew(fits: list[tuple[str | None, int]]) -> None:
@@ -66,4 +66,5 @@ def test_another_call_looks_at_the_study_anew(fits: list[tuple[str | None, int]]
     study.optimize(bowl, n_trials=1)
     fits.clear()
     assert pellucid.recommend(study).n_trials == 26
-    assert fits == [("auto", 26)]
+    assert fits[0] == ("auto", 26)
+    assert set(fits[1:]) <= {(None, 26)}  # Without the warp, if there is one.

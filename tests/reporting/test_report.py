@@ -81,7 +81,9 @@ def test_a_browser_draws_the_whole_page_without_network_requests(
             ".map(e => e.dataset.figure)"
         )
         assert drawn == places
-        assert {"history", "course", "importance", "effect-0", "ranges", "failures", "paths"} <= set(places)
+        assert {"history", "course", "importance", "profile-0", "effect-0", "ranges", "failures", "paths"} <= set(
+            places
+        )
         assert browser.run("document.documentElement.scrollWidth") <= width
         assert browser.run("document.documentElement.dataset.theme") == ("dark" if dark else "light")
         assert "Use this" in browser.run("document.querySelector('#answers').innerText")
@@ -333,7 +335,7 @@ def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> 
     trials = tuple(study.get_trials(deepcopy=False))
     why = NotKnown("not asked")
     answers = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, why, why, why, why,
-                           None, why, None, (), {})  # fmt: skip
+                           None, why, why, None, (), {})  # fmt: skip
     assert len(set_page(answers)) < 6e6
 
 

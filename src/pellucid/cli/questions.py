@@ -82,6 +82,7 @@ def overview() -> list[Question[Any]]:
 def requested(trial: int | None, params: tuple[str, ...], goal: GoalName | None) -> list[Question[Any]]:
     """The questions that the options ask."""
     from pellucid.explain.effects.dependence import effects_of
+    from pellucid.explain.effects.profile import profiles_of
     from pellucid.explain.importance.analysis import importance_for
     from pellucid.explain.proposals.explanation import explanation_of
 
@@ -93,7 +94,9 @@ def requested(trial: int | None, params: tuple[str, ...], goal: GoalName | None)
         )
     if params:
         title = f"What {' and '.join(params)} {'does' if len(params) == 1 else 'do'}"
-        questions.append(Question("dependence", title, lambda view: effects_of(view, [params])[0]))
+        if len(params) == 1:
+            questions.append(Question("profile", f"{title} at best", lambda view: profiles_of(view, params)[0]))
+        questions.append(Question("dependence", f"{title} on average", lambda view: effects_of(view, [params])[0]))
     if goal is not None:
         chosen_goal = _goal(goal)
         questions.append(

@@ -21,10 +21,9 @@ from pellucid.surrogates.plausible import plausible
 N_PLAUSIBLE = 12
 # With more trials the hyperparameters are known well enough, and each model would cost seconds.
 _MOST_PLAUSIBLE = 1000
-# How many times larger leave-one-out errors may be without a warp before the warp is needed. The root mean square
-# catches models that miss the extremes, the median those that miss ordinary trials; averages in the objective's own
-# unit are worth a moderate loss of accuracy.
-_WORSE_OVERALL, _WORSE_MEDIAN = 2.5, 20.0
+# How many times larger leave-one-out errors may be without a warp before the warp is needed: averages in the
+# objective's own unit are worth a loss of accuracy. At 2.5, bands missed the average of ordinary problems.
+_WORSE = 10.0
 
 
 @contextmanager
@@ -113,9 +112,8 @@ def effect_model(view: StudyView | None, data: Arrays, template: GaussianProcess
         return EffectModel(plain, False)
     plain_errors, warped_errors = (np.abs(gp.leave_one_out_mean() - data.losses) for gp in (plain, warped))
     scale = max(float(plain_errors.max()), 1e-300)
-    worse_overall = _rms(plain_errors / scale) > _WORSE_OVERALL * _rms(warped_errors / scale)
-    worse_median = float(np.median(plain_errors)) > _WORSE_MEDIAN * float(np.median(warped_errors))
-    return EffectModel(warped, True) if worse_overall or worse_median else EffectModel(plain, False)
+    worse = _rms(plain_errors / scale) > _WORSE * _rms(warped_errors / scale)
+    return EffectModel(warped, True) if worse else EffectModel(plain, False)
 
 
 def _rms(values: Array) -> float:

@@ -1,4 +1,4 @@
-"""Figures of partial dependences: the average effect of one parameter, or of two together."""
+"""Figures of effects: the best that can be reached at each value of a parameter, and averages over all others."""
 
 from __future__ import annotations
 
@@ -9,8 +9,37 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, LEGEND_ABOVE, add_band, draws, parameter_colour, say, style
-from pellucid.records import PartialDependence
+from pellucid.plots.base import CHOSEN, COLOURS, GREY, LEGEND_ABOVE, PALE, add_band, draws, parameter_colour, say, style
+from pellucid.records import PartialDependence, ProfileEffect
+
+# Outliers among the trials do not stretch the axis: it shows all but this share of them at either end.
+_OUTLIERS = 0.02
+
+
+@draws(ProfileEffect)
+def profile(record: ProfileEffect) -> go.Figure:
+    """What can be reached at each value in its band, the best value, the trials, and how many are near each value."""
+    kind, colour = record.scale, parameter_colour(record.param)
+    x = _shown(record.values, kind)
+    if kind == "category":
+        x = [
+            f"{name}<br>{count} {'trial' if count == 1 else 'trials'}"
+            for name, count in zip(x, record.support, strict=True)
+        ]
+    places = dict(zip(map(repr, record.values), x, strict=True))
+    figure = go.Figure()
+    having = [(v, y) for v, y in zip(record.trial_values, record.trial_objectives, strict=True) if v is not None]
+    at = [places.get(repr(v)) if kind == "category" else v for v, _ in having]
+    _add_trials(figure, at, [y for _, y in having])
+    _add_curve(figure, x, record, kind, colour, f"best that can be reached, {100 * record.level:g}% band")
+    figure.add_scatter(
+        x=[x[record.best]], y=[record.mean[record.best]], mode="markers", name="best value",
+        marker={"color": CHOSEN, "size": 13, "symbol": "star"},
+    )  # fmt: skip
+    if kind != "category":
+        _add_support(figure, x, record.support, kind)
+    _finish(figure, record, record.param, kind, strip=kind != "category")
+    return figure
 
 
 @draws(PartialDependence)
@@ -29,14 +58,25 @@ def _effect(record: PartialDependence) -> go.Figure:
             add_band(figure, x, curve.low, curve.high, COLOURS[1])
         figure.add_scatter(
             x=x, y=curve.mean, mode="lines", name=f"trial {curve.trial}", showlegend=bool(curve.low),
-            line={"color": COLOURS[1] if curve.low else "#b8bec6", "width": 2 if curve.low else 1}, hoverinfo="name+y",
+            line={"color": COLOURS[1] if curve.low else PALE, "width": 2 if curve.low else 1}, hoverinfo="name+y",
         )  # fmt: skip
     trials = [(v, y) for v, y in zip(record.trial_values[0], record.trial_objectives, strict=True) if v is not None]
-    figure.add_scatter(
-        x=_shown([v for v, _ in trials], kind, record.values[0]), y=[y for _, y in trials], mode="markers",
-        name="trials", marker={"color": "#8a929c", "size": 4, "opacity": 0.6},
-    )  # fmt: skip
-    label = f"{'typical value' if record.typical else 'average'}, {100 * record.level:g}% band"
+    _add_trials(figure, _shown([v for v, _ in trials], kind, record.values[0]), [y for _, y in trials])
+    what = "typical value" if record.typical else "average"
+    _add_curve(figure, x, record, kind, colour, f"{what} over all other settings, {100 * record.level:g}% band")
+    _add_support(figure, x, record.support, kind)
+    _finish(figure, record, name, kind, strip=True)
+    return figure
+
+
+def _add_trials(figure: go.Figure, x: Sequence[Any], y: Sequence[float]) -> None:
+    figure.add_scatter(x=x, y=y, mode="markers", name="trials", marker={"color": GREY, "size": 4, "opacity": 0.6})
+
+
+def _add_curve(
+    figure: go.Figure, x: Sequence[Any], record: PartialDependence | ProfileEffect, kind: str, colour: str, label: str
+) -> None:
+    """A curve in its band; choices as points with error bars."""
     if kind == "category":
         error = {
             "type": "data", "symmetric": False, "thickness": 2, "width": 8,
@@ -45,30 +85,33 @@ def _effect(record: PartialDependence) -> go.Figure:
         }  # fmt: skip
         figure.add_scatter(x=x, y=record.mean, mode="markers", error_y=error, name=label,
                            marker={"color": colour, "size": 10})  # fmt: skip
-    else:
-        add_band(figure, x, record.low, record.high, colour)
-        # Dotted where the band is too wide to be informative, solid elsewhere.
-        firm = [m if ok else None for m, ok in zip(record.mean, record.trusted, strict=True)]
-        figure.add_scatter(x=x, y=record.mean, mode="lines", showlegend=False, hoverinfo="skip",
-                           line={"color": colour, "width": 2, "dash": "dot"})  # fmt: skip
-        figure.add_scatter(x=x, y=firm, mode="lines", name=label, line={"color": colour, "width": 3})
+        return
+    add_band(figure, x, record.low, record.high, colour)
+    figure.add_scatter(x=x, y=record.mean, mode="lines", name=label, line={"color": colour, "width": 3})
+
+
+def _add_support(figure: go.Figure, x: Sequence[Any], support: Sequence[int], kind: str) -> None:
     nearby = {"name": "trials nearby", "yaxis": "y2", "showlegend": False,
               "hovertemplate": "%{y} trials nearby<extra></extra>"}  # fmt: skip
     if kind == "category":
-        figure.add_bar(x=x, y=record.support, marker={"color": "#8a929c"}, opacity=0.5, **nearby)
+        figure.add_bar(x=x, y=support, marker={"color": GREY}, opacity=0.5, **nearby)
     else:
-        figure.add_scatter(x=x, y=record.support, mode="lines", fill="tozeroy", line={"color": "#8a929c", "width": 1,
+        figure.add_scatter(x=x, y=support, mode="lines", fill="tozeroy", line={"color": GREY, "width": 1,
                            "shape": "hvh"}, **nearby)  # fmt: skip
+
+
+def _finish(figure: go.Figure, record: PartialDependence | ProfileEffect, name: str, kind: str, *, strip: bool) -> None:
+    """Title, axes and legend. `strip`: a strip below shows how many trials are near each value."""
     style(figure, "", 900, 560)
     say(figure, record.sentence, record.notes)
     figure.update_layout(
-        yaxis={"domain": [0.16, 1.0], "title": "objective", "range": _reach(record)},
-        yaxis2={"domain": [0.0, 0.1], "title": "trials", "nticks": 3, "anchor": "x"},
+        yaxis={"domain": [0.16 if strip else 0.0, 1.0], "title": "objective", "range": _reach(record)},
         legend=LEGEND_ABOVE,
         bargap=0.2,
     )
-    figure.update_xaxes(title=escape(name), anchor="y2", **_AXIS[kind])
-    return figure
+    if strip:
+        figure.update_layout(yaxis2={"domain": [0.0, 0.1], "title": "trials", "nticks": 3, "anchor": "x"})
+    figure.update_xaxes(title=escape(name), anchor="y2" if strip else "y", **_AXIS[kind])
 
 
 def _joint_effect(record: PartialDependence) -> go.Figure:
@@ -81,12 +124,11 @@ def _joint_effect(record: PartialDependence) -> go.Figure:
 
     x, y = _shown(first, record.axes[0]), _shown(second, record.axes[1])
     half = [(h - l) / 2 for h, l in zip(record.high, record.low, strict=True)]
-    believed = [m if ok else None for m, ok in zip(record.mean, record.trusted, strict=True)]
     what = "typical objective" if record.typical else "average objective"
     figure = make_subplots(cols=2, horizontal_spacing=0.24,
                            subplot_titles=(what, f"half-width of the {100 * record.level:g}% band"))  # fmt: skip
     figure.add_heatmap(
-        x=x, y=y, z=table(believed), colorscale="Cividis", colorbar={"x": 0.385, "len": 0.9}, row=1, col=1
+        x=x, y=y, z=table(record.mean), colorscale="Cividis", colorbar={"x": 0.385, "len": 0.9}, row=1, col=1
     )
     figure.add_heatmap(x=x, y=y, z=table(half), colorscale="Greys", colorbar={"x": 1.01, "len": 0.9}, row=1, col=2)
     pairs = [(a, b) for a, b in zip(*record.trial_values, strict=True) if a is not None and b is not None]
@@ -99,7 +141,6 @@ def _joint_effect(record: PartialDependence) -> go.Figure:
         )  # fmt: skip
     style(figure, "", 1080, 560)
     say(figure, record.sentence, record.notes)
-    figure.update_layout(plot_bgcolor="#e9ecef")  # Blank where the band is too wide to be informative.
     figure.update_xaxes(title=escape(record.params[0]), **_AXIS[record.axes[0]])
     figure.update_yaxes(title=escape(record.params[1]), **_AXIS[record.axes[1]])
     return figure
@@ -121,12 +162,15 @@ def _shown(values: Sequence[Any], kind: str, choices: Sequence[Any] = ()) -> lis
     return [escape(repr(v) if alike else str(v)) for v in values]
 
 
-def _reach(record: PartialDependence) -> list[float] | None:
-    """A range for the axis that shows the curve: a very wide band, where nothing is known, must not flatten it."""
-    sure = [(l, h) for l, h, ok in zip(record.low, record.high, record.trusted, strict=True) if ok]
-    if not sure:
-        return None
-    low = min(*(l for l, _ in sure), *record.trial_objectives)
-    high = max(*(h for _, h in sure), *record.trial_objectives)
+def _reach(record: PartialDependence | ProfileEffect) -> list[float]:
+    """A range for the axis that shows the curve and the trials: neither a very wide band, where nothing is known, nor
+    single outliers may flatten them."""
+    trials = sorted(record.trial_objectives)
+    outliers = int(_OUTLIERS * len(trials))
+    shown = [*record.mean, *trials[outliers : len(trials) - outliers]]
+    bottom, top = min(shown), max(shown)
+    span = top - bottom
+    low = min(bottom, max(min(record.low), bottom - span))
+    high = max(top, min(max(record.high), top + span))
     margin = 0.05 * (high - low) or 1.0
     return [low - margin, high + margin]

@@ -9,6 +9,7 @@ from optuna.study import Study
 
 from pellucid.explain.calibration import calibration
 from pellucid.explain.effects.dependence import partial_dependence
+from pellucid.explain.effects.profile import profile_effect
 from pellucid.explain.history import history
 from pellucid.explain.importance.analysis import hsic_importance
 from pellucid.explain.importance.shares import importance
@@ -32,6 +33,11 @@ def plot_regret_history(study: Study, *, regret_below: float | None = None) -> g
 def plot_calibration(study: Study, *, level: float = 0.95) -> go.Figure:
     """Predictions beside what the trials returned, and how far off they were over the run."""
     return calibration(study, level=level).plot()
+
+
+def plot_profile_effect(study: Study, param: str) -> go.Figure:
+    """The best that can be reached at each value of a parameter, with a band."""
+    return profile_effect(study, param).plot()
 
 
 def plot_partial_dependence(study: Study, params: str | Sequence[str], *, trial: int | None = None) -> go.Figure:

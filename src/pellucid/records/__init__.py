@@ -8,7 +8,7 @@ proposed), `shares` (which parameters matter), `importance` (which matter for a 
 
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
-from pellucid.records.effect import IndividualCurve, PartialDependence
+from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
 from pellucid.records.finding import Finding, NotKnown, attempt, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import HeldParameter, TwoStepPlan
@@ -64,6 +64,7 @@ __all__ = [
     "Phase",
     "PolicyState",
     "PredictedTrial",
+    "ProfileEffect",
     "ProposalExplanation",
     "ProposalInteractions",
     "RangeAdvice",

@@ -1,4 +1,4 @@
-"""What a parameter does to the objective on average."""
+"""What a parameter does to the objective: on average, and to the best that can be reached."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ class PartialDependence(Finding):
     values       per parameter, its value at every grid point; of two parameters, the second one varies fastest
     mean         the average over all other parameters;  low, high  the calibrated band at `level`
     raw_sd       the model's own standard deviation, without what calibration adds
-    support      trials near each grid point;  trusted  whether the band there is narrow enough to be informative
+    support      trials near each grid point
+    verdict      'matters' if the average clearly differs between some values, 'no effect' if it cannot differ by more
+                 than a little, otherwise 'cannot tell'; of the average: a parameter may matter all the same
     axes         per parameter: 'linear', 'log' or 'category'
     individual   curves through single trials (for one parameter)
     typical      the model needed a monotone output warp, so curves show typical values instead of averages
     condition    in words, the part of the space that the average covers; empty if all of it
-    best         index of the best trusted grid point (in the study's direction); None if none is trusted
+    best         index of the best grid point (in the study's direction)
     """
 
     params: tuple[str, ...]
@@ -42,7 +44,6 @@ class PartialDependence(Finding):
     raw_sd: tuple[float, ...]
     level: float
     support: tuple[int, ...]
-    trusted: tuple[bool, ...]
     axes: tuple[str, ...]
     trial_numbers: tuple[int, ...]
     trial_values: tuple[tuple[Any, ...], ...]
@@ -53,7 +54,8 @@ class PartialDependence(Finding):
     sentence: str
     condition: str
     notes: tuple[str, ...]
-    best: int | None
+    best: int
+    verdict: str
 
     @property
     def half_width(self) -> float:
@@ -67,6 +69,53 @@ class PartialDependence(Finding):
     def _columns(self) -> Mapping[str, Any]:
         """One row per grid point."""
         columns: dict[str, Any] = dict(zip(self.params, self.values, strict=True))
-        for name in ("mean", "low", "high", "raw_sd", "support", "trusted"):
+        for name in ("mean", "low", "high", "raw_sd", "support"):
+            columns[name if name not in columns else f"{name}_"] = getattr(self, name)
+        return columns
+
+
+@dataclass(frozen=True)
+class ProfileEffect(Finding):
+    """The best objective that can be reached at each value of a parameter, over all other parameters.
+
+    values       of the parameter, on a grid;  best  index of the best one (in the study's direction)
+    mean         what the model expects of the best configuration with each value;  low, high  the band at `level`
+    support      trials with each value, or near it
+    verdict      'matters' if some value is clearly better than another, 'no effect' if all of them reach about the
+                 same, otherwise 'cannot tell'
+    scale        of the parameter: 'linear', 'log' or 'category'
+    condition    in words, the branch in which the parameter exists; empty if it always does
+    """
+
+    param: str
+    values: tuple[Any, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    best: int
+    support: tuple[int, ...]
+    verdict: str
+    level: float
+    scale: str
+    condition: str
+    trial_numbers: tuple[int, ...]
+    trial_values: tuple[Any, ...]
+    trial_objectives: tuple[float, ...]
+    direction: str
+    sentence: str
+    notes: tuple[str, ...]
+
+    @property
+    def best_value(self) -> Any:
+        return self.values[self.best]
+
+    @property
+    def n_trials(self) -> int:
+        return len(self.trial_numbers)
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per value."""
+        columns: dict[str, Any] = {self.param: self.values}
+        for name in ("mean", "low", "high", "support"):
             columns[name if name not in columns else f"{name}_"] = getattr(self, name)
         return columns

@@ -70,6 +70,9 @@ def key_figures(study: StudyAnswers) -> Iterator[tuple[str, Any]]:
         yield "calibration", study.calibration.plot()
     if isinstance(study.importance, Importance):
         yield "importance", study.importance.plot()
+    if not isinstance(study.profiles, NotKnown):
+        for i, profile in enumerate(study.profiles[:_MOST_EFFECTS]):
+            yield f"profile-{i}", profile.plot()
     if not isinstance(study.effects, NotKnown):
         for i, effect in enumerate(study.effects[:_MOST_EFFECTS]):
             yield f"effect-{i}", effect.plot()

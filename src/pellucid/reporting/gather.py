@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.calibration import calibration_of
 from pellucid.explain.effects.dependence import effects_of
+from pellucid.explain.effects.profile import profiles_of
 from pellucid.explain.history import history_of
 from pellucid.explain.importance.analysis import importance_for
 from pellucid.explain.importance.shares import shares_of
@@ -32,6 +33,7 @@ from pellucid.records import (
     NotKnown,
     ParameterRanges,
     PartialDependence,
+    ProfileEffect,
     ProposalExplanation,
     Receipt,
     Recommendation,
@@ -52,7 +54,8 @@ _MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 40, 4, 40_000
 class StudyAnswers:
     """The answers of a report, or why there is none yet.
 
-    effects       of the parameters that matter most, most important first;  joint  of the first two together
+    profiles      of the parameters that matter most, most important first: the best that can be reached
+    effects       the same on average over all other settings;  joint  of the first two together
     failures      which parameters make trials fail; None if no trial failed
     explanations  of the recommended trial, the best, the last, and others spread evenly over the run
     unexplained   trials without an explanation, and why
@@ -68,6 +71,7 @@ class StudyAnswers:
     ranges: ParameterRanges | NotKnown
     calibration: Calibration | NotKnown
     failures: HsicImportance | NotKnown | None
+    profiles: tuple[ProfileEffect, ...] | NotKnown
     effects: tuple[PartialDependence, ...] | NotKnown
     joint: PartialDependence | None
     explanations: tuple[ProposalExplanation, ...]
@@ -102,6 +106,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
             ranges = answered("ranges", lambda: ranges_of(view))
             calibration = answered("were predictions true", lambda: calibration_of(view))
             failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
+            profiles = answered("profiles", lambda: profiles_of(view, _shown(view, importance)))
             effects = answered("effects", lambda: _effects(view, importance))
             if isinstance(recommendation, Recommendation):
                 numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
@@ -121,6 +126,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
         ranges=ranges,
         calibration=calibration,
         failures=failures if history.states.count("failed") else None,
+        profiles=profiles,
         effects=effects if isinstance(effects, NotKnown) else tuple(e for e in effects if len(e.params) == 1),
         joint=joint[0] if joint else None,
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
@@ -136,21 +142,29 @@ def _sampled(view: StudyView) -> dict[int, str]:
     return {n: without_proposal(receipt) for n, receipt in view.own_receipts.items() if not receipt.proposed}
 
 
-def _effects(view: StudyView, importance: Importance | NotKnown) -> tuple[PartialDependence, ...]:
-    """Of the parameters that matter most (the first ones if that is not known), and of the first two together."""
-    names, second = list(view.varying), None
-    if isinstance(importance, Importance):
-        # What is known to matter, the parameters that always exist before those of a branch.
-        order = sorted(importance.parameters, key=lambda share: (share.verdict != "matters", bool(share.branch)))
-        names = [share.name for share in order if share.name in names]
-        second = next((share.name for share in order[1:] if share.branch in ("", order[0].branch)), None)
-    elif len(names) > 1:
-        second = names[1]
-    if not names:
+def _by_importance(view: StudyView, importance: Importance | NotKnown) -> list[tuple[str, str]]:
+    """Names and branches of the parameters: what is known to matter first, those that always exist before those of a
+    branch. In the study's order if that is not known."""
+    if not view.varying:
         raise ValueError("No parameter varies, so there are no effects to show.")
-    subjects: list[tuple[str, ...]] = [(name,) for name in names[:_MOST_EFFECTS]]
+    if isinstance(importance, NotKnown):
+        return [(name, "") for name in view.varying]
+    order = sorted(importance.parameters, key=lambda share: (share.verdict != "matters", bool(share.branch)))
+    return [(share.name, share.branch) for share in order]
+
+
+def _shown(view: StudyView, importance: Importance | NotKnown) -> list[str]:
+    """The parameters that matter most."""
+    return [name for name, _ in _by_importance(view, importance)[:_MOST_EFFECTS]]
+
+
+def _effects(view: StudyView, importance: Importance | NotKnown) -> tuple[PartialDependence, ...]:
+    """Average effects of the parameters that are shown, and of the first two that exist together."""
+    (first, branch), *others = _by_importance(view, importance)
+    subjects: list[tuple[str, ...]] = [(name,) for name in _shown(view, importance)]
+    second = next((name for name, other in others if other in ("", branch)), None)
     if second is not None:
-        subjects.append((names[0], second))
+        subjects.append((first, second))
     return effects_of(view, subjects)
 
 

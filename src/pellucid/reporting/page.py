@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from hashlib import sha256
 from importlib.metadata import version
@@ -13,7 +13,16 @@ from typing import Any
 
 from pellucid import plots
 from pellucid.explain.text import value_text
-from pellucid.records import Calibration, Importance, NotKnown, ParameterRanges, RegretHistory, plain
+from pellucid.records import (
+    Calibration,
+    Importance,
+    NotKnown,
+    ParameterRanges,
+    PartialDependence,
+    ProfileEffect,
+    RegretHistory,
+    plain,
+)
 from pellucid.reporting.answers import answers
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
@@ -113,24 +122,42 @@ def _matters(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield figures.put("pairs", study.importance.plot("pairs"))
 
 
+_PROFILES = (
+    "What can be reached at each value of a parameter if everything else is set as well as possible, with 95% bands."
+)
 _AVERAGES = (
-    "Averages over the whole space, with 95% bands. A parameter can matter through interactions although its average "
-    "effect is small."
+    "The same parameters on average over all other settings, good and bad, with 95% bands. A parameter can matter for "
+    "what can be reached although its average effect is not known."
 )
 
 
 def _effects(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
-    if isinstance(study.effects, NotKnown):
+    if isinstance(study.effects, NotKnown) and isinstance(study.profiles, NotKnown):
         yield _not_known(study.effects)
         return
-    yield tag("p", _AVERAGES, class_="soft")
-    shared = [note for note in study.effects[0].notes if all(note in effect.notes for effect in study.effects)]
+    said: list[str] = []
+    if not isinstance(study.profiles, NotKnown):
+        yield tag("p", _PROFILES, class_="soft")
+        yield from _curves("profile", study.profiles, figures, said)
+    if not isinstance(study.effects, NotKnown):
+        yield tag("h3", "On average over all other settings")
+        yield tag("p", _AVERAGES, class_="soft")
+        yield from _curves("effect", study.effects, figures, said)
+        if study.joint is not None:
+            yield figures.put("joint", study.joint.plot(), wide=True, top=50, shown_before=said)
+
+
+def _curves(
+    name: str, curves: Sequence[ProfileEffect | PartialDependence], figures: PageFigures, said: list[str]
+) -> Iterator[Markup]:
+    """One figure per parameter; doubts that all of them share stand once, before the first. `said`: those so far."""
+    shared = [note for note in curves[0].notes if all(note in curve.notes for curve in curves)]
     for note in shared:
-        yield tag("p", prose(note), class_="doubt")
-    for i, effect in enumerate(study.effects):
-        yield figures.put(f"effect-{i}", effect.plot(), shown_before=shared)
-    if study.joint is not None:
-        yield figures.put("joint", study.joint.plot(), wide=True, top=50, shown_before=shared)
+        if note not in said:
+            yield tag("p", prose(note), class_="doubt")
+    said += shared
+    for i, curve in enumerate(curves):
+        yield figures.put(f"{name}-{i}", curve.plot(), shown_before=said)
 
 
 def _ranges(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:

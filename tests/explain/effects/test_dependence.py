@@ -94,7 +94,6 @@ def test_the_sentence_names_the_range_without_trials() -> None:
     effect = pellucid.partial_dependence(study, "x")
     assert "No trial is near `x` from 4.615 up: the curve there is a guess." in effect.notes
     assert effect.support[-1] == 0
-    assert not effect.trusted[-1]
     width = np.array(effect.high) - np.array(effect.low)
     assert width[-1] > 4 * width[10]
     # Doubts are in the figure too.
@@ -115,14 +114,17 @@ def test_maximising_is_the_mirror_image() -> None:
 
 def test_a_parameter_without_effect_is_described_as_such(tpe: Study) -> None:
     effect = pellucid.partial_dependence(run(RandomSampler(seed=5), 120), "idle")
-    assert str(effect).startswith("120 trials cannot show an effect of `idle`")
+    assert effect.verdict in ("cannot tell", "no effect")
+    assert "`idle` matters" not in str(effect)
+    assert "on average over all other settings" in str(effect)
     assert max(effect.low) <= min(effect.high)
 
 
 def test_too_few_trials_show_no_effect() -> None:
     effect = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
     assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in effect.notes)
-    assert "trials do not show" in effect.sentence or "trials cannot show" in effect.sentence
+    assert effect.verdict == "cannot tell"
+    assert "4 trials cannot show an effect of `depth` on average" in effect.sentence
 
 
 def test_categories_and_integers_in_their_own_values(tpe: Study) -> None:
@@ -218,7 +220,7 @@ def test_radial_kernels_are_replaced_by_ones_with_exact_averages(tpe: Study) -> 
 def test_records_convert_to_frames_and_json(tpe: Study) -> None:
     effect = pellucid.partial_dependence(tpe, "lr", level=0.5)
     frame = effect.to_frame()
-    assert list(frame.columns) == ["lr", "mean", "low", "high", "raw_sd", "support", "trusted"]
+    assert list(frame.columns) == ["lr", "mean", "low", "high", "raw_sd", "support"]
     assert len(frame) == 40
     again = json.loads(json.dumps(effect.to_dict()))
     assert again["sentence"] == effect.sentence
@@ -245,7 +247,7 @@ def test_names_that_look_like_markup_stay_text() -> None:
         assert not any(raw in drawn for raw in ("<img", "<script>", "<b>kind"))
         assert any(escaped in drawn for escaped in ("&lt;img", "&lt;b&gt;kind", "`mean`"))
     assert len(effect.to_frame()) == len(effect.mean)
-    assert pellucid.partial_dependence(study, "mean").to_frame().shape[1] == 7
+    assert pellucid.partial_dependence(study, "mean").to_frame().shape[1] == 6
     assert len(set(pellucid.partial_dependence(study, "<b>kind</b>").plot().data[-1].x)) == 4
 
 

@@ -110,7 +110,8 @@ def test_effects_that_are_known_are_dropped_and_then_the_search_goes_on_alone() 
         assert wide
         assert {effect[0] for effect in receipt.acquisition.settings["params"]} == wide
     for name in ("x", "y"):
-        assert pellucid.partial_dependence(study, name).half_width < 0.06
+        # The answer adds what is not known about the model: up to twice the jackknife variance, and hyperparameters.
+        assert pellucid.partial_dependence(study, name).half_width < 2 * 0.05
 
 
 def test_interleaving_makes_effects_more_reliable_than_searching_alone() -> None:

@@ -362,6 +362,8 @@ def test_calibration_is_a_constant_mean_and_half_the_jackknife() -> None:
     moves = np.array([mean - with_constant(np.delete(np.arange(12), i))[0] for i in range(12)])
     np.testing.assert_allclose(band.jackknife_sd**2, (moves**2).sum(axis=0), rtol=1e-7)
     np.testing.assert_allclose(band.sd**2, variance + JACKKNIFE_SHARE * (moves**2).sum(axis=0), rtol=1e-7)
+    np.testing.assert_allclose(np.diagonal(phi.joint_covariance), variance, atol=1e-9)
+    np.testing.assert_allclose(phi.jackknife_covariance, moves.T @ moves, rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -96,6 +96,7 @@ def _questions(problem: TruthProblem, n: int) -> dict[str, Callable[[Study], Any
         "importance": _importance,
         "recommendation": lambda study: _recommendation(problem, study),
         "dependence": lambda study: _dependence(problem, study),
+        "profile": lambda study: _profile(problem, study),
         "ranges": lambda study: _ranges(problem, study),
     }
     if n in FANOVA_SIZES and not problem.conditional:
@@ -143,8 +144,22 @@ def _dependence(problem: TruthProblem, study: Study) -> dict[str, Any]:
         except ValueError:
             continue
         truth = known.averages(problem.name, name, effect.values[0])
-        verdict = "matters" if " matters" in effect.sentence else "cannot tell"
-        out[name] = [*_covered(problem, effect.low, effect.high, truth), verdict]
+        out[name] = [*_covered(problem, effect.low, effect.high, truth), effect.verdict]
+    return out
+
+
+def _profile(problem: TruthProblem, study: Study) -> dict[str, Any]:
+    """Per parameter: share of its profile inside the band, mean width of the band, verdict."""
+    import pellucid
+
+    out = {}
+    for name in problem.names:
+        try:
+            effect = pellucid.profile_effect(study, name)
+        except ValueError:
+            continue
+        truth = known.best_values(problem.name, name, effect.values)
+        out[name] = [*_covered(problem, effect.low, effect.high, truth), effect.verdict]
     return out
 
 

@@ -16,29 +16,41 @@ from optuna.study import Study
 from scipy.special import ndtri
 
 from pellucid.acquisition.information import effect_grid
+from pellucid.explain.effects.trials import (
+    CANNOT_TELL,
+    MATTERS,
+    NO_EFFECT,
+    condition_of,
+    effect_data,
+    models_of,
+    support_of,
+)
 from pellucid.explain.effects.words import Curve, effect_notes, effect_sentence
 from pellucid.explain.model import EffectModel, effect_model, opened
-from pellucid.explain.text import condition_text, unknown_parameter
-from pellucid.numerics import Array, Integers
+from pellucid.numerics import Array, low_discrepancy
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Condition, Dimension, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Axis
-from pellucid.surrogates.averages.effects import Band, Effects
 from pellucid.surrogates.averages.functionals import average
+from pellucid.surrogates.averages.mixture import Mixture, contrasts, mixture
 
-# A model needs this many trials to say anything.
-_FEWEST = 3
 # Exact averages cost the square of the trials: beyond this many, the best ones and an even selection are used.
-_MOST_TRIALS, _BEST_KEPT = 1500, 300
+_MOST_TRIALS = 1500
 # Grid points of a curve, and per side of a map.
 _LINE, _SIDE = 40, 15
+# A difference between two values of a parameter is clear if it is this many times its standard deviation, though the
+# largest of all pairs is looked at: shrinkage more than makes up for that. On the design problems of the truth bench,
+# no parameter without an effect was said to matter in 576 cases; of those with a first-order index above 0.3, 88% were
+# at 60 trials and 93% at 150. At 3 it is 82% and 88%.
+CLEAR = 2.0
+# "No average effect" if the whole band is this small a share of how much the objective varies over the space, seen at
+# so many points of it.
+_SMALL, _N_COVER = 0.05, 256
 # Curves through single trials: a figure with more is crowded.
 _N_INDIVIDUAL = 12
-# A trial is near a grid point within this share of the axis; parameters with few values are compared exactly.
-_WINDOW, _FEW_CELLS = 0.05, 12
 # A range is widened by this much, so that rounding does not exclude a value at its end.
 _ROUNDING = 1e-9
 
@@ -99,7 +111,7 @@ class _Fitted:
 
 
 def _fitted(view: StudyView, names: Sequence[str], surrogate: GaussianProcess | None) -> _Fitted:
-    data, notes = _data(view, names)
+    data, notes = effect_data(view, names, "Partial dependence", _MOST_TRIALS)
     return _Fitted(data, effect_model(view, data, surrogate), tuple(notes), view.direction, view.sign)
 
 
@@ -114,13 +126,14 @@ def _effect(
             raise ValueError(f"`conditional_on` must name other parameters than `params`, but both have {name!r}.")
     columns = [space.index[name] for name in names]
     grid = effect_grid(space, columns, _LINE if len(names) == 1 else _SIDE)
-    band = Effects(gp, [average(gp, columns, grid, space, axes)]).band
+    band = mixture(gp, models_of(gp, data), average(gp, columns, grid, space, axes))
     z = float(ndtri(0.5 + 0.5 * level))
-    curve = _curve(fitted, names, columns, grid, band, z)
-    support = _support(data, columns, grid)
-    raw = np.abs(fitted.in_user_units(band.mean + band.raw_sd) - fitted.in_user_units(band.mean - band.raw_sd)) / 2.0
-    condition = _condition(space, names, conditions)
     constant = bool(np.ptp(data.losses) == 0.0)
+    curve = _curve(fitted, names, columns, grid, band, z)
+    support = support_of(data, columns, grid)
+    verdict = _verdict(gp, space, band, z, constant=constant)
+    raw = np.abs(fitted.in_user_units(band.mean + band.raw_sd) - fitted.in_user_units(band.mean - band.raw_sd)) / 2.0
+    condition = condition_of(space, names, conditions)
     return PartialDependence(
         params=names,
         values=tuple(tuple(values) for values in curve.values),
@@ -130,7 +143,6 @@ def _effect(
         raw_sd=_floats(raw),
         level=level,
         support=tuple(int(count) for count in support),
-        trusted=tuple(bool(trusted) for trusted in curve.trusted),
         axes=tuple(space.dimensions[j].scale for j in columns),
         trial_numbers=data.observations.numbers,
         trial_values=tuple(tuple(c.get(name) for c in data.observations.configurations) for name in names),
@@ -140,6 +152,7 @@ def _effect(
         direction=fitted.direction,
         sentence=effect_sentence(
             curve,
+            verdict,
             level=level,
             n_trials=len(data.losses),
             condition=condition,
@@ -149,77 +162,42 @@ def _effect(
         condition=condition,
         notes=(*effect_notes(data, gp, columns, curve, support, band), *fitted.notes),
         best=curve.best,
+        verdict=verdict,
     )
 
 
-def _curve(fitted: _Fitted, names: tuple[str, ...], columns: Sequence[int], grid: Array, band: Band, z: float) -> Curve:
-    """The band in the unit of the objective, with the points at which it is informative."""
+def _curve(
+    fitted: _Fitted, names: tuple[str, ...], columns: Sequence[int], grid: Array, band: Mixture, z: float
+) -> Curve:
+    """The band in the unit of the objective, with its best point and another one that clearly differs from it."""
     ends = [fitted.in_user_units(band.mean - z * band.sd), fitted.in_user_units(band.mean + z * band.sd)]
     low, high = np.sort(ends, axis=0)
-    mean = fitted.in_user_units(band.mean)
-    # A band as wide as the values of the trials themselves adds nothing to them.
-    quantiles = np.quantile(fitted.data.losses, [0.05, 0.95])
-    trusted = high - low < max(float(quantiles[1] - quantiles[0]), 1e-300)
-    inside = np.flatnonzero(trusted)
-    best = int(inside[np.argmin(fitted.sign * mean[inside])]) if len(inside) else None
     values = [fitted.data.space.dimensions[j].decode(grid[:, i]) for i, j in enumerate(columns)]
-    return Curve(names, values, mean, low, high, trusted, best)
+    differences, sd = contrasts(band.mean, band.covariance)
+    best = int(np.argmin(band.mean))
+    gaps = np.where(differences[:, best] >= CLEAR * sd[:, best], differences[:, best], -np.inf)
+    worse, better = int(np.argmax(gaps)), best
+    if not np.isfinite(gaps[worse]):  # The best value is not well known, but others differ.
+        worse, better = (int(i) for i in np.unravel_index(np.argmax(differences / sd), sd.shape))
+    largest = float(np.max(high) - np.min(low))
+    return Curve(names, values, fitted.in_user_units(band.mean), low, high, best, (better, worse), largest)
+
+
+def _verdict(gp: GaussianProcess, space: Space, band: Mixture, z: float, *, constant: bool) -> str:
+    """Whether the average differs between values: by contrasts of all pairs of them."""
+    if constant:
+        return CANNOT_TELL
+    differences, sd = contrasts(band.mean, band.covariance)
+    if float((differences / sd).max()) >= CLEAR:
+        return MATTERS
+    anywhere = space.canonical(low_discrepancy(0, _N_COVER, np.full(len(space), 0.5)))
+    spread = float(np.subtract(*np.quantile(gp.latent_mean(anywhere), [0.95, 0.05])))
+    widest = float((band.mean + z * band.sd).max() - (band.mean - z * band.sd).min())
+    return NO_EFFECT if widest < _SMALL * spread else CANNOT_TELL
 
 
 def _floats(values: Array) -> tuple[float, ...]:
     return tuple(float(v) for v in values)
-
-
-# ---------------------------------------------------------------------- trials
-
-
-def _data(view: StudyView, names: Sequence[str]) -> tuple[Arrays, list[str]]:
-    """The finished trials, encoded, and notes on those that are left out."""
-    n = len(view.observations)
-    if n < _FEWEST:
-        raise ValueError(
-            f"Partial dependence needs at least {_FEWEST} finished trials with a value; this study has {n}."
-        )
-    for name in names:
-        if name not in view.distributions:
-            raise ValueError(unknown_parameter(name, view.distributions))
-        if name not in view.varying:
-            raise ValueError(f"`{name}` has only one value ({view.distributions[name]}), so it has no effect to show.")
-    data = view.data
-    inside = len(data.losses)
-    if inside < _FEWEST:
-        raise ValueError(
-            f"Partial dependence needs at least {_FEWEST} finished trials inside the present ranges; this study has "
-            f"{inside} of {n} there."
-        )
-    notes = []
-    if inside < n:
-        notes.append(f"{n - inside} of {n} trials lie outside the present ranges and are left out.")
-    if inside > _MOST_TRIALS:
-        notes.append(f"The model uses {_MOST_TRIALS} of {inside} trials: the best ones and an even selection.")
-        data = _thinned(data)
-    return data, notes
-
-
-def _thinned(data: Arrays) -> Arrays:
-    """The best trials, and the others evenly over time."""
-    order = np.argsort(data.losses, kind="stable")
-    rest = np.sort(order[_BEST_KEPT:])
-    even = rest[np.linspace(0, len(rest) - 1, _MOST_TRIALS - _BEST_KEPT).round().astype(int)]
-    keep = np.sort(np.concatenate([order[:_BEST_KEPT], even]))
-    return Arrays(data.space, data.observations.select(keep.tolist()), data.X[keep])
-
-
-def _support(data: Arrays, columns: Sequence[int], grid: Array) -> Integers:
-    """How many trials are near each grid point: with the same value of a parameter that has few, within a twentieth of
-    the axis otherwise. A trial without the parameter is near none of its values."""
-    near = np.ones((len(grid), len(data.X)), dtype=bool)
-    for i, j in enumerate(columns):
-        dimension = data.space.dimensions[j]
-        window = 1e-9 if dimension.nominal or 0 < dimension.cells <= _FEW_CELLS else _WINDOW
-        near &= np.abs(grid[:, i][:, None] - data.X[:, j]) <= window * len(columns)
-        near &= np.array([dimension.name in c for c in data.observations.configurations])
-    return np.asarray(near.sum(axis=1))
 
 
 def _individual(fitted: _Fitted, column: int, grid: Array, z: float, trial: int | None) -> tuple[IndividualCurve, ...]:
@@ -271,16 +249,3 @@ def _axis(dimension: Dimension, values: Any) -> Axis:
         choices = f"the choices {list(kind.choices)!r}" if isinstance(kind, CategoricalDistribution) else str(kind)
         raise ValueError(f"`conditional_on` asks for `{name}` = {values!r}, but it has {choices}.")
     return Axis.at(*u.tolist())
-
-
-def _condition(space: Space, names: Sequence[str], conditions: Mapping[str, Any]) -> str:
-    """The part of the space that the average covers, in words; empty if all of it."""
-    words = [f"{name} = {value!r}" for name, value in conditions.items()]
-    for name in names:
-        child = name
-        while child in space.conditions:
-            rule = space.conditions[child]
-            if rule.parent not in names and rule.parent not in conditions:
-                words.append(condition_text(space, rule))
-            child = rule.parent
-    return " and ".join(words)

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.text import value_text, with_error
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Dimension
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.effects import Band
+from pellucid.surrogates.averages.mixture import Mixture
 
 # Points at which the model's uncertainty over the whole space is averaged.
 _N_COVER = 256
@@ -34,7 +36,9 @@ class Curve:
     """A partial dependence on its grid, in the unit of the objective.
 
     names       of the parameters;  values  per parameter, its value at every grid point
-    mean, low, high, trusted   (G,), see `PartialDependence`;  best  index of the best trusted point, if any
+    mean, low, high   (G,), see `PartialDependence`
+    best              index of the best point;  largest  possible effect
+    pair              two points that clearly differ, the better one first: the best one if that is clear
     """
 
     names: Sequence[str]
@@ -42,8 +46,9 @@ class Curve:
     mean: Array
     low: Array
     high: Array
-    trusted: Mask
-    best: int | None
+    best: int
+    pair: tuple[int, int]
+    largest: float
 
     @property
     def subject(self) -> str:
@@ -58,8 +63,10 @@ class Curve:
         return with_error(float(self.mean[i]), float(0.5 * (self.high[i] - self.low[i])))
 
 
-def effect_sentence(curve: Curve, *, level: float, n_trials: int, condition: str, typical: bool, constant: bool) -> str:
-    """What the parameter does, or that this is not known.
+def effect_sentence(
+    curve: Curve, verdict: str, *, level: float, n_trials: int, condition: str, typical: bool, constant: bool
+) -> str:
+    """What the parameter does on average, or that this is not known.
 
     `condition`: the part of the space that the average covers, in words; `typical`: curves show typical values;
     `constant`: all trials returned the same value.
@@ -67,25 +74,25 @@ def effect_sentence(curve: Curve, *, level: float, n_trials: int, condition: str
     where = f" (where {condition})" if condition else ""
     if constant:
         return f"All {n_trials} trials returned the same value, so the effect of {curve.subject}{where} is not known."
-    if curve.best is None:
-        return (
-            f"{n_trials} trials do not show what {curve.subject} does{where}: everywhere the {100 * level:g}% band is "
-            "as wide as the range of the values that the trials returned."
-        )
-    inside = np.flatnonzero(curve.trusted)
     average = "typical" if typical else "average"
-    if float(curve.low[inside].max()) <= float(curve.high[inside].min()):
-        largest = float(curve.high[inside].max() - curve.low[inside].min())
-        known = "" if len(inside) == len(curve.mean) else " where enough is known"
+    if verdict == MATTERS:
+        matter = "matters" if len(curve.names) == 1 else "matter"
+        better, worse = curve.pair
+        best = ", the best value," if better == curve.best else ""
         return (
-            f"{n_trials} trials cannot show an effect of {curve.subject}{where}: a constant {average} value fits "
-            f"inside the {100 * level:g}% band. Any effect is probably below {largest:.2g}{known}."
+            f"{curve.subject} {matter} on average over all other settings{where}: the {average} objective is "
+            f"{curve.objective(better)} at {curve.point(better)}{best} and {curve.objective(worse)} at "
+            f"{curve.point(worse)} ({100 * level:g}% band, {n_trials} trials)."
         )
-    worst = int(inside[np.argmax(np.abs(curve.mean[inside] - curve.mean[curve.best]))])
+    if verdict == NO_EFFECT:
+        have = "has" if len(curve.names) == 1 else "have"
+        return (
+            f"{curve.subject} {have} almost no effect on average over all other settings{where}: it is below "
+            f"{curve.largest:.2g} ({100 * level:g}% band, {n_trials} trials)."
+        )
     return (
-        f"{curve.subject} {'matters' if len(curve.names) == 1 else 'matter'}{where}: the {average} objective is "
-        f"{curve.objective(curve.best)} at {curve.point(curve.best)}, the best value, and {curve.objective(worst)} at "
-        f"{curve.point(worst)} ({100 * level:g}% band, {n_trials} trials)."
+        f"{n_trials} trials cannot show an effect of {curve.subject} on average over all other settings{where}: no "
+        f"difference between its values is clear. Any is probably below {curve.largest:.2g}."
     )
 
 
@@ -104,19 +111,16 @@ def effect_notes(
     columns: Sequence[int],
     curve: Curve,
     support: Integers,
-    band: Band,
+    band: Mixture,
 ) -> list[str]:
     """Reasons to doubt a partial dependence. `support`: trials near each grid point; `band`: on the latent scale."""
     notes = []
-    n, d = data.X.shape
     if len(columns) == 1:
-        notes += _gaps(data, columns[0], curve, support == 0)
+        notes += gap_notes(data.space.dimensions[columns[0]], curve.values[0], support == 0)
     elif (support == 0).any():
         notes.append(f"No trial is near {100 * np.mean(support == 0):.0f}% of the pairs of values shown.")
-    if n < _TRIALS_PER_PARAMETER * d:
-        enough = _TRIALS_PER_PARAMETER * d
-        notes.append(f"Provisional: {n} trials for {d} parameters ({enough} would be better).")
-    notes += unexplored(gp, data.space.canonical(low_discrepancy(0, _N_COVER, np.full(d, 0.5))))
+    notes += provisional(data)
+    notes += unexplored(gp, data.space.canonical(low_discrepancy(0, _N_COVER, np.full(len(data.space), 0.5))))
     raw_sd = np.maximum(band.raw_sd, 1e-300)
     few = np.flatnonzero(band.jackknife_sd > _FEW_TRIALS * raw_sd)
     if len(few):
@@ -127,12 +131,18 @@ def effect_notes(
     return notes
 
 
-def _gaps(data: Arrays, column: int, curve: Curve, empty: Mask) -> list[str]:
-    """A note on the values that no trial came near."""
+def provisional(data: Arrays) -> list[str]:
+    """A note if there are few trials for so many parameters."""
+    n, d = data.X.shape
+    enough = _TRIALS_PER_PARAMETER * d
+    return [f"Provisional: {n} trials for {d} parameters ({enough} would be better)."] if n < enough else []
+
+
+def gap_notes(dimension: Dimension, values: Sequence[Any], empty: Mask) -> list[str]:
+    """A note on the values (of a grid) that no trial came near."""
     if not empty.any():
         return []
-    (name,), (values,) = curve.names, curve.values
-    dimension = data.space.dimensions[column]
+    name = dimension.name
     if dimension.categorical:
         untried = ", ".join(value_text(value) for value, none in zip(values, empty, strict=True) if none)
         return [f"No trial had `{name}` = {untried}: the value shown there is a guess."]

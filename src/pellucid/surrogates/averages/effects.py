@@ -27,6 +27,8 @@ from pellucid.surrogates.gp import GaussianProcess
 # Share of the jackknife variance that is added to the posterior variance: more of it makes bands wider. Half had the
 # best calibration (lab/results/bobax).
 JACKKNIFE_SHARE = 0.5
+# `surprise` is shrunk towards 1 with the weight of this many trials, and widens no sd by more than a factor of two.
+_PRIOR_TRIALS, _MOST_SURPRISE = 10, 4.0
 # Parameters with at most this many values are searched value by value, so no slope along them is computed.
 FEW_CELLS = 48
 # Smallest divisors: a factor that has underflowed, and the curvature at an observation that no other one predicts.
@@ -92,27 +94,69 @@ class Effects:
         return self._parts.cross_with_gradient(T)
 
     @cached_property
-    def band(self) -> Band:
-        """Mean and calibrated sd: a constant mean is integrated out and half of the jackknife variance added."""
-        data, s = self.gp.data, self.gp.hyperparameters.outputscale
-        n = len(data.z)
-        ones = data.factor.solve(np.ones(n))
+    def _linear(self) -> tuple[Array, Array, Array]:
+        """w (P, n), r (n,), and the sd that an unknown constant mean adds to phi (P,)."""
+        data = self.gp.data
+        ones = data.factor.solve(np.ones(len(data.z)))
         total = float(ones.sum())
         gap = 1.0 - self.weights.sum(axis=0)
         w = self.weights.T + np.outer(gap / total, ones)
-        inverse = data.factor.solve(np.eye(n)) - np.outer(ones, ones) / total
-        alpha = data.alpha - ones * (float(data.alpha.sum()) / total)
-        # A single observation, or one that no other predicts, has no leave-one-out residual.
-        curvature = np.diagonal(inverse)
-        residual = np.where(curvature > _NOT_PREDICTED, alpha, 0.0) / np.maximum(curvature, _NOT_PREDICTED)
+        return w, leave_one_out(self.gp)[0], gap * np.sqrt(self.gp.hyperparameters.outputscale / total)
+
+    @cached_property
+    def band(self) -> Band:
+        """Mean and calibrated sd: a constant mean is integrated out and half of the jackknife variance added."""
+        w, residual, constant = self._linear
         jackknife = np.asarray((w * w) @ (residual * residual))
-        raw = self.variance + s * gap * gap / total
+        raw = self.variance + constant * constant
         return Band(
-            mean=np.asarray(w @ data.z),
+            mean=np.asarray(w @ self.gp.data.z),
             sd=np.sqrt(raw + JACKKNIFE_SHARE * jackknife),
             raw_sd=np.sqrt(raw),
             jackknife_sd=np.sqrt(jackknife),
         )
+
+    @cached_property
+    def joint_covariance(self) -> Array:
+        """The covariance (P, P) with a constant mean integrated out: its diagonal is `band.raw_sd` squared."""
+        constant = self._linear[2]
+        return np.asarray(self.covariance + np.outer(constant, constant))
+
+    @cached_property
+    def jackknife_covariance(self) -> Array:
+        """w diag(r^2) w', (P, P)"""
+        w, residual, _ = self._linear
+        return np.asarray((w * residual) @ (w * residual).T)
+
+
+def leave_one_out(gp: GaussianProcess) -> tuple[Array, Array]:
+    """r (n,), with a constant mean integrated out, and the variances (n,) that the model expects of it.
+
+    Both are 0 for a single observation, and for one that no other predicts.
+    """
+    data = gp.data
+    n = len(data.z)
+    ones = data.factor.solve(np.ones(n))
+    total = float(ones.sum())
+    curvature = np.diagonal(data.factor.solve(np.eye(n))) - ones * ones / total
+    alpha = data.alpha - ones * (float(data.alpha.sum()) / total)
+    predicted = curvature > _NOT_PREDICTED
+    curvature = np.maximum(curvature, _NOT_PREDICTED)
+    return np.where(predicted, alpha, 0.0) / curvature, np.where(
+        predicted, gp.hyperparameters.outputscale, 0.0
+    ) / curvature
+
+
+def surprise(gp: GaussianProcess) -> float:
+    """By how much posterior variances are widened, between 1 and `_MOST_SURPRISE`: squared leave-one-out residuals in
+    units of what the model expects of them, sum r^2 / sum of variances.
+
+    Trials far from all others dominate both sums, so this says how well the model extrapolates.
+    """
+    residual, expected = leave_one_out(gp)
+    n = len(residual)
+    ratio = float(residual @ residual) / max(float(expected.sum()), 1e-300)
+    return min(max((n * ratio + _PRIOR_TRIALS) / (n + _PRIOR_TRIALS), 1.0), _MOST_SURPRISE)
 
 
 # ---------------------------------------------------------------------- covariances with single configurations

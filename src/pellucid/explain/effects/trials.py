@@ -1,0 +1,128 @@
+"""What effects share: the trials that they are read from, how many are near each value, and the part of the space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pellucid.explain.model import plausible_models
+from pellucid.explain.text import condition_text, unknown_parameter
+from pellucid.numerics import Array, Integers, Mask
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import INACTIVE, Space
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+# A model needs this many trials to say anything.
+_FEWEST = 3
+# Beyond this many trials hyperparameters are known well enough, and every further model costs their cube.
+_MANY_TRIALS = 300
+# A trial is near a grid point within this share of the axis; parameters with few values are compared exactly.
+_WINDOW, _FEW_CELLS = 0.05, 12
+# A branch is judged once it has had this many trials for itself and for each of its parameters: its best point must be
+# searched for. A choice without parameters of its own shares what is known of the others.
+_PER_PARAMETER, _PER_CHOICE = 4, 3
+# The verdicts on a parameter.
+MATTERS, NO_EFFECT, CANNOT_TELL = "matters", "no effect", "cannot tell"
+
+
+def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> tuple[Arrays, list[str]]:
+    """The finished trials, encoded, and notes on those that are left out. `what`: the answer that needs them; `most`:
+    trials that it can use."""
+    n = len(view.observations)
+    if n < _FEWEST:
+        raise ValueError(f"{what} needs at least {_FEWEST} finished trials with a value; this study has {n}.")
+    for name in names:
+        if name not in view.distributions:
+            raise ValueError(unknown_parameter(name, view.distributions))
+        if name not in view.varying:
+            raise ValueError(f"`{name}` has only one value ({view.distributions[name]}), so it has no effect to show.")
+    data = view.data
+    inside = len(data.losses)
+    if inside < _FEWEST:
+        raise ValueError(
+            f"{what} needs at least {_FEWEST} finished trials inside the present ranges; this study has "
+            f"{inside} of {n} there."
+        )
+    notes = []
+    if inside < n:
+        notes.append(f"{n - inside} of {n} trials lie outside the present ranges and are left out.")
+    if inside > most:
+        notes.append(f"The model uses {most} of {inside} trials: the best ones and an even selection.")
+        data = _thinned(data, most)
+    return data, notes
+
+
+def _thinned(data: Arrays, most: int) -> Arrays:
+    """The best trials, and the others evenly over time."""
+    best_kept = most // 5
+    order = np.argsort(data.losses, kind="stable")
+    rest = np.sort(order[best_kept:])
+    even = rest[np.linspace(0, len(rest) - 1, most - best_kept).round().astype(int)]
+    keep = np.sort(np.concatenate([order[:best_kept], even]))
+    return Arrays(data.space, data.observations.select(keep.tolist()), data.X[keep])
+
+
+def models_of(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess, ...]:
+    """The models of equal weight that an effect is averaged over; `gp` is the fitted model of `data`."""
+    return (gp,) if len(data.losses) > _MANY_TRIALS else plausible_models(gp, data)
+
+
+def support_of(data: Arrays, columns: Sequence[int], grid: Array) -> Integers:
+    """How many trials are near each grid point: with the same value of a parameter that has few, within a twentieth of
+    the axis otherwise. A trial without the parameter is near none of its values."""
+    near = np.ones((len(grid), len(data.X)), dtype=bool)
+    for i, j in enumerate(columns):
+        dimension = data.space.dimensions[j]
+        window = 1e-9 if dimension.nominal or 0 < dimension.cells <= _FEW_CELLS else _WINDOW
+        near &= np.abs(grid[:, i][:, None] - data.X[:, j]) <= window * len(columns)
+        near &= np.array([dimension.name in c for c in data.observations.configurations])
+    return np.asarray(near.sum(axis=1))
+
+
+def judged_choices(data: Arrays, column: int, grid: Array) -> Mask:
+    """Which values (G,) of a parameter have had enough trials to be judged: all of those of a number."""
+    dimension = data.space.dimensions[column]
+    if not dimension.categorical:
+        return np.ones(len(grid), dtype=bool)
+    rows = np.full((len(grid), len(data.space)), INACTIVE)
+    rows[:, column] = grid
+    own = [j for j in data.space.order if _ancestor(data.space, column, j)]
+    parameters = data.space.active(rows)[:, own].sum(axis=1)
+    needed = np.where(parameters > 0, _PER_PARAMETER * (1 + parameters), _PER_CHOICE)
+    return np.asarray(support_of(data, [column], grid[:, None]) >= needed)
+
+
+def judged_branch(data: Arrays, column: int) -> bool:
+    """Whether the branch in which a parameter exists has had enough trials to be judged."""
+    rule = data.space.conditions.get(data.space.names[column])
+    if rule is None:
+        return True
+    parameters = sum(other == rule for other in data.space.conditions.values())
+    had = sum(data.space.names[column] in c for c in data.observations.configurations)
+    return had >= _PER_PARAMETER * (1 + parameters)
+
+
+def _ancestor(space: Space, column: int, child: int) -> bool:
+    """Whether one parameter switches another, directly or through others."""
+    name = space.names[child]
+    while name in space.conditions:
+        name = space.conditions[name].parent
+        if name == space.names[column]:
+            return True
+    return False
+
+
+def condition_of(space: Space, names: Sequence[str], conditions: Mapping[str, Any]) -> str:
+    """The part of the space that the average covers, in words; empty if all of it."""
+    words = [f"{name} = {value!r}" for name, value in conditions.items()]
+    for name in names:
+        child = name
+        while child in space.conditions:
+            rule = space.conditions[child]
+            if rule.parent not in names and rule.parent not in conditions:
+                words.append(condition_text(space, rule))
+            child = rule.parent
+    return " and ".join(words)

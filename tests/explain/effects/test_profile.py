@@ -1,0 +1,249 @@
+"""Profiles: the best that can be reached at each value, in the user's units, honest about what was not tried."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import optuna
+import pytest
+from optuna.samplers import RandomSampler, TPESampler
+from optuna.study import Study
+from optuna.trial import Trial, create_trial
+
+import pellucid
+from pellucid.explain.effects.profile import profiles_of
+from pellucid.study.view import StudyView
+
+
+def interacting(trial: Trial) -> float:
+    """The best `x` depends on `y`; at every x, the best y is x itself, so the profile is (x - 0.3)^2 alone."""
+    x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+    trial.suggest_float("idle", 0, 1)
+    return (x - 0.3) ** 2 + 2 * (x - y) ** 2
+
+
+def branches(trial: Trial) -> float:
+    if trial.suggest_categorical("model", ["svc", "trees"]) == "svc":
+        return 1.0 + (math.log10(trial.suggest_float("C", 1e-2, 1e2, log=True)) / 2) ** 2
+    return 0.5 + abs(trial.suggest_int("depth", 1, 9) - 5) / 8
+
+
+@pytest.fixture(scope="module")
+def random_study() -> Study:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(interacting, n_trials=80)
+    return study
+
+
+@pytest.fixture(scope="module")
+def branched() -> Study:
+    study = optuna.create_study(sampler=TPESampler(seed=0))
+    study.optimize(branches, n_trials=60)
+    return study
+
+
+def test_the_profile_is_the_best_over_all_other_parameters(random_study: Study) -> None:
+    profile = pellucid.profile_effect(random_study, "x")
+    truth = (np.array(profile.values) - 0.3) ** 2
+    assert np.mean((np.array(profile.low) <= truth) & (truth <= np.array(profile.high))) > 0.9
+    # The average over y is far above what can be reached.
+    average = pellucid.partial_dependence(random_study, "x")
+    assert np.mean(average.mean) > 2 * np.mean(profile.mean)
+    assert profile.verdict == "matters"
+    assert profile.best_value == pytest.approx(0.3, abs=0.1)
+    assert profile.sentence.startswith("The best `x` is about 0.")
+    assert "up at least" in profile.sentence
+
+
+def test_the_mean_is_inside_the_band(random_study: Study, branched: Study) -> None:
+    for study, name in ((random_study, "x"), (random_study, "idle"), (branched, "model"), (branched, "C")):
+        profile = pellucid.profile_effect(study, name)
+        assert (np.array(profile.low) <= np.array(profile.mean)).all()
+        assert (np.array(profile.mean) <= np.array(profile.high)).all()
+
+
+def test_a_parameter_without_effect_does_not_matter(random_study: Study) -> None:
+    profile = pellucid.profile_effect(random_study, "idle")
+    assert profile.verdict != "matters"
+    assert max(profile.low) <= min(profile.high)
+
+
+def test_what_was_reached_without_noise_can_be_reached(branched: Study) -> None:
+    profile = pellucid.profile_effect(branched, "depth")
+    low = dict(zip(profile.values, profile.low, strict=True))
+    for value, objective in zip(profile.trial_values, profile.trial_objectives, strict=True):
+        assert value is None or low[value] <= objective
+
+
+def test_branches_are_compared_by_their_best(branched: Study) -> None:
+    profile = pellucid.profile_effect(branched, "model")
+    assert profile.best_value == "trees"
+    assert profile.scale == "category"
+    assert sum(profile.support) == 60
+    assert profile.verdict == "matters"
+    assert "trees reaches 0.5" in profile.sentence
+    assert profile.mean[0] == pytest.approx(1.0, abs=0.02)
+    assert f"({profile.support[0]})." in profile.sentence
+
+
+def test_a_child_is_profiled_inside_its_branch(branched: Study) -> None:
+    profile = pellucid.profile_effect(branched, "depth")
+    assert profile.condition == "model is trees"
+    assert "(where model is trees)" in profile.sentence
+    assert profile.values == tuple(range(1, 10))
+    assert profile.best_value == 5
+    truth = 0.5 + np.abs(np.array(profile.values) - 5) / 8
+    assert np.mean((np.array(profile.low) <= truth) & (truth <= np.array(profile.high))) > 0.85
+
+
+def test_a_branch_with_few_trials_may_still_be_the_best() -> None:
+    """Three poor trials of `svc` do not show that it is worse than `trees`."""
+    study = optuna.create_study(direction="maximize")
+    kind = optuna.distributions.CategoricalDistribution(("trees", "svc"))
+    depth, C = optuna.distributions.IntDistribution(1, 9), optuna.distributions.FloatDistribution(1e-3, 1e3, log=True)
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        if i % 14 == 13 or i == 39:
+            params = {"model": "svc", "C": float(10 ** rng.uniform(1, 3))}
+            value, kinds = 0.6, {"model": kind, "C": C}
+        else:
+            params = {"model": "trees", "depth": int(rng.integers(1, 10))}
+            value, kinds = 0.9 - 0.01 * abs(params["depth"] - 5), {"model": kind, "depth": depth}
+        study.add_trial(create_trial(params=params, distributions=kinds, value=value))
+    profile = pellucid.profile_effect(study, "model")
+    assert profile.verdict == "cannot tell"
+    assert "(3, too few to judge)" in profile.sentence
+    assert "no choice is clearly better" in profile.sentence
+    assert profile.high[1] >= profile.mean[0]
+    inside = pellucid.profile_effect(study, "C")
+    assert min(inside.high) >= profile.mean[0]
+    assert inside.verdict == "cannot tell"
+
+
+def test_a_choice_that_no_trial_has_had_is_not_judged() -> None:
+    study = optuna.create_study()
+    kind = optuna.distributions.CategoricalDistribution(("a", "b", "never"))
+    rng = np.random.default_rng(0)
+    for i in range(30):
+        params = {"kind": "ab"[i % 2], "x": float(rng.random())}
+        space = {"kind": kind, "x": optuna.distributions.FloatDistribution(0, 1)}
+        study.add_trial(create_trial(params=params, distributions=space, value=params["x"] + i % 2))
+    profile = pellucid.profile_effect(study, "kind")
+    assert "(0, too few to judge)" in profile.sentence
+    assert "No trial had `kind` = never: the value shown there is a guess." in profile.notes
+    assert profile.low[2] < profile.mean[0]
+    assert profile.verdict == "matters"
+    other = pellucid.profile_effect(study, "x")
+    assert any("`kind` = never (0)" in note for note in other.notes)
+
+
+def test_maximising_is_the_mirror_image(random_study: Study) -> None:
+    mirrored = optuna.create_study(direction="maximize")
+    for t in random_study.trials:
+        mirrored.add_trial(create_trial(params=t.params, distributions=t.distributions, value=-t.value))
+    a, b = (pellucid.profile_effect(s, "x") for s in (random_study, mirrored))
+    np.testing.assert_allclose(a.mean, -np.array(b.mean), rtol=1e-9)
+    np.testing.assert_allclose(a.low, -np.array(b.high), rtol=1e-9)
+    assert (a.best, a.verdict) == (b.best, b.verdict)
+
+
+def test_several_profiles_are_those_asked_for_one_by_one(random_study: Study) -> None:
+    together = profiles_of(StudyView.of(random_study, "test"), ["x", "idle"])
+    assert together[1] == pellucid.profile_effect(random_study, "idle")
+
+
+def test_gaps_and_a_best_value_far_from_trials_are_noted() -> None:
+    study = optuna.create_study()
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 10.0), "y": optuna.distributions.FloatDistribution(0, 1)}
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        params = {"x": float(4 * rng.random()), "y": float(rng.random())}
+        study.add_trial(create_trial(params=params, distributions=space, value=params["y"] - params["x"]))
+    profile = pellucid.profile_effect(study, "x")
+    assert any("No trial is near `x` from" in note for note in profile.notes)
+    assert "The best value is where no trial is near: try it before you use it." in profile.notes
+    width = np.array(profile.high) - np.array(profile.low)
+    assert width[-1] > 2 * width[4]
+
+
+def test_records_convert_to_frames_and_json_and_figures(random_study: Study, branched: Study) -> None:
+    profile = pellucid.profile_effect(random_study, "x", level=0.8)
+    assert list(profile.to_frame().columns) == ["x", "mean", "low", "high", "support"]
+    assert json.loads(json.dumps(profile.to_dict()))["verdict"] == "matters"
+    wide = pellucid.profile_effect(random_study, "x", level=0.99)
+    assert (np.array(wide.high) >= np.array(profile.high)).all()
+    assert (np.array(wide.low) <= np.array(profile.low)).all()
+    assert {trace.name for trace in profile.plot().data} >= {"trials", "best value", "trials nearby"}
+    figure = pellucid.profile_effect(branched, "model").plot()
+    assert any("trees<br>" in str(label) for trace in figure.data for label in trace.x)
+
+
+def test_names_that_look_like_markup_stay_text() -> None:
+    study = optuna.create_study()
+    hostile, choices = "<img src=x onerror=alert(1)>", ("<script>", "b", True, "True")
+    space = {
+        hostile: optuna.distributions.FloatDistribution(0, 1),
+        "mean": optuna.distributions.CategoricalDistribution(choices),
+    }
+    rng = np.random.default_rng(0)
+    for i in range(20):
+        params = {hostile: float(rng.random()), "mean": choices[i % 4]}
+        study.add_trial(create_trial(params=params, distributions=space, value=float(params[hostile] + i % 4)))
+    for name in (hostile, "mean"):
+        profile = pellucid.profile_effect(study, name)
+        assert not any(raw in profile.plot().to_json() for raw in ("<img", "<script>"))
+    assert profile.to_frame().shape == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"param": "xx"}, "no parameter `xx`; it has"),
+        ({"param": "x", "level": 0.0}, "between 0 and 1"),
+        ({"param": "x", "objective": "other"}, "must be the study's objective"),
+    ],
+)
+def test_wrong_arguments(random_study: Study, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        pellucid.profile_effect(random_study, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_fewer_than_three_finished_trials(n: int) -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(interacting, n_trials=n)
+    with pytest.raises(
+        ValueError, match=f"A profile needs at least 3 finished trials with a value; this study has {n}"
+    ):
+        pellucid.profile_effect(study, "x")
+
+
+def test_odd_studies_are_answered() -> None:
+    """Constant, infinite, enormous and tiny values, one parameter, changed ranges, thousands of trials."""
+    x = optuna.distributions.FloatDistribution(0, 1)
+
+    def study_of(values: list[float]) -> Study:
+        study = optuna.create_study()
+        rng = np.random.default_rng(0)
+        for value in values:
+            study.add_trial(create_trial(params={"x": float(rng.random())}, distributions={"x": x}, value=value))
+        return study
+
+    for values in ([1.0] * 6, [1e300, -1e300, 0.0, 5.0], [math.inf, 1.0, 2.0, 3.0], [1e-300, 2e-300, 3e-300]):
+        profile = pellucid.profile_effect(study_of(values), "x")
+        assert np.isfinite([profile.mean, profile.low, profile.high]).all()
+        profile.plot()
+    constant = pellucid.profile_effect(study_of([1.0] * 6), "x")
+    assert constant.verdict == "cannot tell"
+    assert constant.sentence.startswith("All 6 trials returned about the same value")
+    rng = np.random.default_rng(0)
+    many = optuna.create_study()
+    many.add_trials(
+        [create_trial(params={"x": float(v)}, distributions={"x": x}, value=float(v * v)) for v in rng.random(1200)]
+    )
+    profile = pellucid.profile_effect(many, "x")
+    assert profile.n_trials == 500
+    assert any("500 of 1200 trials" in note for note in profile.notes)
+    assert np.abs(np.array(profile.mean) - np.array(profile.values) ** 2).max() < 0.05
