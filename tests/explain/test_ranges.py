@@ -69,10 +69,11 @@ def test_advice_in_sentences(study: Study) -> None:
     assert ("act", "drop") in advice
     assert "`act` = sigmoid" in str(advice["act", "drop"])
     assert "beyond its upper bound 0.1" in str(advice["lr", "widen"])
-    assert "none of the best trials has it below 4" in str(advice["n_layers", "narrow"])
-    assert not any(param in ("width", "noise") for param, _ in advice)
-    assert [entry.p for entry in list(pellucid.parameter_ranges(study).advice)] == sorted(
-        entry.p for entry in list(pellucid.parameter_ranges(study).advice)
+    assert "`n_layers`: below 4, where " in str(advice["n_layers", "narrow"])
+    assert not any(param == "width" for param, _ in advice), "it has no effect"
+    assert all("If this is wrong, you lose " in str(entry) for entry in advice.values())
+    assert [entry.probability for entry in list(pellucid.parameter_ranges(study).advice)] == sorted(
+        entry.probability for entry in list(pellucid.parameter_ranges(study).advice)
     )
 
 
@@ -163,7 +164,7 @@ def test_no_false_advice_when_ranges_were_widened_or_values_are_few() -> None:
     steps.optimize(lambda t: -t.suggest_int("k", 1, 3) + 0.1 * t.suggest_float("y", 0, 1), n_trials=400)
     advice = [str(entry) for entry in list(pellucid.parameter_ranges(steps).advice)]
     assert any("Widen `k` beyond its upper bound 3" in sentence for sentence in advice)
-    assert any("none of the best trials has it below 3" in sentence for sentence in advice)
+    assert any("Narrow `k`: below 3, where" in sentence for sentence in advice)
 
 
 def test_the_figure_marks_the_value(study: Study) -> None:

@@ -18,14 +18,13 @@ import pellucid
 from pellucid.samplers.stop_when import STOPPED_ATTRIBUTE
 
 SENTENCE = re.compile(
-    r"Stop: expected remaining improvement ≤ \S+ after \d+ trials; (your tolerance is|the noise of one trial is about)"
-    r" \S+\."
+    r"Stop: the model sees at most \S+ left after \d+ trials; (your tolerance is|the noise of one trial is about) \S+\."
 )
 
 
 def bowl(trial: Trial) -> float:
-    x, y = trial.suggest_float("x", -1, 1), trial.suggest_float("y", -1, 1)
-    return 2.0 + (x - 0.3) ** 2 + (y + 0.2) ** 2
+    x, y, z = (trial.suggest_float(name, -1, 1) for name in "xyz")
+    return 2.0 + (x - 0.3) ** 2 + (y + 0.2) ** 2 + 0.5 * z**2
 
 
 def study_of(sampler: BaseSampler | None = None, direction: str = "minimize") -> Study:

@@ -37,8 +37,8 @@ _CHANCE, _OWN_CHANCE, _PER_PARAMETER = 5, 3, 8
 _FEWEST, _RULED_OUT, _MOST_JUDGED, _N_SPREAD = 2, 0.005, 12, 16
 # Choices of one parameter that are named one by one.
 _MOST_NAMED = 3
-# With this many parameters, a look everywhere is affordable: this share of the space must have a trial in the box around
-# it that takes this share of each range. With more parameters no study could do that, and the model is believed.
+# With this many parameters, a look everywhere is affordable: this share of the space must have a trial in the box
+# around it that takes this share of each range. With more parameters no study could do that, and the model is believed.
 _MOST_COVERED, _COVERED, _BOX, _N_PROBED = 2, 0.9, 0.22, 512
 
 

@@ -43,7 +43,7 @@ def test_a_terminal_gets_a_table_with_the_objectives_lines_above_it(folder: Path
         assert f"printed [bold]by[/bold] trial {number}" in shown
     assert "warned" in shown
     assert "by a library" in shown
-    for row in ("alpha", "regret bound", "last proposal", "13 of 13: 13 complete", "s per trial"):
+    for row in ("alpha", "left at most", "last proposal", "13 of 13: 13 complete", "s per trial"):
         assert row in shown
     last = shown[shown.rindex("script in sqlite:///tuning.db") :]
     assert "printed" not in last
