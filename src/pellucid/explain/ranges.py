@@ -27,7 +27,7 @@ from pellucid.explain.parts import (
     joint_losses,
 )
 from pellucid.explain.text import counted, value_text
-from pellucid.goals import best
+from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
 from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.study.arrays import Arrays, arrays
@@ -79,7 +79,7 @@ def parameter_ranges(study: Study) -> ParameterRanges:
 
 def ranges_of(view: StudyView) -> ParameterRanges:
     trials = [trial for trial in view.trials if not in_a_step(trial)]
-    top, _, _ = sample_of(trials, best(), view.sign, source="all")
+    top, _, _ = sample_of(trials, best_tenth(), view.sign, source="all")
     axes = []
     for j, dimension in enumerate(top.space.dimensions):
         having = top.present[:, j]
@@ -174,8 +174,8 @@ def _segments(dimension: Dimension) -> Array:
 
 def _widen(judged: _Judged) -> Iterator[RangeAdvice]:
     for j, dimension in enumerate(judged.data.space.dimensions):
-        if dimension.categorical or not judged.active[:, j].any():
-            continue
+        if dimension.categorical or dimension.cells == 2 or not judged.active[:, j].any():
+            continue  # Two numbers are a switch, which has nothing beyond its ends.
         at = np.linspace(0.0, 1.0, _N_SLICE)
         at = np.unique(dimension.snap(at)) if dimension.cells else at
         rows = best_rows(judged.gp, judged.data, _N_SLICES, judged.active[:, j])
@@ -315,10 +315,12 @@ def _needed(branch: Branch) -> int:
 
 
 def _untried(judged: _Judged) -> Iterator[str]:
-    """A note on every parameter with choices that had too few trials to be judged."""
+    """A note on every parameter with choices that had too few trials to be judged; never on the one to use."""
     space = judged.data.space
+    best = best_rows(judged.gp, judged.data, 1)[0]
     for j in sorted({branch.column for branch in judged.choices}):
-        few = [branch for branch in judged.choices if branch.column == j and branch.n_trials < _needed(branch)]
+        used = int(space.dimensions[j].code(best[j : j + 1])[0])
+        few = [b for b in judged.choices if b.column == j and b.code != used and b.n_trials < _needed(b)]
         name = space.names[j]
         if len(few) > _MOST_NAMED:
             yield f"{len(few)} choices of `{name}` were tried too few times to judge."
