@@ -94,6 +94,60 @@ def test_nothing_is_advised_without_evidence() -> None:
     assert not any(entry.param in ("width", "noise") for entry in list(pellucid.parameter_ranges(few).advice))
 
 
+@pytest.mark.parametrize("sampler", ["ours", "tpe"])
+def test_a_range_is_widened_where_the_model_gets_better_not_where_the_trials_are(sampler: str) -> None:
+    """The optimum of `far` is beyond its range, that of `near` inside but close to its bound."""
+
+    def objective(trial: Trial) -> float:
+        far, near = trial.suggest_float("far", 0, 1), trial.suggest_float("near", 0, 1)
+        return (far - 1.4) ** 2 + (near - 0.93) ** 2 + 0.5 * (trial.suggest_float("inner", 0, 1) - 0.4) ** 2
+
+    ours = pellucid.BayesianSampler(seed=0)
+    study = optuna.create_study(sampler=ours if sampler == "ours" else TPESampler(seed=0))
+    study.optimize(objective, n_trials=60)
+    widened = [entry for entry in pellucid.parameter_ranges(study).advice if entry.what == "widen"]
+    assert [(entry.param, entry.stop) for entry in widened] == [("far", 1.0)]
+    assert str(widened[0]).endswith("If this is wrong, you lose a few trials.")
+    assert widened[0].cost == 0.0
+    assert 0.0 < widened[0].probability < 0.07
+
+
+def test_a_choice_is_not_judged_before_it_has_had_its_chance() -> None:
+    def objective(trial: Trial) -> float:
+        if trial.suggest_categorical("model", ["linear", "svc"]) == "linear":
+            return 0.2 + 0.1 * trial.suggest_float("alpha", 0, 1)
+        return 1.0 + trial.suggest_float("gamma", 0, 1) + trial.suggest_float("C", 0, 1)
+
+    def asked(n_svc: int) -> pellucid.ParameterRanges:
+        study = optuna.create_study(sampler=RandomSampler(seed=0))
+        for i in range(40 + n_svc):
+            study.enqueue_trial({"model": "svc" if i < n_svc else "linear"})
+        study.optimize(objective, n_trials=40 + n_svc)
+        return pellucid.parameter_ranges(study)
+
+    few, enough = asked(4), asked(40)
+    assert not any(entry.what == "drop" for entry in few.advice)
+    assert few.notes == ("`model` = svc was tried 4 times: too few to judge.",)
+    (drop,) = (entry for entry in enough.advice if entry.what == "drop")
+    assert str(drop).startswith(
+        "Drop `model` = svc: it was tried 40 times, and the chance that it holds anything better is"
+    )
+    assert drop.probability <= 0.01
+    assert enough.notes == ()
+
+
+def test_a_switch_is_not_widened() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: t.suggest_int("on", 0, 1) + 0.1 * t.suggest_float("x", 0, 1), n_trials=60)
+    assert not any(entry.what == "widen" and entry.param == "on" for entry in pellucid.parameter_ranges(study).advice)
+
+
+def test_a_constant_objective_calls_for_nothing() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: float(t.suggest_float("x", 0, 1) > 2) + (t.number < 3), n_trials=30)
+    assert not any(entry.what != "narrow" for entry in pellucid.parameter_ranges(study).advice)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

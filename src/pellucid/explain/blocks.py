@@ -34,7 +34,7 @@ _RECENT = 5
 # Trials that give a choice its chance: without parameters of its own, or with them, for itself and for each of them. A
 # choice without any may also be ruled out by the model, from the second number of trials on and with this chance.
 _CHANCE, _OWN_CHANCE, _PER_PARAMETER = 5, 3, 8
-_FEWEST, _RULED_OUT, _MOST_JUDGED, _N_SPREAD = 2, 0.005, 12, 16
+_FEWEST, _RULED_OUT, _MOST_JUDGED, _N_SPREAD = 2, 0.02, 12, 16
 # Choices of one parameter that are named one by one.
 _MOST_NAMED = 3
 # With this many parameters, a look everywhere is affordable: this share of the space must have a trial in the box

@@ -2,7 +2,7 @@
 
 The bound is the one that SAWEI watches (`acquisition.adaptive.upper_bound_regret`): how much better than the best
 evaluated configuration any other could still be, according to the surrogate. SAWEI widens its bounds with the logarithm
-of the number of trials, as proofs require; here they are two standard deviations wide, the usual 95% interval. A bound
+of the number of trials, as proofs require; here each is a 95% bound, 1.64 standard deviations from the mean. A bound
 within the tolerance is not enough for a stop: `explain.blocks` has the reasons to go on all the same.
 """
 
@@ -26,8 +26,8 @@ from pellucid.surrogates import GaussianProcess
 
 # Fewer trials say too little about the rest of the space for a verdict to stop.
 MIN_TRIALS = 20
-# Half-width of the bounds, in standard deviations.
-_WIDTH = 2.0
+# Half-width of the bounds, in standard deviations: each is crossed in 5% of cases.
+_WIDTH = 1.64
 # The default tolerance without noise: this share of what tuning has gained so far.
 _DEFAULT_SHARE = 0.03
 # Bounds over the run: each costs a Cholesky factor of the trials so far, so a dozen of them, and none beyond this many
