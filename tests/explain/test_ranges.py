@@ -129,9 +129,7 @@ def test_a_choice_is_not_judged_before_it_has_had_its_chance() -> None:
     assert not any(entry.what == "drop" for entry in few.advice)
     assert few.notes == ("`model` = svc was tried 4 times: too few to judge.",)
     (drop,) = (entry for entry in enough.advice if entry.what == "drop")
-    assert str(drop).startswith(
-        "Drop `model` = svc: it was tried 40 times, and the chance that it holds anything better is"
-    )
+    assert str(drop).startswith("Drop `model` = svc: it was tried 40 times, and the chance that it holds anything")
     assert drop.probability <= 0.01
     assert enough.notes == ()
 
@@ -202,7 +200,7 @@ def test_goals_to_avoid_are_refused(study: Study, goal: object) -> None:
 
 def test_no_false_advice_when_ranges_were_widened_or_values_are_few() -> None:
     wrong = 0
-    for seed in range(20):
+    for seed in range(10):
         dice = np.random.default_rng(seed)
         study = optuna.create_study(sampler=RandomSampler(seed=seed))
 

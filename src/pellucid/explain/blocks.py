@@ -39,7 +39,7 @@ _FEWEST, _RULED_OUT, _MOST_JUDGED, _N_SPREAD = 2, 0.02, 12, 16
 _MOST_NAMED = 3
 # With this many parameters, a look everywhere is affordable: this share of the space must have a trial in the box
 # around it that takes this share of each range. With more parameters no study could do that, and the model is believed.
-_MOST_COVERED, _COVERED, _BOX, _N_PROBED = 2, 0.9, 0.22, 512
+_MOST_COVERED, _COVERED, _BOX, _N_PROBED = 2, 0.9, 0.15, 512
 
 
 @dataclass(frozen=True)
