@@ -219,7 +219,8 @@ def _widening(dimension: Dimension, end: str, positions: Array, error: float) ->
     bound, inside = (value_text(value) for value in dimension.decode(positions))
     sentence = (
         f"Widen `{dimension.name}` beyond its {end} bound {bound}: with the best configurations the model still "
-        f"improves from {inside} to {bound} ({_percent(1.0 - error)} sure). If this is wrong, you lose a few trials."
+        f"improves from {inside} to {bound} (chance of error {_percent(error)}). "
+        "If this is wrong, you lose a few trials."
     )
     edge = 1.0 / dimension.cells if 0 < dimension.cells <= _FEW_CELLS else _EDGE
     start, stop = (1.0 - edge, 1.0) if end == "upper" else (0.0, edge)
