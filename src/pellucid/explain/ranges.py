@@ -52,8 +52,9 @@ _PER_PARAMETER = 10
 # on the design problem with a narrow optimum, quarters were not enough. A lengthscale says what matters.
 _PER_CELL, _PARTS, _FEW_PARTS, _SHORT = 3, 8, 2, 2.0
 # Stretches are judged in tenths, or value by value of a parameter with few. Candidates in each: the best trials moved
-# there; in each choice: evenly spread ones as well.
+# there; in each choice: evenly spread ones as well. Fewer of them if there are many parameters or choices.
 _N_TENTHS, _FEW_CELLS, _N_MOVED, _N_IN_CHOICE = 10, 20, 2, 32
+_MOST_MOVED, _MOST_IN_CHOICES = 40, 480
 # The end of a range in the figure.
 _EDGE = 0.1
 # A parameter with up to this many values, or choices, has a tick at each of them.
@@ -132,12 +133,15 @@ class _Judged:
     def candidates(self) -> Array:
         space = self.data.space
         rows = [everywhere(space), best_rows(self.gp, self.data, 8)]
+        n_moved = max(1, min(_N_MOVED, _MOST_MOVED // len(space)))
         for j, dimension in enumerate(space.dimensions):
             if not dimension.categorical:
                 edges = _segments(dimension)
                 middle = dimension.snap(0.5 * (edges[:-1] + edges[1:]))
-                rows.append(_moved(best_rows(self.gp, self.data, _N_MOVED, self.active[:, j]), j, middle))
-        rows += [inside_branch(self.gp, self.data, branch, _N_IN_CHOICE) for branch in self.choices]
+                rows.append(_moved(best_rows(self.gp, self.data, n_moved, self.active[:, j]), j, middle))
+        chosen = [branch for branch in self.choices if branch.n_own or branch.n_trials >= _needed(branch)]
+        count = max(4, min(_N_IN_CHOICE, _MOST_IN_CHOICES // max(len(chosen), 1)))
+        rows += [inside_branch(self.gp, self.data, branch, count) for branch in chosen]
         return np.unique(space.canonical(np.vstack(rows)), axis=0)
 
     @cached_property
