@@ -273,7 +273,7 @@ def _narrowing(
     bound = value_text(dimension.decode(at)[0])
     sentence = (
         f"Narrow `{dimension.name}`: {end} {bound}, where {counted(n_trials, 'trial')} were, the chance of anything "
-        f"better is {_percent(chance.probability)}. {_loss(chance.gain)}"
+        f"as good is {_percent(chance.probability)}. {_loss(chance.gain)}"
     )
     return RangeAdvice(dimension.name, "narrow", sentence, chance.probability, chance.gain, *map(float, safe))
 
@@ -307,7 +307,7 @@ def _drops(judged: _Judged) -> Iterator[RangeAdvice]:
         if chance.probability <= _REMOVE_ERROR:
             sentence = (
                 f"Drop `{dimension.name}` = {_choice(judged, branch)}: it was tried {branch.n_trials} times, and the "
-                f"chance that it holds anything better is {_percent(chance.probability)}. {_loss(chance.gain)}"
+                f"chance that it holds anything as good is {_percent(chance.probability)}. {_loss(chance.gain)}"
             )
             low, high = dimension.cell(np.array([branch.code]))
             part = float(low[0]), float(high[0])

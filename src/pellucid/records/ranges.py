@@ -45,7 +45,7 @@ class RangeAdvice(Finding):
 
     what          'widen', 'narrow' or 'drop'
     probability   that the advice is wrong, according to the model: that the objective does not improve towards the
-                  bound, or that the part to remove holds something better than the rest
+                  bound, or that the part to remove holds something about as good as the rest
     cost          what is lost at most if it is wrong, in the unit of the objective; 0 for widening, which costs trials
     start, stop   the part of the range that it is about, as shares of the range on its own scale: linear, logarithmic,
                   or choice by choice
