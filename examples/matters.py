@@ -66,7 +66,9 @@ def main() -> None:
     print(importance, "\n")
     for name in ("n_units", "n_layers"):
         print(pellucid.interval_reduction(study, name), "\n")
-    for advice in pellucid.parameter_ranges(study).advice:
+    ranges = pellucid.parameter_ranges(study)
+    print(ranges)
+    for advice in ranges.advice:
         print(advice)
     print()
     print(sampler.plan(study), "\n")

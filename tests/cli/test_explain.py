@@ -83,11 +83,12 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
     assert lines[0].startswith(f"Study `ours` in {URL} (minimize): ")
     last = [receipt.trial for receipt in pellucid.receipts(study) if receipt.proposed][-1]
     ranges = pellucid.parameter_ranges(study)
+    advice = " ".join([*(advice.sentence for advice in ranges.advice), *ranges.notes])
     assert lines[1:] == [
         f"What to use: {pellucid.recommend(study)}",
         f"Can I stop: {pellucid.stopping_verdict(study)}",
         f"What matters: {pellucid.importance(study)}",
-        "Which ranges to change: " + (" ".join(advice.sentence for advice in ranges.advice) or ranges.sentence),
+        f"Which ranges to change: {advice if ranges.advice else ranges}",
         f"Were predictions true: {pellucid.calibration(study)}",
         f"Why the last proposal: {pellucid.explain_proposal(study, last)}",
     ]

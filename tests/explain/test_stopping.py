@@ -18,14 +18,13 @@ import pellucid
 from pellucid.samplers.stop_when import STOPPED_ATTRIBUTE
 
 SENTENCE = re.compile(
-    r"Stop: expected remaining improvement ≤ \S+ after \d+ trials; (your tolerance is|the noise of one trial is about)"
-    r" \S+\."
+    r"Stop: the model sees at most \S+ left after \d+ trials; (your tolerance is|the noise of one trial is about) \S+\."
 )
 
 
 def bowl(trial: Trial) -> float:
-    x, y = trial.suggest_float("x", -1, 1), trial.suggest_float("y", -1, 1)
-    return 2.0 + (x - 0.3) ** 2 + (y + 0.2) ** 2
+    x, y, z = (trial.suggest_float(name, -1, 1) for name in "xyz")
+    return 2.0 + (x - 0.3) ** 2 + (y + 0.2) ** 2 + 0.5 * z**2
 
 
 def study_of(sampler: BaseSampler | None = None, direction: str = "minimize") -> Study:
@@ -113,6 +112,41 @@ def test_without_a_tolerance_the_noise_is_the_tolerance() -> None:
     assert bowl(optuna.trial.FixedTrial(best.params)) - 2.0 <= 0.2
 
 
+def test_a_share_is_one_of_what_tuning_gained() -> None:
+    study = study_of(RandomSampler(seed=0))
+    study.optimize(bowl, n_trials=40)
+    gain = float(np.median([trial.value for trial in study.trials[:10] if trial.value is not None])) - study.best_value
+    share = pellucid.stopping_verdict(study, regret_below=" 5 % ")
+    assert share.tolerance == pytest.approx(0.05 * gain)
+    assert f"your tolerance is 5 % of the gain so far, {share.tolerance:.2g}" in str(share)
+    same = pellucid.stopping_verdict(study, regret_below=share.tolerance)
+    assert (same.stop, same.bound, same.more_trials) == (share.stop, share.bound, share.more_trials)
+
+
+def test_the_default_stops_a_study_without_noise() -> None:
+    study = study_of()
+    study.optimize(bowl, n_trials=80, callbacks=[pellucid.StopWhen()])
+    assert len(study.trials) < 60
+    assert "the tolerance is 3% of the gain so far" in study.user_attrs[STOPPED_ATTRIBUTE]
+    assert study.best_value - 2.0 <= 0.03
+
+
+def test_one_bound_everywhere_and_an_estimate_of_what_more_trials_bring() -> None:
+    study = study_of()
+    study.optimize(bowl, n_trials=22)
+    verdict = pellucid.stopping_verdict(study, regret_below=1e-4)
+    history = pellucid.regret_history(study, regret_below=1e-4)
+    assert history.stopping == verdict
+    assert history.bounds[-1] == verdict.bound
+    assert verdict.bound is not None
+    assert verdict.more_trials is not None
+    assert f"; about {verdict.more_trials} more trials for another {verdict.bound - 1e-4:.2g}." in str(verdict)
+    study.optimize(bowl, n_trials=2 * verdict.more_trials)
+    later = pellucid.stopping_verdict(study, regret_below=1e-4).bound
+    assert later is not None
+    assert later < verdict.bound
+
+
 def broken(trial: Trial) -> float:
     trial.suggest_float("x", 0, 1)
     raise ValueError("on purpose")
@@ -170,6 +204,8 @@ def test_a_storage_that_refuses_the_sentence_does_not_keep_the_study_from_stoppi
     [
         lambda: pellucid.StopWhen(regret_below=0.0),
         lambda: pellucid.StopWhen(regret_below=float("nan")),
+        lambda: pellucid.StopWhen(regret_below="2"),
+        lambda: pellucid.StopWhen(regret_below="0%"),
         lambda: pellucid.StopWhen(patience=0),
         lambda: pellucid.StopWhen(min_trials=0),
         lambda: pellucid.stopping_verdict(study_of(), regret_below=-1.0),

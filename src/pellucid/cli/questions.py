@@ -132,8 +132,8 @@ def _last_proposal(view: StudyView) -> int:
 
 
 def _advice(ranges: ParameterRanges) -> str:
-    """Every piece of advice; without any, the sentence that says so."""
-    return " ".join(map(str, ranges.advice)) or str(ranges)
+    """Every piece of advice and what could not be judged; without advice, the sentence that says so."""
+    return " ".join([*map(str, ranges.advice), *ranges.notes]) if ranges.advice else str(ranges)
 
 
 def _contributions(explanation: ProposalExplanation) -> TextTable:

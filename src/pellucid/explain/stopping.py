@@ -1,18 +1,23 @@
-"""Whether a study can stop: an upper bound of the regret, and how it fell over the run.
+"""Whether a study can stop: an upper bound of the regret, what the bound cannot know, and how it fell over the run.
 
 The bound is the one that SAWEI watches (`acquisition.adaptive.upper_bound_regret`): how much better than the best
 evaluated configuration any other could still be, according to the surrogate. SAWEI widens its bounds with the logarithm
-of the number of trials, as proofs require; here they are two standard deviations wide, the usual 95% interval.
+of the number of trials, as proofs require; here each is a 95% bound, 1.64 standard deviations from the mean. A bound
+within the tolerance is not enough for a stop: `explain.blocks` has the reasons to go on all the same.
 """
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
+from pellucid.explain.blocks import Evidence, blocks
 from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.explain.parts import gain_of_tuning
 from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
@@ -21,26 +26,37 @@ from pellucid.surrogates import GaussianProcess
 
 # Fewer trials say too little about the rest of the space for a verdict to stop.
 MIN_TRIALS = 20
-# Half-width of the bounds, in standard deviations.
-_WIDTH = 2.0
+# Half-width of the bounds, in standard deviations: each is crossed in 5% of cases.
+_WIDTH = 1.64
+# The default tolerance without noise: this share of what tuning has gained so far.
+_DEFAULT_SHARE = 0.03
 # Bounds over the run: each costs a Cholesky factor of the trials so far, so a dozen of them, and none beyond this many
 # trials except the last.
 _N_BOUNDS, _MOST_CONDITIONED = 12, 1500
+# The pace of the bound is that over the last trials, this share of them; more trials are not predicted further ahead
+# than this many times those that there are.
+_PACE_SHARE, _FURTHEST = 0.4, 2.0
 
 
 def stopping_verdict(
     study: Study,
     *,
-    regret_below: float | None = None,
+    regret_below: float | str | None = None,
     min_trials: int = MIN_TRIALS,
     surrogate: GaussianProcess | None = None,
 ) -> StoppingVerdict:
     """Whether the study can stop, and why. Works for studies of any sampler.
 
+    It advises to stop if the model sees no more than the tolerance left, and nothing speaks against it: a choice that
+    has hardly been tried, other fits that suit the trials as well, a best value that has only just improved, or, with
+    one or two parameters, parts of the space without a trial.
+
     Args:
         study: any study with one objective.
-        regret_below: how much improvement, in the unit of the objective, you are ready to forgo. None: as much as the
-            noise of one trial (its estimated standard deviation), because smaller differences cannot be seen anyway.
+        regret_below: how much improvement you are ready to forgo: in the unit of the objective (0.002), or as a share
+            of what tuning has gained so far ("2%"), which is the distance from the median of the first ten trials to
+            the best one. None: the noise of one trial (its estimated standard deviation), because smaller differences
+            cannot be seen anyway, or "3%" if that is more.
         min_trials: with fewer finished trials the verdict is always to continue.
         surrogate: kernel and warp of the model; default `GaussianProcess(warp="auto")`.
     """
@@ -51,26 +67,34 @@ def stopping_verdict(
 
 def stopping_verdict_of(
     view: StudyView,
-    regret_below: float | None = None,
+    regret_below: float | str | None = None,
     min_trials: int = MIN_TRIALS,
     surrogate: GaussianProcess | None = None,
 ) -> StoppingVerdict:
     return verdict_and_fit(view, regret_below, min_trials, surrogate, None)[0]
 
 
-def check_stopping(regret_below: float | None, min_trials: int) -> None:
+def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
     """Raise ValueError if an argument of `stopping_verdict` is out of its range."""
-    if regret_below is not None and not (np.isfinite(regret_below) and regret_below > 0.0):
+    amount = _share(regret_below) if isinstance(regret_below, str) else regret_below
+    if regret_below is not None and not (amount is not None and np.isfinite(amount) and amount > 0.0):
         raise ValueError(
-            f"`regret_below` must be a positive number in the unit of the objective, or None, but got {regret_below}."
+            "`regret_below` must be a positive number in the unit of the objective, a share of the gain such as '2%', "
+            f"or None, but got {regret_below!r}."
         )
     if min_trials < 1:
         raise ValueError(f"`min_trials` must be at least 1, but got {min_trials}.")
 
 
+def _share(text: str) -> float | None:
+    """0.02 for "2%"; None if the text is no share."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*%\s*", text)
+    return float(match.group(1)) / 100.0 if match else None
+
+
 def verdict_and_fit(
     view: StudyView,
-    regret_below: float | None,
+    regret_below: float | str | None,
     min_trials: int,
     surrogate: GaussianProcess | None,
     start: Hyperparameters | None,
@@ -79,9 +103,10 @@ def verdict_and_fit(
     complete = [i for i, done in enumerate(view.observations.complete) if done]
     n = len(complete)
     best = view.sign * float(view.observations.losses[complete].min()) if n else None
+    given = None if isinstance(regret_below, str) else regret_below
 
     def no_verdict(reason: str) -> tuple[StoppingVerdict, Hyperparameters | None]:
-        return StoppingVerdict(False, n, best, None, regret_below, None, reason), start
+        return StoppingVerdict(False, n, best, None, given, None, reason), start
 
     if n < max(min_trials, 2):
         return no_verdict(f"a verdict needs {max(min_trials, 2)} finished trials, and this study has {n}")
@@ -91,7 +116,44 @@ def verdict_and_fit(
         return no_verdict("all finished trials returned the same value, which says nothing about the rest of the space")
     gp = _fitted(view, surrogate, start)
     bound = upper_bound_regret(gp, view.data.X, view.data.space, width=_WIDTH)[0]
-    return StoppingVerdict.from_bound(n, best, bound, regret_below, _noise(gp)), gp.hyperparameters
+    noise = _noise(gp)
+    limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
+    left = f"the model sees at most {bound:.2g} left after {n} trials; {words}"
+    if bound > limit:
+        more = _more_trials(view.data, gp, bound, limit)
+        hope = "" if more is None else f"; about {more} more trials for another {bound - limit:.2g}"
+        verdict = StoppingVerdict(False, n, best, bound, limit, noise, left + hope, more_trials=more)
+        return verdict, gp.hyperparameters
+    blocked = blocks(Evidence(view.trials, view.data, gp, limit, _WIDTH))
+    reason = f"{'; '.join(blocked)} ({left})" if blocked else left
+    return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, blocked=blocked), gp.hyperparameters
+
+
+def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> tuple[float, str]:
+    """In the unit of the objective, and in words."""
+    if isinstance(regret_below, str):
+        limit = (_share(regret_below) or 0.0) * gain
+        return limit, f"your tolerance is {regret_below.strip()} of the gain so far, {limit:.2g}"
+    if regret_below is not None:
+        return regret_below, f"your tolerance is {regret_below:.2g}"
+    if noise >= _DEFAULT_SHARE * gain:
+        return noise, f"the noise of one trial is about {noise:.2g}"
+    limit = _DEFAULT_SHARE * gain
+    return limit, f"the tolerance is {_DEFAULT_SHARE:.0%} of the gain so far, {limit:.2g}"
+
+
+def _more_trials(data: Arrays, gp: GaussianProcess, bound: float, limit: float) -> int | None:
+    """About how many trials bring the bound to the limit, if it goes on to fall by the same factor per trial."""
+    n, before = len(data.losses), int((1.0 - _PACE_SHARE) * len(data.losses))
+    if not (before >= 2 and n <= _MOST_CONDITIONED and 0.0 < limit < bound):
+        return None
+    earlier = _bound_after(data, gp.hyperparameters, before)
+    pace = np.log(earlier / bound) / (n - before) if earlier > bound > 0.0 else 0.0
+    more = np.log(bound / limit) / pace if pace > 0.0 else np.inf
+    if more > _FURTHEST * n:
+        return None
+    step = 1 if more < 10 else 5 if more < 50 else 10
+    return int(step * np.ceil(more / step))
 
 
 def _fitted(view: StudyView, surrogate: GaussianProcess | None, start: Hyperparameters | None) -> GaussianProcess:
@@ -116,7 +178,9 @@ def _noise(gp: GaussianProcess) -> float:
 # ---------------------------------------------------------------------- over the run
 
 
-def regret_history(study: Study, *, regret_below: float | None = None, min_trials: int = MIN_TRIALS) -> RegretHistory:
+def regret_history(
+    study: Study, *, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
+) -> RegretHistory:
     """How much there was left to find over the run, and how much proposals explored.
 
     Args:
@@ -128,7 +192,7 @@ def regret_history(study: Study, *, regret_below: float | None = None, min_trial
 
 
 def regret_history_of(
-    view: StudyView, regret_below: float | None = None, min_trials: int = MIN_TRIALS
+    view: StudyView, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
 ) -> RegretHistory:
     stopping, hyperparameters = verdict_and_fit(view, regret_below, min_trials, None, None)
     after: tuple[int, ...] = ()
@@ -151,16 +215,20 @@ def _bounds_over_the_run(
     data: Arrays, hyperparameters: Hyperparameters, last_bound: float
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Trial numbers and the bound after each. Early ones are closer together, because the bound changes faster."""
-    noise, n = data.observations.noise_variance, len(data.losses)
+    n = len(data.losses)
     last = max(1, min(int(0.9 * n), _MOST_CONDITIONED))
     counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS).round().astype(int))
-    bounds = []
-    for count in counts:
-        gp = GaussianProcess.from_hyperparameters(hyperparameters)
-        gp.condition(data.X[:count], data.losses[:count], None if noise is None else noise[:count])
-        bounds.append(upper_bound_regret(gp, data.X[:count], data.space, width=_WIDTH)[0])
+    bounds = [_bound_after(data, hyperparameters, count) for count in counts]
     numbers = data.observations.numbers
     return (*(numbers[count - 1] for count in counts), numbers[-1]), (*bounds, last_bound)
+
+
+def _bound_after(data: Arrays, hyperparameters: Hyperparameters, count: int) -> float:
+    """The bound after the first `count` trials."""
+    noise = data.observations.noise_variance
+    gp = GaussianProcess.from_hyperparameters(hyperparameters)
+    gp.condition(data.X[:count], data.losses[:count], None if noise is None else noise[:count])
+    return upper_bound_regret(gp, data.X[:count], data.space, width=_WIDTH)[0]
 
 
 def _alpha(receipt: Receipt) -> float | None:

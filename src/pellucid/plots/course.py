@@ -92,7 +92,7 @@ def regret_history(record: RegretHistory) -> go.Figure:
     known = any(value is not None for value in (*record.exploring, *record.alpha))
     figure = make_subplots(rows=1 + known, cols=1, shared_xaxes=True, vertical_spacing=0.12,
                            row_heights=[0.62, 0.38] if known else [1.0])  # fmt: skip
-    figure.add_scatter(x=record.after, y=record.bounds, mode="lines+markers", name="possible improvement",
+    figure.add_scatter(x=record.after, y=record.bounds, mode="lines+markers", name="the model sees at most this left",
                        line={"color": EXPLOIT, "width": 3}, row=1, col=1)  # fmt: skip
     limit = record.stopping.tolerance
     if limit is not None and limit > 0.0 and record.after:
@@ -123,7 +123,7 @@ def stopping(record: StoppingVerdict) -> go.Figure:
     figure = go.Figure()
     if record.bound is not None:
         colour = EXPLOIT if record.stop else EXPLORE
-        figure.add_bar(x=[record.bound], y=["possible improvement"], orientation="h", width=0.5,
+        figure.add_bar(x=[record.bound], y=["left at most"], orientation="h", width=0.5,
                        marker={"color": colour}, hovertemplate="%{x:.3g}<extra></extra>", showlegend=False)  # fmt: skip
     if record.tolerance is not None:
         figure.add_vline(x=record.tolerance, line={"color": CHOSEN, "width": 2, "dash": "dash"},

@@ -25,7 +25,7 @@ def plot_history(study: Study) -> go.Figure:
     return history(study).plot()
 
 
-def plot_regret_history(study: Study, *, regret_below: float | None = None) -> go.Figure:
+def plot_regret_history(study: Study, *, regret_below: float | str | None = None) -> go.Figure:
     """How much was left to find over the run, and how much proposals explored."""
     return regret_history(study, regret_below=regret_below).plot()
 

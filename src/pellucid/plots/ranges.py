@@ -55,7 +55,7 @@ def ranges(record: ParameterRanges) -> go.Figure:
     for name, colour, symbol in (("the best tenth", CHOSEN, "diamond"), ("other trials", GREY, "circle")):
         figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker={"color": colour, "symbol": symbol})
     style(figure, "", 900, 200 + 62 * len(axes))
-    top = say(figure, record.sentence, [])
+    top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 40 + 62 * len(axes), margin={"b": 40},
                          legend=LEGEND_ABOVE)  # fmt: skip
     figure.update_xaxes(visible=False, range=[-0.03, 1.03])

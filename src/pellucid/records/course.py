@@ -53,10 +53,13 @@ class History(Finding):
 class StoppingVerdict(Finding):
     """Whether a study can stop.
 
-    bound       no configuration is expected to beat the best evaluated one by more than this (95% bounds); None if
-                there are too few trials to say
-    tolerance   as the user gave it; the noise of one trial if they gave none
-    noise       estimated standard deviation of one trial's noise
+    bound         the model sees at most this much left: how much better than the best evaluated configuration any other
+                  may be (95% bounds, not an expectation); None if there are too few trials to say
+    tolerance     in the unit of the objective: as the user gave it, or the default
+    noise         estimated standard deviation of one trial's noise
+    blocked       why the study goes on although the bound is within the tolerance
+    more_trials   about how many trials would bring the bound down to the tolerance, at the pace of the last ones; None
+                  if that cannot be said
     """
 
     stop: bool
@@ -67,16 +70,8 @@ class StoppingVerdict(Finding):
     noise: float | None
     reason: str
     notes: tuple[str, ...] = ()
-
-    @staticmethod
-    def from_bound(
-        n_trials: int, best_value: float | None, bound: float, tolerance: float | None, noise: float
-    ) -> StoppingVerdict:
-        """Stop if the bound is within the tolerance; without one, within the noise of one trial."""
-        limit = noise if tolerance is None else tolerance
-        limit_text = "the noise of one trial is about" if tolerance is None else "your tolerance is"
-        reason = f"expected remaining improvement ≤ {bound:.2g} after {n_trials} trials; {limit_text} {limit:.2g}"
-        return StoppingVerdict(bound <= limit, n_trials, best_value, bound, limit, noise, reason)
+    blocked: tuple[str, ...] = ()
+    more_trials: int | None = None
 
     @property
     def sentence(self) -> str:
@@ -84,7 +79,7 @@ class StoppingVerdict(Finding):
 
     def _columns(self) -> Mapping[str, Any]:
         """One row."""
-        names = ("stop", "n_trials", "best_value", "bound", "tolerance", "noise", "reason")
+        names = ("stop", "n_trials", "best_value", "bound", "tolerance", "noise", "more_trials", "reason")
         return {name: [getattr(self, name)] for name in names}
 
 
@@ -92,8 +87,8 @@ class StoppingVerdict(Finding):
 class RegretHistory(Finding):
     """How much there was left to find over the run, and whether proposals explored.
 
-    after, bounds    after each of these trials, how much better than the best any configuration could still be (95%
-                     bounds, with the hyperparameters fitted to all trials)
+    after, bounds    how much the model saw left at most after each of these trials (95% bounds, with the
+                     hyperparameters fitted to all trials)
     trials           proposals whose receipts have an acquisition
     alpha            the weight of exploitation that a policy set for each of them; None if none did
     exploring        the share of each proposal's appeal that came from uncertainty; None if it cannot be split off

@@ -43,7 +43,10 @@ class IntervalReduction(Finding):
 class RangeAdvice(Finding):
     """One piece of advice about a range.
 
-    what          'widen', 'narrow' or 'drop';  p  of the test behind it
+    what          'widen', 'narrow' or 'drop'
+    probability   that the advice is wrong, according to the model: that the objective does not improve towards the
+                  bound, or that the part to remove holds something about as good as the rest
+    cost          what is lost at most if it is wrong, in the unit of the objective; 0 for widening, which costs trials
     start, stop   the part of the range that it is about, as shares of the range on its own scale: linear, logarithmic,
                   or choice by choice
     """
@@ -51,7 +54,8 @@ class RangeAdvice(Finding):
     param: str
     what: str
     sentence: str
-    p: float
+    probability: float
+    cost: float = 0.0
     start: float = 0.0
     stop: float = 1.0
 
@@ -100,5 +104,5 @@ class ParameterRanges(Finding):
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per piece of advice."""
-        names = ("param", "what", "p", "start", "stop", "sentence")
+        names = ("param", "what", "probability", "cost", "start", "stop", "sentence")
         return {name: [getattr(advice, name) for advice in self.advice] for name in names}

@@ -102,7 +102,7 @@ def _stop(regret: RegretHistory | NotKnown) -> Markup:
     word = tag("p", "Yes" if verdict.stop else "Not yet", class_=f"big {'stop' if verdict.stop else 'go'}")
     if verdict.bound is None:
         word = tag("p", "Not known yet.", class_="big")
-    return joined(word, tag("p", f"{verdict.reason[0].upper()}{verdict.reason[1:]}."))
+    return joined(word, tag("p", prose(f"{verdict.reason[0].upper()}{verdict.reason[1:]}.")))
 
 
 def _matters(importance: Importance | NotKnown) -> Markup:

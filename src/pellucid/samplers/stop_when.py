@@ -21,8 +21,8 @@ _logger = logging.getLogger("pellucid")
 class StopWhen:
     """An Optuna callback: `study.optimize(..., callbacks=[StopWhen(regret_below=0.002)])`.
 
-    It stops the study when the bound of the regret has been below the tolerance after `patience` finished trials in a
-    row, logs why, and stores the sentence as the study's user attribute `pellucid:stopped`.
+    It stops the study when `stopping_verdict` has advised to after `patience` finished trials in a row, logs why,
+    and stores the sentence as the study's user attribute `pellucid:stopped`.
 
     Args:
         regret_below: see `stopping_verdict`.
@@ -33,7 +33,7 @@ class StopWhen:
 
     def __init__(
         self,
-        regret_below: float | None = None,
+        regret_below: float | str | None = None,
         *,
         patience: int = 5,
         min_trials: int = MIN_TRIALS,

@@ -27,7 +27,7 @@ def test_a_terminal_gets_a_table_with_the_objectives_lines_above_it(folder: Path
     reader, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
     process = subprocess.Popen(
-        command("chatty", 13, "--sampler", "sawei", "--json"),
+        command("chatty", 21, "--sampler", "sawei", "--json"),
         stdin=terminal,
         stdout=subprocess.PIPE,
         stderr=terminal,
@@ -38,12 +38,12 @@ def test_a_terminal_gets_a_table_with_the_objectives_lines_above_it(folder: Path
     out, _ = process.communicate(timeout=PATIENCE_S)
     os.close(reader)
     assert process.returncode == 0, shown
-    assert json.loads(out)["n_trials"] == 13
-    for number in range(13):
+    assert json.loads(out)["n_trials"] == 21
+    for number in range(21):
         assert f"printed [bold]by[/bold] trial {number}" in shown
     assert "warned" in shown
     assert "by a library" in shown
-    for row in ("alpha", "regret bound", "last proposal", "13 of 13: 13 complete", "s per trial"):
+    for row in ("alpha", "left at most", "last proposal", "21 of 21: 21 complete", "s per trial"):
         assert row in shown
     last = shown[shown.rindex("script in sqlite:///tuning.db") :]
     assert "printed" not in last

@@ -22,7 +22,7 @@ class Progress:
     """What is shown: the study, and the run that works on it.
 
     n_trials  how many the study should have;  n_ended  how many this run has ended
-    elapsed   seconds since the start of the run;  bound  of the regret
+    elapsed   seconds since the start of the run;  bound  how much the model sees left at most
     error     the last one, in one line;  n_workers  0 once the run is over
     """
 
@@ -184,7 +184,7 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
     if snapshot.alpha is not None:
         rows.append(("alpha", f"{snapshot.alpha:.3g} (1 exploits, 0 explores)"))
     if progress.bound is not None:
-        rows.append(("regret bound", f"{progress.bound:.3g}"))
+        rows.append(("left at most", f"{progress.bound:.2g}"))
     if snapshot.proposal:
         rows.append(("last proposal", snapshot.proposal))
     if snapshot.seconds is not None:

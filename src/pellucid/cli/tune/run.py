@@ -249,8 +249,10 @@ class Run:
             return
         self._shown_at = now
         snapshot = snapshot_of(self._study)
-        if snapshot.bound is None and n_workers:
+        if n_workers:
             self._regret_bound.refresh(self._study)
+        else:
+            self._regret_bound.finish(self._study)
         self._display.update(
             Progress(
                 title=f"{self._request.study} in {self._request.place.shown}",
@@ -258,7 +260,7 @@ class Run:
                 n_trials=self._request.n_trials,
                 n_ended=self._n_ended,
                 elapsed=now - self._start,
-                bound=self._regret_bound.value if snapshot.bound is None else snapshot.bound,
+                bound=self._regret_bound.value,
                 error=self._request.place.without_secrets(self._error),
                 n_workers=n_workers,
             )

@@ -34,7 +34,7 @@ class Snapshot:
     """A study at one moment.
 
     n_counted  trials that count towards the budget;  counts  trials by state
-    alpha      of the newest proposal whose policy has one;  bound  of the regret, from the newest receipt that has one
+    alpha      of the newest proposal whose policy has one
     proposal   the newest receipt, in words;  seconds  that recent trials took on average
     """
 
@@ -42,7 +42,6 @@ class Snapshot:
     counts: dict[str, int]
     best: BestTrial | None
     alpha: float | None
-    bound: float | None
     proposal: str
     seconds: float | None
 
@@ -61,7 +60,6 @@ def snapshot_of(study: Study) -> Snapshot:
         counts=trials_by_state(view.trials),
         best=best_trial(study),
         alpha=next((numbers["alpha"] for numbers in policies if "alpha" in numbers), None),
-        bound=next((receipt.bounds[0] for receipt in receipts if receipt.bounds), None),
         proposal=str(receipts[0]) if receipts else "",
         seconds=_average_duration(view.trials[-_RECENT:]),
     )
@@ -93,8 +91,8 @@ def _average_duration(trials: Sequence[FrozenTrial]) -> float | None:
 
 
 class RegretBound:
-    """The bound of the regret for studies whose receipts have none. It is computed now and then in a thread, so that
-    the main loop never waits for it."""
+    """The bound of `stopping_verdict`: the same number as in the answers. It is computed now and then in a thread, so
+    that the main loop does not wait for it."""
 
     def __init__(self) -> None:
         self.value: float | None = None
@@ -106,6 +104,12 @@ class RegretBound:
         if (self._thread is None or not self._thread.is_alive()) and time.monotonic() >= self._not_before:
             self._thread = threading.Thread(target=self._compute, args=(study,), daemon=True)
             self._thread.start()
+
+    def finish(self, study: Study) -> None:
+        """The bound after the last trial."""
+        if self._thread is not None:
+            self._thread.join()
+        self._compute(study)
 
     def _compute(self, study: Study) -> None:
         from pellucid import stopping_verdict

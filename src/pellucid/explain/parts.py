@@ -1,0 +1,164 @@
+"""What joint draws of the model say about a part of a space: the chance that it holds something better.
+
+Notation
+    Z (m, d)      encoded candidates, canonical
+    F (s, m)      joint draws of the function at all of them, as losses; an equal number from each plausible model
+    inside (m,)   which candidates lie in the part that is judged
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.explain.model import plausible_models
+from pellucid.numerics import Array, Mask, cholesky, low_discrepancy, stream
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Space
+from pellucid.surrogates import GaussianProcess
+
+# Draws in all. With more trials than this the hyperparameters are known well, and the fitted model alone is drawn from.
+_N_DRAWS, _MOST_UNCERTAIN = 384, 500
+# Trials that show what a typical configuration returns.
+_N_FIRST = 10
+# Configurations over the whole space, and the best trials that differ by this much in some coordinate.
+_N_EVERYWHERE, _APART = 160, 0.05
+
+
+def drawn_models(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess, ...]:
+    """The models to draw from."""
+    return plausible_models(gp, data) if len(data.losses) <= _MOST_UNCERTAIN else (gp,)
+
+
+def joint_losses(models: tuple[GaussianProcess, ...], Z: Array) -> Array:
+    """F: the same draws whenever the models and the candidates are the same."""
+    latent = joint_latent(models, Z).reshape(len(models), -1, len(Z))
+    return np.vstack([model.losses(draws) for model, draws in zip(models, latent, strict=True)])
+
+
+def joint_latent(models: tuple[GaussianProcess, ...], Z: Array) -> Array:
+    """Draws before the inverse of the warp; only those of the same row can be compared."""
+    rng = stream(0, "parts of a space", len(Z))
+    draws = []
+    for model in models:
+        mean, covariance = model.joint(Z)
+        steps = rng.standard_normal((_N_DRAWS // len(models), len(Z)))
+        draws.append(mean + steps @ cholesky(covariance).L.T)
+    return np.vstack(draws)
+
+
+def gain_of_tuning(data: Arrays) -> float:
+    """How much better the best trial is than the median of the first ones: the unit for what counts as small.
+
+    Most searches begin with random trials. The spread of all trials would shrink while a search converges.
+    """
+    losses = data.losses
+    for usual in (np.median(losses[:_N_FIRST]), np.median(losses), losses.max()):
+        if usual > losses.min():
+            return float(usual - losses.min())
+    return 0.0
+
+
+def everywhere(space: Space, count: int = _N_EVERYWHERE) -> Array:
+    """Evenly spread configurations."""
+    return space.canonical(_uniform(space, count))
+
+
+def _uniform(space: Space, count: int) -> Array:
+    return low_discrepancy(0, count, stream(0, "everywhere").random(len(space)))
+
+
+def best_rows(gp: GaussianProcess, data: Arrays, count: int, among: Mask | None = None) -> Array:
+    """The observed configurations (k, d) with the best means that differ from each other, best first; k <= count."""
+    mean = gp.latent_at_observed()
+    order = [i for i in np.argsort(mean, kind="stable") if among is None or among[i]]
+    chosen: list[int] = []
+    for i in order[: 20 * count]:
+        if len(chosen) < count and (np.abs(data.X[chosen] - data.X[i]).max(axis=1, initial=1.0) > _APART).all():
+            chosen.append(int(i))
+    return np.asarray(data.X[chosen])
+
+
+@dataclass(frozen=True)
+class Chance:
+    """That a part holds something better than everything outside it. `gain`: by how much, in the luckiest draw."""
+
+    probability: float
+    gain: float
+
+
+def chance_of(F: Array, inside: Mask, outside: Mask, margin: float = 0.0) -> Chance:
+    """The chance that the best inside beats the best outside by more than `margin`, never quite 0 or 1."""
+    gain = F[:, outside].min(axis=1) - F[:, inside].min(axis=1)
+    hits = int((gain > margin).sum())
+    return Chance((hits + 1.0) / (len(gain) + 2.0), max(float(gain.max()), 0.0))
+
+
+# ---------------------------------------------------------------------- choices
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One choice of a categorical parameter, with the parameters that exist under it. `n_trials`: that had it."""
+
+    column: int
+    code: int
+    n_own: int
+    n_trials: int
+
+    def holds(self, space: Space, X: Array, active: Mask) -> Mask:
+        return np.asarray((space.dimensions[self.column].code(X[:, self.column]) == self.code) & active[:, self.column])
+
+
+def branches(data: Arrays) -> list[Branch]:
+    """Every choice of every categorical parameter, tried or not."""
+    space, active = data.space, data.space.active(data.X)
+    out = []
+    for j, dimension in enumerate(space.dimensions):
+        if not dimension.categorical:
+            continue
+        codes = dimension.code(data.X[:, j])
+        for code in range(dimension.cells):
+            rows = _forced(space, _uniform(space, 1), j, code)
+            own = int(sum(_descends(space, k, j) for k in np.flatnonzero(space.active(rows)[0]).tolist()))
+            out.append(Branch(j, code, own, int(((codes == code) & active[:, j]).sum())))
+    return out
+
+
+def inside_branch(gp: GaussianProcess, data: Arrays, branch: Branch, count: int) -> Array:
+    """Candidates that have a choice: evenly spread ones, the best that were tried, and the best trials moved to it."""
+    space = data.space
+    spread = _forced(space, _uniform(space, count), branch.column, branch.code)
+    tried = best_rows(gp, data, 4, branch.holds(space, data.X, space.active(data.X)))
+    best = best_rows(gp, data, 4)
+    moved = np.where(space.active(best), best, spread[: len(best)])
+    return np.vstack([spread, tried, _forced(space, moved, branch.column, branch.code)])
+
+
+def _forced(space: Space, X: Array, column: int, code: int) -> Array:
+    """Configurations with this choice, and with what it takes for the parameter to exist."""
+    out = X.copy()
+    out[:, column] = space.dimensions[column].midpoint(np.array([code]))[0]
+    name = space.names[column]
+    for _ in space.order:
+        if name not in space.conditions:
+            break
+        rule = space.conditions[name]
+        name, parent = rule.parent, space.index[rule.parent]
+        allowed = rule.codes
+        at = 0.5 * (rule.low + rule.high)
+        out[:, parent] = space.dimensions[parent].midpoint(np.array([allowed[0]]))[0] if allowed else at
+    return space.canonical(out)
+
+
+def _descends(space: Space, column: int, ancestor: int) -> bool:
+    """Whether a parameter exists only for some values of another."""
+    name = space.names[column]
+    for _ in space.order:
+        if name not in space.conditions:
+            return False
+        name = space.conditions[name].parent
+        if name == space.names[ancestor]:
+            return True
+    return False
