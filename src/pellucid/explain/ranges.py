@@ -39,7 +39,7 @@ from pellucid.surrogates import GaussianProcess
 # be better on average than a point this far inside, with this chance of error; with the best one the bound must be the
 # best point within this distance, and the gain a visible share of what tuning brought. 12% is far enough for a
 # difference to show and near enough for the slope to be that of the bound.
-_N_SLICES, _INSIDE, _WIDEN_ERROR, _NEAR, _WIDEN_GAIN = 5, 0.12, 0.07, 0.35, 0.01
+_N_SLICES, _INSIDE, _WIDEN_ERROR, _NEAR, _WIDEN_GAIN = 5, 0.12, 0.15, 0.35, 0.01
 _N_SLICE = 26
 # Narrowing and dropping lose the optimum if they are wrong. The chance of that, where a part counts as good already if
 # it comes this close to the best (a share of what tuning brought); and the shortest stretch that is worth an edit.
