@@ -14,6 +14,7 @@ from scipy.special import ndtr
 from pellucid.explain.effects.words import unexplored
 from pellucid.explain.importance.choices import ranks
 from pellucid.explain.importance.draws import encoded_trials, spread_over_cells, usable_trials
+from pellucid.explain.importance.evidence import ENOUGH, evidence
 from pellucid.explain.importance.hsic import MEDIAN, NEGLIGIBLE, embeddings, holm, largest_possible
 from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import fitted_model
@@ -55,8 +56,8 @@ def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportanc
     # Draws of a model that knows little agree about little, which does not show that there is no effect.
     doubts = unexplored(gp, X)
     judged = [
-        replace(parameter, p_adjusted=float(p), verdict=_verdict(parameter.verdict, float(p), bool(doubts)))
-        for parameter, p in zip(measured, adjusted, strict=True)
+        replace(parameter, p_adjusted=float(p), verdict=_verdict(parameter.verdict, float(p), gain, bool(doubts)))
+        for parameter, p, gain in zip(measured, adjusted, evidence(gp).tolist(), strict=True)
     ]
     parameters = tuple(sorted(judged, key=lambda parameter: -parameter.index))
     n = len(data.losses)
@@ -84,9 +85,10 @@ def _goals(values: Array, goal: Goal, sign: float) -> Array:
     return goals
 
 
-def _verdict(verdict: str, p: float, unexplored: bool) -> str:
+def _verdict(verdict: str, p: float, gain: float, unexplored: bool) -> str:
+    """Draws of one model may agree about noise that it took for an effect, so the trials must speak for it, too."""
     if p <= SIGNIFICANCE:
-        return "impactful"
+        return "impactful" if gain > ENOUGH else "cannot tell"
     return "cannot tell" if unexplored else verdict
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.explain.effects.words import unexplored
-from pellucid.explain.importance.evidence import evidence
+from pellucid.explain.importance.evidence import ENOUGH, evidence
 from pellucid.explain.importance.indices import BranchIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import share_sentence
 from pellucid.explain.model import effect_model, opened, plausible_models
@@ -28,11 +28,10 @@ _FEWEST, _FEWEST_TO_JUDGE = 3, 8
 # Trials that the model uses at most.
 _MOST_TRIALS = 600
 # Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index
-# is above the first number with confidence and the trials are more likely with it by so many nats. It has no effect if
-# its index is below the second number with confidence; with such evidence for an effect it must be below the third,
-# because a model may be wrong about trials that lie close together.
+# is above the first number with confidence and the trials speak for it (`evidence`). It has no effect if its index is
+# below the second number with confidence; with such evidence for an effect it must be below the third, because a model
+# may be wrong about trials that lie close together.
 _MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
-_EVIDENCE = 3.0
 # Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
 # on which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
 _LONGER, _MARGIN = 1.5, 0.05
@@ -152,9 +151,9 @@ def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
 def _verdict(low: float, high: float, gain: float, n_trials: int) -> str:
     if n_trials < _FEWEST_TO_JUDGE:
         return "cannot tell"
-    if low > _MATTERS and gain > _EVIDENCE:
+    if low > _MATTERS and gain > ENOUGH:
         return "matters"
-    small = _NO_EFFECT if gain < _EVIDENCE else _NO_EFFECT_AT_ALL
+    small = _NO_EFFECT if gain < ENOUGH else _NO_EFFECT_AT_ALL
     return "no effect" if high < small else "cannot tell"
 
 
