@@ -5,8 +5,8 @@
     python -m tests.golden.record --check flat tpe compare two of them
 
 Proposals and receipts must be equal to the last bit, numbers in answers to 1e-12. Sentences are not recorded: they may
-be rewritten. The process fixes the instruction set that NumPy, OpenBLAS and torch use, so that the last bits do not
-depend on the machine.
+be rewritten. Record anew only when proposals or answers are meant to change, and say so in the commit. The process
+fixes the instruction set that NumPy, OpenBLAS and torch use, so that the last bits do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ Record = dict[str, Any]
 
 
 # ------------------------------------------------------------------------------------------- the questions
-# Renamed functions and fields are mapped here, and nowhere else.
 
 
 def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -48,8 +47,6 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     import optuna
 
     import pellucid
-    from pellucid.explain.importance.analysis import importance_of_the_best
-    from pellucid.study.view import StudyView
 
     params = sorted({name for trial in study.trials for name in trial.params})
     numeric = [name for name in params if name in ("x", "lr", "units", "C", "max_depth", "a", "momentum", "depth")]
@@ -61,13 +58,15 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "importance", lambda: pellucid.hsic_importance(study, n_permutations=199)
     yield "importance of all", lambda: pellucid.hsic_importance(study, source="all", bandwidth="max", n_permutations=99)
     yield "importance of a model", lambda: pellucid.hsic_importance(study, source="surrogate")
-    yield "importance of the best", lambda: importance_of_the_best(StudyView.of(study, "golden"))
+    yield "shares", lambda: pellucid.importance(study)
+    yield "calibration", lambda: pellucid.calibration(study)
     yield "failures", lambda: pellucid.hsic_importance(study, pellucid.failed(), pairs=False, n_permutations=99)
     yield "ranges", lambda: pellucid.parameter_ranges(study)
     yield "advice", lambda: list(pellucid.parameter_ranges(study).advice)
     for name in numeric[:1]:
         yield f"interval of {name}", lambda name=name: pellucid.interval_reduction(study, name, n_permutations=99)
     for name in params[:2]:
+        yield f"profile of {name}", lambda name=name: pellucid.profile_effect(study, name)
         yield f"effect of {name}", lambda name=name: pellucid.partial_dependence(study, name)
     yield "joint effect", lambda: pellucid.partial_dependence(study, params[:2])
     yield "joint effect of the last", lambda: pellucid.partial_dependence(study, params[-2:])
@@ -88,36 +87,12 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def answer(record: Any) -> Any:
-    """An answer as plain data, with the names of its fields as they were recorded."""
+    """An answer as plain data."""
     if isinstance(record, list):
         return [answer(entry) for entry in record]
     if isinstance(record, dict):
         return {"/".join(key) if isinstance(key, tuple) else str(key): value for key, value in record.items()}
-    return _renamed(record.to_dict())
-
-
-def _renamed(fields: Any) -> Any:
-    """Fields with the names that they had when they were recorded beside their present ones, at every level."""
-    if isinstance(fields, (list, tuple)):
-        return [_renamed(entry) for entry in fields]
-    if not isinstance(fields, dict):
-        return fields
-    renamed = {str(name): _renamed(value) for name, value in fields.items()}
-    for name, old_names in RENAMED.items():
-        for old_name in old_names if name in renamed else ():
-            renamed.setdefault(old_name, renamed[name])
-    return renamed
-
-
-# Present name -> recorded names. Sentences are not recorded, so their fields only have to exist.
-RENAMED = {
-    "sentence": ("verdict",),
-    "reason": ("why",),
-    "phases": ("stretches",),
-    "n_trials": ("n",),
-    "notes": ("alarms", "note"),
-    "params": ("names",),
-}
+    return record.to_dict()
 
 
 def receipt(record: Any) -> Record:

@@ -1,4 +1,4 @@
-"""Proposals, receipts and the numbers of answers are those that were recorded before the package was reorganised."""
+"""Proposals, receipts and the numbers of answers are those that were recorded: no change goes unnoticed."""
 
 from __future__ import annotations
 
