@@ -76,5 +76,5 @@ def truth(
             "the number of cases is in brackets. Widths are shares of the distance from a typical value to the optimum."
         )
         if table is not None:
-            write(table, page("Are the answers true?", [note], grids, provenance_of(runs, 0.0)))
+            write(table, page("Are the answers true?", [note], grids, provenance_of(runs)))
         show_grids(grids, as_json, quiet)

@@ -70,13 +70,13 @@ def provenance_now(command: str, packages: Sequence[str] = PACKAGES) -> str:
     return provenance((command,), now(), versions(packages), (platform.platform(),))
 
 
-def provenance_of(runs: Sequence[StampedRun], seconds: float) -> str:
-    """Of a page about runs that took that many seconds of one core."""
+def provenance_of(runs: Sequence[StampedRun], seconds: float | None = None) -> str:
+    """Of a page about runs, which took that many seconds of one core if it is known."""
     dates = sorted(run.date for run in runs)
     commands = tuple(dict.fromkeys(run.command for run in runs))
     machines = tuple(dict.fromkeys(run.machine for run in runs))
     text = provenance(commands, f"{dates[0]} to {dates[-1]}", runs[0].versions, machines)
-    return text.rstrip("\n") + f" · {seconds / 60:.0f} minutes of one core\n"
+    return text if seconds is None else text.rstrip("\n") + f" · {seconds / 60:.0f} minutes of one core\n"
 
 
 # ---------------------------------------------------------------------- output
