@@ -6,7 +6,7 @@ differences that the bench looks for. Indices of a conditional parameter are amo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -118,20 +118,33 @@ def _held_at(problem: TruthProblem, u: Array, param: str, values: Sequence[Any])
     return out
 
 
-def _search(problem: TruthProblem, u: Array, fixed: Sequence[str] = ()) -> tuple[float, Array]:
-    """The best value and the draw that it belongs to; `fixed` parameters keep the values that they have."""
+def _search(
+    problem: TruthProblem, u: Array, fixed: Sequence[str] = (), losses_at: Callable[[Array], Array] | None = None
+) -> tuple[float, Array]:
+    """The best value and the draw that it belongs to; `fixed` parameters keep the values that they have.
+
+    `losses_at`: what is minimised, if it is not the function itself.
+    """
     rng = np.random.default_rng(stable_seed("search", problem.name))
     keep = [problem.names.index(name) for name in fixed]
-    losses = problem.sign * problem.values_at(u)
+    if losses_at is None:
+        losses_at = _losses_of(problem)
+    losses = losses_at(u)
     for step in _STEPS:
         top = u[np.argsort(losses, kind="stable")[:_N_KEPT]]
         around = np.repeat(top, _N_AROUND, axis=0)
         moved = np.clip(around + step * rng.standard_normal(around.shape), 0.0, 1.0)
         moved[:, keep] = around[:, keep]
         u = np.vstack([top, moved])
-        losses = problem.sign * problem.values_at(u)
+        losses = losses_at(u)
     best = int(np.argmin(losses))
     return float(problem.sign * losses[best]), u[best]
+
+
+def _losses_of(problem: TruthProblem, param: str = "", position: float = 0.0) -> Callable[[Array], Array]:
+    """The function to minimise, with one parameter at a position if it is named."""
+    at = {param: position} if param else {}
+    return lambda u: np.asarray(problem.sign * problem.values_at(u, at))
 
 
 @cache
@@ -154,12 +167,29 @@ def spread(name: str) -> float:
 @cache
 def gain_beyond(name: str, param: str, end: str) -> float:
     """How much better the optimum becomes if a range is widened by a tenth at its 'lower' or 'upper' end: a share of
-    `spread`, negative if it becomes worse. Formulas continue beyond the ends of ranges."""
+    `spread`, negative if nothing there is as good. Formulas continue beyond the ends of ranges."""
     problem = find_problem(name)
-    value, params = optimum(name)
-    positions = {
-        n: parameter.positions([params[n]]) if n in params else np.array([0.5])
-        for n, parameter in problem.by_name.items()
-    }
-    positions[param] = np.array([-0.1 if end == "lower" else 1.1])
-    return float(problem.sign * (value - problem.formula(positions)[0])) / spread(name)
+    u = qmc.Sobol(len(problem.parameters), seed=stable_seed("beyond", name)).random(_N_SEARCH)
+    u = _restricted(problem, u, _ancestors(problem, param))
+    beyond = _losses_of(problem, param, -0.1 if end == "lower" else 1.1)
+    best, _ = _search(problem, u, tuple(_ancestors(problem, param)), beyond)
+    return float(problem.sign * (optimum(name)[0] - best)) / spread(name)
+
+
+@cache
+def loss_without(name: str, param: str, start: float, stop: float) -> float:
+    """How much is lost if a part of a range, from `start` to `stop`, is removed: a share of `spread`. A parameter that
+    exists for some choices only can be left alone, so that removing a part of it costs nothing elsewhere."""
+    problem = find_problem(name)
+    j, parameter = problem.names.index(param), problem.by_name[param]
+
+    def losses_at(u: Array) -> Array:
+        removed = (u[:, j] >= start) & (u[:, j] <= stop)
+        if parameter.parent:
+            parents = problem.by_name[parameter.parent].decoded(u[:, problem.names.index(parameter.parent)])
+            removed &= np.array([value in parameter.values for value in parents])
+        return np.where(removed, np.inf, problem.sign * problem.values_at(u))
+
+    u = qmc.Sobol(len(problem.parameters), seed=stable_seed("without", name)).random(2**16)
+    best, _ = _search(problem, u, (), losses_at)
+    return float(problem.sign * (best - optimum(name)[0])) / spread(name)

@@ -28,7 +28,7 @@ FANOVA_SIZES = (60, 100)
 STOP_SIZES = (30, 40, 50, 60, 70, 80, 90, 110, 130, 150)
 # The tolerance that a user might give, as a share of the spread; with noise it is the noise itself.
 TOLERANCE = 0.05
-# Advice to widen a range is right if the optimum improves by more than this share of the spread.
+# Advice is right if the optimum improves by more than this share of the spread (widen), or loses less (the rest).
 GAIN = 0.002
 
 
@@ -179,18 +179,11 @@ def _ranges(problem: TruthProblem, study: Study) -> list[Any]:
 
 
 def _right(problem: TruthProblem, advice: Any) -> bool:
-    """Widening is right if better values lie there; the other advice if the optimum is not in the part to remove."""
+    """Widening is right if better values lie there, other advice if the part to remove is not needed."""
     if advice.what == "widen":
-        end = "upper" if advice.stop > 0.5 else "lower"
-        return known.gain_beyond(problem.name, advice.param, end) > GAIN
-    best = known.optimum(problem.name)[1]
-    if advice.param not in best:
-        return True
-    parameter = problem.by_name[advice.param]
-    at = float(parameter.positions([best[advice.param]])[0])
-    if parameter.choices:
-        at = (at + 0.5) / parameter.choices
-    return not advice.start <= at <= advice.stop
+        return known.gain_beyond(problem.name, advice.param, "upper" if advice.stop > 0.5 else "lower") > GAIN
+    start, stop = (round(float(end), 4) for end in (advice.start, advice.stop))
+    return known.loss_without(problem.name, advice.param, start, stop) < GAIN
 
 
 def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[Any, ...]:

@@ -127,13 +127,18 @@ class TruthProblem:
         }
         return float(self.formula(positions)[0])
 
-    def values_at(self, u: Array) -> Array:
-        """Of the configurations that uniform draws (n, d) decode to."""
+    def values_at(self, u: Array, positions: Mapping[str, float] | None = None) -> Array:
+        """Of the configurations that uniform draws (n, d) decode to. `positions`: of parameters that have the same one
+        everywhere, which may lie beyond the ends of their ranges."""
+        held = positions or {}
         columns = {}
         for j, parameter in enumerate(self.parameters):
-            kind = parameter.distribution
-            continuous = isinstance(kind, FloatDistribution)
-            columns[parameter.name] = u[:, j] if continuous else parameter.positions(parameter.decoded(u[:, j]))
+            if parameter.name in held:
+                columns[parameter.name] = np.full(len(u), held[parameter.name])
+            elif isinstance(parameter.distribution, FloatDistribution):
+                columns[parameter.name] = u[:, j]
+            else:
+                columns[parameter.name] = parameter.positions(parameter.decoded(u[:, j]))
         return self.formula(columns)
 
     @cached_property

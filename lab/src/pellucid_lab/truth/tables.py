@@ -20,7 +20,7 @@ from pellucid_lab.truth.studies import N_TRIALS, OURS, SAMPLERS, SIZES
 # A parameter with a larger index matters, whoever asks.
 LARGE = 0.3
 # Widening is called for if the optimum improves by more than this share of the spread.
-WORTH_WIDENING = 0.02
+WORTH_WIDENING = 0.05
 # Sizes of the studies by which importance is judged.
 _ORDINARY = (60, 100)
 _SAFE_SHARE = 0.6
@@ -298,7 +298,8 @@ def _ranges(runs: Sequence[TruthRun]) -> Grid:
                 for what, param, _, stop, _ in cell.answer
                 if what == "widen"
             }
-            missed += [float(end in advised) for end in wanted]
+            if wanted:
+                missed.append(float(any(end in advised for end in wanted)))
         by_kind: list[Callable[[str], bool]] = [
             lambda what: True,
             lambda what: what == "widen",
