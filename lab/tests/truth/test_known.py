@@ -13,10 +13,11 @@ from pellucid_lab.truth.spaces import TruthProblem, choice, real, whole
 @pytest.fixture
 def line(monkeypatch: pytest.MonkeyPatch) -> TruthProblem:
     """2a + b with a third parameter that does nothing: indices 4/5, 1/5 and 0."""
-    names = tuple(real(name, 0.0, 1.0) for name in ("a", "b", "idle"))
-    problem = TruthProblem("line", "minimize", names, lambda p: 2.0 * p["a"] + p["b"])
+    parameters = tuple(real(name, 0.0, 1.0) for name in ("a", "b", "idle"))
+    problem = TruthProblem("line", "minimize", parameters, lambda p: 2.0 * p["a"] + p["b"])
     monkeypatch.setitem(PROBLEMS, "line", problem)
-    for cached in (known.indices, known.averages, known.best_values, known.optimum, known.spread, known.gain_beyond):
+    answers = ("indices", "averages", "best_values", "optimum", "spread", "gain_beyond", "loss_without")
+    for cached in (getattr(known, name) for name in answers):
         cached.cache_clear()
     return problem
 
@@ -67,3 +68,15 @@ def test_whole_numbers_and_choices_are_decoded_with_equal_cells() -> None:
     assert (kinds.count("a"), kinds.count("b")) == (500, 500)
     log = real("lr", 1e-4, 1.0, log=True)
     assert log.positions(log.decoded(u)) == pytest.approx(u)
+
+
+def test_removing_what_is_not_needed_costs_nothing(line: TruthProblem) -> None:
+    assert known.loss_without(line.name, "idle", 0.0, 0.9) == pytest.approx(0.0, abs=0.01)
+    lost = known.loss_without(line.name, "a", 0.0, 0.5) * known.spread(line.name)
+    assert lost == pytest.approx(1.0, abs=0.02)
+
+
+def test_either_of_two_equal_optima_may_be_removed_or_widened_to() -> None:
+    assert known.loss_without("partners", "alpha", 0.8, 1.0) == pytest.approx(0.0, abs=1e-6)
+    assert known.gain_beyond("partners", "alpha", "upper") > 0.1
+    assert known.gain_beyond("partners", "alpha", "lower") > 0.1

@@ -28,8 +28,6 @@ FANOVA_SIZES = (60, 100)
 STOP_SIZES = (30, 40, 50, 60, 70, 80, 90, 110, 130, 150)
 # The tolerance that a user might give, as a share of the spread; with noise it is the noise itself.
 TOLERANCE = 0.05
-# Advice is right if the optimum improves by more than this share of the spread (widen), or loses less (the rest).
-GAIN = 0.002
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def _questions(problem: TruthProblem, n: int) -> dict[str, Callable[[Study], Any
         "recommendation": lambda study: _recommendation(problem, study),
         "dependence": lambda study: _dependence(problem, study),
         "profile": lambda study: _profile(problem, study),
-        "ranges": lambda study: _ranges(problem, study),
+        "ranges": _ranges,
     }
     if n in FANOVA_SIZES and not problem.conditional:
         questions["fanova"] = _fanova
@@ -170,20 +168,11 @@ def _covered(problem: TruthProblem, low: Any, high: Any, truth: Any) -> list[flo
     return _rounded(float(inside.mean()), float((high - low).mean()) / known.spread(problem.name))
 
 
-def _ranges(problem: TruthProblem, study: Study) -> list[Any]:
-    """Per piece of advice: what, the parameter, where it begins and ends, and whether it is right."""
+def _ranges(study: Study) -> list[Any]:
+    """Per piece of advice: what, the parameter, and where the part that it is about begins and ends."""
     import pellucid
 
-    advice = pellucid.parameter_ranges(study).advice
-    return [[a.what, a.param, *_rounded(a.start, a.stop), _right(problem, a)] for a in advice]
-
-
-def _right(problem: TruthProblem, advice: Any) -> bool:
-    """Widening is right if better values lie there, other advice if the part to remove is not needed."""
-    if advice.what == "widen":
-        return known.gain_beyond(problem.name, advice.param, "upper" if advice.stop > 0.5 else "lower") > GAIN
-    start, stop = (round(float(end), 4) for end in (advice.start, advice.stop))
-    return known.loss_without(problem.name, advice.param, start, stop) < GAIN
+    return [[a.what, a.param, *_rounded(a.start, a.stop)] for a in pellucid.parameter_ranges(study).advice]
 
 
 def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[Any, ...]:

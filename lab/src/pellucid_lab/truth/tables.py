@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from pellucid_lab.truth.studies import N_TRIALS, OURS, SAMPLERS, SIZES
 
 # A parameter with a larger index matters, whoever asks.
 LARGE = 0.3
+# Advice is right if the optimum improves by more than this share of the spread (widen), or loses less (the rest).
+GAIN = 0.002
 # Widening is called for if the optimum improves by more than this share of the spread.
 WORTH_WIDENING = 0.05
 # Sizes of the studies by which importance is judged.
@@ -288,27 +290,33 @@ def _early(runs: Sequence[TruthRun], verdict: int, tolerance: int) -> list[float
 def _ranges(runs: Sequence[TruthRun]) -> Grid:
     rows = []
     for sampler in SAMPLERS:
-        chosen = [run for run in runs if run.sampler == sampler]
-        given = [piece for cell in cells(chosen, "ranges") for piece in cell.answer]
-        missed = []
-        for cell in cells(chosen, "ranges"):
-            wanted = worth_widening(cell.run.problem)
-            advised = {
-                (param, "upper" if stop > 0.5 else "lower")
-                for what, param, _, stop, _ in cell.answer
-                if what == "widen"
-            }
-            if wanted:
-                missed.append(float(any(end in advised for end in wanted)))
-        by_kind: list[Callable[[str], bool]] = [
-            lambda what: True,
-            lambda what: what == "widen",
-            lambda what: what != "widen",
-        ]
-        errors = [counted([float(not piece[4]) for piece in given if right(piece[0])]) for right in by_kind]
-        rows.append((sampler, counted(missed), *errors))
+        found: list[float] = []
+        widening: list[float] = []
+        removing: list[float] = []
+        for cell in cells([run for run in runs if run.sampler == sampler], "ranges"):
+            advised = set()
+            for what, param, start, stop, *_ in cell.answer:
+                error = float(not is_right(cell.run.problem, what, param, start, stop))
+                (widening if what == "widen" else removing).append(error)
+                if what == "widen":
+                    advised.add((param, _end(stop)))
+            if wanted := worth_widening(cell.run.problem):
+                found.append(float(any(end in advised for end in wanted)))
+        errors = (counted(errors) for errors in ([*widening, *removing], widening, removing))
+        rows.append((sampler, counted(found), *errors))
     columns = ("sampler", "right widening found", "wrong, of all advice", "wrong widening", "removes the optimum")
     return Grid("Ranges: advice at 40, 60, 100 and 150 trials", columns, tuple(rows))
+
+
+def _end(stop: float) -> str:
+    return "upper" if stop > 0.5 else "lower"
+
+
+def is_right(problem: str, what: str, param: str, start: float, stop: float) -> bool:
+    """Widening is right if better values lie there, other advice if the part to remove is not needed."""
+    if what == "widen":
+        return known.gain_beyond(problem, param, _end(stop)) > GAIN
+    return known.loss_without(problem, param, start, stop) < GAIN
 
 
 def worth_widening(problem: str) -> list[tuple[str, str]]:
