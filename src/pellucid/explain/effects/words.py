@@ -78,7 +78,8 @@ def effect_sentence(
     if verdict == MATTERS:
         matter = "matters" if len(curve.names) == 1 else "matter"
         better, worse = curve.pair
-        best = ", the best value," if better == curve.best else ""
+        values = "value" if len(curve.names) == 1 else "values"
+        best = f", the best {values}," if better == curve.best else ""
         return (
             f"{curve.subject} {matter} on average over all other settings{where}: the {average} objective is "
             f"{curve.objective(better)} at {curve.point(better)}{best} and {curve.objective(worse)} at "
@@ -92,13 +93,16 @@ def effect_sentence(
         )
     return (
         f"{n_trials} trials cannot show an effect of {curve.subject} on average over all other settings{where}: no "
-        f"difference between its values is clear. Any is probably below {curve.largest:.2g}."
+        f"difference between values is clear. If there is one, it is probably below {curve.largest:.2g}."
     )
 
 
 def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
     """A note if the model is unsure about most of the space: `anywhere` are encoded rows spread all over it."""
-    unexplained = float(np.mean(gp.latent(anywhere)[1] ** 2)) / max(float(np.var(gp.data.z)), 1e-300)
+    variance = float(np.var(gp.data.z))
+    if variance < 1e-300:  # All trials agree: there is nothing to compare with.
+        return []
+    unexplained = float(np.mean(gp.latent(anywhere)[1] ** 2)) / variance
     if unexplained <= _UNEXPLORED:
         return []
     share = f"{100 * min(unexplained, 9.99):.0f}%"
@@ -126,7 +130,7 @@ def effect_notes(
     if len(few):
         most = int(few[np.argmax(band.jackknife_sd[few] / raw_sd[few])])
         settings = zip(curve.names, curve.values, strict=True)
-        place = " and ".join(f"{name} = {value_text(values[most])}" for name, values in settings)
+        place = " and ".join(f"`{name}` = {value_text(values[most])}" for name, values in settings)
         notes.append(f"Around {place} the curve depends on few trials.")
     return notes
 
