@@ -82,9 +82,7 @@ def ranges_of(view: StudyView) -> ParameterRanges:
     trials = [trial for trial in view.trials if not in_a_step(trial)]
     losses = view.observations.losses
     if len(losses) >= FEWEST and np.ptp(losses) == 0.0:
-        raise ValueError(
-            f"All {len(losses)} trials returned the same value, so it is not known which ranges to change."
-        )
+        raise ValueError(f"All {len(losses)} trials returned the same value, so they say nothing about ranges.")
     top, _, _ = sample_of(trials, best_tenth(), view.sign, source="all")
     axes = []
     for j, dimension in enumerate(top.space.dimensions):

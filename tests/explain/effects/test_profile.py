@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import optuna
@@ -251,7 +252,7 @@ def test_odd_studies_are_answered() -> None:
 
 
 def test_the_parameters_of_a_nested_choice_count_towards_the_trials_it_needs() -> None:
-    """`svc` exists in one branch only, and its kernel `rbf` has a parameter of its own: that needs more trials."""
+    """`kernel` exists for one model only, and its choice `rbf` has a parameter of its own: that needs more trials."""
 
     def nested(trial: Trial) -> float:
         if trial.suggest_categorical("model", ["trees", "knn", "svc"]) != "svc":
@@ -270,3 +271,13 @@ def test_the_parameters_of_a_nested_choice_count_towards_the_trials_it_needs() -
     grid = data.space.dimensions[column].midpoint(np.arange(2))
     assert support_of(data, [column], grid[:, None]).tolist() == [15, 5]
     assert judged_choices(data, column, grid).tolist() == [True, False]
+
+
+def test_a_note_says_how_many_of_very_many_choices_are_compared() -> None:
+    space = {"c": optuna.distributions.CategoricalDistribution([f"c{i}" for i in range(200)])}
+    study = optuna.create_study()
+    for i in range(20):
+        study.add_trial(create_trial(params={"c": f"c{i}"}, distributions=space, value=float(i)))
+    profile = pellucid.profile_effect(study, "c")
+    assert profile.notes[0] == "Only 60 of 200 choices of `c` are compared."
+    assert re.fullmatch(r"No trial had `c` = (\w+, ){5}\w+ and \d+ others: .*", profile.notes[1])

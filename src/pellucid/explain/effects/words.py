@@ -27,8 +27,8 @@ _UNEXPLORED = 0.2
 _FEW_TRIALS = 4.0
 # Trials per parameter below which effects are called provisional.
 _TRIALS_PER_PARAMETER = 15
-# Gaps that a note names.
-_MOST_GAPS = 4
+# Gaps, and choices, that a note names.
+_MOST_GAPS, _MOST_UNTRIED = 4, 6
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,17 @@ def provisional(data: Arrays) -> list[str]:
 
 
 def gap_notes(dimension: Dimension, values: Sequence[Any], empty: Mask) -> list[str]:
-    """A note on the values (of a grid) that no trial came near."""
-    if not empty.any():
-        return []
+    """Notes on the values (of a grid) that no trial came near, and on choices that the grid leaves out."""
     name = dimension.name
+    left_out = dimension.categorical and len(values) < dimension.cells
+    notes = [f"Only {len(values)} of {dimension.cells} choices of `{name}` are compared."] if left_out else []
+    if not empty.any():
+        return notes
     if dimension.categorical:
-        untried = ", ".join(value_text(value) for value, none in zip(values, empty, strict=True) if none)
-        return [f"No trial had `{name}` = {untried}: the value shown there is a guess."]
+        untried = [value_text(value) for value, none in zip(values, empty, strict=True) if none]
+        more = f" and {len(untried) - _MOST_UNTRIED} others" if len(untried) > _MOST_UNTRIED else ""
+        listed = ", ".join(untried[:_MOST_UNTRIED])
+        return [*notes, f"No trial had `{name}` = {listed}{more}: the value shown there is a guess."]
     edges = np.flatnonzero(np.diff(np.r_[False, empty, False]))
     gaps = []
     for first, after in zip(edges[::2], edges[1::2], strict=True):
