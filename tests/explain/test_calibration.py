@@ -57,7 +57,7 @@ def test_a_perfect_model_is_trusted() -> None:
     assert (answer.verdict, answer.source, answer.n, answer.level) == ("trust", "receipts", 62, 0.95)
     assert answer.coverage == pytest.approx(0.95, abs=0.02)
     assert (answer.z_mean, answer.z_sd) == (pytest.approx(0.0, abs=1e-9), pytest.approx(1.0, abs=0.03))
-    assert str(answer).startswith("58 of 62 predictions (94%) held, of 95% promised: trust the intervals.")
+    assert str(answer).startswith("58 of 62 predictions (94%) held, against the 95% promised: trust the intervals.")
 
 
 @pytest.mark.parametrize(("direction", "shift"), [("minimize", 0.7), ("maximize", -0.7)])
@@ -219,6 +219,20 @@ def test_a_constant_objective_is_predicted_exactly() -> None:
     answer = pellucid.calibration(study)
     assert answer.coverage == 1.0
     assert all(math.isfinite(row.z) for row in answer.rows)
+
+
+def test_notes_of_leave_one_out_say_which_trials_have_no_prediction() -> None:
+    study = drawn_from_the_prior(0, n=20)
+    params = {"x": 0.5, "y": 0.5}
+    study.add_trial(optuna.create_trial(params=params, distributions={"x": RANGE, "y": RANGE}, value=math.inf))
+    inside = pellucid.calibration(study)
+    assert inside.n == 20
+    assert not any("ranges" in note for note in inside.notes)
+    narrower = {"x": FloatDistribution(0.4, 0.6), "y": RANGE}
+    study.add_trial(optuna.create_trial(params=params, distributions=narrower, value=0.0))
+    moved = pellucid.calibration(study)
+    assert moved.n < 20
+    assert any("of 22 trials lie outside the present ranges and are left out." in note for note in moved.notes)
 
 
 # ------------------------------------------------------------------------------------------ receipts of the sampler

@@ -146,6 +146,29 @@ def test_a_constant_objective_calls_for_nothing() -> None:
     assert not any(entry.what != "narrow" for entry in pellucid.parameter_ranges(study).advice)
 
 
+def test_trials_that_all_agree_say_nothing_about_ranges() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda t: 0.0 * t.suggest_float("x", 0, 1), n_trials=20)
+    with pytest.raises(ValueError, match="All 20 trials returned the same value"):
+        pellucid.parameter_ranges(study)
+
+
+def test_choices_of_a_parameter_that_the_best_trial_lacks_are_all_noted() -> None:
+    def objective(trial: Trial) -> float:
+        if trial.suggest_categorical("model", ["linear", "svc"]) == "linear":
+            return 0.1 * trial.suggest_float("alpha", 0, 1)
+        return 2.0 + len(trial.suggest_categorical("kernel", ["rbf", "poly", "linear"]))
+
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    for i in range(52):
+        kernel = ("rbf", "poly", "linear")[i % 3]
+        study.enqueue_trial({"model": "svc", "kernel": kernel} if i < 12 else {"model": "linear"})
+    study.optimize(objective, n_trials=52)
+    notes = pellucid.parameter_ranges(study).notes
+    for kernel in ("rbf", "poly", "linear"):
+        assert f"`kernel` = {kernel} was tried 4 times: too few to judge." in notes
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -132,3 +132,12 @@ def test_intervals_of_noisy_studies_cover_the_truth_of_what_was_chosen() -> None
         assert use.high is not None
         covered.append(use.low <= truth[use.trial] <= use.high)
     assert np.mean(covered) >= 0.85
+
+
+def test_trials_that_all_agree_have_no_interval_and_a_note_says_why() -> None:
+    study = new_study(direction="maximize")
+    study.optimize(lambda trial: 0.0 * trial.suggest_float("x", 0, 1), n_trials=12)
+    recommendation = pellucid.recommend(study)
+    assert recommendation.low is recommendation.high is None
+    assert recommendation.notes == ("All 12 trials returned the same value, so there is no interval.",)
+    assert "expected 0, observed 0." in recommendation.sentence

@@ -7,7 +7,8 @@ import math
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -380,3 +381,23 @@ def test_markup_escapes_unless_it_is_markup() -> None:
     assert joined("a & b") == "a &amp; b"
     assert prose("use `<x>` now") == "use <code>&lt;x&gt;</code> now"
     assert prose("a `b") == "a `b"
+
+
+def test_the_progress_bar_ends_with_the_last_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    totals: list[int] = []
+    steps: list[str | None] = []
+
+    class Counting:
+        def advance(self, what: str | None = None) -> None:
+            steps.append(what)
+
+    @contextmanager
+    def counted(what: str, total: int, *, show: bool) -> Iterator[Counting]:
+        totals.append(total)
+        yield Counting()
+
+    monkeypatch.setattr("pellucid.reporting.gather.progress_bar", counted)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(objective, n_trials=6, catch=(RuntimeError,))
+    gather(study, progress=True)
+    assert totals == [len(steps)]

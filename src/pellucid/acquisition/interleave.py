@@ -38,7 +38,8 @@ class Interleave:
             proposal learns until the bands are narrow enough (see `until`); then the search begins.
         until: the half-width of a 95% band, in the objective's unit, that is narrow enough: effects that have reached
             it are dropped, and once the mean over all effects has, every proposal is for the objective. None: learning
-            never stops. `partial_dependence` adds what is not known about the model, up to about as much again.
+            never stops. Bands of `partial_dependence` also include what is not known about the model, and may be
+            about twice as wide.
         target: see `InformationGain`.
         mode: "every"; "probability" (each proposal is for learning with `probability`, which `decay` multiplies at
             every trial); "multiply" (every proposal maximises EI times information to the power `beta` / trials).

@@ -54,7 +54,7 @@ class Evidence:
 
 
 def blocks(evidence: Evidence) -> tuple[str, ...]:
-    """Reasons to go on. The dear questions are only asked if the cheap ones give none.
+    """Reasons to go on. The expensive questions are only asked if the cheap ones give none.
 
     There are none if the tolerance exceeds all differences between trials: then nothing is worth looking for.
     """

@@ -16,7 +16,7 @@ import numpy as np
 from optuna.study import Study
 from scipy.special import bdtr
 
-from pellucid.explain.model import fitted_model, opened
+from pellucid.explain.model import check_objective, fitted_model, opened
 from pellucid.explain.predictions import predictions
 from pellucid.explain.text import counted
 from pellucid.numerics import Array
@@ -48,17 +48,13 @@ def calibration(study: Study, *, objective: str | int | None = None, level: floa
 
     Args:
         study: any study with one objective.
-        objective: None, or the name or number of the objective.
+        objective: its name or number; a study with one objective needs none.
         level: of the intervals.
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
     with opened(study, "calibration") as view:
-        if objective not in (None, 0, view.objective.name):
-            raise ValueError(
-                f"The study has one objective, `{view.objective.name}` (number 0), but got {objective!r}: leave "
-                "`objective` out."
-            )
+        check_objective(view, objective)
         return calibration_of(view, level)
 
 
@@ -69,13 +65,11 @@ def calibration_of(view: StudyView, level: float = 0.95) -> Calibration:
         others = _after_the_fact(view)
         if len(others) > len(rows):
             rows, source = others, "leave-one-out"
-            notes.append(_AFTERWARDS)
-            if len(rows) < len(view.observations.of_complete_trials):
-                notes.append(f"Predicted are {len(rows)} trials inside the present ranges, the newest.")
+            notes += [_AFTERWARDS, *_not_predicted(view)]
     if not rows:
         raise ValueError(
-            "There is no prediction to check: that needs a finite value of a trial that a model proposed, or of at "
-            "least 3 trials."
+            "There is no prediction to check: that needs a trial that a model proposed and that returned a finite "
+            "value, or at least 3 trials with such values."
         )
     return _judged(rows, source, level, view, notes)
 
@@ -102,8 +96,19 @@ def _left_out(view: StudyView) -> list[str]:
     ]  # fmt: skip
 
 
+def _not_predicted(view: StudyView) -> list[str]:
+    """Notes on trials that have a value, but no prediction from all others."""
+    n, inside = len(view.observations), len(view.data.losses)
+    notes = []
+    if inside < n:
+        notes.append(f"{n - inside} of {n} trials lie outside the present ranges and are left out.")
+    if inside > _MOST_LEFT_OUT:
+        notes.append(f"Only the newest {_MOST_LEFT_OUT} trials are predicted.")
+    return notes
+
+
 def _after_the_fact(view: StudyView) -> list[PredictedTrial]:
-    """Every complete trial inside the present ranges, predicted from all others."""
+    """Every complete trial inside the present ranges (the newest of many), predicted from all others."""
     data = view.data
     if len(data.losses) < 3 or len(data.space) == 0:
         return []
@@ -180,17 +185,17 @@ def _verdict(z: Array, inside: int, level: float) -> str:
 
 def _sentence(verdict: str, n: int, inside: int, level: float, z: Array) -> str:
     held = f"{inside} of {counted(n, 'prediction')} ({100 * inside / n:.0f}%) held"
-    promised = f"{100 * level:.4g}%"
+    promised = f"against the {100 * level:.4g}% promised"
     shift = f"{abs(float(np.mean(z))):.1f} sd on average"
     match verdict:
         case "too few":
-            return f"{held}, of {promised} promised: too few predictions to judge (at least {_FEWEST} are needed)."
+            return f"{held}, {promised}: too few predictions to judge (at least {_FEWEST} are needed)."
         case "optimistic":
             return f"Predictions were too optimistic by {shift}: expect worse values than the model says. {held}."
         case "pessimistic":
             return f"Predictions were too pessimistic by {shift}: expect better values than the model says. {held}."
         case "too sure":
-            return f"Predictions were too sure: {held}, of {promised} promised. Read intervals as wider than they are."
+            return f"Predictions were too sure: {held}, {promised}. Read intervals as wider than they are."
         case "too cautious":
-            return f"{held}, of {promised} promised: the intervals are wider than they need to be, so they are safe."
-    return f"{held}, of {promised} promised: trust the intervals."
+            return f"{held}, {promised}: the intervals are wider than they need to be, so they are safe."
+    return f"{held}, {promised}: trust the intervals."

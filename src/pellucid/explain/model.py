@@ -34,6 +34,15 @@ def opened(study: Study, asker: str) -> Iterator[StudyView]:
         yield view
 
 
+def check_objective(view: StudyView, objective: str | int | None) -> None:
+    """Raise ValueError if `objective` is neither None nor the name or number of the study's one objective."""
+    if objective not in (None, 0, view.objective.name):
+        raise ValueError(
+            f"`objective` must be the study's one objective, {view.objective.name!r} or 0, but got {objective!r}: "
+            "leave it out."
+        )
+
+
 def default_template() -> GaussianProcess:
     """Kernel and warp of the default model."""
     return GaussianProcess(warp="auto")

@@ -120,8 +120,8 @@ def branches(data: Arrays) -> list[Branch]:
             continue
         codes = dimension.code(data.X[:, j])
         for code in range(dimension.cells):
-            rows = _forced(space, _uniform(space, 1), j, code)
-            own = int(sum(_descends(space, k, j) for k in np.flatnonzero(space.active(rows)[0]).tolist()))
+            rows = forced(space, _uniform(space, 1), j, code)
+            own = int(sum(descends(space, k, j) for k in np.flatnonzero(space.active(rows)[0]).tolist()))
             out.append(Branch(j, code, own, int(((codes == code) & active[:, j]).sum())))
     return out
 
@@ -129,14 +129,14 @@ def branches(data: Arrays) -> list[Branch]:
 def inside_branch(gp: GaussianProcess, data: Arrays, branch: Branch, count: int) -> Array:
     """Candidates that have a choice: evenly spread ones, the best that were tried, and the best trials moved to it."""
     space = data.space
-    spread = _forced(space, _uniform(space, count), branch.column, branch.code)
+    spread = forced(space, _uniform(space, count), branch.column, branch.code)
     tried = best_rows(gp, data, 4, branch.holds(space, data.X, space.active(data.X)))
     best = best_rows(gp, data, 4)
     moved = np.where(space.active(best), best, spread[: len(best)])
-    return np.vstack([spread, tried, _forced(space, moved, branch.column, branch.code)])
+    return np.vstack([spread, tried, forced(space, moved, branch.column, branch.code)])
 
 
-def _forced(space: Space, X: Array, column: int, code: int) -> Array:
+def forced(space: Space, X: Array, column: int, code: int) -> Array:
     """Configurations with this choice, and with what it takes for the parameter to exist."""
     out = X.copy()
     out[:, column] = space.dimensions[column].midpoint(np.array([code]))[0]
@@ -152,7 +152,7 @@ def _forced(space: Space, X: Array, column: int, code: int) -> Array:
     return space.canonical(out)
 
 
-def _descends(space: Space, column: int, ancestor: int) -> bool:
+def descends(space: Space, column: int, ancestor: int) -> bool:
     """Whether a parameter exists only for some values of another."""
     name = space.names[column]
     for _ in space.order:

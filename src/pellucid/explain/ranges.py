@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from optuna.study import Study
 
-from pellucid.explain.importance.draws import in_a_step, sample_of
+from pellucid.explain.importance.draws import FEWEST, in_a_step, sample_of
 from pellucid.explain.model import fitted_model, opened
 from pellucid.explain.parts import (
     Branch,
@@ -80,6 +80,9 @@ def parameter_ranges(study: Study) -> ParameterRanges:
 
 def ranges_of(view: StudyView) -> ParameterRanges:
     trials = [trial for trial in view.trials if not in_a_step(trial)]
+    losses = view.observations.losses
+    if len(losses) >= FEWEST and np.ptp(losses) == 0.0:
+        raise ValueError(f"All {len(losses)} trials returned the same value, so they say nothing about ranges.")
     top, _, _ = sample_of(trials, best_tenth(), view.sign, source="all")
     axes = []
     for j, dimension in enumerate(top.space.dimensions):
@@ -222,7 +225,7 @@ def _inside(at: Array, bound: int) -> int:
 def _widening(dimension: Dimension, end: str, positions: Array, error: float) -> RangeAdvice:
     bound, inside = (value_text(value) for value in dimension.decode(positions))
     sentence = (
-        f"Widen `{dimension.name}` beyond its {end} bound {bound}: with the best configurations the model still "
+        f"Widen `{dimension.name}` beyond its {end} bound {bound}: with the best configurations the prediction still "
         f"improves from {inside} to {bound} (chance of error {_percent(error)}). "
         "If this is wrong, you lose a few trials."
     )
@@ -258,10 +261,10 @@ def _narrowing(
     judged: _Judged, j: int, end: str, stretch: tuple[float, float], safe: tuple[float, float]
 ) -> RangeAdvice | None:
     dimension, having = judged.data.space.dimensions[j], judged.active[:, j]
-    n_trials = int((having & _within(dimension, judged.data.X[:, j], safe)).sum())
+    n_trials = int((having & _within(judged.data.X[:, j], safe)).sum())
     if n_trials < max(_PER_PARAMETER, _covering(judged, having, safe[1] - safe[0])):
         return None
-    inside = judged.exists[:, j] & _within(dimension, judged.candidates[:, j], stretch)
+    inside = judged.exists[:, j] & _within(judged.candidates[:, j], stretch)
     outside = judged.exists[:, j] & ~inside
     if not inside.any() or not outside.any():
         return None
@@ -288,7 +291,7 @@ def _covering(judged: _Judged, having: Mask, width: float) -> float:
     return _PER_CELL * width * parts
 
 
-def _within(dimension: Dimension, u: Array, stretch: tuple[float, float]) -> Mask:
+def _within(u: Array, stretch: tuple[float, float]) -> Mask:
     """Discrete values are at mid-points, so no value is on an edge."""
     return np.asarray((u >= stretch[0]) & (u <= stretch[1]))
 
@@ -322,10 +325,14 @@ def _needed(branch: Branch) -> int:
 def _untried(judged: _Judged) -> Iterator[str]:
     """A note on every parameter with choices that had too few trials to be judged; never on the one to use."""
     space = judged.data.space
-    best = best_rows(judged.gp, judged.data, 1)[0]
+    best = best_rows(judged.gp, judged.data, 1)
+    has = space.active(best)
     for j in sorted({branch.column for branch in judged.choices}):
-        used = int(space.dimensions[j].code(best[j : j + 1])[0])
-        few = [b for b in judged.choices if b.column == j and b.code != used and b.n_trials < _needed(b)]
+        few = [
+            branch
+            for branch in judged.choices
+            if branch.column == j and branch.n_trials < _needed(branch) and not branch.holds(space, best, has)[0]
+        ]
         name = space.names[j]
         if len(few) > _MOST_NAMED:
             yield f"{len(few)} choices of `{name}` were tried too few times to judge."

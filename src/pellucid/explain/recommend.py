@@ -75,18 +75,23 @@ def recommendation_of(view: StudyView, surrogate: GaussianProcess | None = None)
     if not few and np.ptp(data.losses) > 0.0:
         expected, low, high = _interval(_models(view, data, gp, template), data, best)
         low, high = sorted((view.sign * low, view.sign * high))
-    no_interval = "too few to learn how noisy they are, so there is no interval."
+    notes = []
+    if few:
+        counts = f"{counted(n, 'trial')} for {counted(d, 'parameter')}"
+        notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there is no interval.")
+    elif low is None:
+        notes.append(f"All {n} trials returned the same value, so there is no interval.")
     return Recommendation(
         params=dict(data.observations.configurations[best]),
         trial=data.observations.numbers[best],
-        expected=view.sign * expected,
+        expected=view.sign * expected + 0.0,  # Never -0.0.
         low=low,
         high=high,
         level=LEVEL,
         observed=view.sign * float(data.observations.raw[best]),
         n_trials=n,
         direction=view.direction,
-        notes=(f"Provisional: {counted(n, 'trial')} for {counted(d, 'parameter')}, {no_interval}",) if few else (),
+        notes=tuple(notes),
     )
 
 

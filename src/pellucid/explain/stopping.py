@@ -110,8 +110,11 @@ def verdict_and_fit(
 
     if n < max(min_trials, 2):
         return no_verdict(f"a verdict needs {max(min_trials, 2)} finished trials, and this study has {n}")
-    if not view.varying or len(view.data.losses) < 2:
+    if not view.varying:
         return no_verdict("no parameter varies, so there is nothing to model")
+    inside = len(view.data.losses)
+    if inside < 2:
+        return no_verdict(f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}")
     if np.ptp(view.data.losses) == 0.0:
         return no_verdict("all finished trials returned the same value, which says nothing about the rest of the space")
     gp = _fitted(view, surrogate, start)

@@ -38,8 +38,8 @@ class Calibration(Finding):
     """Whether predictions were true.
 
     n              predictions that could be compared with a value
-    coverage       the share of values inside their interval at `level`; None without predictions
-    z_mean, z_sd   of z = (observed - predicted) / sd: 0 and 1 if the model is right
+    coverage       the share of values inside their interval at `level`
+    z_mean, z_sd   of z = (observed - predicted) / sd: 0 and 1 if the model is right; z_sd is None for one prediction
     source         'receipts' (predictions made before the trials ran) or 'leave-one-out' (made afterwards: each trial
                    predicted from all others)
     verdict        'trust', 'optimistic', 'pessimistic', 'too sure', 'too cautious' or 'too few'
@@ -47,9 +47,9 @@ class Calibration(Finding):
     """
 
     n: int
-    coverage: float | None
+    coverage: float
     level: float
-    z_mean: float | None
+    z_mean: float
     z_sd: float | None
     source: str
     verdict: str

@@ -43,6 +43,8 @@ from pellucid.records import (
 from pellucid.study.view import StudyView
 
 Answer = TypeVar("Answer")
+# Answers that are computed before trials are explained: steps of the progress bar.
+_N_ANSWERS = 8
 # Effects that a report shows: each is a figure.
 _MOST_EFFECTS = 6
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
@@ -94,7 +96,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
     with opened(study, "report") as view:
         history = history_of(view)
         numbers = _trials_to_explain(view, history)
-        with progress_bar("report", 7 + len(numbers), show=progress) as bar:
+        with progress_bar("report", _N_ANSWERS + len(numbers), show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
                 bar.advance(f"report: {what}")

@@ -21,7 +21,7 @@ _logger = logging.getLogger("pellucid")
 class StopWhen:
     """An Optuna callback: `study.optimize(..., callbacks=[StopWhen(regret_below=0.002)])`.
 
-    It stops the study when `stopping_verdict` has advised to after `patience` finished trials in a row, logs why,
+    It stops the study when `stopping_verdict` has said so after each of `patience` finished trials in a row, logs why,
     and stores the sentence as the study's user attribute `pellucid:stopped`.
 
     Args:

@@ -405,3 +405,11 @@ def test_a_parameter_that_only_trials_without_a_value_have_had() -> None:
     assert set(effect.support) == {0}
     assert any("No trial is near `late` anywhere" in alarm for alarm in effect.notes)
     effect.plot()
+
+
+def test_trials_that_all_agree_are_not_called_unexplored() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda trial: 0.0 * trial.suggest_float("x", 0, 1), n_trials=20)
+    effect = pellucid.partial_dependence(study, "x")
+    assert "All 20 trials returned the same value" in effect.sentence
+    assert not any("unsure" in note for note in effect.notes)

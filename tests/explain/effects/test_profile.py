@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import optuna
@@ -14,6 +15,7 @@ from optuna.trial import Trial, create_trial
 
 import pellucid
 from pellucid.explain.effects.profile import profiles_of
+from pellucid.explain.effects.trials import judged_choices, support_of
 from pellucid.study.view import StudyView
 
 
@@ -163,7 +165,7 @@ def test_gaps_and_a_best_value_far_from_trials_are_noted() -> None:
         study.add_trial(create_trial(params=params, distributions=space, value=params["y"] - params["x"]))
     profile = pellucid.profile_effect(study, "x")
     assert any("No trial is near `x` from" in note for note in profile.notes)
-    assert "The best value is where no trial is near: try it before you use it." in profile.notes
+    assert "No trial is near the best value: try it before you use it." in profile.notes
     width = np.array(profile.high) - np.array(profile.low)
     assert width[-1] > 2 * width[4]
 
@@ -202,7 +204,7 @@ def test_names_that_look_like_markup_stay_text() -> None:
     [
         ({"param": "xx"}, "no parameter `xx`; it has"),
         ({"param": "x", "level": 0.0}, "between 0 and 1"),
-        ({"param": "x", "objective": "other"}, "must be the study's objective"),
+        ({"param": "x", "objective": "other"}, "must be the study's one objective, 'objective' or 0, but got 'other'"),
     ],
 )
 def test_wrong_arguments(random_study: Study, arguments: dict[str, object], message: str) -> None:
@@ -247,3 +249,35 @@ def test_odd_studies_are_answered() -> None:
     assert profile.n_trials == 500
     assert any("500 of 1200 trials" in note for note in profile.notes)
     assert np.abs(np.array(profile.mean) - np.array(profile.values) ** 2).max() < 0.05
+
+
+def test_the_parameters_of_a_nested_choice_count_towards_the_trials_it_needs() -> None:
+    """`kernel` exists for one model only, and its choice `rbf` has a parameter of its own: that needs more trials."""
+
+    def nested(trial: Trial) -> float:
+        if trial.suggest_categorical("model", ["trees", "knn", "svc"]) != "svc":
+            return trial.suggest_float("size", 0, 1)
+        if trial.suggest_categorical("kernel", ["linear", "rbf"]) == "linear":
+            return 1.0
+        return 1.0 + trial.suggest_float("gamma", 0, 1)
+
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    for i in range(40):
+        model = ("trees", "knn", "svc", "svc")[i % 4]
+        study.enqueue_trial({"model": model, "kernel": "rbf" if i % 8 == 2 and i < 36 else "linear"})
+    study.optimize(nested, n_trials=40)
+    data = StudyView.of(study, "test").data
+    column = data.space.index["kernel"]
+    grid = data.space.dimensions[column].midpoint(np.arange(2))
+    assert support_of(data, [column], grid[:, None]).tolist() == [15, 5]
+    assert judged_choices(data, column, grid).tolist() == [True, False]
+
+
+def test_a_note_says_how_many_of_very_many_choices_are_compared() -> None:
+    space = {"c": optuna.distributions.CategoricalDistribution([f"c{i}" for i in range(200)])}
+    study = optuna.create_study()
+    for i in range(20):
+        study.add_trial(create_trial(params={"c": f"c{i}"}, distributions=space, value=float(i)))
+    profile = pellucid.profile_effect(study, "c")
+    assert profile.notes[0] == "Only 60 of 200 choices of `c` are compared."
+    assert re.fullmatch(r"No trial had `c` = (\w+, ){5}\w+ and \d+ others: .*", profile.notes[1])

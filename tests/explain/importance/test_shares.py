@@ -15,7 +15,8 @@ from optuna.trial import Trial
 
 import pellucid
 from pellucid.explain.importance.evidence import evidence
-from pellucid.records import Importance, ParameterShare
+from pellucid.explain.importance.share_words import share_sentence
+from pellucid.records import Importance, PairShare, ParameterShare
 from pellucid.surrogates import GaussianProcess
 
 
@@ -148,6 +149,17 @@ def test_intervals_hold_the_index_and_grow_with_the_level() -> None:
     assert "50% interval" in narrow.sentence or not narrow.matters
 
 
+def test_an_interaction_is_named_only_if_both_parameters_are_known_to_matter() -> None:
+    pairs = [PairShare(("a", "b"), 0.3, "")]
+
+    def sentence(verdict: str) -> str:
+        shares = [ParameterShare(name, 0.2, 0.5, 0.4, 0.6, v, "", 20) for name, v in (("a", "matters"), ("b", verdict))]
+        return share_sentence(shares, pairs, ("a", "b"), 20, 0.95)
+
+    assert "`a` and `b` act together (30%)" in sentence("matters")
+    assert "act together" not in sentence("cannot tell")
+
+
 def test_the_direction_does_not_count_and_the_answer_is_the_same_every_time() -> None:
     study = run(ishigami, 40)
     mirrored = optuna.create_study(direction="maximize")
@@ -163,8 +175,8 @@ def test_the_objective_may_be_named() -> None:
     study = run(ishigami, 20)
     assert pellucid.importance(study, objective="objective").objective == "objective"
     study.set_metric_names(["loss"])
-    assert pellucid.importance(study, objective="loss").objective == "loss"
-    with pytest.raises(ValueError, match="The objective of this study is `loss`, but got 'accuracy'"):
+    assert pellucid.importance(study, objective="loss") == pellucid.importance(study, objective=0)
+    with pytest.raises(ValueError, match="the study's one objective, 'loss' or 0, but got 'accuracy'"):
         pellucid.importance(study, objective="accuracy")
 
 

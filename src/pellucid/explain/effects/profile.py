@@ -26,7 +26,7 @@ from pellucid.explain.effects.trials import (
     models_of,
     support_of,
 )
-from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.explain.model import check_objective, default_template, fitted_model, opened
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.records import ProfileEffect
 from pellucid.study.arrays import Arrays
@@ -69,11 +69,7 @@ def profile_effect(
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
     with opened(study, "profile_effect") as view:
-        if objective not in (None, 0, view.objective.name):
-            raise ValueError(
-                f"`objective` must be the study's objective, {view.objective.name!r} or 0, but got {objective!r}: "
-                "leave it out."
-            )
+        check_objective(view, objective)
         return profiles_of(view, [param], level)[0]
 
 

@@ -73,11 +73,11 @@ def profile_sentence(profile: Profile, dimension: Dimension, verdict: str, *, le
 
 
 def _lost(profile: Profile) -> str:
-    """What values below and above the best one cost, at least: "up to 0.0001 at least 0.02 is lost"."""
+    """What values below and above the best one cost: "values up to 0.0001 lose at least 0.02"."""
     parts = []
     for values, costs, words in (
-        (profile.values[: profile.best], profile.lost[: profile.best], "up to {}"),
-        (profile.values[: profile.best : -1], profile.lost[: profile.best : -1], "from {} up"),
+        (profile.values[: profile.best], profile.lost[: profile.best], "values up to {}"),
+        (profile.values[: profile.best : -1], profile.lost[: profile.best : -1], "values from {} up"),
     ):
         if len(values) == 0:
             continue
@@ -85,11 +85,11 @@ def _lost(profile: Profile) -> str:
         at_least = np.minimum.accumulate(costs)
         last = int(np.argmax(at_least * np.arange(1, len(values) + 1)))
         if at_least[last] > profile.margin:
-            parts.append(f"{words.format(value_text(values[last]))} at least {at_least[last]:.2g} is lost")
+            parts.append(f"{words.format(value_text(values[last]))} lose at least {at_least[last]:.2g}")
     if not parts:
         worst = int(np.argmax(profile.lost))
         if profile.lost[worst] > profile.margin:
-            parts.append(f"at {value_text(profile.values[worst])} at least {profile.lost[worst]:.2g} is lost")
+            parts.append(f"{value_text(profile.values[worst])} loses at least {profile.lost[worst]:.2g}")
     return " and ".join(parts)
 
 
@@ -117,7 +117,7 @@ def profile_notes(data: Arrays, column: int, profile: Profile) -> list[str]:
     dimension = data.space.dimensions[column]
     notes = gap_notes(dimension, profile.values, profile.support == 0)
     if not dimension.categorical and profile.support[profile.best] == 0:
-        notes.append("The best value is where no trial is near: try it before you use it.")
+        notes.append("No trial is near the best value: try it before you use it.")
     return [*notes, *_untried(data, column), *provisional(data)]
 
 

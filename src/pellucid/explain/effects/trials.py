@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.explain.model import plausible_models
+from pellucid.explain.parts import descends, forced
 from pellucid.explain.text import condition_text, unknown_parameter
 from pellucid.numerics import Array, Integers, Mask
 from pellucid.study.arrays import Arrays
@@ -87,10 +88,11 @@ def judged_choices(data: Arrays, column: int, grid: Array) -> Mask:
     dimension = data.space.dimensions[column]
     if not dimension.categorical:
         return np.ones(len(grid), dtype=bool)
-    rows = np.full((len(grid), len(data.space)), INACTIVE)
-    rows[:, column] = grid
-    own = [j for j in data.space.order if _ancestor(data.space, column, j)]
-    parameters = data.space.active(rows)[:, own].sum(axis=1)
+    space = data.space
+    blank = np.full((1, len(space)), INACTIVE)
+    rows = np.vstack([forced(space, blank, column, int(code)) for code in dimension.code(grid)])
+    own = [j for j in space.order if descends(space, j, column)]
+    parameters = space.active(rows)[:, own].sum(axis=1)
     needed = np.where(parameters > 0, _PER_PARAMETER * (1 + parameters), _PER_CHOICE)
     return np.asarray(support_of(data, [column], grid[:, None]) >= needed)
 
@@ -103,16 +105,6 @@ def judged_branch(data: Arrays, column: int) -> bool:
     parameters = sum(other == rule for other in data.space.conditions.values())
     had = sum(data.space.names[column] in c for c in data.observations.configurations)
     return had >= _PER_PARAMETER * (1 + parameters)
-
-
-def _ancestor(space: Space, column: int, child: int) -> bool:
-    """Whether one parameter switches another, directly or through others."""
-    name = space.names[child]
-    while name in space.conditions:
-        name = space.conditions[name].parent
-        if name == space.names[column]:
-            return True
-    return False
 
 
 def condition_of(space: Space, names: Sequence[str], conditions: Mapping[str, Any]) -> str:

@@ -27,8 +27,8 @@ _UNEXPLORED = 0.2
 _FEW_TRIALS = 4.0
 # Trials per parameter below which effects are called provisional.
 _TRIALS_PER_PARAMETER = 15
-# Gaps that a note names.
-_MOST_GAPS = 4
+# Gaps, and choices, that a note names.
+_MOST_GAPS, _MOST_UNTRIED = 4, 6
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ def effect_sentence(
     if verdict == MATTERS:
         matter = "matters" if len(curve.names) == 1 else "matter"
         better, worse = curve.pair
-        best = ", the best value," if better == curve.best else ""
+        values = "value" if len(curve.names) == 1 else "values"
+        best = f", the best {values}," if better == curve.best else ""
         return (
             f"{curve.subject} {matter} on average over all other settings{where}: the {average} objective is "
             f"{curve.objective(better)} at {curve.point(better)}{best} and {curve.objective(worse)} at "
@@ -92,13 +93,16 @@ def effect_sentence(
         )
     return (
         f"{n_trials} trials cannot show an effect of {curve.subject} on average over all other settings{where}: no "
-        f"difference between its values is clear. Any is probably below {curve.largest:.2g}."
+        f"difference between values is clear. If there is one, it is probably below {curve.largest:.2g}."
     )
 
 
 def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
     """A note if the model is unsure about most of the space: `anywhere` are encoded rows spread all over it."""
-    unexplained = float(np.mean(gp.latent(anywhere)[1] ** 2)) / max(float(np.var(gp.data.z)), 1e-300)
+    variance = float(np.var(gp.data.z))
+    if variance < 1e-300:  # All trials agree: there is nothing to compare with.
+        return []
+    unexplained = float(np.mean(gp.latent(anywhere)[1] ** 2)) / variance
     if unexplained <= _UNEXPLORED:
         return []
     share = f"{100 * min(unexplained, 9.99):.0f}%"
@@ -126,7 +130,7 @@ def effect_notes(
     if len(few):
         most = int(few[np.argmax(band.jackknife_sd[few] / raw_sd[few])])
         settings = zip(curve.names, curve.values, strict=True)
-        place = " and ".join(f"{name} = {value_text(values[most])}" for name, values in settings)
+        place = " and ".join(f"`{name}` = {value_text(values[most])}" for name, values in settings)
         notes.append(f"Around {place} the curve depends on few trials.")
     return notes
 
@@ -139,13 +143,17 @@ def provisional(data: Arrays) -> list[str]:
 
 
 def gap_notes(dimension: Dimension, values: Sequence[Any], empty: Mask) -> list[str]:
-    """A note on the values (of a grid) that no trial came near."""
-    if not empty.any():
-        return []
+    """Notes on the values (of a grid) that no trial came near, and on choices that the grid leaves out."""
     name = dimension.name
+    left_out = dimension.categorical and len(values) < dimension.cells
+    notes = [f"Only {len(values)} of {dimension.cells} choices of `{name}` are compared."] if left_out else []
+    if not empty.any():
+        return notes
     if dimension.categorical:
-        untried = ", ".join(value_text(value) for value, none in zip(values, empty, strict=True) if none)
-        return [f"No trial had `{name}` = {untried}: the value shown there is a guess."]
+        untried = [value_text(value) for value, none in zip(values, empty, strict=True) if none]
+        more = f" and {len(untried) - _MOST_UNTRIED} others" if len(untried) > _MOST_UNTRIED else ""
+        listed = ", ".join(untried[:_MOST_UNTRIED])
+        return [*notes, f"No trial had `{name}` = {listed}{more}: the value shown there is a guess."]
     edges = np.flatnonzero(np.diff(np.r_[False, empty, False]))
     gaps = []
     for first, after in zip(edges[::2], edges[1::2], strict=True):

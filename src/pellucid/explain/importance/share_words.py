@@ -22,7 +22,9 @@ def share_sentence(
         if known:
             listed = _listed([f"`{p.name}` ({_percent(p.total)})" for p in known])
             parts.append(f"{branch}, {listed} {'matters' if len(known) == 1 else 'matter'}")
-    strong = [pair for pair in pairs if pair.index >= _STRONG_PAIR and (not pair.branch or pair.branch in branches)]
+    matter = {p.name for p in parameters if p.verdict == "matters"}
+    shown = [pair for pair in pairs if matter.issuperset(pair.params) and (not pair.branch or pair.branch in branches)]
+    strong = [pair for pair in shown if pair.index >= _STRONG_PAIR]
     if strong:
         a, b = strong[0].params
         parts.append(f"`{a}` and `{b}` act together ({_percent(strong[0].index)})")

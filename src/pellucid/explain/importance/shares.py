@@ -13,7 +13,7 @@ from pellucid.explain.effects.words import unexplored
 from pellucid.explain.importance.evidence import ENOUGH, evidence
 from pellucid.explain.importance.indices import BranchIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import share_sentence
-from pellucid.explain.model import effect_model, opened, plausible_models
+from pellucid.explain.model import check_objective, effect_model, opened, plausible_models
 from pellucid.explain.text import condition_text
 from pellucid.numerics import Array
 from pellucid.records import Importance, PairShare, ParameterShare
@@ -39,7 +39,7 @@ _LONGER, _MARGIN = 1.5, 0.05
 _CONFIDENCE = 0.95
 
 
-def importance(study: Study, *, objective: str | None = None, level: float = 0.95) -> Importance:
+def importance(study: Study, *, objective: str | int | None = None, level: float = 0.95) -> Importance:
     """What matters for the objective: how its variance over the whole space divides between parameters.
 
     Works for the trials of any sampler. A total index is the share of the variance that is lost if the parameter is
@@ -48,14 +48,13 @@ def importance(study: Study, *, objective: str | None = None, level: float = 0.9
 
     Args:
         study: any study with one objective.
-        objective: its name (`Study.set_metric_names`), or None.
+        objective: its name or number; a study with one objective needs none.
         level: of the intervals.
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"`level` must be between 0 and 1, but got {level!r}.")
     with opened(study, "importance") as view:
-        if objective not in (None, view.objective.name):
-            raise ValueError(f"The objective of this study is `{view.objective.name}`, but got {objective!r}.")
+        check_objective(view, objective)
         return shares_of(view, level)
 
 

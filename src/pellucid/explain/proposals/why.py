@@ -117,7 +117,7 @@ def doubted(contributions: Sequence[Contribution], terms: Terms, relevance: Mapp
         and _no_reason(c, terms, relevance)
     ]
     return tuple(
-        f"The model predicted that {_setting(c)} helps, but was not sure: the 95% interval of that effect holds 0."
+        f"The model predicted that {_setting(c)} helps, but was not sure: the 95% interval of that effect includes 0."
         for c in unsure
     )
 

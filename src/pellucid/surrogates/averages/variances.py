@@ -113,25 +113,40 @@ class Variances:
 
     def _tree(self, j: int, on: bool, other_on: bool, shared: frozenset[int]) -> Array:
         """Factor (N, N) of the tree under j in M_u; `on`, `other_on`: whether j is active in x and in x'."""
-        if not self._below[j] & shared:
+        if self._separate(j, on, other_on, shared):
             return np.outer(self._cross(j, on), self._cross(j, other_on))
-        children = self.average.children[j]
         total: Array | float = 0.0
         if j in shared and on == other_on:
             for i, piece in enumerate(self.average.pieces(j, on)):
-                value = self._product(j, on, i)
-                for child, active in zip(children, piece.on, strict=True):
-                    value = value * self._tree(child, active, active, shared)
-                total = total + value
+                total = total + self._with_children(self._product(j, on, i), j, piece.on, piece.on, shared)
             return np.asarray(total)
         for piece in self.average.pieces(j, on):
             mean = self.factors.mean(j, piece, self.functions.T[:, j])[0]
             for other in self.average.pieces(j, other_on):
                 value = np.outer(mean, self.factors.mean(j, other, self.functions.T[:, j])[0])
-                for child, a, b in zip(children, piece.on, other.on, strict=True):
-                    value = value * self._tree(child, a, b, shared)
-                total = total + value
+                total = total + self._with_children(value, j, piece.on, other.on, shared)
         return np.asarray(total)
+
+    def _separate(self, j: int, on: bool, other_on: bool, shared: frozenset[int]) -> bool:
+        """Whether the factor of a tree is a product of one of x and one of x': nothing in it is shared, or all of it is
+        inactive and so has a known value."""
+        return not (on or other_on) or not self._below[j] & shared
+
+    def _with_children(
+        self, value: Array, j: int, on: Sequence[bool], other_on: Sequence[bool], shared: frozenset[int]
+    ) -> Array:
+        """`value` (N, N) times the factors of the trees under the children of j. Most children of a switch are
+        inactive: their vectors are multiplied before they become a matrix."""
+        children = tuple(zip(self.average.children[j], on, other_on, strict=True))
+        if not children:
+            return value
+        left, right = np.ones(len(value)), np.ones(len(value))
+        for child, a, b in children:
+            if self._separate(child, a, b, shared):
+                left, right = left * self._cross(child, a), right * self._cross(child, b)
+            else:
+                value = value * self._tree(child, a, b, shared)
+        return np.asarray(value * left[:, None] * right)
 
     def _cross(self, j: int, on: bool) -> Array:
         """Average factor (N,) of the tree under j with the rows."""
