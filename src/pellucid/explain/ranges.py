@@ -31,7 +31,7 @@ from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
 from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.study.arrays import Arrays, arrays
-from pellucid.study.encoding import Dimension
+from pellucid.study.encoding import Dimension, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
@@ -141,7 +141,7 @@ class _Judged:
             if not dimension.categorical:
                 edges = _segments(dimension)
                 middle = dimension.snap(0.5 * (edges[:-1] + edges[1:]))
-                rows.append(_moved(best_rows(self.gp, self.data, n_moved, self.active[:, j]), j, middle))
+                rows.append(_moved(space, best_rows(self.gp, self.data, n_moved, self.active[:, j]), j, middle))
         chosen = [branch for branch in self.choices if branch.n_own or branch.n_trials >= _needed(branch)]
         count = max(4, min(_N_IN_CHOICE, _MOST_IN_CHOICES // max(len(chosen), 1)))
         rows += [inside_branch(self.gp, self.data, branch, count) for branch in chosen]
@@ -186,23 +186,23 @@ def _widen(judged: _Judged) -> Iterator[RangeAdvice]:
         at = np.linspace(0.0, 1.0, _N_SLICE)
         at = np.unique(dimension.snap(at)) if dimension.cells else at
         rows = best_rows(judged.gp, judged.data, _N_SLICES, judged.active[:, j])
-        mean = judged.gp.latent_mean(_moved(rows[:1], j, at))
+        mean = judged.gp.latent_mean(_moved(judged.data.space, rows[:1], j, at))
         for end, bound in (("upper", len(at) - 1), ("lower", 0)):
             inside = _inside(at, bound)
             near = np.abs(at - at[bound]) <= _NEAR
             gain = float(np.diff(judged.gp.losses(mean[[bound, inside]]))[0])
             if mean[bound] > mean[near].min() or gain <= _WIDEN_GAIN * judged.gain:
                 continue
-            error = _no_gain(judged, _moved(rows, j, at[[bound, inside]]))
+            error = _no_gain(judged, _moved(judged.data.space, rows, j, at[[bound, inside]]))
             if error <= _WIDEN_ERROR:
                 yield _widening(dimension, end, at[[bound, inside]], error)
 
 
-def _moved(rows: Array, j: int, at: Array) -> Array:
-    """Every row with its parameter j at every position, row by row."""
+def _moved(space: Space, rows: Array, j: int, at: Array) -> Array:
+    """Every row with its parameter j at every position, row by row, and without the parameters that it switches off."""
     out = np.repeat(rows, len(at), axis=0)
     out[:, j] = np.tile(at, len(rows))
-    return out
+    return space.canonical(out)
 
 
 def _no_gain(judged: _Judged, pairs: Array) -> float:

@@ -123,8 +123,8 @@ class FitProblem:
         return self._solve(chosen, starts, inverse_hessian, tolerance, evaluations)
 
     def _start(self, lengthscale: float, noise: float = _START_NOISE) -> Array:
-        within = min(max(noise, self.noise.low), self.noise.high)
-        return np.append(np.full(self.pairs.d, np.log(lengthscale)), np.log(within))
+        start = noise if noise < self.noise.high else self.noise.median
+        return np.append(np.full(self.pairs.d, np.log(lengthscale)), np.log(start))
 
     def _noisy_start(self) -> list[Array]:
         """None if the objective has no noise."""
