@@ -72,7 +72,7 @@ test: $(VENV)/.stamp-test ## run the tests of pellucid
 	@sh tools/ensure.sh postgres
 	@sh tools/ensure.sh chromium
 	@sh tools/ensure.sh openmp
-	$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 test-lab: $(VENV)/.stamp-lab ## run the tests of the laboratory
 	@sh tools/ensure.sh chromium

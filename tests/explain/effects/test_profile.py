@@ -56,7 +56,7 @@ def test_the_profile_is_the_best_over_all_other_parameters(random_study: Study) 
     assert profile.verdict == "matters"
     assert profile.best_value == pytest.approx(0.3, abs=0.1)
     assert profile.sentence.startswith("The best `x` is about 0.")
-    assert "up at least" in profile.sentence
+    assert "up lose at least" in profile.sentence
 
 
 def test_the_mean_is_inside_the_band(random_study: Study, branched: Study) -> None:
