@@ -4,7 +4,7 @@
     python examples/postgres_workers.py --storage sqlite:///workers.db
 
 Another worker runs the lost trial again. You can start the script on more machines with the same URL. Optuna 4.9 or
-newer detects dead workers by their missing heartbeat.
+newer detects a dead worker when its heartbeat stops; the script itself finds those that died before their first one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import time
 import warnings
+from datetime import datetime, timedelta
 
 import optuna
 from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
@@ -27,16 +28,20 @@ import pellucid
 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # About heartbeats.
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
+RETRY = RetryHeartbeatStaleTrialCallback(max_retry=3)
+LONGEST_TRIAL = timedelta(minutes=1)  # A trial takes seconds; one that began before this is lost.
+
 
 def objective(trial: optuna.Trial, dies_in: int) -> float:
     """Mean accuracy of a three-fold cross-validation."""
     images, labels = load_digits(return_X_y=True)
     C = trial.suggest_float("C", 1e-2, 1e3, log=True)
     gamma = trial.suggest_float("gamma", 1e-4, 1.0, log=True)
+    accuracy = cross_val_score(SVC(C=C, gamma=gamma), images / 16, labels, cv=3).mean()
     if trial.number == dies_in:
         print(f"The worker of trial {trial.number} dies.", flush=True)
         os._exit(1)  # At once, as if the machine had failed.
-    return float(cross_val_score(SVC(C=C, gamma=gamma), images / 16, labels, cv=3).mean())
+    return float(accuracy)
 
 
 def open_study(url: str) -> optuna.Study:
@@ -45,7 +50,7 @@ def open_study(url: str) -> optuna.Study:
         engine_kwargs={"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {},
         heartbeat_interval=1,
         grace_period=5,  # Seconds without a heartbeat before a trial is run again.
-        heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(max_retry=3),
+        heartbeat_stale_trial_callback=RETRY,
     )
     # All workers may have the same seed: each takes the running trials of the others into account.
     sampler = pellucid.BayesianSampler(seed=0)
@@ -56,6 +61,15 @@ def open_study(url: str) -> optuna.Study:
 
 def count(study: optuna.Study, *states: TrialState) -> int:
     return len(study.get_trials(deepcopy=False, states=states))
+
+
+def retry_lost_trials(study: optuna.Study) -> None:
+    """Queue the trials of dead workers again, also of those that died before their first heartbeat."""
+    fail_stale_trials(study)
+    for trial in study.get_trials(states=(TrialState.RUNNING,)):  # Optuna waits forever for a first heartbeat.
+        if trial.datetime_start and datetime.now() - trial.datetime_start > LONGEST_TRIAL:
+            study.tell(trial.number, state=TrialState.FAIL)
+            RETRY(study, trial)
 
 
 def work(url: str, n_trials: int, dies_in: int = -1) -> None:
@@ -96,7 +110,7 @@ def main() -> None:
         worker.join()
     while count(study, TrialState.RUNNING):  # Trials of dead workers that no other worker has taken over.
         time.sleep(1)
-        fail_stale_trials(study)
+        retry_lost_trials(study)
     work(arguments.storage, arguments.trials)
     show(study)
     if arguments.report:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import optuna
@@ -120,6 +121,24 @@ def test_workers_share_a_study_in_postgresql(postgres: str) -> None:
 
 def test_workers_share_a_study_in_sqlite(tmp_path: Path) -> None:
     share_between_workers(f"sqlite:///{tmp_path / 'workers.db'}")
+
+
+def test_a_worker_that_died_before_its_first_heartbeat_holds_up_nobody(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'workers.db'}"
+    study = optuna.create_study(study_name="workers", storage=url, direction="maximize")
+    lost = optuna.create_trial(
+        state=TrialState.RUNNING,
+        params={"C": 1.0, "gamma": 0.01},
+        distributions={
+            "C": optuna.distributions.FloatDistribution(1e-2, 1e3, log=True),
+            "gamma": optuna.distributions.FloatDistribution(1e-4, 1.0, log=True),
+        },
+    )
+    lost.datetime_start = datetime.now() - timedelta(hours=1)
+    study.add_trial(lost)
+    printed = run("postgres_workers.py", "--storage", url, "--trials", "2", "--workers", "1", "--dies-in", "-1")
+    assert re.search(r"Trial 0 was lost with its worker; trial \d+ ran it again: COMPLETE\.", printed)
+    assert study.trials[0].state == TrialState.FAIL
 
 
 def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
