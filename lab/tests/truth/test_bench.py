@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lab.tests.helpers import call
 
-from pellucid_lab.truth import measures, studies, tables
+from pellucid_lab.truth import decisions, measures, rates, studies, tables
 from pellucid_lab.truth.measures import TruthRun, run_truth_task
 from pellucid_lab.truth.studies import TruthTask, first_trials, study_of
 
@@ -17,7 +17,7 @@ from pellucid_lab.truth.studies import TruthTask, first_trials, study_of
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Studies of 30 trials, asked at the end."""
     monkeypatch.setattr(studies, "N_TRIALS", 30)
-    for module in (measures, tables):
+    for module in (measures, rates, tables):
         monkeypatch.setattr(module, "SIZES", (30,))
     monkeypatch.setattr(measures, "STOP_SIZES", (30,))
     monkeypatch.setattr(measures, "FANOVA_SIZES", (30,))
@@ -28,7 +28,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_study_is_asked_everything(problem: str, sampler: str, tmp_path: Path) -> None:
     run = run_truth_task(TruthTask(problem, True, sampler, 0, str(tmp_path)))
     answers = run.answers["30"]
-    assert {"importance", "recommendation", "dependence", "ranges"} <= set(answers)
+    assert {"importance", "recommendation", "dependence", "ranges", "calibration"} <= set(answers)
+    assert ("explanation" in answers) == (sampler == "pellucid")
     assert (len(run.receipts) > 15) == (sampler == "pellucid")
     assert len(run.stops) == 1
     assert TruthRun(**json.loads(json.dumps(vars(run)))).key == run.key
@@ -73,13 +74,13 @@ def test_the_first_stop_counts() -> None:
         (50, True, 0, 0.1, True, 0.1, 0.0),
     )
     run = run_with({}, rows)
-    assert tables.first_stop(run, 1, 3) == (40, 0.1, 0.3)
-    assert tables.first_stop(run, 4, 5) == (50, 0.1, 0.0)
+    assert decisions.first_stop(run, 1, 3) == (40, 0.1, 0.3)
+    assert decisions.first_stop(run, 4, 5) == (50, 0.1, 0.0)
 
 
 def test_widening_is_worth_it_only_at_the_ends_behind_which_values_are_better() -> None:
-    assert ("rounds", "upper") in tables.worth_widening("border")
-    assert ("eta", "lower") not in tables.worth_widening("border")
+    assert ("rounds", "upper") in decisions.worth_widening("border")
+    assert ("eta", "lower") not in decisions.worth_widening("border")
 
 
 def test_unknown_problems_and_samplers_are_refused_with_their_names() -> None:
@@ -87,3 +88,46 @@ def test_unknown_problems_and_samplers_are_refused_with_their_names() -> None:
         result = call("bench", "truth", *arguments)
         assert result.exit_code == 2
         assert word in result.output
+
+
+def grid_rows(runs: list[TruthRun], title: str) -> dict[str, tuple[str, ...]]:
+    grid = next(grid for grid in tables.truth_grids(runs) if grid.title.startswith(title))
+    return {row[0]: tuple(row[1:]) for row in grid.rows}
+
+
+def test_stops_are_counted_by_problem_and_in_all() -> None:
+    wrong = run_with({}, ((40, True, 0.05, 0.1, False, 0.1, 0.3, None),))
+    right = TruthRun("narrow", True, "random", 0, {}, stops=((40, True, 0.05, 0.1, True, 0.1, 0.0, None),))
+    by_problem = grid_rows([wrong, right], "Stopping: wrong stops")
+    assert by_problem["border"] == ("1 of 1 (1)", "0 of 0 (0)", "0 of 0 (1)", "0 of 0 (0)")
+    assert by_problem["narrow"] == ("0 of 0 (0)", "0 of 1 (1)", "0 of 0 (0)", "0 of 1 (1)")
+    every = grid_rows([wrong, right], "Stopping: regret above")
+    assert every["given tolerance, all"][:2] == ("2 of 2", "0.500 ± 0.354")
+
+
+def test_predicted_trials_are_compared_with_those_it_took() -> None:
+    rows = (
+        (30, False, 0.4, 0.1, False, 0.1, 0.5, 40),
+        (40, False, 0.2, 0.1, False, 0.1, 0.3, None),
+        (50, True, 0.05, 0.1, True, 0.1, 0.0, None),
+    )
+    came = grid_rows([run_with({}, rows)], "Stopping: “about N")
+    assert came["noisy"] == ("2.00", "1.000 ± 0.000 (1)", "0")
+    never = grid_rows([run_with({}, rows[:1])], "Stopping: “about N")
+    assert never["noisy"] == ("–", "– (0)", "1")
+
+
+def test_a_verdict_of_calibration_is_compared_with_the_predictions_after_it() -> None:
+    answers = {"60": {"calibration": ["trust", "receipts", 0.95, 50]}}
+    receipts = ((59, 9.0), (60, 0.5), (61, -2.5), (89, 1.0), (90, 9.0))
+    run = TruthRun("border", True, "pellucid", 0, answers, receipts=receipts)
+    assert grid_rows([run], "Calibration")["trust"] == ("1", "0.667 ± 0.272 (3)", "1.000 ± 0.000")
+
+
+def test_a_dummy_named_as_a_reason_is_an_error() -> None:
+    dummy = next(index.name for index in tables.known.indices("dummies") if index.dummy)
+    runs = [
+        TruthRun("dummies", False, "pellucid", seed, {"60": {"explanation": names}})
+        for seed, names in enumerate(([dummy], []))
+    ]
+    assert grid_rows(runs, "Proposals")["exact"] == ("0.500 ± 0.354 (2)",)

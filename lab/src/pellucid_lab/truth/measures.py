@@ -7,6 +7,7 @@ problem (`known.spread`), so that problems can be averaged.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -96,6 +97,8 @@ def _questions(problem: TruthProblem, n: int) -> dict[str, Callable[[Study], Any
         "dependence": lambda study: _dependence(problem, study),
         "profile": lambda study: _profile(problem, study),
         "ranges": _ranges,
+        "calibration": _calibration,
+        "explanation": lambda study: _explanation(problem, study),
     }
     if n in FANOVA_SIZES and not problem.conditional:
         questions["fanova"] = _fanova
@@ -175,8 +178,28 @@ def _ranges(study: Study) -> list[Any]:
     return [[a.what, a.param, *_rounded(a.start, a.stop)] for a in pellucid.parameter_ranges(study).advice]
 
 
+def _calibration(study: Study) -> list[Any]:
+    """Verdict, source, coverage and number of predictions."""
+    import pellucid
+
+    found = pellucid.calibration(study)
+    return [found.verdict, found.source, *_rounded(found.coverage), found.n]
+
+
+def _explanation(problem: TruthProblem, study: Study) -> list[str] | None:
+    """Parameters that the sentence about the last proposal names as reasons; None if it was not a proposal."""
+    import pellucid
+
+    last = study.get_trials(deepcopy=False)[-1].number
+    if not any(receipt.trial == last and receipt.kind == "model" for receipt in pellucid.receipts(study)):
+        return None
+    sentence = pellucid.explain_proposal(study, last).sentence
+    return [name for name in problem.names if re.search(rf"\b{re.escape(name)}=", sentence)]
+
+
 def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[Any, ...]:
-    """Size; verdict and bound with a given tolerance; verdict and its tolerance without; true regret. In spreads."""
+    """Size; verdict, bound and tolerance, given; verdict and tolerance, default; true regret; trials until the given
+    one is reached. All but sizes in spreads."""
     import pellucid
 
     unit = known.spread(problem.name)
@@ -187,7 +210,8 @@ def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[An
     regret = problem.sign * (problem.value(use.params) - known.optimum(problem.name)[0])
     bound = None if with_tolerance.bound is None else with_tolerance.bound / unit
     default = None if without.tolerance is None else without.tolerance / unit
-    return (n, with_tolerance.stop, *_rounded(bound, given / unit), without.stop, *_rounded(default, regret / unit))
+    shares = (*_rounded(bound, given / unit), without.stop, *_rounded(default, regret / unit))
+    return (n, with_tolerance.stop, *shares, with_tolerance.more_trials)
 
 
 def _receipts(study: Study) -> list[tuple[Any, ...]]:

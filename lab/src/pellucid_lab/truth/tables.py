@@ -2,60 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.stats import spearmanr
 
 from pellucid_lab.tables.grids import Grid
 from pellucid_lab.truth import known
+from pellucid_lab.truth.decisions import decision_grids
 from pellucid_lab.truth.known import TrueIndex
 from pellucid_lab.truth.measures import TruthRun
 from pellucid_lab.truth.problems import find_problem
+from pellucid_lab.truth.rates import cells, counted, rate
 from pellucid_lab.truth.studies import N_TRIALS, OURS, SAMPLERS, SIZES
 
 # A parameter with a larger index matters, whoever asks.
 LARGE = 0.3
-# Advice is right if the optimum improves by more than this share of the spread (widen), or loses less (the rest).
-GAIN = 0.002
-# Widening is called for if the optimum improves by more than this share of the spread.
-WORTH_WIDENING = 0.05
 # Sizes of the studies by which importance is judged.
 _ORDINARY = (60, 100)
-_SAFE_SHARE = 0.6
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One answer to one study at one size."""
-
-    run: TruthRun
-    size: int
-    answer: Any
-
-
-def cells(runs: Iterable[TruthRun], question: str, sizes: Sequence[int] = SIZES) -> Iterator[Cell]:
-    for run in runs:
-        for size in sizes:
-            answer = run.answers.get(str(size), {}).get(question)
-            if answer is not None:
-                yield Cell(run, size, answer)
-
-
-def rate(values: Sequence[float]) -> str:
-    """Mean with its standard error; a dash without values."""
-    if not values:
-        return "–"
-    mean, n = float(np.mean(values)), len(values)
-    error = float(np.std(values)) / math.sqrt(n)
-    return f"{mean:.3f} ± {error:.3f}"
-
-
-def counted(values: Sequence[float]) -> str:
-    return f"{rate(values)} ({len(values)})"
+# Predictions after a verdict of calibration, and the share of them inside below which it should not have said "trust".
+_FOLLOWING, _POOR = 30, 0.85
 
 
 def truth_grids(runs: Sequence[TruthRun]) -> list[Grid]:
@@ -65,9 +31,14 @@ def truth_grids(runs: Sequence[TruthRun]) -> list[Grid]:
         _recommendations(runs),
         _receipts(runs),
         *(_bands(runs, question, title) for question, title in _CURVES.items()),
-        *(_curve_verdicts(runs, question, title) for question, title in _CURVES.items()),
-        _stopping(runs),
-        _ranges(runs),
+        *(
+            _curve_verdicts(runs, question, title, word)
+            for word in ("matters", "no effect")
+            for question, title in _CURVES.items()
+        ),
+        *decision_grids(runs),
+        _proposals(runs),
+        _calibration(runs),
         _seconds(runs),
     ]
 
@@ -133,9 +104,10 @@ def _importance(runs: Sequence[TruthRun]) -> Grid:
 
 def _verdicts(runs: Sequence[TruthRun]) -> Grid:
     rows = []
+    everything: dict[str, list[float]] = {"dummy": [], "missed": [], "power": [], "idle": []}
     for sampler in SAMPLERS:
         for noisy in (False, True):
-            found: dict[str, list[float]] = {"dummy": [], "missed": [], "power": [], "idle": []}
+            found: dict[str, list[float]] = {name: [] for name in everything}
             chosen = [run for run in runs if run.sampler == sampler and run.noisy == noisy]
             for cell in cells(chosen, "importance"):
                 verdicts = {name: verdict for name, _, _, _, verdict in cell.answer}
@@ -149,9 +121,12 @@ def _verdicts(runs: Sequence[TruthRun]) -> Grid:
                     elif index.total > LARGE:
                         found["missed"].append(verdict == "no effect")
                         found["power"].append(verdict == "matters")
+            for name, values in found.items():
+                everything[name] += values
             rows.append(
                 (f"{sampler}, {'noisy' if noisy else 'exact'}", *(counted(values) for values in found.values()))
             )
+    rows.append(("all", *(counted(values) for values in everything.values())))
     columns = ("studies", "dummy “matters”", "total > 0.3 “no effect”", "total > 0.3 “matters”", "dummy “no effect”")
     return Grid("Importance: verdicts, all sizes", columns, tuple(rows))
 
@@ -221,7 +196,7 @@ def _bands(runs: Sequence[TruthRun], question: str, title: str) -> Grid:
     return Grid(f"{title}: share of the curve inside its 95% band", columns, tuple(rows))
 
 
-def _curve_verdicts(runs: Sequence[TruthRun], question: str, title: str) -> Grid:
+def _curve_verdicts(runs: Sequence[TruthRun], question: str, title: str, word: str) -> Grid:
     rows = []
     for sampler in SAMPLERS:
         row = [sampler]
@@ -232,102 +207,51 @@ def _curve_verdicts(runs: Sequence[TruthRun], question: str, title: str) -> Grid
                 for index in known.indices(cell.run.problem):
                     if index.name not in cell.answer:
                         continue
-                    matters = float(cell.answer[index.name][2] == "matters")
+                    said = float(cell.answer[index.name][2] == word)
                     if index.dummy:
-                        found["dummy"].append(matters)
+                        found["dummy"].append(said)
                     elif index.first > LARGE:
-                        found["large"].append(matters)
+                        found["large"].append(said)
             row += [counted(found["large"]), counted(found["dummy"])]
         rows.append(tuple(row))
     columns = ("sampler", "60 trials: first order > 0.3", "dummy", "150 trials: first order > 0.3", "dummy")
-    return Grid(f"{title}: how often it says “matters”", columns, tuple(rows))
+    return Grid(f"{title}: how often it says “{word}”", columns, tuple(rows))
 
 
-# ---------------------------------------------------------------------- stopping and ranges
+# ---------------------------------------------------------------------- other claims, and time
 
 
-def first_stop(run: TruthRun, verdict: int, tolerance: int) -> tuple[int, float, float] | None:
-    """Size, tolerance and true regret when the study was first told to stop; None if it never was."""
-    for row in run.stops:
-        if row[verdict] and row[6] is not None:
-            return row[0], row[tolerance], row[6]
-    return None
-
-
-def _stopping(runs: Sequence[TruthRun]) -> Grid:
+def _proposals(runs: Sequence[TruthRun]) -> Grid:
+    """Of explanations of proposals: how often they name a parameter without any effect as a reason."""
     rows = []
-    for label, verdict, tolerance in (("given tolerance", 1, 3), ("default tolerance", 4, 5)):
-        for noisy in (False, True):
-            for kind, wanted in (("safe", True), ("conditional or deceptive", False)):
-                row = [f"{label}, {'noisy' if noisy else 'exact'}, {kind}"]
-                chosen = [run for run in runs if run.noisy == noisy and find_problem(run.problem).safe == wanted]
-                stops = [stop for run in chosen if (stop := first_stop(run, verdict, tolerance)) is not None]
-                wrong = [float(regret > limit) for _, limit, regret in stops]
-                row += [f"{len(stops)} of {len(chosen)}", rate(wrong)]
-                row.append(rate(_early(chosen, verdict, tolerance)))
-                rows.append(tuple(row))
-    columns = (
-        "studies",
-        "stopped",
-        "wrongly, of those",
-        f"stopped by {_SAFE_SHARE:.0%} of the budget where right (ours)",
-    )
-    return Grid("Stopping: regret above the tolerance when it says stop", columns, tuple(rows))
+    for noisy in (False, True):
+        named = []
+        for cell in cells([run for run in runs if run.noisy == noisy], "explanation"):
+            dummies = {index.name for index in known.indices(cell.run.problem) if index.dummy}
+            if dummies:
+                named.append(float(bool(dummies & set(cell.answer))))
+        rows.append(("noisy" if noisy else "exact", counted(named)))
+    return Grid("Proposals: explanations that name a dummy as a reason", ("studies", "explanations"), tuple(rows))
 
 
-def _early(runs: Sequence[TruthRun], verdict: int, tolerance: int) -> list[float]:
-    """Of our studies whose regret is within the tolerance at that share of the budget: whether they stopped by then."""
-    out = []
-    for run in runs:
-        row = next((row for row in run.stops if row[0] >= _SAFE_SHARE * N_TRIALS), None)
-        if run.sampler != OURS or row is None or row[6] is None or row[tolerance] is None or row[6] > row[tolerance]:
-            continue
-        stop = first_stop(run, verdict, tolerance)
-        out.append(float(stop is not None and stop[0] <= _SAFE_SHARE * N_TRIALS))
-    return out
-
-
-def _ranges(runs: Sequence[TruthRun]) -> Grid:
+def _calibration(runs: Sequence[TruthRun]) -> Grid:
+    """What calibration says after n trials, beside how many of the next predictions were true."""
+    by_verdict: dict[str, list[list[float]]] = {}
+    for cell in cells([run for run in runs if run.sampler == OURS], "calibration"):
+        following = [
+            float(abs(z) <= 1.96)
+            for trial, z in cell.run.receipts
+            if z is not None and cell.size <= trial < cell.size + _FOLLOWING
+        ]
+        if following:
+            by_verdict.setdefault(cell.answer[0], []).append(following)
     rows = []
-    for sampler in SAMPLERS:
-        found: list[float] = []
-        widening: list[float] = []
-        removing: list[float] = []
-        for cell in cells([run for run in runs if run.sampler == sampler], "ranges"):
-            advised = set()
-            for what, param, start, stop, *_ in cell.answer:
-                error = float(not is_right(cell.run.problem, what, param, start, stop))
-                (widening if what == "widen" else removing).append(error)
-                if what == "widen":
-                    advised.add((param, _end(stop)))
-            if wanted := worth_widening(cell.run.problem):
-                found.append(float(any(end in advised for end in wanted)))
-        errors = (counted(errors) for errors in ([*widening, *removing], widening, removing))
-        rows.append((sampler, counted(found), *errors))
-    columns = ("sampler", "right widening found", "wrong, of all advice", "wrong widening", "removes the optimum")
-    return Grid("Ranges: advice at 40, 60, 100 and 150 trials", columns, tuple(rows))
-
-
-def _end(stop: float) -> str:
-    return "upper" if stop > 0.5 else "lower"
-
-
-def is_right(problem: str, what: str, param: str, start: float, stop: float) -> bool:
-    """Widening is right if better values lie there, other advice if the part to remove is not needed."""
-    if what == "widen":
-        return known.gain_beyond(problem, param, _end(stop)) > GAIN
-    return known.loss_without(problem, param, start, stop) < GAIN
-
-
-def worth_widening(problem: str) -> list[tuple[str, str]]:
-    """Ends of ranges behind which the optimum is clearly better."""
-    numeric = [
-        parameter.name
-        for parameter in find_problem(problem).parameters
-        if not parameter.choices and not parameter.parent
-    ]
-    ends = [(name, end) for name in numeric for end in ("lower", "upper")]
-    return [end for end in ends if known.gain_beyond(problem, *end) > WORTH_WIDENING]
+    for verdict, studies in sorted(by_verdict.items(), key=lambda item: -len(item[1])):
+        pooled = [inside for following in studies for inside in following]
+        poor = [float(np.mean(following) < _POOR) for following in studies]
+        rows.append((verdict, str(len(studies)), counted(pooled), rate(poor)))
+    columns = ("verdict", "times", f"next {_FOLLOWING} predictions inside", f"fewer than {_POOR:.0%} of them inside")
+    return Grid("Calibration: what it said, and what came next (ours)", columns, tuple(rows))
 
 
 def _seconds(runs: Sequence[TruthRun]) -> Grid:

@@ -1,0 +1,153 @@
+"""How true advice is that people act on: when to stop, and which ranges to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pellucid_lab.tables.grids import Grid
+from pellucid_lab.truth import known
+from pellucid_lab.truth.measures import TruthRun
+from pellucid_lab.truth.problems import find_problem
+from pellucid_lab.truth.rates import cells, counted, rate
+from pellucid_lab.truth.studies import N_TRIALS, OURS, SAMPLERS
+
+# Advice is right if the optimum improves by more than this share of the spread (widen), or loses less (the rest).
+GAIN = 0.002
+# Widening is called for if the optimum improves by more than this share of the spread.
+WORTH_WIDENING = 0.05
+_SAFE_SHARE = 0.6
+# Verdicts in a row of `TruthRun.stops`: the columns of whether it says stop, and of its tolerance.
+_VERDICTS = {"given tolerance": (1, 3), "default tolerance": (4, 5)}
+
+
+def decision_grids(runs: Sequence[TruthRun]) -> list[Grid]:
+    return [_stopping(runs), _stopping_by_problem(runs), _more_trials(runs), _ranges(runs)]
+
+
+def first_stop(run: TruthRun, verdict: int, tolerance: int) -> tuple[int, float, float] | None:
+    """Size, tolerance and true regret when the study was first told to stop; None if it never was."""
+    for row in run.stops:
+        if row[verdict] and row[6] is not None:
+            return row[0], row[tolerance], row[6]
+    return None
+
+
+def _stopping(runs: Sequence[TruthRun]) -> Grid:
+    rows = []
+    for label, (verdict, tolerance) in _VERDICTS.items():
+        for noisy in (False, True):
+            for kind, wanted in (("safe", True), ("conditional or deceptive", False)):
+                row = [f"{label}, {'noisy' if noisy else 'exact'}, {kind}"]
+                chosen = [run for run in runs if run.noisy == noisy and find_problem(run.problem).safe == wanted]
+                stops = [stop for run in chosen if (stop := first_stop(run, verdict, tolerance)) is not None]
+                wrong = [float(regret > limit) for _, limit, regret in stops]
+                row += [f"{len(stops)} of {len(chosen)}", rate(wrong)]
+                row.append(rate(_early(chosen, verdict, tolerance)))
+                rows.append(tuple(row))
+        every = [stop for run in runs if (stop := first_stop(run, verdict, tolerance)) is not None]
+        wrong = [float(regret > limit) for _, limit, regret in every]
+        early = rate(_early(runs, verdict, tolerance))
+        rows.append((f"{label}, all", f"{len(every)} of {len(runs)}", rate(wrong), early))
+    columns = (
+        "studies",
+        "stopped",
+        "wrongly, of those",
+        f"stopped by {_SAFE_SHARE:.0%} of the budget where right (ours)",
+    )
+    return Grid("Stopping: regret above the tolerance when it says stop", columns, tuple(rows))
+
+
+def _early(runs: Sequence[TruthRun], verdict: int, tolerance: int) -> list[float]:
+    """Of our studies whose regret is within the tolerance at that share of the budget: whether they stopped by then."""
+    out = []
+    for run in runs:
+        row = next((row for row in run.stops if row[0] >= _SAFE_SHARE * N_TRIALS), None)
+        if run.sampler != OURS or row is None or row[6] is None or row[tolerance] is None or row[6] > row[tolerance]:
+            continue
+        stop = first_stop(run, verdict, tolerance)
+        out.append(float(stop is not None and stop[0] <= _SAFE_SHARE * N_TRIALS))
+    return out
+
+
+def _stopping_by_problem(runs: Sequence[TruthRun]) -> Grid:
+    """Wrong stops of all stops, of our own studies and of those of other samplers."""
+    rows = []
+    for name in dict.fromkeys(run.problem for run in runs):
+        row = [name]
+        for verdict, tolerance in _VERDICTS.values():
+            for own in (True, False):
+                chosen = [run for run in runs if run.problem == name and (run.sampler == OURS) == own]
+                stops = [stop for run in chosen if (stop := first_stop(run, verdict, tolerance)) is not None]
+                wrong = sum(regret > limit for _, limit, regret in stops)
+                row.append(f"{wrong} of {len(stops)} ({len(chosen)})")
+        rows.append(tuple(row))
+    columns = ("problem", *(f"{label}: {whose}" for label in _VERDICTS for whose in ("ours", "others")))
+    return Grid("Stopping: wrong stops, of all stops (of all studies)", columns, tuple(rows))
+
+
+def _more_trials(runs: Sequence[TruthRun]) -> Grid:
+    """“About N more trials” beside the trials after which the bound was within the tolerance."""
+    rows = []
+    for noisy in (False, True):
+        ratios, missed = [], 0
+        for run in runs:
+            if run.noisy != noisy or run.sampler != OURS:
+                continue
+            for i, row in enumerate(run.stops):
+                if len(row) < 8 or row[7] is None:
+                    continue
+                within = [later[0] for later in run.stops[i + 1 :] if later[2] is not None and later[2] <= later[3]]
+                if within:
+                    ratios.append(row[7] / (within[0] - row[0]))
+                elif row[0] + row[7] <= N_TRIALS:
+                    missed += 1
+        near = [float(0.4 <= ratio <= 2.5) for ratio in ratios]
+        median = f"{np.median(ratios):.2f}" if ratios else "–"
+        rows.append(("noisy" if noisy else "exact", median, counted(near), str(missed)))
+    columns = ("studies", "said / true, median", "within a factor of 2.5", "said to come, did not")
+    return Grid("Stopping: “about N more trials” (ours, given tolerance)", columns, tuple(rows))
+
+
+def _ranges(runs: Sequence[TruthRun]) -> Grid:
+    rows = []
+    for sampler in SAMPLERS:
+        found: list[float] = []
+        widening: list[float] = []
+        removing: list[float] = []
+        for cell in cells([run for run in runs if run.sampler == sampler], "ranges"):
+            advised = set()
+            for what, param, start, stop, *_ in cell.answer:
+                error = float(not is_right(cell.run.problem, what, param, start, stop))
+                (widening if what == "widen" else removing).append(error)
+                if what == "widen":
+                    advised.add((param, _end(stop)))
+            if wanted := worth_widening(cell.run.problem):
+                found.append(float(any(end in advised for end in wanted)))
+        errors = (counted(errors) for errors in ([*widening, *removing], widening, removing))
+        rows.append((sampler, counted(found), *errors))
+    columns = ("sampler", "right widening found", "wrong, of all advice", "wrong widening", "removes the optimum")
+    return Grid("Ranges: advice at 40, 60, 100 and 150 trials", columns, tuple(rows))
+
+
+def _end(stop: float) -> str:
+    return "upper" if stop > 0.5 else "lower"
+
+
+def is_right(problem: str, what: str, param: str, start: float, stop: float) -> bool:
+    """Widening is right if better values lie there, other advice if the part to remove is not needed."""
+    if what == "widen":
+        return known.gain_beyond(problem, param, _end(stop)) > GAIN
+    return known.loss_without(problem, param, start, stop) < GAIN
+
+
+def worth_widening(problem: str) -> list[tuple[str, str]]:
+    """Ends of ranges behind which the optimum is clearly better."""
+    numeric = [
+        parameter.name
+        for parameter in find_problem(problem).parameters
+        if not parameter.choices and not parameter.parent
+    ]
+    ends = [(name, end) for name in numeric for end in ("lower", "upper")]
+    return [end for end in ends if known.gain_beyond(problem, *end) > WORTH_WIDENING]
