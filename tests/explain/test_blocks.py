@@ -100,7 +100,10 @@ def test_a_plane_must_be_looked_over_and_a_larger_space_cannot_be() -> None:
     assert not verdict.stop
     (reason,) = verdict.blocked
     assert "of the range of `x` and `y`, and a narrow optimum may be in the rest" in reason
-    assert pellucid.stopping_verdict(study_of(corner, 120), regret_below=0.05).stop
+    assert reason.endswith("if you know that there is none, you can stop")
+    looked_over = pellucid.stopping_verdict(study_of(corner, 120), regret_below=0.05)
+    assert looked_over.stop
+    assert looked_over.notes[0].startswith("The model cannot see a narrow optimum that no trial has come near")
 
 
 def test_an_improvement_a_moment_ago_holds_the_stop_back() -> None:

@@ -80,7 +80,7 @@ def test_a_verdict_on_studies_that_other_samplers_ran(sampler: BaseSampler) -> N
     assert strict.bound == generous.bound
     assert strict.bound is not None
     assert strict.bound >= study.best_value - 2.0 - 1e-3, "the bound covers what is really left"
-    assert str(generous) == f"Stop: {generous.reason}."
+    assert generous.sentence == f"Stop: {generous.reason}."
     assert generous.to_dict()["n_trials"] == 60
     assert not study.user_attrs, "a verdict writes nothing"
 

@@ -140,7 +140,7 @@ def test_the_regret_history_ends_with_the_verdict(proposed: optuna.Study) -> Non
         assert share == pytest.approx(parts["explore"] / sum(parts.values()))
     traces = {trace.name: trace for trace in regret.plot().data}
     assert traces["exploration"].line.color == EXPLORE
-    assert finding(regret.plot()) == str(verdict)
+    assert finding(regret.plot()) == verdict.sentence
 
 
 def test_a_regret_history_without_a_verdict_is_empty_and_gives_the_reason() -> None:

@@ -91,7 +91,10 @@ def _unseen(evidence: Evidence) -> list[str]:
     if covered >= _COVERED:
         return []
     names = " and ".join(f"`{space.names[j]}`" for j in numeric)
-    return [f"trials have covered only {covered:.0%} of the range of {names}, and a narrow optimum may be in the rest"]
+    return [
+        f"trials have covered only {covered:.0%} of the range of {names}, and a narrow optimum may be in the rest; "
+        "if you know that there is none, you can stop"
+    ]
 
 
 # ---------------------------------------------------------------------- choices

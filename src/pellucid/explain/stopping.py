@@ -24,6 +24,11 @@ from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
+# The doubt about every stop.
+_UNSEEN = (
+    "The model cannot see a narrow optimum that no trial has come near; "
+    "if there may be one, run some random trials before you stop."
+)
 # Fewer trials say too little about the rest of the space for a verdict to stop.
 MIN_TRIALS = 20
 # Half-width of the bounds, in standard deviations: each is crossed in 5% of cases.
@@ -129,7 +134,8 @@ def verdict_and_fit(
         return verdict, gp.hyperparameters
     blocked = blocks(Evidence(view.trials, view.data, gp, limit, _WIDTH))
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
-    return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, blocked=blocked), gp.hyperparameters
+    notes = () if blocked else (_UNSEEN,)
+    return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked), gp.hyperparameters
 
 
 def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> tuple[float, str]:

@@ -65,6 +65,6 @@ class StopWhen:
             return
         self._agreed = self._agreed + 1 if verdict.stop else 0
         if self._agreed >= self._patience:
-            _logger.info("%s", verdict)
-            set_user_attribute(study, STOPPED_ATTRIBUTE, str(verdict))
+            _logger.info("%s", verdict.sentence)
+            set_user_attribute(study, STOPPED_ATTRIBUTE, verdict.sentence)
             study.stop()
