@@ -203,7 +203,7 @@ def test_a_level_is_between_0_and_1(level: float) -> None:
 
 
 def test_without_an_answer_a_sentence_says_why() -> None:
-    with pytest.raises(ValueError, match="No parameter of this study varies"):
+    with pytest.raises(ValueError, match="at least 3 finished trials with a value; this study has none"):
         pellucid.importance(optuna.create_study())
     with pytest.raises(ValueError, match="at least 3 finished trials inside the present ranges; this study has 2 of 2"):
         pellucid.importance(run(ishigami, 2))

@@ -59,9 +59,12 @@ def importance(study: Study, *, objective: str | int | None = None, level: float
 
 
 def shares_of(view: StudyView, level: float = 0.95) -> Importance:
+    n = len(view.observations)
+    if n == 0:
+        raise ValueError(f"Importance needs at least {_FEWEST} finished trials with a value; this study has none.")
     if not view.varying:
         raise ValueError("No parameter of this study varies, so none can matter.")
-    data, n = view.data, len(view.observations)
+    data = view.data
     inside = len(data.losses)
     if inside < _FEWEST:
         raise ValueError(
