@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lab.tests.helpers import call
 
+import pellucid
 from pellucid_lab.truth import decisions, measures, rates, studies, tables
 from pellucid_lab.truth.measures import TruthRun, run_truth_task
 from pellucid_lab.truth.studies import TruthTask, first_trials, study_of
@@ -131,3 +132,20 @@ def test_a_dummy_named_as_a_reason_is_an_error() -> None:
         for seed, names in enumerate(([dummy], []))
     ]
     assert grid_rows(runs, "Proposals")["exact"] == ("0.500 ± 0.354 (2)",)
+
+
+def test_the_price_of_every_reason_that_holds_a_stop_back() -> None:
+    first, second = tuple(measures.HOLDS)[:2]
+    rows = (
+        (40, False, 0.05, 0.1, False, 0.1, 0.3, None, [first]),
+        (50, False, 0.05, 0.1, False, 0.1, 0.2, None, [second]),
+        (90, True, 0.05, 0.1, False, 0.1, 0.0, None, []),
+    )
+    prices = list(grid_rows([run_with({}, rows)], "Stopping: errors against").values())
+    assert [price[0] for price in prices] == ["1 of 1", "1 of 1", "0 of 1", "0 of 1", "0 of 1"]
+    assert prices[-1][1] == "1.000 ± 0.000 (1)"
+
+
+def test_every_reason_that_holds_a_stop_back_is_known_by_its_words() -> None:
+    source = (Path(pellucid.__file__).parent / "explain" / "blocks.py").read_text(encoding="utf-8")
+    assert all(words in source for words in measures.HOLDS.values())

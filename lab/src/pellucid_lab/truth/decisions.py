@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from pellucid_lab.tables.grids import Grid
 from pellucid_lab.truth import known
-from pellucid_lab.truth.measures import TruthRun
+from pellucid_lab.truth.measures import HOLDS, TruthRun
 from pellucid_lab.truth.problems import find_problem
 from pellucid_lab.truth.rates import cells, counted, rate
 from pellucid_lab.truth.studies import N_TRIALS, OURS, SAMPLERS
@@ -18,12 +19,21 @@ GAIN = 0.002
 # Widening is called for if the optimum improves by more than this share of the spread.
 WORTH_WIDENING = 0.05
 _SAFE_SHARE = 0.6
+# Stated chances of error at which widenings are counted.
+_STATED = (0.02, 0.05, 0.1, 0.2)
 # Verdicts in a row of `TruthRun.stops`: the columns of whether it says stop, and of its tolerance.
 _VERDICTS = {"given tolerance": (1, 3), "default tolerance": (4, 5)}
 
 
 def decision_grids(runs: Sequence[TruthRun]) -> list[Grid]:
-    return [_stopping(runs), _stopping_by_problem(runs), _more_trials(runs), _ranges(runs)]
+    return [
+        _stopping(runs),
+        _stopping_by_problem(runs),
+        _trade_off(runs),
+        _more_trials(runs),
+        _ranges(runs),
+        _widening(runs),
+    ]
 
 
 def first_stop(run: TruthRun, verdict: int, tolerance: int) -> tuple[int, float, float] | None:
@@ -87,6 +97,30 @@ def _stopping_by_problem(runs: Sequence[TruthRun]) -> Grid:
     return Grid("Stopping: wrong stops, of all stops (of all studies)", columns, tuple(rows))
 
 
+def _trade_off(runs: Sequence[TruthRun]) -> Grid:
+    """Errors and early stops if only the first of the reasons counted that hold a stop back, in the order asked."""
+    known_reasons = [run for run in runs if all(len(row) > 8 for row in run.stops)]
+    rows = []
+    for count in range(len(HOLDS) + 1):
+        counted_reasons = tuple(HOLDS)[:count]
+        told = [_without_reasons(run, counted_reasons) for run in known_reasons]
+        stops = [stop for run in told if (stop := first_stop(run, 1, 3)) is not None]
+        wrong = sum(regret > limit for _, limit, regret in stops)
+        label = f"and {counted_reasons[-1]}" if count else "the bound alone"
+        rows.append((label, f"{wrong} of {len(stops)}", counted(_early(told, 1, 3))))
+    columns = ("what counts", "wrong stops", f"stopped by {_SAFE_SHARE:.0%} of the budget where right (ours)")
+    return Grid("Stopping: errors against early stops (given tolerance)", columns, tuple(rows))
+
+
+def _without_reasons(run: TruthRun, counted_reasons: Sequence[str]) -> TruthRun:
+    """The run with the verdicts that it would have had if nothing but these reasons held a stop back."""
+    stops = []
+    for row in run.stops:
+        within = row[2] is not None and row[2] <= row[3]
+        stops.append((row[0], within and not set(counted_reasons) & set(row[8]), *row[2:]))
+    return replace(run, stops=tuple(stops))
+
+
 def _more_trials(runs: Sequence[TruthRun]) -> Grid:
     """“About N more trials” beside the trials after which the bound was within the tolerance."""
     rows = []
@@ -129,6 +163,28 @@ def _ranges(runs: Sequence[TruthRun]) -> Grid:
         rows.append((sampler, counted(found), *errors))
     columns = ("sampler", "right widening found", "wrong, of all advice", "wrong widening", "removes the optimum")
     return Grid("Ranges: advice at 40, 60, 100 and 150 trials", columns, tuple(rows))
+
+
+def _widening(runs: Sequence[TruthRun]) -> Grid:
+    """Errors and finds if only widenings with a smaller stated chance of error were advised."""
+    rows = []
+    for sampler in SAMPLERS:
+        row = [sampler]
+        for limit in _STATED:
+            found, wrong = [], []
+            for cell in cells([run for run in runs if run.sampler == sampler], "ranges"):
+                widened = [
+                    (param, _end(stop))
+                    for what, param, _, stop, *stated in cell.answer
+                    if what == "widen" and stated and stated[0] <= limit
+                ]
+                wrong += [float(known.gain_beyond(cell.run.problem, *end) <= GAIN) for end in widened]
+                if wanted := worth_widening(cell.run.problem):
+                    found.append(float(any(end in widened for end in wanted)))
+            row.append(f"{rate(found)} / {counted(wrong)}")
+        rows.append(tuple(row))
+    columns = ("sampler", *(f"stated chance of error up to {limit:.0%}: found / wrong" for limit in _STATED))
+    return Grid("Ranges: widenings found against wrong ones", columns, tuple(rows))
 
 
 def _end(stop: float) -> str:

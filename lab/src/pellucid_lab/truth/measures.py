@@ -29,6 +29,13 @@ FANOVA_SIZES = (60, 100)
 STOP_SIZES = (30, 40, 50, 60, 70, 80, 90, 110, 130, 150)
 # The tolerance that a user might give, as a share of the spread; with noise it is the noise itself.
 TOLERANCE = 0.05
+# What can hold a stop back, and the words by which each is known.
+HOLDS = {
+    "a recent improvement": "has only just improved",
+    "one or two parameters not looked over": "trials have covered only",
+    "choices without their chance": "to rule",
+    "other fits": "other fits",
+}
 
 
 @dataclass(frozen=True)
@@ -172,10 +179,12 @@ def _covered(problem: TruthProblem, low: Any, high: Any, truth: Any) -> list[flo
 
 
 def _ranges(study: Study) -> list[Any]:
-    """Per piece of advice: what, the parameter, and where the part that it is about begins and ends."""
+    """Per piece of advice: what, the parameter, where the part that it is about begins and ends, and the chance of
+    error that it states."""
     import pellucid
 
-    return [[a.what, a.param, *_rounded(a.start, a.stop)] for a in pellucid.parameter_ranges(study).advice]
+    advice = pellucid.parameter_ranges(study).advice
+    return [[a.what, a.param, *_rounded(a.start, a.stop, a.probability)] for a in advice]
 
 
 def _calibration(study: Study) -> list[Any]:
@@ -199,7 +208,7 @@ def _explanation(problem: TruthProblem, study: Study) -> list[str] | None:
 
 def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[Any, ...]:
     """Size; verdict, bound and tolerance, given; verdict and tolerance, default; true regret; trials until the given
-    one is reached. All but sizes in spreads."""
+    tolerance is reached; what held a stop back. All but sizes in spreads."""
     import pellucid
 
     unit = known.spread(problem.name)
@@ -211,7 +220,8 @@ def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[An
     bound = None if with_tolerance.bound is None else with_tolerance.bound / unit
     default = None if without.tolerance is None else without.tolerance / unit
     shares = (*_rounded(bound, given / unit), without.stop, *_rounded(default, regret / unit))
-    return (n, with_tolerance.stop, *shares, with_tolerance.more_trials)
+    held_back = [kind for kind, words in HOLDS.items() if any(words in reason for reason in with_tolerance.blocked)]
+    return (n, with_tolerance.stop, *shares, with_tolerance.more_trials, held_back)
 
 
 def _receipts(study: Study) -> list[tuple[Any, ...]]:
