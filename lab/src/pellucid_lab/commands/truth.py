@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from pellucid.cli.errors import Mistake
 from pellucid.cli.terminal import sentences
 from pellucid_lab.options import AsJson, Jobs, Quiet, TableFile
 from pellucid_lab.terminal import command_line, integers, names_in, write
+
+if TYPE_CHECKING:
+    from pellucid_lab.truth.studies import TruthTask
 
 _SETS = {"design": "0-2", "reported": "100-104"}
 
@@ -41,33 +44,14 @@ def truth(
     Rules and defaults are chosen on the design problems and seeds; errors are reported on the others.
     """
     with sentences():
-        from pellucid_lab.methods.samplers import find_method
         from pellucid_lab.runs.files import RunFile
         from pellucid_lab.runs.runner import complete
         from pellucid_lab.tables.grids import page, provenance_of, show_grids
         from pellucid_lab.truth.measures import TruthRun, run_truth_task
-        from pellucid_lab.truth.problems import SETS, find_problem
-        from pellucid_lab.truth.studies import SAMPLERS, TruthTask
         from pellucid_lab.truth.tables import truth_grids
 
-        names = tuple(SETS[problems]) if problems in SETS else names_in(problems, "--problems")
-        chosen = names_in(samplers, "--samplers")
-        for name in names:
-            find_problem(name)
-        for method in chosen:
-            find_method(method)
-            if method not in SAMPLERS:
-                raise Mistake(f"--samplers takes some of {', '.join(SAMPLERS)}; got `{method}`.")
-        numbers = integers(seeds if seeds is not None else _SETS.get(problems, _SETS["reported"]), "--seeds")
-        tasks = [
-            TruthTask(name, noisy, method, seed, str(studies), command_line())
-            for seed in numbers
-            for name in names
-            for noisy in (False, True)
-            for method in chosen
-        ]
         file = RunFile(out, TruthRun)
-        complete("truth", run_truth_task, tasks, file, jobs, quiet)
+        complete("truth", run_truth_task, _tasks(problems, samplers, seeds, studies), file, jobs, quiet)
         runs = file.read()
         grids = truth_grids(runs)
         count = len({run.problem for run in runs})
@@ -78,3 +62,27 @@ def truth(
         if table is not None:
             write(table, page("Are the answers true?", [note], grids, provenance_of(runs)))
         show_grids(grids, as_json, quiet)
+
+
+def _tasks(problems: str, samplers: str, seeds: str | None, studies: Path) -> list[TruthTask]:
+    """Every sampler on every problem, exact and noisy; seed by seed, so that a part of them is a smaller bench."""
+    from pellucid_lab.methods.samplers import find_method
+    from pellucid_lab.truth.problems import SETS, find_problem
+    from pellucid_lab.truth.studies import SAMPLERS, TruthTask
+
+    names = tuple(SETS[problems]) if problems in SETS else names_in(problems, "--problems")
+    chosen = names_in(samplers, "--samplers")
+    for name in names:
+        find_problem(name)
+    for method in chosen:
+        find_method(method)
+        if method not in SAMPLERS:
+            raise Mistake(f"--samplers takes some of {', '.join(SAMPLERS)}; got `{method}`.")
+    numbers = integers(seeds if seeds is not None else _SETS.get(problems, _SETS["reported"]), "--seeds")
+    return [
+        TruthTask(name, noisy, method, seed, str(studies), command_line())
+        for seed in numbers
+        for name in names
+        for noisy in (False, True)
+        for method in chosen
+    ]
