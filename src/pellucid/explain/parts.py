@@ -114,16 +114,22 @@ class Branch:
 def branches(data: Arrays) -> list[Branch]:
     """Every choice of every categorical parameter, tried or not."""
     space, active = data.space, data.space.active(data.X)
+    parents = {condition.parent for condition in space.conditions.values()}
     out = []
     for j, dimension in enumerate(space.dimensions):
         if not dimension.categorical:
             continue
         codes = dimension.code(data.X[:, j])
         for code in range(dimension.cells):
-            rows = forced(space, _uniform(space, 1), j, code)
-            own = int(sum(descends(space, k, j) for k in np.flatnonzero(space.active(rows)[0]).tolist()))
+            own = _n_own(space, j, code) if dimension.name in parents else 0
             out.append(Branch(j, code, own, int(((codes == code) & active[:, j]).sum())))
     return out
+
+
+def _n_own(space: Space, column: int, code: int) -> int:
+    """How many parameters exist because of a choice."""
+    rows = forced(space, _uniform(space, 1), column, code)
+    return sum(descends(space, k, column) for k in np.flatnonzero(space.active(rows)[0]).tolist())
 
 
 def inside_branch(gp: GaussianProcess, data: Arrays, branch: Branch, count: int) -> Array:

@@ -257,3 +257,15 @@ def test_many_trials_are_thinned() -> None:
     assert answer.n_trials == 1000
     assert "The model uses 600 of 1000 trials: the best ones and an even selection." in answer.notes
     assert set(answer.matters) == {"x", "y"}
+
+
+def test_evidence_among_some_parameters_is_that_of_a_model_without_the_others() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.random((50, 4))
+    X[:, 1] = (np.floor(3 * X[:, 1]) + 0.5) / 3
+    gp = GaussianProcess(nominal=(0, 3, 0, 0))
+    gp.fit(X, np.sin(5 * X[:, 0]) + 3 * (X[:, 1] > 0.4) + 0.05 * rng.standard_normal(50))
+    np.testing.assert_allclose(evidence(gp, np.arange(4)), evidence(gp), rtol=1e-9)
+    some = evidence(gp, np.array([1, 3]))
+    assert some.shape == (2,)
+    assert some[0] > 3.0 > some[1]

@@ -17,6 +17,7 @@ import numpy as np
 
 from pellucid.numerics import Array, Integers, cholesky
 from pellucid.surrogates import GaussianProcess, fitting
+from pellucid.surrogates.kernels import Kernel
 
 # Nats from which the trials speak for an effect. Chosen on the design problems of `pellucid bench truth`.
 ENOUGH = 3.0
@@ -28,17 +29,20 @@ _MORE_NOISE = (0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 100.0)
 _MOST_ROWS = 200
 
 
-def evidence(gp: GaussianProcess) -> Array:
-    """gain (d,) of every parameter of a fitted model, in nats."""
+def evidence(gp: GaussianProcess, among: Integers | None = None) -> Array:
+    """gain (d,) of every parameter of a fitted model, in nats. `among`: of these columns, without the others."""
     rows = fitting.subset(gp.data.z, _MOST_ROWS)
-    X, z, noise = gp.data.X[rows], gp.data.z[rows], gp.data.noise_ratio[rows]
-    lengthscales = np.array(gp.hyperparameters.lengthscales)
+    columns = np.arange(gp.data.X.shape[1]) if among is None else among
+    X, z, noise = gp.data.X[np.ix_(rows, columns)], gp.data.z[rows], gp.data.noise_ratio[rows]
+    nominal = tuple(gp.kernel.nominal[j] for j in columns) if gp.kernel.nominal else ()
+    kernel = Kernel(gp.kernel.name, nominal)
+    lengthscales = np.array(gp.hyperparameters.lengthscales)[columns]
     everything = np.arange(len(lengthscales))
 
     def likelihood(kept: Integers) -> float:
         l = np.full(len(lengthscales), _NO_EFFECT)
         l[kept] = lengthscales[kept]
-        return _log_likelihood(gp, X, z, noise, l)
+        return _log_likelihood(kernel, X, z, noise, l)
 
     best = likelihood(everything)
     gain = np.array([best - likelihood(np.delete(everything, j)) for j in everything])
@@ -50,10 +54,10 @@ def evidence(gp: GaussianProcess) -> Array:
     return gain
 
 
-def _log_likelihood(gp: GaussianProcess, X: Array, z: Array, noise: Array, lengthscales: Array) -> float:
+def _log_likelihood(kernel: Kernel, X: Array, z: Array, noise: Array, lengthscales: Array) -> float:
     """Up to a constant, at the best scale, mean and noise level."""
-    columns = gp.kernel.columns(X, lengthscales)
-    R = np.asarray(gp.kernel.cross(columns, columns, lengthscales), dtype=float)
+    columns = kernel.columns(X, lengthscales)
+    R = np.asarray(kernel.cross(columns, columns, lengthscales), dtype=float)
     targets = np.column_stack([z, np.ones_like(z)])
     best = -np.inf
     for more in _MORE_NOISE:
