@@ -1,11 +1,28 @@
-"""Which bounds of ranges look like natural limits."""
+"""Bounds of ranges beyond which there may be nothing."""
 
 from __future__ import annotations
 
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.explain.limits import natural_limit
+from pellucid.explain.limits import end_of_counts, end_of_shares
+
+
+@pytest.mark.parametrize(
+    ("distribution", "lower"),
+    [
+        pytest.param(IntDistribution(1, 20), True, id="min_samples_leaf"),
+        pytest.param(IntDistribution(0, 20), True, id="from 0"),
+        pytest.param(IntDistribution(1, 64, log=True), True, id="on a log scale"),
+        pytest.param(IntDistribution(2, 20), False, id="from 2"),
+        pytest.param(IntDistribution(-5, 1), False, id="of either sign"),
+        pytest.param(FloatDistribution(0, 20), False, id="no whole number"),
+        pytest.param(CategoricalDistribution([0, 1]), False, id="choices"),
+    ],
+)
+def test_counts_end_at_0_or_1_from_below(distribution: BaseDistribution, lower: bool) -> None:
+    assert end_of_counts(distribution, "lower") is lower
+    assert not end_of_counts(distribution, "upper")
 
 
 @pytest.mark.parametrize(
@@ -18,14 +35,9 @@ from pellucid.explain.limits import natural_limit
         pytest.param(FloatDistribution(-1.0, 1.0), False, False, id="either sign"),
         pytest.param(FloatDistribution(0.1, 2.0), False, False, id="neither bound"),
         pytest.param(FloatDistribution(1e-5, 1.0, log=True), False, False, id="a learning rate"),
-        pytest.param(IntDistribution(1, 20), True, False, id="min_samples_leaf"),
-        pytest.param(IntDistribution(0, 20), True, False, id="a count from 0"),
-        pytest.param(IntDistribution(1, 64, log=True), True, False, id="a count on a log scale"),
-        pytest.param(IntDistribution(2, 20), False, False, id="a count from 2"),
-        pytest.param(IntDistribution(-5, 1), False, False, id="whole numbers of either sign"),
-        pytest.param(CategoricalDistribution([0, 1]), False, False, id="choices"),
+        pytest.param(IntDistribution(0, 1), False, False, id="whole numbers"),
     ],
 )
-def test_shares_and_counts_have_natural_limits(distribution: BaseDistribution, lower: bool, upper: bool) -> None:
-    assert natural_limit(distribution, "lower") is lower
-    assert natural_limit(distribution, "upper") is upper
+def test_shares_may_end_at_0_and_1(distribution: BaseDistribution, lower: bool, upper: bool) -> None:
+    assert end_of_shares(distribution, "lower") is lower
+    assert end_of_shares(distribution, "upper") is upper

@@ -1,9 +1,7 @@
-"""Bounds of ranges that nature sets: there is nothing beyond them, however good the bound itself is.
+"""Bounds of ranges beyond which there may be nothing, however good the bound itself is.
 
-The rule looks at the numbers alone, never at names:
-    lower end   0 on a linear scale (shares, rates, strengths), and 0 or 1 of whole numbers (counts)
-    upper end   1 of a number on a linear scale whose range begins at 0 or above (shares, probabilities)
-On a logarithmic scale there is always room below a number that is not whole, and an upper bound of 1 is a habit.
+The rules look at the numbers alone, never at names. Counts end at 0 or 1: a range of whole numbers that begins there is
+not widened. Shares end at 0 and 1, but so do many ranges of other quantities: there the advice says "if".
 """
 
 from __future__ import annotations
@@ -11,10 +9,13 @@ from __future__ import annotations
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
 
-def natural_limit(distribution: BaseDistribution, end: str) -> bool:
-    """Whether a range ends where its parameter does. `end`: 'lower' or 'upper'."""
-    if isinstance(distribution, IntDistribution):
-        return end == "lower" and distribution.low in (0, 1)
+def end_of_counts(distribution: BaseDistribution, end: str) -> bool:
+    """Whether whole numbers begin at 0 or 1. `end`: 'lower' or 'upper'."""
+    return isinstance(distribution, IntDistribution) and end == "lower" and distribution.low in (0, 1)
+
+
+def end_of_shares(distribution: BaseDistribution, end: str) -> bool:
+    """Whether a range on a linear scale begins at 0, or ends at 1 and has no negative values."""
     if not isinstance(distribution, FloatDistribution) or distribution.log:
         return False
     return distribution.low == 0.0 if end == "lower" else distribution.high == 1.0 and distribution.low >= 0.0

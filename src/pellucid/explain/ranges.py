@@ -12,7 +12,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.explain.importance.draws import FEWEST, in_a_step, sample_of
-from pellucid.explain.limits import natural_limit
+from pellucid.explain.limits import end_of_counts, end_of_shares
 from pellucid.explain.model import opened
 from pellucid.explain.parts import Branch, best_rows, chance_of, joint_latent
 from pellucid.explain.range_model import (
@@ -55,8 +55,8 @@ def parameter_ranges(study: Study) -> ParameterRanges:
 
     Advice, most certain first: widen a range if the model gets better towards its bound, narrow it or drop a choice if
     the part to be removed was tried often enough and hardly holds anything better. Every piece says how likely it is to
-    be wrong and what that would cost. A note, not advice, says that a parameter is best at a bound that looks like a
-    natural limit: 0, 1 of whole numbers from below, and 1 of shares from above. Of hundreds of parameters only those
+    be wrong and what that would cost. A note, not advice, says that a whole number is best at its lower bound 0 or 1,
+    where counts end. Of hundreds of parameters only those
     are judged that the objective seems to depend on most. Trials of a search in steps are left out, because they hold
     parameters at values that were not compared with others.
 
@@ -99,7 +99,7 @@ def _ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
 
 
 def _widen(judged: Judged) -> tuple[list[RangeAdvice], list[str]]:
-    """Advice to widen, and notes on bounds that are best but look like natural limits."""
+    """Advice to widen, and notes on bounds that are best, but at which counts end."""
     advice, notes = [], []
     best = best_rows(judged.gp, judged.data, 1)
     exists = judged.data.space.active(best)[0]
@@ -120,7 +120,7 @@ def _widen(judged: Judged) -> tuple[list[RangeAdvice], list[str]]:
             error = _no_gain(judged, moved(judged.data.space, rows, j, at[[bound, inside]]))
             if error > _WIDEN_ERROR:
                 continue
-            if natural_limit(dimension.distribution, end):
+            if end_of_counts(dimension.distribution, end):
                 notes.append(_limit(dimension, end, at[bound]))
             else:
                 advice.append(_widening(dimension, end, at[[bound, inside]], error))
@@ -146,8 +146,9 @@ def _inside(at: Array, bound: int) -> int:
 
 def _widening(dimension: Dimension, end: str, positions: Array, error: float) -> RangeAdvice:
     bound, inside = (value_text(value) for value in dimension.decode(positions))
+    perhaps = ", if there are values beyond" if end_of_shares(dimension.distribution, end) else ""
     sentence = (
-        f"Widen `{dimension.name}` beyond its {end} bound {bound}: with the best configurations the prediction still "
+        f"Widen `{dimension.name}` beyond its {end} bound {bound}{perhaps}: with the best configurations it still "
         f"improves from {inside} to {bound} (chance of error {_percent(error)}). "
         "If this is wrong, you lose a few trials."
     )
@@ -159,8 +160,8 @@ def _widening(dimension: Dimension, end: str, positions: Array, error: float) ->
 def _limit(dimension: Dimension, end: str, position: float) -> str:
     value = value_text(dimension.decode(np.array([position]))[0])
     return (
-        f"`{dimension.name}` is best at its {end} bound {value}, which looks like a natural limit: "
-        "widen it only if there are values beyond."
+        f"`{dimension.name}` is best at its {end} bound {value}, where whole numbers of things end, "
+        "so there is nothing to widen."
     )
 
 
