@@ -14,6 +14,7 @@ from tests.study.receipts import with_receipts
 
 import pellucid
 from pellucid.explain.recommend import choice_bias
+from pellucid.records import Recommendation
 from pellucid.surrogates import GaussianProcess
 
 NAN, INF = math.nan, math.inf
@@ -94,12 +95,21 @@ def test_equal_values_have_no_interval() -> None:
     assert (recommendation.low, recommendation.high) == (None, None)
 
 
-def noisy_values(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points in the unit square, a bowl there, and the bowl with noise."""
+def noisy_values(n: int, seed: int, crowded: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points in the unit square, a bowl there, and the bowl with noise. `crowded`: points close to its centre."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, 2))
+    X[n - crowded :] = 0.4 + 0.2 * (X[n - crowded :] - 0.5)
     truth = ((X - 0.4) ** 2).sum(axis=1)
     return X, truth, truth + 0.05 * rng.standard_normal(n)
+
+
+def asked(X: np.ndarray, y: np.ndarray) -> Recommendation:
+    space: dict[str, BaseDistribution] = {name: FloatDistribution(0.0, 1.0) for name in ("a", "b")}
+    study = new_study()
+    for (a, b), value in zip(X, y, strict=True):
+        study.add_trial(create_trial(params={"a": a, "b": b}, distributions=space, value=float(value)))
+    return pellucid.recommend(study)
 
 
 def test_the_bias_of_the_choice_is_that_of_repeated_experiments() -> None:
@@ -119,19 +129,28 @@ def test_the_bias_of_the_choice_is_that_of_repeated_experiments() -> None:
     assert choice_bias(gp) > 0.0
 
 
-def test_intervals_of_noisy_studies_cover_the_truth_of_what_was_chosen() -> None:
-    space: dict[str, BaseDistribution] = {name: FloatDistribution(0.0, 1.0) for name in ("a", "b")}
+@pytest.mark.parametrize(("crowded", "least"), [(0, 0.85), (28, 0.95)])
+def test_intervals_of_noisy_studies_cover_the_truth_of_what_was_chosen(crowded: int, least: float) -> None:
     covered = []
     for seed in range(20):
-        X, truth, y = noisy_values(40, seed)
-        study = new_study()
-        for (a, b), value in zip(X, y, strict=True):
-            study.add_trial(create_trial(params={"a": a, "b": b}, distributions=space, value=float(value)))
-        use = pellucid.recommend(study)
+        X, truth, y = noisy_values(40, seed, crowded)
+        use = asked(X, y)
         assert use.low is not None
         assert use.high is not None
         covered.append(use.low <= truth[use.trial] <= use.high)
-    assert np.mean(covered) >= 0.85
+    assert np.mean(covered) >= least
+
+
+def test_close_rivals_do_not_make_the_interval_much_wider_than_its_errors() -> None:
+    widths, errors = [], []
+    for seed in range(20):
+        X, truth, y = noisy_values(40, seed, crowded=28)
+        use = asked(X, y)
+        assert use.low is not None
+        assert use.high is not None
+        widths.append(use.high - use.low)
+        errors.append(abs(use.expected - truth[use.trial]))
+    assert np.median(widths) < 1.6 * 2.0 * np.quantile(errors, 0.95)
 
 
 def test_trials_that_all_agree_have_no_interval_and_a_note_says_why() -> None:
