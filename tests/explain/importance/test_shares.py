@@ -160,6 +160,19 @@ def test_an_interaction_is_named_only_if_both_parameters_are_known_to_matter() -
     assert "act together" not in sentence("cannot tell")
 
 
+def test_the_sentence_says_why_there_is_no_verdict() -> None:
+    """Many trials with a long interval are not too few trials."""
+    shares = [
+        ParameterShare("a", 0.2, 0.5, 0.4, 0.6, "matters", "", 150),
+        ParameterShare("b", 0.0, 0.1, 0.001, 0.23, "cannot tell", "", 150),
+        ParameterShare("c", 0.0, 0.1, 0.0, 0.9, "cannot tell", "where a is x", 5),
+    ]
+    assert share_sentence(shares, (), ("a", "b"), 150, 0.95).endswith(
+        "; not clear: `b` (<1% to 23%); too few trials to judge `c`."
+    )
+    assert "too few" not in share_sentence(shares[:2], (), ("a", "b"), 150, 0.95)
+
+
 def test_the_direction_does_not_count_and_the_answer_is_the_same_every_time() -> None:
     study = run(ishigami, 40)
     mirrored = optuna.create_study(direction="maximize")

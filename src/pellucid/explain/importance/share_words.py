@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from pellucid.records import PairShare, ParameterShare
 
+# Trials (of a branch) below which no verdict is given.
+FEWEST_TO_JUDGE = 8
 # Names in one list, and the smallest share of an interaction that is worth a word.
 _MOST_LISTED, _STRONG_PAIR = 4, 0.1
 
@@ -28,12 +30,18 @@ def share_sentence(
     if strong:
         a, b = strong[0].params
         parts.append(f"`{a}` and `{b}` act together ({_percent(strong[0].index)})")
-    for verdict, words in (("no effect", "no effect of"), ("cannot tell", "too few trials to judge")):
-        names = [f"`{p.name}`" for p in parameters if p.verdict == verdict]
-        if names:
-            parts.append(f"{words} {_listed(names)}")
-    text = "; ".join(parts)
+    if idle := [f"`{p.name}`" for p in parameters if p.verdict == "no effect"]:
+        parts.append(f"no effect of {_listed(idle)}")
+    text = "; ".join([*parts, *_doubts([p for p in parameters if p.verdict == "cannot tell"])])
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _doubts(unclear: Sequence[ParameterShare]) -> list[str]:
+    """Why there is no verdict: an interval that is too long, or too few trials for any."""
+    long = [f"`{p.name}` ({_percent(p.low)} to {_percent(p.high)})" for p in unclear if p.n_trials >= FEWEST_TO_JUDGE]
+    few = [f"`{p.name}`" for p in unclear if p.n_trials < FEWEST_TO_JUDGE]
+    parts = [f"not clear: {_listed(long)}"] if long else []
+    return [*parts, f"too few trials to judge {_listed(few)}"] if few else parts
 
 
 def _leaders(parameters: Sequence[ParameterShare], n_trials: int, level: float) -> str:

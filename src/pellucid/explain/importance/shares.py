@@ -12,7 +12,7 @@ from optuna.study import Study
 from pellucid.explain.effects.words import unexplored
 from pellucid.explain.importance.evidence import ENOUGH, evidence
 from pellucid.explain.importance.indices import BranchIndices, indices_of, spread_rows
-from pellucid.explain.importance.share_words import share_sentence
+from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import check_objective, effect_model, opened, plausible_models
 from pellucid.explain.text import condition_text
 from pellucid.numerics import Array
@@ -23,8 +23,8 @@ from pellucid.study.view import StudyView
 from pellucid.surrogates import fitting
 from pellucid.surrogates.hyperparameters import vary
 
-# Trials below which nothing is computed, and below which (in a branch) every verdict is "cannot tell".
-_FEWEST, _FEWEST_TO_JUDGE = 3, 8
+# Trials below which nothing is computed.
+_FEWEST = 3
 # Trials that the model uses at most.
 _MOST_TRIALS = 600
 # Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index
@@ -138,7 +138,7 @@ def _judged(answer: BranchIndices, gains: Array, data: Arrays, level: float) -> 
 def supported(total: float, gain: float, n_trials: int) -> float:
     """A total index, or 0 if a simpler model without the parameter explains the trials as well. A handful of trials
     cannot speak for anything, so their indices stay as they are."""
-    return total if gain > 0.0 or n_trials < _FEWEST_TO_JUDGE else 0.0
+    return total if gain > 0.0 or n_trials < FEWEST_TO_JUDGE else 0.0
 
 
 def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
@@ -151,7 +151,7 @@ def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
 
 
 def _verdict(low: float, high: float, gain: float, n_trials: int) -> str:
-    if n_trials < _FEWEST_TO_JUDGE:
+    if n_trials < FEWEST_TO_JUDGE:
         return "cannot tell"
     if low > _MATTERS and gain > ENOUGH:
         return "matters"
