@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.importance.draws import in_a_step
-from pellucid.explain.importance.evidence import ENOUGH, evidence
 from pellucid.explain.model import fitted_model
 from pellucid.explain.parts import (
     Branch,

@@ -68,3 +68,17 @@ def test_repeated_calls_agree(gp: GaussianProcess) -> None:
     grid = np.linspace(0.0, 1.0, 5)
     first, second = (drawn_best(gp, [gp], candidates(gp, SPACE, 1, grid)) for _ in range(2))
     np.testing.assert_array_equal(first.best, second.best)
+
+
+def test_values_of_a_parameter_without_effect_reach_the_same() -> None:
+    """The best of the others is on a kink, which a search of its own at each value finds more or less well."""
+    rng = np.random.default_rng(0)
+    space = Space.of({name: FloatDistribution(0.0, 1.0) for name in ("kink", "a", "b", "idle")})
+    X = rng.random((100, 4))
+    y = 1.5 * np.abs(X[:, 0] - 0.62) + 0.1 * (X[:, 1] - 0.4) ** 2 + 0.05 * X[:, 2]
+    gp = GaussianProcess().fit(X, y)
+    rows = candidates(gp, space, 3, np.linspace(0.0, 1.0, 24))
+    best = np.array([gp.latent_mean(part).min() for part in rows])
+    assert np.ptp(best) < 0.005 * np.ptp(gp.data.z)
+    draws = drawn_best(gp, [gp], rows)
+    assert np.ptp(np.median(draws.best, axis=0)) < 0.005 * np.ptp(y)

@@ -29,6 +29,8 @@ _N_EVERYWHERE, _N_TRANSPLANTED = 128, 12
 # Rounds of the search around the most promising candidates: step lengths, starts per grid point and optimism, and
 # steps from each start.
 _STEPS, _N_STARTS, _N_MOVES = (0.2, 0.07, 0.02), 3, 8
+# Candidates that all grid points share in the end.
+_N_SHARED = 96
 # Degrees of optimism by which candidates are judged, and how many are drawn together: in all, and per grid point.
 _OPTIMISM = (0.0, 1.0, 2.0, 3.0)
 _MOST_JOINT, _MOST_PER_VALUE = 480, 96
@@ -46,7 +48,15 @@ def candidates(gp: GaussianProcess, space: Space, column: int, grid: Array) -> A
     for step in _STEPS:
         starts = _promising(gp, pool, _N_STARTS * len(_OPTIMISM))
         pool = np.concatenate([pool, _moved(space, starts, fixed, step, rng)], axis=1)
+    pool = np.concatenate([pool, _shared(gp, held, column, pool)], axis=1)
     return _promising(gp, pool, min(_MOST_PER_VALUE, max(_MOST_JOINT // len(grid), len(_OPTIMISM))))
+
+
+def _shared(gp: GaussianProcess, held: Average, column: int, pool: Array) -> Array:
+    """What was found at every grid point, at all of them: otherwise a value is worse where the search had less luck."""
+    G, _, d = pool.shape
+    found = _promising(gp, pool, max(_N_SHARED // G, len(_OPTIMISM))).reshape(-1, d)
+    return _held_at(held, column, found, narrowed=False)
 
 
 def _held_at(held: Average, column: int, rows: Array, *, narrowed: bool) -> Array:
