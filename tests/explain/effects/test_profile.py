@@ -14,8 +14,11 @@ from optuna.study import Study
 from optuna.trial import Trial, create_trial
 
 import pellucid
-from pellucid.explain.effects.profile import profiles_of
+from pellucid.explain.effects.best_draws import BestDraws
+from pellucid.explain.effects.profile import _verdict, profiles_of
+from pellucid.explain.effects.profile_words import Profile, profile_sentence
 from pellucid.explain.effects.trials import judged_choices, support_of
+from pellucid.study.encoding import Dimension, Space
 from pellucid.study.view import StudyView
 
 
@@ -70,6 +73,86 @@ def test_a_parameter_without_effect_does_not_matter(random_study: Study) -> None
     profile = pellucid.profile_effect(random_study, "idle")
     assert profile.verdict != "matters"
     assert max(profile.low) <= min(profile.high)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kink_elsewhere_does_not_make_a_parameter_matter(seed: int) -> None:
+    def kinked(trial: Trial) -> float:
+        x, y, z, _ = (trial.suggest_float(name, 0, 1) for name in ("x", "y", "z", "idle"))
+        return 1.5 * abs(x - 0.62) + 0.1 * (y - 0.4) ** 2 + 0.05 * z
+
+    study = optuna.create_study(sampler=RandomSampler(seed=seed))
+    study.optimize(kinked, n_trials=150)
+    assert pellucid.profile_effect(study, "idle").verdict == "no effect"
+    assert pellucid.profile_effect(study, "x").verdict == "matters"
+
+
+@pytest.mark.parametrize(
+    ("share", "gain", "verdict"),
+    [
+        (0.99, 0.0, "matters"),
+        (0.95, 0.0, "cannot tell"),
+        (0.95, 10.0, "matters"),
+        (0.90, 10.0, "cannot tell"),
+        (1.00, -10.0, "cannot tell"),
+    ],
+)
+def test_clear_draws_need_trials_that_do_not_speak_against_the_parameter(
+    share: float, gain: float, verdict: str
+) -> None:
+    worse = np.arange(200) < 200 * share
+    best = np.column_stack([np.zeros(200), np.where(worse, 0.5, -0.5)])
+    draws = BestDraws(best.mean(axis=0), best, best)
+    assert _verdict(draws, np.ones(2, dtype=bool), 1.0, gain) == verdict
+
+
+@pytest.mark.parametrize("n", [20, 80])
+def test_nothing_but_noise_is_not_called_the_same_value_and_nothing_matters(n: int) -> None:
+    rng = np.random.default_rng(0)
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda trial: 0.0 * trial.suggest_float("x", 0, 1) + rng.standard_normal(), n_trials=n)
+    profile = pellucid.profile_effect(study, "x")
+    assert profile.verdict == "cannot tell"
+    assert "too few" not in profile.sentence
+    assert "less than the width of the band" in profile.sentence
+
+
+def unclear(**changes: object) -> Profile:
+    """Three values, of which none is clearly best."""
+    fields = {
+        "name": "x",
+        "values": [0.0, 0.5, 1.0],
+        "mean": np.array([1.0, 1.2, 1.4]),
+        "ends": np.array([[0.5, 0.7, 0.9], [1.5, 1.7, 1.9]]),
+        "support": np.array([3, 3, 3]),
+        "judged": np.ones(3, dtype=bool),
+        "best": 0,
+        "lost": np.zeros(3),
+        "margin": 0.1,
+        "condition": "",
+        "n_trials": 90,
+        "tried": 90,
+        "enough": True,
+        "needless": False,
+    }
+    return Profile(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, "the others differ by at most 0.4, less than the width of the band."),
+        ({"support": np.array([3, 3, 0])}, "no trial is near 1, which looks worst."),
+        ({"needless": True}, "the 90 trials are explained as well without it."),
+        ({"enough": False, "tried": 4}, "it has had only 4 trials."),
+        ({"ends": np.array([[0.9, 1.1, 1.3], [1.1, 1.3, 1.5]])}, "others may reach as much."),
+    ],
+)
+def test_the_sentence_says_why_no_value_is_known_to_be_best(changes: dict[str, object], reason: str) -> None:
+    dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
+    sentence = profile_sentence(unclear(**changes), dimension, "cannot tell", level=0.95)
+    assert sentence.startswith("It is not clear which `x` is best: 0 reaches ")
+    assert sentence.endswith(reason)
 
 
 def test_what_was_reached_without_noise_can_be_reached(branched: Study) -> None:

@@ -14,7 +14,7 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.explain.importance.evidence import evidence
+from pellucid.explain.evidence import evidence
 from pellucid.explain.importance.share_words import share_sentence
 from pellucid.records import Importance, PairShare, ParameterShare
 from pellucid.surrogates import GaussianProcess

@@ -26,6 +26,7 @@ from pellucid.explain.effects.trials import (
     models_of,
     support_of,
 )
+from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.model import check_objective, default_template, fitted_model, opened
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.records import ProfileEffect
@@ -39,17 +40,23 @@ _MOST_TRIALS = 500
 _LINE, _MOST_CHOICES = 24, 60
 # The objective's spread is the distance between a typical and the best value, seen at so many points of the space.
 _N_COVER = 256
-# Shares of the spread. A model resolves no less than the first: bands are widened by it, because kinks, and the search
-# for the best candidate, are not in the draws (without it, bands covered 88% of the truth, with it 95%). A difference
-# below the second is not worth a verdict. If the whole profile differs by less than the third, the parameter has no
-# effect on the best.
-_RESOLUTION, _MARGIN, _SMALL = 0.015, 0.02, 0.05
+# A model resolves no less than this share of the spread: bands are widened by it, because kinks, and the search for the
+# best candidate, are not in the draws (without it, bands covered 88% of the truth, with it 95%).
+_RESOLUTION = 0.015
+# Differences are judged in units of the spread, or of so many standard deviations of the noise of one trial if that is
+# more: where there is nothing but noise, the model's spread is next to nothing.
+_NOISES = 5.0
+# Shares of that unit. A difference below the first is not worth a verdict. If the whole profile differs by less than
+# the second, the parameter has no effect on the best.
+_MARGIN, _SMALL = 0.02, 0.05
 # How small the leave-one-out errors of a model without a warp must be, in units of those with it, to be preferred.
 _HALF = 0.5
-# Share of the draws in which one value must be better than another by the margin. On the design problems of the truth
-# bench, of 576 parameters without an effect one was said to matter (five at 0.95), and about 90% of those with a
-# first-order index above 0.3. The others are mostly in branches that had too few trials.
-_CLEAR = 0.97
+# Share of the draws in which one value must be better than another by the margin, and the same for a parameter that the
+# trials speak for (`evidence`): the far ends of its range, where a search has no trials, may always hold a surprise.
+# Never if they speak against it by as much. On the design problems of the truth bench, 1 of 1200 parameters without an
+# effect is said to matter, and 869 of 960 with a first-order index above 0.3; most others are in branches that had too
+# few trials.
+_CLEAR, _CLEAR_AND_EVIDENT = 0.97, 0.93
 
 
 def profile_effect(
@@ -77,18 +84,22 @@ def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> t
     """The profiles of several parameters, of one model."""
     data, notes = effect_data(view, names, "A profile", _MOST_TRIALS)
     gp = _model(view, data)
-    fitted = _Fitted(view, data, gp, models_of(gp, data), tuple(notes))
+    fitted = _Fitted(view, data, gp, models_of(gp, data), evidence(gp), tuple(notes))
     return tuple(_profile(fitted, name, level) for name in names)
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """The encoded trials of a study, their model and others that are as plausible. `notes`: on trials left out."""
+    """The encoded trials of a study, their model and others that are as plausible.
+
+    gain (d,)   nats by which the trials speak for every parameter, see `evidence`;  notes   on trials left out
+    """
 
     view: StudyView
     data: Arrays
     gp: GaussianProcess
     models: tuple[GaussianProcess, ...]
+    gain: Array
     notes: tuple[str, ...]
 
 
@@ -110,23 +121,27 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     grid = effect_grid(data.space, [column], size)
     draws = drawn_best(gp, fitted.models, candidates(gp, data.space, column, grid[:, 0]))
     spread = _spread(gp, data, draws)
+    unit = max(spread, _NOISES * _noise(gp, data))
     judged = judged_choices(data, column, grid[:, 0])
-    known = judged & judged_branch(data, column)
+    enough = judged_branch(data, column)
     limit = float(gp.losses(gp.latent_at_observed()).min()) - spread
     profile = Profile(
         name=name,
         values=dimension.decode(grid[:, 0]),
         mean=view.sign * draws.mean,
-        ends=np.sort(view.sign * _band(draws, spread, level, known, limit), axis=0),
+        ends=np.sort(view.sign * _band(draws, spread, level, judged & enough, limit), axis=0),
         support=support_of(data, [column], grid),
         judged=judged,
         best=int(np.argmin(draws.mean)),
         lost=_surely_lost(draws),
-        margin=_MARGIN * spread,
+        margin=_MARGIN * unit,
         condition=condition_of(data.space, [name], {}),
         n_trials=len(data.losses),
+        tried=sum(name in c for c in data.observations.configurations),
+        enough=enough,
+        needless=bool(fitted.gain[column] <= -ENOUGH),
     )
-    verdict = _verdict(draws, judged, spread)
+    verdict = _verdict(draws, judged, unit, float(fitted.gain[column]))
     return ProfileEffect(
         param=name,
         values=tuple(profile.values),
@@ -181,12 +196,20 @@ def _surely_lost(draws: BestDraws) -> Array:
     return np.asarray(np.quantile(draws.best - draws.best[:, [best]], 1.0 - _CLEAR, axis=0))
 
 
-def _verdict(draws: BestDraws, judged: Mask, spread: float) -> str:
+def _noise(gp: GaussianProcess, data: Arrays) -> float:
+    """The sd of the noise of one trial, in losses, near the best; 0 if all trials agree."""
+    if np.ptp(data.losses) == 0.0:
+        return 0.0
+    best, sd = gp.latent_at_observed().min(), np.sqrt(np.median(gp.data.noise_ratio) * gp.hyperparameters.outputscale)
+    return 0.5 * float(np.ptp(gp.losses(np.array([best - sd, best + sd]))))
+
+
+def _verdict(draws: BestDraws, judged: Mask, unit: float, gain: float) -> str:
     """By differences between all pairs of values; one that has had too few trials is not called worse."""
-    if spread <= 0.0:
+    if unit <= 0.0:
         return CANNOT_TELL
-    worse = (draws.best[:, :, None] - draws.best[:, None, :] > _MARGIN * spread).mean(axis=0)
-    if float(worse[judged].max(initial=0.0)) >= _CLEAR:
+    worse = (draws.best[:, :, None] - draws.best[:, None, :] > _MARGIN * unit).mean(axis=0)
+    if gain > -ENOUGH and float(worse[judged].max(initial=0.0)) >= (_CLEAR_AND_EVIDENT if gain >= ENOUGH else _CLEAR):
         return MATTERS
     widest = float(np.quantile(np.ptp(draws.best, axis=1), _CLEAR))
-    return NO_EFFECT if judged.all() and widest < _SMALL * spread else CANNOT_TELL
+    return NO_EFFECT if judged.all() and widest < _SMALL * unit else CANNOT_TELL

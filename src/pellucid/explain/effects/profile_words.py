@@ -29,6 +29,8 @@ class Profile:
     judged (G,)  whether a value has had enough trials;  best  index of the best value
     lost (G,)    how much worse every value is than the best, at least;  margin  a difference that is worth mentioning
     condition    the branch in which the parameter exists, in words; empty if it always does
+    n_trials     of the study;  tried  those that have the parameter;  enough  whether they suffice to judge it
+    needless     whether a model without the parameter explains the trials better
     """
 
     name: str
@@ -42,6 +44,9 @@ class Profile:
     margin: float
     condition: str
     n_trials: int
+    tried: int
+    enough: bool
+    needless: bool
 
     def reached(self, i: int) -> str:
         """The mean at a value with the half-width of its band."""
@@ -66,10 +71,22 @@ def profile_sentence(profile: Profile, dimension: Dimension, verdict: str, *, le
             f"{subject} hardly changes what can be reached: with the best other settings, every value comes within "
             f"{within:.2g} of the best ({100 * level:g}% band, {profile.n_trials} trials)."
         )
-    return (
-        f"{profile.n_trials} trials cannot tell which {subject} is best: {best} reaches {reached}, but others may "
-        "reach as much."
-    )
+    return f"It is not clear which {subject} is best: {best} reaches {reached}, but {_doubt(profile)}."
+
+
+def _doubt(profile: Profile) -> str:
+    """Why no value is known to be worse than another."""
+    if not profile.enough:
+        return f"it has had only {counted(profile.tried, 'trial')}"
+    if profile.needless:
+        return f"the {profile.n_trials} trials are explained as well without it"
+    differences = np.abs(profile.mean - profile.mean[profile.best])
+    worst = int(np.argmax(differences))
+    if differences[worst] > profile.margin and profile.support[worst] == 0:
+        return f"no trial is near {value_text(profile.values[worst])}, which looks worst"
+    if differences[worst] < profile.ends[1, worst] - profile.ends[0, worst]:
+        return f"the others differ by at most {differences[worst]:.2g}, less than the width of the band"
+    return "others may reach as much"
 
 
 def _lost(profile: Profile) -> str:
@@ -109,7 +126,8 @@ def _choices(profile: Profile, subject: str, verdict: str) -> str:
         return f"{subject}: {listed}."
     if verdict == NO_EFFECT:
         return f"{subject} hardly changes what can be reached: {listed}."
-    return f"{subject}: {listed}; no choice is clearly better."
+    why = f": the {profile.n_trials} trials are explained as well without it" if profile.needless else ""
+    return f"{subject}: {listed}; no choice is clearly better{why}."
 
 
 def profile_notes(data: Arrays, column: int, profile: Profile) -> list[str]:

@@ -10,8 +10,8 @@ from optuna.importance import BaseImportanceEvaluator
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.explain.evidence import evidence
 from pellucid.explain.importance.draws import spread_over_cells
-from pellucid.explain.importance.evidence import evidence
 from pellucid.explain.importance.hsic import MEDIAN, hsic_index
 from pellucid.explain.importance.indices import total_indices
 from pellucid.explain.importance.shares import supported, thinned

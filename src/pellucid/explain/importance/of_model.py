@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from pellucid.explain.effects.words import unexplored
+from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.importance.choices import ranks
 from pellucid.explain.importance.draws import encoded_trials, spread_over_cells, usable_trials
-from pellucid.explain.importance.evidence import ENOUGH, evidence
 from pellucid.explain.importance.hsic import MEDIAN, NEGLIGIBLE, embeddings, holm, largest_possible
 from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import fitted_model

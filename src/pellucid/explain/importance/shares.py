@@ -10,7 +10,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.explain.effects.words import unexplored
-from pellucid.explain.importance.evidence import ENOUGH, evidence
+from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.importance.indices import BranchIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import check_objective, effect_model, opened, plausible_models
