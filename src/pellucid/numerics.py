@@ -96,6 +96,12 @@ class Cholesky:
         x, _ = lapack.dtrtrs(self.L.T, B, lower=0, trans=1)
         return np.asarray(x)
 
+    def half_solve_rows(self, B: Array) -> Array:
+        """L^-1 applied to every row of (k, n). Faster than `half_solve` if the columns of B are contiguous."""
+        if B.size == 0:
+            return np.array(B, dtype=float)
+        return np.asarray(blas.dtrsm(1.0, self.L.T, B, side=1, lower=0))
+
     def half_solve_transposed(self, B: Array) -> Array:
         """L^-T B for (n, k)."""
         if len(B) == 0:

@@ -210,9 +210,9 @@ class GaussianProcess:
         return np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float) @ data.alpha
 
     def latent_from_correlations(self, r: Array) -> tuple[Array, Array]:
-        """Latent mean and sd from the correlations (m, n) of points with the data."""
+        """Latent mean and sd from the correlations (m, n) of points with the data, in either order of memory."""
         data = self.data
-        half = data.factor.half_solve(r.T)
+        half = data.factor.half_solve(r.T) if r.flags.c_contiguous else data.factor.half_solve_rows(r).T
         variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
         return r @ data.alpha, np.sqrt(self.hyperparameters.outputscale * variance)
 

@@ -7,12 +7,13 @@ distribution (an `Axis`), so that closed forms exist; {} draws every parameter f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from optuna.distributions import IntDistribution
 
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, Integers, stream
 from pellucid.study.encoding import Dimension, Space
 from pellucid.surrogates.averages.averages import Axis
 
@@ -69,16 +70,21 @@ def rows_of(part: Part, space: Space, first: int, count: int, replicate: int) ->
 
     Every parameter has a drawn value even if the row's other values switch it off: a coalition may switch it on.
     """
-    from scipy.stats import qmc  # Slow to import, and used only here.
-
-    sequence = qmc.Sobol(len(space), scramble=False, bits=_BITS)
-    if first:
-        sequence.fast_forward(first)
-    digits = (sequence.random(count) * 2**_BITS).astype(np.int64)
     shift = stream(0, "background", replicate).integers(0, 2**_BITS, len(space))
-    u = ((digits ^ shift) + 0.5) / 2**_BITS
+    u = ((_digits(len(space), first, count) ^ shift) + 0.5) / 2**_BITS
     for j, axis in part.items():
         u[:, j] = axis.quantiles(u[:, j])
     for j, dimension in enumerate(space.dimensions):
         u[:, j] = dimension.snap(u[:, j])
     return np.asarray(u)
+
+
+@lru_cache(maxsize=8)
+def _digits(d: int, first: int, count: int) -> Integers:
+    """Rows of the Sobol' sequence in d dimensions as binary digits; the same for every replicate."""
+    from scipy.stats import qmc  # Slow to import, and used only here.
+
+    sequence = qmc.Sobol(d, scramble=False, bits=_BITS)
+    if first:
+        sequence.fast_forward(first)
+    return np.asarray((sequence.random(count) * 2**_BITS).astype(np.int64))

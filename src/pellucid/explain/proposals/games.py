@@ -8,7 +8,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,14 +74,11 @@ class Game:
         if not isinstance(self.function, PointwiseFunction) or self.gp.kernel.radial or self.space.conditions:
             return shapley.coalition_values(self.terms, self.x, Z, players=self.players)
         total: Array | float = 0.0
-        step = max(1, _ROWS_AT_ONCE // 2 ** len(self.players))
-        for first in range(0, len(Z), step):
-            part = Z[first : first + step]
-            m, s = _posterior_of_hybrids(self.gp, self.x, part, self.players)
-            terms = self.function.acquisition.terms(m, s, self.function.situation)
-            u = np.stack([terms[name] for name in self.names], axis=1)
-            total = total + u.reshape(-1, len(part), u.shape[1]).sum(axis=1)
-        return np.asarray(total / len(Z))
+        for m, s in _posteriors_of_hybrids(self.gp, self.x, Z, self.players):
+            terms = self.function.acquisition.terms(m.ravel(), s.ravel(), self.function.situation)
+            u = np.stack([terms[name] for name in self.names])
+            total = total + u.reshape(len(u), *m.shape).sum(axis=1)
+        return np.asarray(total).T / len(Z)
 
     @property
     def evaluations(self) -> int:
@@ -101,23 +98,35 @@ class Game:
         return gains.mean(axis=0), shapley.evaluated(self.terms, Z).mean(axis=0)
 
 
-def _posterior_of_hybrids(gp: GaussianProcess, x: Array, Z: Array, players: Sequence[int]) -> tuple[Array, Array]:
-    """Latent mean and sd, (2^p * len(Z),), coalition by coalition.
+def _posteriors_of_hybrids(
+    gp: GaussianProcess, x: Array, Z: Array, players: Sequence[int]
+) -> Iterator[tuple[Array, Array]]:
+    """Latent mean and sd of the hybrids with some rows of Z at a time, (rows, 2^p).
 
     A product kernel has one factor per column: those of the hybrids are multiplied together from the factors of x and
-    of Z by doubling, without another exponential.
+    of Z by doubling, without another exponential. One piece of memory serves all of them.
     """
-    data, h = gp.data, gp.hyperparameters
+    h, t = gp.hyperparameters, gp.data.X[:, :, None]
     factors = Factors(gp.kernel, np.array(h.lengthscales))
-    r: Array = np.ones((1, len(Z), gp.n_observed))
-    for j in range(len(x)):
-        if j not in players:
-            r = r * factors.between(j, Z[:, j : j + 1], data.X[:, j])
-    for j in players:
-        of_z = factors.between(j, Z[:, j : j + 1], data.X[:, j])
-        of_x = factors.between(j, x[j : j + 1, None], data.X[:, j])
-        r = np.concatenate([r * of_z, r * of_x])
-    return gp.latent_from_correlations(r.reshape(-1, gp.n_observed))
+    of_z = [factors.between(j, Z[None, :, j], t[:, j]) for j in range(len(x))]
+    of_x = [factors.between(j, x[j], t[:, j]) for j in range(len(x))]
+    others = [j for j in range(len(x)) if j not in players]
+    size, n = 2 ** len(players), gp.n_observed
+    step = min(len(Z), max(1, _ROWS_AT_ONCE // size))
+    memory = np.empty((n, step, size))
+    for first in range(0, len(Z), step):
+        rows = slice(first, first + step)
+        r = memory[:, : len(Z[rows])]
+        r[:, :, 0] = 1.0
+        for j in others:
+            r[:, :, 0] *= of_z[j][:, rows]
+        known = 1
+        for j in players:
+            np.multiply(r[:, :, :known], of_x[j][:, :, None], out=r[:, :, known : 2 * known])
+            r[:, :, :known] *= of_z[j][:, rows, None]
+            known *= 2
+        m, s = gp.latent_from_correlations(r.reshape(n, -1).T)
+        yield m.reshape(-1, size), s.reshape(-1, size)
 
 
 def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[int, tuple[Array, float]]) -> Attribution:
