@@ -51,6 +51,14 @@ def draws(record: type, what: str = "") -> Callable[[Drawing], Drawing]:
 
 def draw(record: object, what: str | None = None) -> go.Figure:
     """The figure of a record, or the one called `what` if there are several."""
+    figure = bare(record, what)
+    figure.layout.template = _TEMPLATE
+    return figure
+
+
+def bare(record: object, what: str | None = None) -> go.Figure:
+    """`draw` without a template, for pages that store it once: Plotly copies it into every figure, which takes as long
+    as drawing."""
     drawings = _DRAWINGS.get(type(record))
     if drawings is None:
         raise TypeError(f"There is no figure for {type(record).__name__}.")
@@ -109,8 +117,14 @@ def add_band(
 
 
 def style(figure: go.Figure, title: str, width: int, height: int) -> None:
+    """Title, size, margins, font and template of a figure that is not a record's."""
+    frame(figure, title, width, height)
+    figure.layout.template = _TEMPLATE
+
+
+def frame(figure: go.Figure, title: str, width: int, height: int) -> None:
+    """`style` without the template, which `draw` adds."""
     figure.update_layout(
-        template=_TEMPLATE,
         title={"text": title, "x": 0.01, "font": {"size": 18}},
         width=width,
         height=height,

@@ -8,7 +8,7 @@ from statistics import NormalDist, quantiles
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, EXPLOIT, GREY, LEGEND_ABOVE, draws, faint, say, style
+from pellucid.plots.base import CHOSEN, EXPLOIT, GREY, LEGEND_ABOVE, draws, faint, frame, say
 from pellucid.records import Calibration, PredictedTrial
 
 # Points that a figure can show legibly.
@@ -43,7 +43,7 @@ def calibration(record: Calibration) -> go.Figure:
         figure.add_scatter(x=[window.first, window.last], y=[window.z_mean] * 2, mode="lines", showlegend=i == 0,
                            name="mean", line={"color": CHOSEN, "width": 3}, hovertemplate=text, row=1,
                            col=2)  # fmt: skip
-    style(figure, "", 900, 460)
+    frame(figure, "", 900, 460)
     doubts = [*record.notes]
     if beyond:
         doubts.append("Some points are beyond the edge of the figure.")

@@ -8,7 +8,7 @@ from statistics import quantiles
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, add_band, draws, say, style
+from pellucid.plots.base import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, add_band, draws, frame, say
 from pellucid.records import History, RegretHistory, StoppingVerdict
 
 # The axis is cut if the worst value is this many times further from the best than the 90% quantile.
@@ -46,7 +46,7 @@ def history(record: History) -> go.Figure:
         figure.add_scatter(x=failed, y=[0.02] * len(failed), yaxis="y2", mode="markers", name="failed",
                            marker={"color": COLOURS[8], "symbol": "x", "size": 7},
                            hovertemplate="trial %{x} failed<extra></extra>")  # fmt: skip
-    style(figure, "", 900, 460)
+    frame(figure, "", 900, 460)
     reach, outside = _reach([v for v in record.values if v is not None], record.direction)
     doubts = [f"{outside} trials are beyond the edge of the figure."] if outside else []
     if every > 1:
@@ -105,7 +105,7 @@ def regret_history(record: RegretHistory) -> go.Figure:
             figure.add_scatter(x=record.trials, y=values, mode="lines+markers", name=name, connectgaps=False,
                                line={"color": colour, "width": 2, "dash": dash}, marker={"size": 4},
                                row=2, col=1)  # fmt: skip
-    style(figure, "", 900, 380 + 140 * known)
+    frame(figure, "", 900, 380 + 140 * known)
     say(figure, record.stopping.sentence, [])
     figure.update_yaxes(title="objective", exponentformat="power", row=1, col=1)
     if all(bound > 0.0 for bound in record.bounds) and len(record.bounds) > 1:
@@ -130,7 +130,7 @@ def stopping(record: StoppingVerdict) -> go.Figure:
                          annotation_text="stop below", annotation_position="top", layer="above")  # fmt: skip
     if record.noise is not None:
         figure.add_vrect(x0=0.0, x1=record.noise, fillcolor=_FILLS["start-up"], line_width=0, layer="below")
-    style(figure, "", 900, 220)
+    frame(figure, "", 900, 220)
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 130, margin={"t": top + 10, "l": 160})
     figure.update_xaxes(title="objective", rangemode="tozero", exponentformat="power")

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, COLOURS, GREY, LEGEND_ABOVE, PALE, add_band, draws, parameter_colour, say, style
+from pellucid.plots.base import CHOSEN, COLOURS, GREY, LEGEND_ABOVE, PALE, add_band, draws, frame, parameter_colour, say
 from pellucid.records import PartialDependence, ProfileEffect
 
 # Outliers among the trials do not stretch the axis: it shows all but this share of them at either end.
@@ -102,7 +102,7 @@ def _add_support(figure: go.Figure, x: Sequence[Any], support: Sequence[int], ki
 
 def _finish(figure: go.Figure, record: PartialDependence | ProfileEffect, name: str, kind: str, *, strip: bool) -> None:
     """Title, axes and legend. `strip`: a strip below shows how many trials are near each value."""
-    style(figure, "", 900, 560)
+    frame(figure, "", 900, 560)
     say(figure, record.sentence, record.notes)
     figure.update_layout(
         yaxis={"domain": [0.16 if strip else 0.0, 1.0], "title": "objective", "range": _reach(record)},
@@ -139,7 +139,7 @@ def _joint_effect(record: PartialDependence) -> go.Figure:
             mode="markers", marker={"color": "white", "size": 6, "line": {"color": "black", "width": 1}},
             name="trials", showlegend=False, row=1, col=col,
         )  # fmt: skip
-    style(figure, "", 1080, 560)
+    frame(figure, "", 1080, 560)
     say(figure, record.sentence, record.notes)
     figure.update_xaxes(title=escape(record.params[0]), **_AXIS[record.axes[0]])
     figure.update_yaxes(title=escape(record.params[1]), **_AXIS[record.axes[1]])

@@ -15,10 +15,10 @@ from pellucid.plots.base import (
     PALE,
     cut,
     draws,
+    frame,
     labels,
     parameter_colour,
     say,
-    style,
 )  # fmt: skip
 from pellucid.records import HsicImportance, IntervalReduction, ParameterImportance
 
@@ -40,7 +40,7 @@ def importance(record: HsicImportance) -> go.Figure:
     _bars(figure, record)
     for i, parameter in enumerate(shown, start=1):
         _histogram(figure, parameter, row=i, col=2, listed=i == 1)
-    style(figure, "", 1080, 200 + 190 * max(len(shown), 1))
+    frame(figure, "", 1080, 200 + 190 * max(len(shown), 1))
     top = say(figure, record.sentence, record.notes, width=112)
     figure.update_layout(height=top + 120 + 190 * max(len(shown), 1), margin={"t": top + 20, "b": 90},
                          legend={"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0.0})  # fmt: skip
@@ -52,7 +52,7 @@ def indices(record: HsicImportance) -> go.Figure:
     """The bars alone."""
     figure = make_subplots(rows=1, cols=1)
     _bars(figure, record)
-    style(figure, "", 900, 300)
+    frame(figure, "", 900, 300)
     top = say(figure, record.headline, record.notes)
     figure.update_layout(height=top + 110 + 26 * len(record.parameters), margin={"b": 60},
                          legend=LEGEND_ABOVE)  # fmt: skip
@@ -98,7 +98,7 @@ def values(record: HsicImportance) -> go.Figure:
                            subplot_titles=labels([parameter.name for parameter in shown]))  # fmt: skip
     for i, parameter in enumerate(shown):
         _histogram(figure, parameter, row=i // columns + 1, col=i % columns + 1, listed=i == 0)
-    style(figure, "", 1080, 300)
+    frame(figure, "", 1080, 300)
     finding = f"Values of the trials that count as {record.goal}, against all trials"
     if record.source == "surrogate":
         finding = f"Values that the model expects for {record.goal}, against the whole space"
@@ -134,7 +134,7 @@ def pairs(record: HsicImportance) -> go.Figure:
     finding = "No two parameters that do nothing alone matter together" if record.pairs else "No pairs were tested"
     if together:
         finding = f"Matter together, but not alone: {'; '.join(together)}"
-    style(figure, "", 760, 300)
+    frame(figure, "", 760, 300)
     top = say(figure, f"{finding} (for {record.goal}).", [])
     figure.update_layout(height=top + 160 + 34 * len(names))
     for update in (figure.update_xaxes, figure.update_yaxes):
@@ -162,7 +162,7 @@ def interval(record: IntervalReduction) -> go.Figure:
         place = record.cuts.index(record.value)  # Plotly takes the position of a category.
         figure.add_shape(type="line", x0=place, x1=place, y0=0, y1=1, yref="paper",
                          line={"color": COLOURS[1], "dash": "dash", "width": 2})  # fmt: skip
-    style(figure, "", 900, 460)
+    frame(figure, "", 900, 460)
     say(figure, record.sentence, record.notes)
     side = "from here up" if record.cheap == "low" else "up to here"
     figure.update_xaxes(title=f"{escape(cut(record.param))}, {side}", type="category", categoryorder="array",

@@ -6,7 +6,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, PALE, draws, say, style
+from pellucid.plots.base import COLOURS, PALE, draws, frame, say
 from pellucid.records import TwoStepPlan
 
 _ROW = 28
@@ -26,7 +26,7 @@ def plan(record: TwoStepPlan) -> go.Figure:
             cells={"values": columns, "align": "left", "height": _ROW, "line_color": PALE},
         )
     )  # fmt: skip
-    style(figure, "", 900, 300)
+    frame(figure, "", 900, 300)
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 60 + _ROW * len(columns[0]), margin={"t": top, "b": 20})
     return figure

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, LEGEND_ABOVE, cut, draws, labels, say, style
+from pellucid.plots.base import COLOURS, LEGEND_ABOVE, cut, draws, frame, labels, say
 from pellucid.plots.curves import Line, panels
 from pellucid.records import (
     OBJECTIVE,
@@ -62,7 +62,7 @@ def proposal(explanation: ProposalExplanation) -> go.Figure:
     label = f"sum, {100 * explanation.level:g}% interval" if explanation.n_samples else "sum (exact)"
     figure.add_scatter(y=shown, x=[c.total for c in rows], mode="markers", name=label, error_x=error,
                        marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
-    style(figure, "", 900, 220 + 34 * len(rows))
+    frame(figure, "", 900, 220 + 34 * len(rows))
     top = say(figure, explanation.sentence, [*explanation.notes, *_doubts([explanation])])
     figure.update_layout(
         barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
@@ -162,7 +162,7 @@ def payout_paths(paths: DesirabilityPaths) -> go.Figure:
         trials, totals = zip(*((explanation.trial, explanation.total) for explanation in explanations), strict=True)
         figure.add_scatter(x=trials, y=totals, mode=_mode(explanations), name="sum",
                            line={"color": _TOTAL, "width": 1.5, "dash": "dot"})  # fmt: skip
-    style(figure, "", 900, 480)
+    frame(figure, "", 900, 480)
     say(figure, paths.sentence, [*paths.notes, *_doubts(paths.explanations)])
     figure.update_xaxes(title="trial")
     figure.update_yaxes(title=f"better than average by<br>({_common_unit(paths)})", exponentformat="power",
@@ -190,7 +190,7 @@ def interactions(record: ProposalInteractions) -> go.Figure:
             texttemplate="%{text}", hoverongaps=False, colorbar={"title": _unit(record.unit)},
         )
     )  # fmt: skip
-    style(figure, "", 900, 260 + 46 * size)
+    frame(figure, "", 900, 260 + 46 * size)
     top = say(figure, record.sentence, list(record.notes))
     figure.update_layout(height=top + 140 + 46 * size)
     figure.update_xaxes(type="category", title=f"compared with {escape(record.compared_with)}")
@@ -206,7 +206,7 @@ def comparison(record: ImportanceComparison) -> go.Figure:
     for i, method in enumerate(record.METHODS):
         shares = [100 * share for share in getattr(record, method)]
         figure.add_bar(x=names, y=shares, name=_METHOD_WORDS[method], marker={"color": COLOURS[i]})
-    style(figure, "", 900, 460)
+    frame(figure, "", 900, 460)
     say(figure, record.sentence, [])
     figure.update_yaxes(title="share of the prediction (%)", zeroline=True, zerolinecolor="#888888")
     figure.update_xaxes(type="category")

@@ -6,7 +6,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import CHOSEN, GREY, LEGEND_ABOVE, PALE, cut, draws, labels, parameter_colour, say, style
+from pellucid.plots.base import CHOSEN, GREY, LEGEND_ABOVE, PALE, cut, draws, frame, labels, parameter_colour, say
 from pellucid.records import ParameterRanges, RangeAdvice
 
 _FILLS = {"widen": "rgba(63,143,107,0.30)", "narrow": "rgba(138,146,156,0.35)", "drop": "rgba(209,73,91,0.30)"}
@@ -54,7 +54,7 @@ def ranges(record: ParameterRanges) -> go.Figure:
     figure.update_layout(shapes=shapes, annotations=notes)
     for name, colour, symbol in (("the best tenth", CHOSEN, "diamond"), ("other trials", GREY, "circle")):
         figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker={"color": colour, "symbol": symbol})
-    style(figure, "", 900, 200 + 62 * len(axes))
+    frame(figure, "", 900, 200 + 62 * len(axes))
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 40 + 62 * len(axes), margin={"b": 40},
                          legend=LEGEND_ABOVE)  # fmt: skip
@@ -75,7 +75,7 @@ def advice(record: RangeAdvice) -> go.Figure:
                      fillcolor=_FILLS[record.what])  # fmt: skip
     figure.add_annotation(x=0.5 * (record.start + record.stop), y=0.5, text=_SIGNS[record.what], showarrow=False,
                           yanchor="bottom")  # fmt: skip
-    style(figure, "", 900, 200)
+    frame(figure, "", 900, 200)
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 100, margin={"t": top, "b": 50})
     figure.update_xaxes(visible=False, range=[-0.05, 1.05])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import CHOSEN, EXPLOIT, LEGEND_ABOVE, draws, say, style
+from pellucid.plots.base import CHOSEN, EXPLOIT, LEGEND_ABOVE, draws, frame, say
 from pellucid.records import Recommendation
 
 
@@ -22,7 +22,7 @@ def recommendation(record: Recommendation) -> go.Figure:
                        marker={"color": EXPLOIT, "size": 12})  # fmt: skip
     figure.add_scatter(x=[record.observed], y=[label], mode="markers", name="observed",
                        marker={"color": CHOSEN, "size": 11, "symbol": "x"})  # fmt: skip
-    style(figure, "", 900, 220)
+    frame(figure, "", 900, 220)
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 130, margin={"t": top + 20}, legend=LEGEND_ABOVE)
     figure.update_xaxes(title="objective")

@@ -8,7 +8,7 @@ from textwrap import shorten
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, draws, labels, say, style
+from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, draws, frame, labels, say
 from pellucid.records import Importance, ParameterShare
 
 _COLOURS = {"matters": EXPLOIT, "cannot tell": EXPLORE, "no effect": GREY}
@@ -39,7 +39,7 @@ def importance(record: Importance) -> go.Figure:
     listed: set[str] = set()
     for row, members in enumerate(groups.values(), start=1):
         _bars(figure, members[::-1], row, listed)
-    style(figure, "", 900, 300)
+    frame(figure, "", 900, 300)
     doubts = [*record.notes]
     if len(shown) < len(record.parameters):
         doubts.append(f"{len(shown)} of {len(record.parameters)} parameters are shown.")
@@ -101,7 +101,7 @@ def pairs(record: Importance) -> go.Figure:
             f"The strongest interaction, of `{strongest.params[0]}` with `{strongest.params[1]}`{where}, has "
             f"{100 * strongest.index:.0f}% of the variance."
         )
-    style(figure, "", 900, 300)
+    frame(figure, "", 900, 300)
     top = say(figure, finding, [])
     figure.update_layout(height=top + 90 + _BAR * max(len(shown), 1), margin={"b": 60})
     figure.update_xaxes(title="share of the variance", tickformat=".1%", rangemode="tozero")

@@ -8,7 +8,7 @@ from html import unescape
 from typing import Any
 
 from pellucid import plots
-from pellucid.records import Calibration, HsicImportance, Importance, NotKnown, ParameterRanges, RegretHistory
+from pellucid.records import Calibration, Finding, HsicImportance, Importance, NotKnown, ParameterRanges, RegretHistory
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
 
@@ -27,16 +27,17 @@ class PageFigures:
     def put(
         self,
         name: str,
-        figure: Any,
+        record: Finding,
         *,
+        what: str | None = None,
         titled: bool = True,
         wide: bool = False,
         top: int = _TOP,
         shown_before: Collection[str] = (),
     ) -> Markup:
-        """The place for a figure in the page, with its finding as a heading (if `titled`) and its doubts, except those
-        that the page has `shown_before`."""
-        stored = plots.stored(figure)
+        """The place for the figure of a record in the page (the one called `what` if there are several), with its
+        finding as a heading (if `titled`) and its doubts, except those that the page has `shown_before`."""
+        stored = plots.stored(plots.bare(record, what))
         layout = stored["layout"]
         meta = layout.pop("meta")
         finding = unescape(meta["finding"])
@@ -54,9 +55,9 @@ class PageFigures:
         shown = tag("div", place, class_="figure wide" if wide else "figure")
         return tag("div", *heading, shown, class_="finding")
 
-    def keep(self, name: str, figure: Any) -> str:
+    def keep(self, name: str, record: Finding) -> str:
         """Store a figure that the page shows on demand."""
-        self.put(name, figure)
+        self.put(name, record)
         return name
 
 

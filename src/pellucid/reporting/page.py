@@ -94,21 +94,21 @@ def _not_known(answer: object) -> Markup:
 
 def _trials(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if any(value is not None for value in study.history.values):
-        yield figures.put("history", study.history.plot())
+        yield figures.put("history", study.history)
     else:
         yield _not_known(study.history.sentence)
 
 
 def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.regret, RegretHistory) and study.regret.after:
-        yield figures.put("course", study.regret.plot())
+        yield figures.put("course", study.regret)
     else:
         yield _not_known(str(study.regret))
 
 
 def _true(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.calibration, Calibration):
-        yield figures.put("calibration", study.calibration.plot(), wide=True)
+        yield figures.put("calibration", study.calibration, wide=True)
     else:
         yield _not_known(study.calibration)
 
@@ -117,9 +117,9 @@ def _matters(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if not isinstance(study.importance, Importance):
         yield _not_known(study.importance)
         return
-    yield figures.put("importance", study.importance.plot(), top=60)
+    yield figures.put("importance", study.importance, top=60)
     if study.importance.pairs:
-        yield figures.put("pairs", study.importance.plot("pairs"))
+        yield figures.put("pairs", study.importance, what="pairs")
 
 
 _PROFILES = (
@@ -144,7 +144,7 @@ def _effects(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield tag("p", _AVERAGES, class_="soft")
         yield from _curves("effect", study.effects, figures, said)
         if study.joint is not None:
-            yield figures.put("joint", study.joint.plot(), wide=True, top=50, shown_before=said)
+            yield figures.put("joint", study.joint, wide=True, top=50, shown_before=said)
 
 
 def _curves(
@@ -157,14 +157,14 @@ def _curves(
             yield tag("p", prose(note), class_="doubt")
     said += shared
     for i, curve in enumerate(curves):
-        yield figures.put(f"{name}-{i}", curve.plot(), shown_before=said)
+        yield figures.put(f"{name}-{i}", curve, shown_before=said)
 
 
 def _ranges(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if not isinstance(study.ranges, ParameterRanges):
         yield _not_known(study.ranges)
         return
-    yield figures.put("ranges", study.ranges.plot(), wide=True)
+    yield figures.put("ranges", study.ranges, wide=True)
     if study.ranges.advice:
         yield tag("ul", *(tag("li", prose(advice.sentence)) for advice in study.ranges.advice))
 
@@ -173,9 +173,9 @@ def _failures(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.failures, NotKnown):
         yield _not_known(study.failures)
     elif study.failures is not None:
-        yield figures.put("failures", study.failures.plot("indices"))
+        yield figures.put("failures", study.failures, what="indices")
         if study.failures.impactful:
-            yield figures.put("failed-values", study.failures.plot("values"), wide=True, top=60)
+            yield figures.put("failed-values", study.failures, what="values", wide=True, top=60)
 
 
 def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
@@ -209,7 +209,7 @@ def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     paths = study.paths
     if paths is not None:
         yield tag("h3", "Contributions over the run")
-        yield figures.put("paths", paths.plot(), titled=False, wide=True, top=60)
+        yield figures.put("paths", paths, titled=False, wide=True, top=60)
 
 
 _CONTENT = {
@@ -251,7 +251,7 @@ def _picked(study: StudyAnswers, figures: PageFigures) -> dict[str, Any]:
         # The reason begins with the words of the receipt if the trial was sampled.
         said = receipt if receipt is not None and receipt.proposed else None
         words = [str(text) for text in (why, said, reason) if text is not None]
-        figure = None if why is None else figures.keep(f"trial-{trial.number}", plots.draw(why))
+        figure = None if why is None else figures.keep(f"trial-{trial.number}", why)
         values = [[place[name], value_text(value)] for name, value in trial.params.items()]
         picked = {"number": trial.number, "words": words, "params": values, "figure": figure}
         trials.append({**picked, "explicable": reason is None})
