@@ -85,8 +85,8 @@ class Kernel:
         if m * n * d <= _SMALL:
             return self._at_once(self._distances(A, B, l), l)
         out = np.empty((m, n), dtype=A.dtype)
-        self._fill(A, B, l, out, triangle=False)
-        return out
+        self._fill(A, B, l, out, triangle=B is A)
+        return np.tril(out) + np.tril(out, -1).T if B is A else out
 
     def gram(self, A: Array, l: Array) -> Array:
         """Correlations (n, n) of scaled columns with themselves. Only the lower triangle is filled in; the rest is

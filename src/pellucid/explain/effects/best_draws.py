@@ -44,19 +44,15 @@ def candidates(gp: GaussianProcess, space: Space, column: int, grid: Array) -> A
     fixed = (column, *held.axes)
     everywhere = _held_at(held, column, low_discrepancy(0, _N_EVERYWHERE, np.full(len(space), 0.5)), narrowed=True)
     pool = np.concatenate([everywhere, _held_at(held, column, _best_observed(gp, space, held), narrowed=False)], axis=1)
+    ranked = _Ranked.of(gp, pool)
     rng = stream(0, "profile", column)
     for step in _STEPS:
-        starts = _promising(gp, pool, _N_STARTS * len(_OPTIMISM))
-        pool = np.concatenate([pool, _moved(space, starts, fixed, step, rng)], axis=1)
-    pool = np.concatenate([pool, _shared(gp, held, column, pool)], axis=1)
-    return _promising(gp, pool, min(_MOST_PER_VALUE, max(_MOST_JOINT // len(grid), len(_OPTIMISM))))
-
-
-def _shared(gp: GaussianProcess, held: Average, column: int, pool: Array) -> Array:
-    """What was found at every grid point, at all of them: otherwise a value is worse where the search had less luck."""
-    G, _, d = pool.shape
-    found = _promising(gp, pool, max(_N_SHARED // G, len(_OPTIMISM))).reshape(-1, d)
-    return _held_at(held, column, found, narrowed=False)
+        starts = ranked.most_promising(_N_STARTS * len(_OPTIMISM))
+        ranked = ranked.joined(_Ranked.of(gp, _moved(space, starts, fixed, step, rng)))
+    # What was found at one grid point is tried at all: otherwise a value is worse where the search had less luck.
+    found = ranked.most_promising(max(_N_SHARED // len(grid), len(_OPTIMISM))).reshape(-1, len(space))
+    ranked = ranked.joined(_Ranked.of(gp, _held_at(held, column, found, narrowed=False)))
+    return ranked.most_promising(min(_MOST_PER_VALUE, max(_MOST_JOINT // len(grid), len(_OPTIMISM))))
 
 
 def _held_at(held: Average, column: int, rows: Array, *, narrowed: bool) -> Array:
@@ -78,15 +74,30 @@ def _best_observed(gp: GaussianProcess, space: Space, held: Average) -> Array:
     return np.asarray(X[order[:_N_TRANSPLANTED]])
 
 
-def _promising(gp: GaussianProcess, pool: Array, count: int) -> Array:
-    """The `count` best of the candidates (G, m, d) at every grid point, some by each degree of optimism."""
-    G, m, d = pool.shape
-    if m <= count:
-        return pool
-    mean, sd = (part.reshape(G, m) for part in gp.screen(pool.reshape(-1, d)))
-    ranks = np.stack([np.argsort(np.argsort(mean - k * sd, axis=1, kind="stable"), axis=1) for k in _OPTIMISM])
-    chosen = np.argsort(ranks.min(axis=0), axis=1, kind="stable")[:, :count]
-    return np.take_along_axis(pool, chosen[:, :, None], axis=1)
+@dataclass(frozen=True)
+class _Ranked:
+    """Candidates X (G, m, d) and their scores (k, G, m) by each degree of optimism."""
+
+    X: Array
+    scores: Array
+
+    @staticmethod
+    def of(gp: GaussianProcess, X: Array) -> _Ranked:
+        G, m, d = X.shape
+        mean, sd = (part.reshape(G, m) for part in gp.screen(X.reshape(-1, d)))
+        return _Ranked(X, np.stack([mean - k * sd for k in _OPTIMISM]))
+
+    def joined(self, other: _Ranked) -> _Ranked:
+        X = np.concatenate([self.X, other.X], axis=1)
+        return _Ranked(X, np.concatenate([self.scores, other.scores], axis=2))
+
+    def most_promising(self, count: int) -> Array:
+        """The `count` best at every grid point, some by each degree of optimism."""
+        if self.X.shape[1] <= count:
+            return self.X
+        ranks = np.argsort(np.argsort(self.scores, axis=2, kind="stable"), axis=2)
+        chosen = np.argsort(ranks.min(axis=0), axis=1, kind="stable")[:, :count]
+        return np.take_along_axis(self.X, chosen[:, :, None], axis=1)
 
 
 def _moved(space: Space, starts: Array, fixed: Sequence[int], step: float, rng: np.random.Generator) -> Array:
