@@ -105,13 +105,13 @@ def _finish(figure: go.Figure, record: PartialDependence | ProfileEffect, name: 
     frame(figure, "", 900, 560)
     say(figure, record.sentence, record.notes)
     figure.update_layout(
+        xaxis={"title": escape(name), "anchor": "y2" if strip else "y", **_AXIS[kind]},
         yaxis={"domain": [0.16 if strip else 0.0, 1.0], "title": "objective", "range": _reach(record)},
         legend=LEGEND_ABOVE,
         bargap=0.2,
     )
     if strip:
         figure.update_layout(yaxis2={"domain": [0.0, 0.1], "title": "trials", "nticks": 3, "anchor": "x"})
-    figure.update_xaxes(title=escape(name), anchor="y2" if strip else "y", **_AXIS[kind])
 
 
 def _joint_effect(record: PartialDependence) -> go.Figure:

@@ -64,14 +64,14 @@ def proposal(explanation: ProposalExplanation) -> go.Figure:
                        marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
     frame(figure, "", 900, 220 + 34 * len(rows))
     top = say(figure, explanation.sentence, [*explanation.notes, *_doubts([explanation])])
-    figure.update_layout(
-        barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
-        legend=LEGEND_ABOVE,
-    )  # fmt: skip
     unit, compared_with = _unit(explanation.unit), escape(explanation.compared_with)
     title = f"contribution ({unit}); right: more attractive<br>compared with {compared_with}"
-    figure.update_xaxes(title=title, exponentformat="power", zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")
-    figure.update_yaxes(type="category", automargin=True)
+    figure.update_layout(
+        barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
+        legend=LEGEND_ABOVE, yaxis={"type": "category", "automargin": True},
+        xaxis={"title": title, "exponentformat": "power", "zeroline": True, "zerolinewidth": 1.5,
+               "zerolinecolor": "#888888"},
+    )  # fmt: skip
     return figure
 
 
