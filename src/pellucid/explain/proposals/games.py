@@ -125,7 +125,7 @@ def _posteriors_of_hybrids(
             np.multiply(r[:, :, :known], of_x[j][:, :, None], out=r[:, :, known : 2 * known])
             r[:, :, :known] *= of_z[j][:, rows, None]
             known *= 2
-        m, s = gp.latent_from_correlations(r.reshape(n, -1).T)
+        m, s = gp.latent_overwriting(r.reshape(n, -1))
         yield m.reshape(-1, size), s.reshape(-1, size)
 
 
