@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
-from tests.helpers import bowl, conditional
+from tests.helpers import bowl, conditional, file_storage
 from tests.problems import central_difference
 
 import pellucid
@@ -137,13 +138,14 @@ def test_receipts_rebuild_and_explain_avoided_failures(caplog: pytest.LogCapture
     assert shares["units"] > shares["other"] > shares["lr"]
 
 
-def test_a_resumed_study_is_the_same(tmp_path: object, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_resumed_study_is_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     at_once = run(out_of_memory, 24, avoid_failures=True)
-    storage = f"sqlite:///{tmp_path}/s.db"
     for total in (14, 24):
         sampler = pellucid.BayesianSampler(seed=0, n_startup_trials=8, avoid_failures=True)
-        study = optuna.create_study(storage=storage, study_name="s", sampler=sampler, load_if_exists=True)
+        study = optuna.create_study(
+            storage=file_storage(tmp_path / "s"), study_name="s", sampler=sampler, load_if_exists=True
+        )
         study.optimize(out_of_memory, n_trials=total - len(study.trials), catch=(MemoryError,))
     assert [t.params for t in study.trials] == [t.params for t in at_once.trials]
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
+from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import Trial
-from tests.helpers import assert_rebuilt_exactly, conditional
+from tests.helpers import assert_rebuilt_exactly, conditional, file_storage
 
 import pellucid
 from pellucid.acquisition import EI, LCB, PI, SAWEI, InformationGain
@@ -40,7 +41,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def run(
-    way: dict[str, Any], n: int, objective: Callable[[Trial], float] = conditional, storage: str | None = None
+    way: dict[str, Any], n: int, objective: Callable[[Trial], float] = conditional, storage: BaseStorage | None = None
 ) -> Study:
     sampler = pellucid.BayesianSampler(seed=3, n_startup_trials=6, **way)
     study = optuna.create_study(storage=storage, study_name="s", load_if_exists=True, sampler=sampler)
@@ -72,9 +73,8 @@ def test_every_setting_proposes_and_is_rebuilt_exactly(way: str) -> None:
 @pytest.mark.parametrize("way", ["every", "until", "probability", "multiply"])
 def test_a_resumed_study_takes_the_same_turns(way: str, tmp_path: Path) -> None:
     at_once = twenty_four_trials(way)
-    storage = f"sqlite:///{tmp_path}/study.db"
-    run(WAYS[way], 13, storage=storage)
-    resumed = run(WAYS[way], 11, storage=storage)
+    run(WAYS[way], 13, storage=file_storage(tmp_path / "study"))
+    resumed = run(WAYS[way], 11, storage=file_storage(tmp_path / "study"))
     assert [t.params for t in resumed.trials] == [t.params for t in at_once.trials]
     assert names(resumed) == names(at_once)
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import optuna
 import pytest
+from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
-from tests.helpers import assert_rebuilt_exactly
+from tests.helpers import assert_rebuilt_exactly, file_storage
 
 import pellucid
 from pellucid.acquisition import EI, PI, SAWEI, WEI, Portfolio, Pulse, Steps, Switch
@@ -44,7 +45,9 @@ def mixed(trial: Trial) -> float:
     return (np.log10(x) + 1.5) ** 2 + extra
 
 
-def run(policy: Policy, n: int, objective: Callable[[Trial], float] = rugged, storage: str | None = None) -> Study:
+def run(
+    policy: Policy, n: int, objective: Callable[[Trial], float] = rugged, storage: BaseStorage | None = None
+) -> Study:
     sampler = pellucid.BayesianSampler(acquisition=policy, seed=3, n_startup_trials=8)
     study = optuna.create_study(storage=storage, study_name="s", load_if_exists=True, sampler=sampler)
     study.optimize(objective, n_trials=n)
@@ -80,10 +83,9 @@ def test_every_policy_proposes_and_is_rebuilt_exactly(name: str, objective: Call
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_resumed_study_makes_the_same_decisions(name: str, tmp_path: Path) -> None:
     whole = forty_trials(name)
-    url = f"sqlite:///{tmp_path / 'halves.db'}"
-    run(POLICIES[name], 20, storage=url)
+    run(POLICIES[name], 20, storage=file_storage(tmp_path / "halves"))
     receipts._parsed.cache_clear()
-    halves = run(POLICIES[name], 20, storage=url)
+    halves = run(POLICIES[name], 20, storage=file_storage(tmp_path / "halves"))
     assert [t.params for t in halves.trials] == [t.params for t in whole.trials]
     assert [r.policy for r in models(halves)] == [r.policy for r in models(whole)]
 
@@ -159,10 +161,11 @@ def test_the_portfolio_rewards_a_member_by_the_next_prediction_for_its_nominee()
 
 
 def test_a_study_that_changes_its_policy_midway_goes_on(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 's.db'}"
     for policy in (EI(), Portfolio(), SAWEI(), Pulse(), PI()):
         sampler = pellucid.BayesianSampler(acquisition=policy, seed=1, n_startup_trials=5)
-        study = optuna.create_study(storage=url, study_name="s", load_if_exists=True, sampler=sampler)
+        study = optuna.create_study(
+            storage=file_storage(tmp_path / "s"), study_name="s", load_if_exists=True, sampler=sampler
+        )
         study.optimize(rugged, n_trials=10)
     assert len(models(study)) == 45
 

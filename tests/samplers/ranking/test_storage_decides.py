@@ -18,6 +18,7 @@ from tests.helpers import (
     TASK,
     MakeRankingSampler,
     distinct,
+    file_storage,
     finish,
     only_rankings,
     params,
@@ -36,11 +37,10 @@ torch = pytest.importorskip("torch")
 def test_resumed_from_a_file_in_two_samplers_is_the_same_as_at_once(
     study: Study, model_file: Path, tmp_path: Path
 ) -> None:
-    storage = f"sqlite:///{tmp_path / 'study.db'}"
     for _ in range(2):
         half = optuna.create_study(
             study_name="s",
-            storage=storage,
+            storage=file_storage(tmp_path / "study"),
             sampler=pellucid.RankingSampler(model=str(model_file), hand_over=20, seed=0),
             load_if_exists=True,
         )

@@ -12,6 +12,7 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
+from tests.helpers import file_storage
 
 import pellucid
 
@@ -134,9 +135,10 @@ def test_proposals_are_rebuilt_exactly(study: Study) -> None:
 
 
 def test_a_study_resumed_with_a_new_sampler_goes_on_as_if_it_had_not_stopped(study: Study, tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'study.db'}"
     for n in (N // 2, N // 2 + 2, FIRST, FIRST - 2):
-        part = optuna.create_study(study_name="s", storage=storage, sampler=sampler(), load_if_exists=True)
+        part = optuna.create_study(
+            study_name="s", storage=file_storage(tmp_path / "study"), sampler=sampler(), load_if_exists=True
+        )
         part.optimize(network, n_trials=n)
     assert [t.params for t in part.trials] == [t.params for t in study.trials]
 
