@@ -100,7 +100,7 @@ class Cholesky:
         """L^-1 B for (n, k) with contiguous rows, in the memory of B: faster than `half_solve` if k is large."""
         if B.size == 0:
             return B
-        return np.asarray(blas.dtrsm(1.0, self.L.T, B.T, side=1, lower=0, overwrite_b=1)).T
+        return np.asarray(blas.dtrsm(1.0, self.L.T, B.T, side=1, lower=0, overwrite_b=1).T)
 
     def half_solve_transposed(self, B: Array) -> Array:
         """L^-T B for (n, k)."""

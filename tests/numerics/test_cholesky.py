@@ -28,6 +28,7 @@ def test_cholesky_solves_linear_systems() -> None:
     np.testing.assert_allclose(factor.solve(B[:, 0]), np.linalg.solve(C, B[:, 0]), rtol=1e-9)
     np.testing.assert_allclose(factor.half_solve(B), np.linalg.solve(factor.L, B), rtol=1e-9)
     np.testing.assert_allclose(factor.half_solve_transposed(B), np.linalg.solve(factor.L.T, B), rtol=1e-9)
+    np.testing.assert_allclose(factor.half_solve_overwriting(B.copy()), factor.half_solve(B), rtol=1e-12)
     assert factor.log_determinant == pytest.approx(np.linalg.slogdet(C)[1], rel=1e-12)
 
 

@@ -217,7 +217,14 @@ def gains_of_walks(fn: Function, x: Array, Z: Array, who: Sequence[int], orders:
     behind = ~inside[:, 1:p]
     points[:, :, who] = np.where(np.concatenate([inside, behind], axis=1), x[list(who)], points[:, :, who])
     u = evaluated(fn, points.reshape(-1, len(x)))
-    u = u.reshape(k, 2 * p, *u.shape[1:])
+    return gains_from_values(u.reshape(k, 2 * p, *u.shape[1:]), orders)
+
+
+def gains_from_values(u: Array, orders: Integers) -> Array:
+    """The same from the values (k, 2p) or (k, 2p, t) on the way: with the first 0 .. p of the order moved to x, then
+    with all but the first 1 .. p - 1."""
+    k, p = orders.shape
+    place = np.argsort(orders, axis=1)
     forward = np.diff(u[:, : p + 1], axis=1)
     # Backward: after the last i of the order have moved the coalition is the complement of the first p - i.
     back = np.concatenate([u[:, :1], u[:, :p:-1], u[:, p : p + 1]], axis=1)

@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from pellucid.acquisition.base import AcquisitionFunction, PointwiseFunction
 from pellucid.explain import shapley
 from pellucid.explain.proposals.background import Part, rows_of
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, Integers, stream
 from pellucid.records import Attribution
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
@@ -71,14 +71,33 @@ class Game:
 
     def coalition_values(self, Z: Array) -> Array:
         """(2^p, t)"""
-        if not isinstance(self.function, PointwiseFunction) or self.gp.kernel.radial or self.space.conditions:
+        if self._factorised is None:
             return shapley.coalition_values(self.terms, self.x, Z, players=self.players)
         total: Array | float = 0.0
-        for m, s in _posteriors_of_hybrids(self.gp, self.x, Z, self.players):
-            terms = self.function.acquisition.terms(m.ravel(), s.ravel(), self.function.situation)
-            u = np.stack([terms[name] for name in self.names])
-            total = total + u.reshape(len(u), *m.shape).sum(axis=1)
-        return np.asarray(total).T / len(Z)
+        for r in _of_coalitions(_HybridFactors.of(self.gp, self.x, Z, self.players)):
+            total = total + self._terms_from(self._factorised, r).sum(axis=0)
+        return np.asarray(total) / len(Z)
+
+    def gains_of_walks(self, Z: Array, orders: Integers) -> Array:
+        """(k, p, t)"""
+        if self._factorised is None:
+            return shapley.gains_of_walks(self.terms, self.x, Z, self.players, orders)
+        on_the_way = _of_walks(_HybridFactors.of(self.gp, self.x, Z, self.players), orders)
+        u = np.concatenate([self._terms_from(self._factorised, r) for r in on_the_way])
+        return shapley.gains_from_values(u, orders)
+
+    @property
+    def _factorised(self) -> PointwiseFunction | None:
+        """The function, if hybrids can be evaluated from one factor of the kernel per column."""
+        if self.gp.kernel.radial or self.space.conditions:
+            return None
+        return self.function if isinstance(self.function, PointwiseFunction) else None
+
+    def _terms_from(self, function: PointwiseFunction, r: Array) -> Array:
+        """Terms (rows, c, t) of hybrids from their correlations (n, rows, c) with the data, which are overwritten."""
+        m, s = self.gp.latent_overwriting(r.reshape(len(r), -1))
+        terms = function.acquisition.terms(m, s, function.situation)
+        return np.stack([terms[name] for name in self.names], axis=1).reshape(*r.shape[1:], -1)
 
     @property
     def evaluations(self) -> int:
@@ -94,39 +113,68 @@ class Game:
             v = self.coalition_values(Z)
             return shapley.shapley_weights(p) @ v, v[0]
         orders = np.argsort(stream(0, "walks", *labels).random((len(Z), p)), axis=1)
-        gains = shapley.gains_of_walks(self.terms, self.x, Z, self.players, orders)
+        gains = self.gains_of_walks(Z, orders)
         return gains.mean(axis=0), shapley.evaluated(self.terms, Z).mean(axis=0)
 
 
-def _posteriors_of_hybrids(
-    gp: GaussianProcess, x: Array, Z: Array, players: Sequence[int]
-) -> Iterator[tuple[Array, Array]]:
-    """Latent mean and sd of the hybrids with some rows of Z at a time, (rows, 2^p).
+@dataclass(frozen=True)
+class _HybridFactors:
+    """A product kernel has one factor per column. The correlations of hybrids of x and Z with n data are products of
+    those of x (n, p) and of Z (n, rows, p); `others` (n, rows): of the columns that no player has."""
 
-    A product kernel has one factor per column: those of the hybrids are multiplied together from the factors of x and
-    of Z by doubling, without another exponential. One piece of memory serves all of them.
-    """
-    h, t = gp.hyperparameters, gp.data.X[:, :, None]
-    factors = Factors(gp.kernel, np.array(h.lengthscales))
-    of_z = [factors.between(j, Z[None, :, j], t[:, j]) for j in range(len(x))]
-    of_x = [factors.between(j, x[j], t[:, j]) for j in range(len(x))]
-    others = [j for j in range(len(x)) if j not in players]
-    size, n = 2 ** len(players), gp.n_observed
-    step = min(len(Z), max(1, _ROWS_AT_ONCE // size))
-    memory = np.empty((n, step, size))
-    for first in range(0, len(Z), step):
-        rows = slice(first, first + step)
-        r = memory[:, : len(Z[rows])]
-        r[:, :, 0] = 1.0
-        for j in others:
-            r[:, :, 0] *= of_z[j][:, rows]
+    of_x: Array
+    of_z: Array
+    others: Array
+
+    @staticmethod
+    def of(gp: GaussianProcess, x: Array, Z: Array, players: Sequence[int]) -> _HybridFactors:
+        factors = Factors(gp.kernel, np.array(gp.hyperparameters.lengthscales))
+        t = gp.data.X[:, :, None]
+        of_z = [factors.between(j, Z[None, :, j], t[:, j]) for j in range(len(x))]
+        others = np.ones((len(t), len(Z)))
+        for j in range(len(x)):
+            if j not in players:
+                others *= of_z[j]
+        of_x = np.concatenate([factors.between(j, x[j], t[:, j]) for j in players], axis=1)
+        return _HybridFactors(of_x, np.stack([of_z[j] for j in players], axis=2), others)
+
+
+def _of_coalitions(hybrids: _HybridFactors) -> Iterator[Array]:
+    """Correlations of the hybrids with some rows of Z at a time, (n, rows, 2^p), by doubling."""
+    n, k, p = hybrids.of_z.shape
+    step = min(k, max(1, _ROWS_AT_ONCE // 2**p))
+    memory = np.empty((n, step, 2**p))  # One piece serves all of them.
+    for first in range(0, k, step):
+        rows = slice(first, min(first + step, k))
+        r = memory[:, : rows.stop - rows.start]
+        r[:, :, 0] = hybrids.others[:, rows]
         known = 1
-        for j in players:
-            np.multiply(r[:, :, :known], of_x[j][:, :, None], out=r[:, :, known : 2 * known])
-            r[:, :, :known] *= of_z[j][:, rows, None]
+        for j in range(p):
+            np.multiply(r[:, :, :known], hybrids.of_x[:, None, None, j], out=r[:, :, known : 2 * known])
+            r[:, :, :known] *= hybrids.of_z[:, rows, None, j]
             known *= 2
-        m, s = gp.latent_overwriting(r.reshape(n, -1))
-        yield m.reshape(-1, size), s.reshape(-1, size)
+        yield r
+
+
+def _of_walks(hybrids: _HybridFactors, orders: Integers) -> Iterator[Array]:
+    """Correlations on the way of some walks at a time, (n, rows, 2p): see `shapley.gains_from_values`."""
+    k, p = orders.shape
+    step = max(1, _ROWS_AT_ONCE // (2 * p))
+    for first in range(0, k, step):
+        rows = slice(first, first + step)
+        of_x = np.take_along_axis(hybrids.of_x[:, None], orders[None, rows], axis=2)
+        of_z = np.take_along_axis(hybrids.of_z[:, rows], orders[None, rows], axis=2)
+        forward = _products(of_x) * _products(of_z[:, :, ::-1])[:, :, ::-1]
+        backward = _products(of_z) * _products(of_x[:, :, ::-1])[:, :, ::-1]
+        r = np.concatenate([forward, backward[:, :, 1:p]], axis=2)
+        yield r * hybrids.others[:, rows, None]
+
+
+def _products(factors: Array) -> Array:
+    """Of the first 0 .. p of the factors (..., p): (..., p + 1)."""
+    out = np.ones((*factors.shape[:-1], factors.shape[-1] + 1))
+    np.cumprod(factors, axis=-1, out=out[..., 1:])
+    return out
 
 
 def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[int, tuple[Array, float]]) -> Attribution:
