@@ -209,6 +209,12 @@ def low_discrepancy(first: int, count: int, shift: Array) -> Array:
     return np.asarray((steps * _square_roots_of_primes(len(shift)) + shift) % 1.0)
 
 
+def check_level(level: float) -> None:
+    """Raise ValueError if this is no level of an interval."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"`level` must be between 0 and 1, but got {level!r}.")
+
+
 def is_whole_number(value: object) -> bool:
     """Whether a value is an integer of Python or NumPy and not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)

@@ -16,10 +16,10 @@ import numpy as np
 from optuna.study import Study
 from scipy.special import bdtr
 
-from pellucid.explain.model import check_objective, fitted_model, opened
+from pellucid.explain.model import fitted_model, opened
 from pellucid.explain.predictions import predictions
 from pellucid.explain.text import counted
-from pellucid.numerics import Array
+from pellucid.numerics import Array, check_level
 from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.study.view import StudyView
 from pellucid.surrogates.predictive import leave_one_out
@@ -51,10 +51,8 @@ def calibration(study: Study, *, objective: str | int | None = None, level: floa
         objective: its name or number; a study with one objective needs none.
         level: of the intervals.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
-    with opened(study, "calibration") as view:
-        check_objective(view, objective)
+    check_level(level)
+    with opened(study, "calibration", objective) as view:
         return calibration_of(view, level)
 
 

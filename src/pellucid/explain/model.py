@@ -27,20 +27,19 @@ _WORSE = 10.0
 
 
 @contextmanager
-def opened(study: Study, asker: str) -> Iterator[StudyView]:
-    """The view of a study for one public call, with linear algebra on one thread."""
+def opened(study: Study, asker: str, objective: str | int | None = None) -> Iterator[StudyView]:
+    """The view of a study for one public call, with linear algebra on one thread.
+
+    Raises ValueError if `objective` is neither None nor the name or number of the study's one objective.
+    """
     view = StudyView.of(study, asker)
-    with one_thread:
-        yield view
-
-
-def check_objective(view: StudyView, objective: str | int | None) -> None:
-    """Raise ValueError if `objective` is neither None nor the name or number of the study's one objective."""
     if objective not in (None, 0, view.objective.name):
         raise ValueError(
             f"`objective` must be the study's one objective, {view.objective.name!r} or 0, but got {objective!r}: "
             "leave it out."
         )
+    with one_thread:
+        yield view
 
 
 def default_template() -> GaussianProcess:

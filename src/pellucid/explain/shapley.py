@@ -21,7 +21,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import stdtrit
 
-from pellucid.numerics import Array, Integers, Mask, is_whole_number, stream
+from pellucid.numerics import Array, Integers, Mask, check_level, is_whole_number, stream
 from pellucid.records import Attribution
 
 Method = Literal["auto", "exact", "sampled", "baseline"]
@@ -72,8 +72,7 @@ def shapley_values(
         )
     if method not in get_args(Method):
         raise ValueError(f"`method` is one of {', '.join(get_args(Method))}, but got {method!r}.")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
+    check_level(level)
     if n_samples is not None and not (is_whole_number(n_samples) and n_samples >= 2):
         raise ValueError(f"`n_samples` must be a whole number of at least 2, but got {n_samples!r}.")
     who = checked_players(players, len(x))

@@ -27,7 +27,7 @@ from pellucid.explain.effects.trials import (
 )
 from pellucid.explain.effects.words import Curve, effect_notes, effect_sentence
 from pellucid.explain.model import EffectModel, effect_model, opened
-from pellucid.numerics import Array, low_discrepancy
+from pellucid.numerics import Array, check_level, low_discrepancy
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Condition, Dimension, Space
@@ -81,8 +81,7 @@ def partial_dependence(
         raise ValueError(f"Partial dependence is of one parameter or of two different ones, but got {params!r}.")
     if trial is not None and len(names) == 2:
         raise ValueError("`trial` needs a single parameter, but got two: leave `trial` out.")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
+    check_level(level)
     conditions = dict(conditional_on or {})
     with opened(study, "partial_dependence") as view:
         return _effect(_fitted(view, (*names, *conditions), surrogate), names, level, trial, conditions)

@@ -27,8 +27,8 @@ from pellucid.explain.effects.trials import (
     support_of,
 )
 from pellucid.explain.evidence import ENOUGH, evidence
-from pellucid.explain.model import check_objective, default_template, fitted_model, opened
-from pellucid.numerics import Array, Mask, low_discrepancy
+from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.numerics import Array, Mask, check_level, low_discrepancy
 from pellucid.records import ProfileEffect
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
@@ -73,10 +73,8 @@ def profile_effect(
         objective: its name or number; a study with one objective needs none.
         level: of the band.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"`level` must be between 0 and 1, but got {level}.")
-    with opened(study, "profile_effect") as view:
-        check_objective(view, objective)
+    check_level(level)
+    with opened(study, "profile_effect", objective) as view:
         return profiles_of(view, [param], level)[0]
 
 

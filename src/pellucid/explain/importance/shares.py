@@ -13,9 +13,9 @@ from pellucid.explain.effects.words import unexplored
 from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.importance.indices import BranchIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
-from pellucid.explain.model import check_objective, effect_model, opened, plausible_models
+from pellucid.explain.model import effect_model, opened, plausible_models
 from pellucid.explain.text import condition_text
-from pellucid.numerics import Array
+from pellucid.numerics import Array, check_level
 from pellucid.records import Importance, PairShare, ParameterShare
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
@@ -51,10 +51,8 @@ def importance(study: Study, *, objective: str | int | None = None, level: float
         objective: its name or number; a study with one objective needs none.
         level: of the intervals.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"`level` must be between 0 and 1, but got {level!r}.")
-    with opened(study, "importance") as view:
-        check_objective(view, objective)
+    check_level(level)
+    with opened(study, "importance", objective) as view:
         return shares_of(view, level)
 
 
