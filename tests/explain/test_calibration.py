@@ -19,7 +19,7 @@ from pellucid.records import Hyperparameters, Receipt
 from pellucid.study.receipts import receipt_parts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.predictive import leave_one_out, recalibration
+from pellucid.surrogates.predictive import recalibration
 
 RANGE = FloatDistribution(0.0, 1.0)
 LATENT = Hyperparameters("matern32", (1.0,), 1.0, 0.09, 0.0, 1.0)
@@ -183,7 +183,7 @@ def test_leave_one_out_is_what_a_model_without_the_trial_predicts() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.random((12, 2)), rng.standard_normal(12)
     record = Hyperparameters("matern52", (0.7, 1.5), 1.3, 0.05, 0.2, 1.1)
-    mean, sd = leave_one_out(GaussianProcess.from_hyperparameters(record).condition(X, y))
+    mean, sd = GaussianProcess.from_hyperparameters(record).condition(X, y).leave_one_out()
     for i in range(12):
         keep = np.arange(12) != i
         m, s = GaussianProcess.from_hyperparameters(record).condition(X[keep], y[keep]).latent(X[i : i + 1])

@@ -22,7 +22,6 @@ from pellucid.explain.text import counted
 from pellucid.numerics import Array, check_level
 from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.study.view import StudyView
-from pellucid.surrogates.predictive import leave_one_out
 
 # With fewer predictions a verdict would be luck: of 14, one outside more or less moves the coverage by 7 points. The
 # same number decides between receipts and leave-one-out.
@@ -116,7 +115,7 @@ def _after_the_fact(view: StudyView) -> list[PredictedTrial]:
         noise = data.observations.noise_variance
         conditioned = type(gp).from_hyperparameters(gp.hyperparameters)
         gp = conditioned.condition(data.X[keep], data.losses[keep], None if noise is None else noise[keep])
-    mean, sd = leave_one_out(gp)
+    mean, sd = gp.leave_one_out()
     offset = len(data.losses) - len(mean)
     predicted, spread = gp.from_latent(mean, sd)
     rows = []

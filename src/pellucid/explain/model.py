@@ -118,7 +118,9 @@ def effect_model(view: StudyView | None, data: Arrays, template: GaussianProcess
     warped = fitted_model(view, data, template)
     if warped.hyperparameters.warp is None or warped.kernel.radial:
         return EffectModel(plain, False)
-    plain_errors, warped_errors = (np.abs(gp.leave_one_out_mean() - data.losses) for gp in (plain, warped))
+    plain_errors, warped_errors = (
+        np.abs(gp.from_latent(*gp.leave_one_out())[0] - data.losses) for gp in (plain, warped)
+    )
     scale = max(float(plain_errors.max()), 1e-300)
     worse = _rms(plain_errors / scale) > _WORSE * _rms(warped_errors / scale)
     return EffectModel(warped, True) if worse else EffectModel(plain, False)

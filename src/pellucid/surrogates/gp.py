@@ -269,12 +269,12 @@ class GaussianProcess:
         data = self.data
         return np.asarray(data.z - data.noise_ratio * data.alpha - data.factor.jitter * data.alpha)
 
-    def leave_one_out_mean(self) -> Array:
-        """Prediction of every observation from all others, in the unit of y, with the same hyperparameters."""
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Latent mean and sd (noise included) of every observation, from all others with the same hyperparameters."""
         data = self.data
-        precision = np.maximum(np.diagonal(data.factor.solve(np.eye(len(data.z)))), 1e-300)
-        mean = data.z - data.alpha / precision
-        return self.from_latent(mean, np.sqrt(self.hyperparameters.outputscale / precision))[0]
+        half = data.factor.half_solve(np.eye(len(data.z)))
+        precision = np.maximum(np.einsum("ij,ij->j", half, half), 1e-300)
+        return data.z - data.alpha / precision, np.sqrt(self.hyperparameters.outputscale / precision)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and sd of the function (without noise) in the unit of y."""

@@ -59,11 +59,3 @@ def recalibration(z: Sequence[float]) -> float:
     """
     recent = np.clip(np.asarray(z[-RECENT:], dtype=float), -_LARGEST_Z, _LARGEST_Z)
     return float(max(1.0, np.sqrt((np.sum(recent**2) + _WEIGHT) / (len(recent) + _WEIGHT))))
-
-
-def leave_one_out(gp: GaussianProcess) -> tuple[Array, Array]:
-    """Latent mean and sd (noise included) of every observation, from all others with the same hyperparameters."""
-    data = gp.data
-    half = data.factor.half_solve(np.eye(len(data.z)))
-    precision = np.maximum(np.einsum("ij,ij->j", half, half), 1e-300)
-    return data.z - data.alpha / precision, np.sqrt(gp.hyperparameters.outputscale / precision)

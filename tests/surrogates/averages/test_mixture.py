@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.effects import JACKKNIFE_SHARE, Effects, leave_one_out, surprise
+from pellucid.surrogates.averages.effects import JACKKNIFE_SHARE, Effects, leave_one_out_residuals, surprise
 from pellucid.surrogates.averages.functionals import average
 from pellucid.surrogates.averages.mixture import contrasts, mixture
 
@@ -74,7 +74,7 @@ def test_residuals_are_those_of_refits_without_the_trial(models: list[GaussianPr
     data, h = gp.data, gp.hyperparameters
     l = np.array(h.lengthscales)
     C = np.asarray(gp.kernel.cross(data.columns, data.columns, l)) + np.diag(data.noise_ratio) + 1e7
-    residual, expected = leave_one_out(gp)
+    residual, expected = leave_one_out_residuals(gp)
     for i in (0, 7):
         rest = np.delete(np.arange(20), i)
         weights = np.linalg.solve(C[np.ix_(rest, rest)], C[rest, i])

@@ -107,7 +107,9 @@ def _model(view: StudyView, data: Arrays) -> GaussianProcess:
     warped = fitted_model(view, data)
     plain = fitted_model(view, data, default_template().unwarped())
     scale = max(float(np.abs(data.losses).max()), 1e-300)
-    errors = [float(np.mean(((gp.leave_one_out_mean() - data.losses) / scale) ** 2)) for gp in (plain, warped)]
+    errors = [
+        float(np.mean(((gp.from_latent(*gp.leave_one_out())[0] - data.losses) / scale) ** 2)) for gp in (plain, warped)
+    ]
     return plain if errors[0] < _HALF**2 * errors[1] else warped
 
 

@@ -3,7 +3,7 @@
 Notation
     P (N, d)    rows of trials, and of a low-discrepancy sequence over the whole space, encoded
     draw        a function with the values f(P) of a joint posterior draw, interpolated by the process: K^-1 f(P)
-    branch      the part of the space in which a group of conditional parameters exists
+    group       parameters that exist under the same condition, in the part of the space where it holds
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pellucid.surrogates.averages.variances import Functions, Variances
 _MOST_ROWS, _N_SPREAD, _N_DRAWS = 200, 64, 6
 # Added to the diagonal of K: trials of an optimiser lie close together. Interpolation is right to a thousandth.
 _JITTER = 1e-6
-# Pairs are compared among this many parameters of a branch at most.
+# Pairs are compared among this many parameters of a group at most.
 _MOST_PAIRED = 10
 
 
 @dataclass(frozen=True)
-class Branch:
+class Group:
     """Parameters that exist under the same condition (None: always), and the part of the space where it holds."""
 
     condition: Condition | None
@@ -40,49 +40,49 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class BranchIndices:
-    """Indices of the J parameters of a branch: first, total (J,) of the fitted model; draws (J, R) of the total index
+class GroupIndices:
+    """Indices of the J parameters of a group: first, total (J,) of the fitted model; draws (J, R) of the total index
     over plausible models; pairs: columns and index, of the fitted model."""
 
-    branch: Branch
+    group: Group
     first: Array
     total: Array
     draws: Array
     pairs: tuple[tuple[int, int, float], ...]
 
 
-def branches_of(space: Space) -> list[Branch]:
+def groups_of(space: Space) -> list[Group]:
     """The whole space with the parameters that always exist, then every branch with its own."""
     groups: dict[Condition, list[int]] = {}
     for j in space.order:
         groups.setdefault(space.conditions[space.names[j]], []).append(j)
     always = tuple(j for j in range(len(space)) if j not in space.order)
-    out = [Branch(None, Average(space, {}), always)] if always else []
+    out = [Group(None, Average(space, {}), always)] if always else []
     for condition, columns in groups.items():
         child = columns[0]
         narrowed = Average.of(space, {}, {child: Axis.of(space.dimensions[child])}).axes
         parents = {j: axis for j, axis in narrowed.items() if j != child}
-        out.append(Branch(condition, Average(space, {}, parents), tuple(columns)))
+        out.append(Group(condition, Average(space, {}, parents), tuple(columns)))
     return out
 
 
-def indices_of(gp: GaussianProcess, plausible: Sequence[GaussianProcess], space: Space) -> list[BranchIndices]:
+def indices_of(gp: GaussianProcess, plausible: Sequence[GaussianProcess], space: Space) -> list[GroupIndices]:
     """Indices of a fitted model, with draws of models that are as plausible."""
-    branches = branches_of(space)
+    groups = groups_of(space)
     P = _support(gp, space)
     rng = stream(0, "draws of functions", len(P))
     mean = _functions(gp, P, 0, rng)
     drawn = [(_factors(model), _functions(model, P, _N_DRAWS, rng)) for model in plausible]
-    return [_indices(branch, _factors(gp), mean, drawn) for branch in branches]
+    return [_indices(group, _factors(gp), mean, drawn) for group in groups]
 
 
 def total_indices(gp: GaussianProcess, space: Space) -> Array:
     """The total index (d,) of every parameter of a fitted model."""
     out = np.zeros(len(space))
     mean = _functions(gp, _support(gp, space), 0, stream(0))
-    for branch in branches_of(space):
-        shares = Variances(branch.average, _factors(gp), mean).shares(branch.columns)
-        out[list(branch.columns)] = shares.total[:, 0]
+    for group in groups_of(space):
+        shares = Variances(group.average, _factors(gp), mean).shares(group.columns)
+        out[list(group.columns)] = shares.total[:, 0]
     return out
 
 
@@ -97,14 +97,14 @@ def spread_rows(space: Space) -> Array:
 
 
 def _indices(
-    branch: Branch, factors: Factors, mean: Functions, drawn: Sequence[tuple[Factors, Functions]]
-) -> BranchIndices:
-    fitted = Variances(branch.average, factors, mean)
-    shares = fitted.shares(branch.columns)
-    draws = [Variances(branch.average, *model).shares(branch.columns).total for model in drawn]
-    leaders = [branch.columns[i] for i in np.argsort(-shares.total[:, 0], kind="stable")[:_MOST_PAIRED]]
+    group: Group, factors: Factors, mean: Functions, drawn: Sequence[tuple[Factors, Functions]]
+) -> GroupIndices:
+    fitted = Variances(group.average, factors, mean)
+    shares = fitted.shares(group.columns)
+    draws = [Variances(group.average, *model).shares(group.columns).total for model in drawn]
+    leaders = [group.columns[i] for i in np.argsort(-shares.total[:, 0], kind="stable")[:_MOST_PAIRED]]
     pairs = [(a, b, float(fitted.pair(a, b, shares.variance)[0])) for a, b in combinations(leaders, 2)]
-    return BranchIndices(branch, shares.first[:, 0], shares.total[:, 0], np.hstack(draws), tuple(pairs))
+    return GroupIndices(group, shares.first[:, 0], shares.total[:, 0], np.hstack(draws), tuple(pairs))
 
 
 def _factors(gp: GaussianProcess) -> Factors:

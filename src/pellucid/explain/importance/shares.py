@@ -11,7 +11,7 @@ from optuna.study import Study
 
 from pellucid.explain.effects.words import unexplored
 from pellucid.explain.evidence import ENOUGH, evidence
-from pellucid.explain.importance.indices import BranchIndices, indices_of, spread_rows
+from pellucid.explain.importance.indices import GroupIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import effect_model, opened, plausible_models
 from pellucid.explain.text import condition_text
@@ -104,16 +104,16 @@ def thinned(data: Arrays) -> Arrays:
     return Arrays(data.space, data.observations.select(keep.tolist()), data.X[keep])
 
 
-def _branch_text(answer: BranchIndices, space: Space) -> str:
-    condition = answer.branch.condition
+def _branch_text(answer: GroupIndices, space: Space) -> str:
+    condition = answer.group.condition
     return "" if condition is None else f"where {condition_text(space, condition)}"
 
 
-def _judged(answer: BranchIndices, gains: Array, data: Arrays, level: float) -> list[ParameterShare]:
+def _judged(answer: GroupIndices, gains: Array, data: Arrays, level: float) -> list[ParameterShare]:
     """The parameters of a branch with their intervals and verdicts."""
     where = _branch_text(answer, data.space)
     out = []
-    for i, j in enumerate(answer.branch.columns):
+    for i, j in enumerate(answer.group.columns):
         name, gain = data.space.names[j], float(gains[j])
         total = supported(float(answer.total[i]), gain, len(data.losses))
         n_trials = sum(name in configuration for configuration in data.observations.configurations)
@@ -157,6 +157,6 @@ def _verdict(low: float, high: float, gain: float, n_trials: int) -> str:
     return "no effect" if high < small else "cannot tell"
 
 
-def _pairs(answer: BranchIndices, space: Space) -> list[PairShare]:
+def _pairs(answer: GroupIndices, space: Space) -> list[PairShare]:
     where = _branch_text(answer, space)
     return [PairShare((space.names[a], space.names[b]), index, where) for a, b, index in answer.pairs]

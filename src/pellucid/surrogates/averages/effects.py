@@ -101,7 +101,7 @@ class Effects:
         total = float(ones.sum())
         gap = 1.0 - self.weights.sum(axis=0)
         w = self.weights.T + np.outer(gap / total, ones)
-        return w, leave_one_out(self.gp)[0], gap * np.sqrt(self.gp.hyperparameters.outputscale / total)
+        return w, leave_one_out_residuals(self.gp)[0], gap * np.sqrt(self.gp.hyperparameters.outputscale / total)
 
     @cached_property
     def band(self) -> Band:
@@ -129,7 +129,7 @@ class Effects:
         return np.asarray((w * residual) @ (w * residual).T)
 
 
-def leave_one_out(gp: GaussianProcess) -> tuple[Array, Array]:
+def leave_one_out_residuals(gp: GaussianProcess) -> tuple[Array, Array]:
     """r (n,), with a constant mean integrated out, and the variances (n,) that the model expects of it.
 
     Both are 0 for a single observation, and for one that no other predicts.
@@ -153,7 +153,7 @@ def surprise(gp: GaussianProcess) -> float:
 
     Trials far from all others dominate both sums, so this says how well the model extrapolates.
     """
-    residual, expected = leave_one_out(gp)
+    residual, expected = leave_one_out_residuals(gp)
     n = len(residual)
     ratio = float(residual @ residual) / max(float(expected.sum()), 1e-300)
     return min(max((n * ratio + _PRIOR_TRIALS) / (n + _PRIOR_TRIALS), 1.0), _MOST_SURPRISE)
