@@ -58,6 +58,13 @@ def readable_receipt(trial: FrozenTrial) -> Receipt | None:
         return None
 
 
+def own_receipt(trial: FrozenTrial) -> Receipt | None:
+    """The readable receipt that was written for this trial. A copied one refers to trials by the numbers that they had
+    elsewhere."""
+    receipt = readable_receipt(trial)
+    return receipt if receipt is not None and receipt.trial == trial.number else None
+
+
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Receipt:
     """Policies read every receipt at every proposal, so parsed receipts are kept."""
@@ -65,19 +72,19 @@ def _parsed(text: str) -> Receipt:
 
 
 def model_receipts(trials: Sequence[FrozenTrial], before: int) -> tuple[Receipt, ...]:
-    """Readable receipts of kind 'model' of the trials before number `before`."""
-    receipts = (readable_receipt(trial) for trial in trials if trial.number < before)
+    """Own receipts of kind 'model' of the trials before number `before`."""
+    receipts = (own_receipt(trial) for trial in trials if trial.number < before)
     return tuple(receipt for receipt in receipts if receipt is not None and receipt.kind == "model")
 
 
 def last_model_receipt(trials: Sequence[FrozenTrial], kernel: str, *, warped: bool = True) -> Receipt | None:
-    """The newest readable receipt of a model with this kernel.
+    """The newest own receipt of a model with this kernel.
 
     `warped`: of a model that was free to choose an output warp. Models that learn about effects were not, so they
     continue each other (`warped=False`), or any other model without a warp.
     """
     for trial in reversed(trials):
-        receipt = readable_receipt(trial)
+        receipt = own_receipt(trial)
         if receipt is None or receipt.kind != "model" or receipt.acquisition is None or receipt.hyperparameters is None:
             continue
         if receipt.hyperparameters.kernel != kernel:

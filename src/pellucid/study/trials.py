@@ -80,7 +80,11 @@ def same_distributions(
 ) -> bool:
     """Whether the sources in a receipt still stand for these distributions."""
     by_number = {trial.number: trial for trial in trials}
-    return all(
-        (isinstance(source, str) or source in by_number) and distribution_from(by_number, name, source) == distribution
+    stands_for = [
+        (source in by_number and name in by_number[source].distributions) or isinstance(source, str)
+        for name, source in sources.items()
+    ]
+    return all(stands_for) and all(
+        distribution_from(by_number, name, source) == distribution
         for (name, source), distribution in zip(sources.items(), expected, strict=True)
     )

@@ -29,6 +29,26 @@ def test_the_sampler_refuses_several_objectives() -> None:
         two_objectives().optimize(lambda trial: (bowl(trial), 1.0), n_trials=1)
 
 
+def test_a_copy_without_the_first_trial_is_modelled_at_once() -> None:
+    """Receipts of the copies refer to trials by numbers that belong to others here, with other parameters."""
+
+    def branches(trial: Trial) -> float:
+        model = trial.suggest_categorical("model", ["a", "b", "c"])
+        if model == "a":
+            return (trial.suggest_float("x", 0, 1) - 0.3) ** 2
+        if model == "b":
+            return 0.1 + trial.suggest_float("y", 0, 1) + trial.suggest_float("z", 0, 1)
+        return 0.2 + trial.suggest_float("w", 0, 1)
+
+    study = new_study(n_startup_trials=10)
+    study.optimize(branches, n_trials=30)
+    copy = new_study(n_startup_trials=10)
+    copy.add_trials(study.trials[1:])
+    copy.optimize(branches, n_trials=3)
+    assert [pellucid.receipt(copy, trial.number).kind for trial in copy.trials[-3:]] == ["model"] * 3
+    assert pellucid.rebuild(copy, copy.trials[-1].number).receipt == last_receipt(copy)
+
+
 def test_a_study_of_another_sampler_goes_on_with_this_one() -> None:
     study = optuna.create_study(sampler=TPESampler(seed=0))
     study.optimize(conditional, n_trials=12)
