@@ -94,6 +94,31 @@ def test_a_single_value_survives(distribution: BaseDistribution) -> None:
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "distribution",
+    [
+        pytest.param(IntDistribution(-(2**65), 2**70), id="ints"),
+        pytest.param(IntDistribution(3, 3 + 7 * 2**66, step=7), id="stepped ints"),
+        pytest.param(IntDistribution(1, 2**70, log=True), id="log ints"),
+        pytest.param(FloatDistribution(0, 1e18, step=1e-3), id="stepped floats"),
+    ],
+)
+def test_ranges_of_more_values_than_a_float_has_digits_for_are_used_in_full(distribution: BaseDistribution) -> None:
+    dimension = Dimension("n", distribution)
+    u = np.linspace(0.0, 1.0, 101)
+    values = dimension.decode(u)
+    assert values[0] == distribution.low  # type: ignore[attr-defined]
+    assert values[-1] == distribution.high  # type: ignore[attr-defined]
+    assert all(distribution._contains(value) for value in values)
+    back, inside = dimension.encode(values)
+    assert inside.all()
+    np.testing.assert_allclose(back, u, atol=1e-2 if dimension.scale == "log" else 1e-12)
+    space = Space.of({"n": distribution, "x": FloatDistribution(0, 1)})
+    rows = np.column_stack([u, u])
+    assert [configuration["n"] for configuration in space.decode(rows)] == values
+    np.testing.assert_array_equal(space.encode(space.decode(rows))[0][:, 0], back)
+
+
 def test_the_widest_range_of_floats_is_not_all_one_point() -> None:
     dimension = Dimension("x", FloatDistribution(-1.5e308, 1.5e308))
     u, inside = dimension.encode([-1.5e308, -1e308, 0.0, 1e308, 1.5e308])

@@ -2,7 +2,7 @@
 
 Notation
     u in [0, 1]   encoded value; each of the K values of a discrete parameter has a cell, represented by its mid-point
-    cells         K for discrete parameters, 0 for continuous ones
+    cells         K for discrete parameters, 0 for continuous ones and for those with more than 2^52 values
     X (n, d)      encoded configurations, one column per parameter; an inactive parameter has the value `INACTIVE` = 1/2
 """
 
@@ -29,6 +29,8 @@ from pellucid.study.values import fraction, is_plain, key, numbers
 INACTIVE = 0.5
 # A last step that rounding has made slightly too long still counts.
 _STEP_TOLERANCE = 1e-8
+# More values than a float has digits for are treated as continuous, and rounded when they are decoded.
+_MOST_CELLS = 2**52
 # Larger choices are not compared as numbers.
 _LARGEST_CHOICE = 1e300
 # Replaces zero and negative numbers before a logarithm is taken.
@@ -68,9 +70,11 @@ class Dimension:
         if isinstance(d, CategoricalDistribution):
             return len(d.choices)
         if isinstance(d, IntDistribution):
-            return (d.high - d.low) // d.step + 1
-        assert isinstance(d, FloatDistribution)
-        return 0 if d.step is None else math.floor((d.high - d.low) / d.step + _STEP_TOLERANCE) + 1
+            count = (d.high - d.low) // d.step + 1
+        else:
+            assert isinstance(d, FloatDistribution)
+            count = 0 if d.step is None else math.floor((d.high - d.low) / d.step + _STEP_TOLERANCE) + 1
+        return count if count <= _MOST_CELLS else 0
 
     @property
     def categorical(self) -> bool:
@@ -95,8 +99,10 @@ class Dimension:
         """Ends of the interval, as logarithms on a log scale; discrete values extend half a step to each side."""
         d = self.distribution
         assert isinstance(d, (FloatDistribution, IntDistribution))
-        half = 0.5 * d.step if d.step is not None else 0.0
-        low, high = d.low - half, (d.low + (self.cells - 1) * d.step if d.step is not None else d.high) + half
+        low, high = float(d.low), float(d.high)
+        if self.cells and d.step is not None:
+            half = 0.5 * d.step
+            low, high = d.low - half, d.low + (self.cells - 1) * d.step + half
         return (math.log(low), math.log(high)) if d.log else (low, high)
 
     @cached_property
@@ -175,16 +181,20 @@ class Dimension:
         d = self.distribution
         if isinstance(d, CategoricalDistribution):
             return [d.choices[k] for k in self.code(u)]
-        if isinstance(d, IntDistribution):
-            return [d.low + int(k) * d.step for k in self.code(u)]
-        assert isinstance(d, FloatDistribution)
-        if d.step is not None:
+        assert isinstance(d, (FloatDistribution, IntDistribution))
+        if self.cells and d.step is not None:
             return [min(d.low + int(k) * d.step, d.high) for k in self.code(u)]
         low, high = self._range
         u = np.clip(u, 0.0, 1.0)
         raw = (1.0 - u) * low + u * high
-        raw = np.clip(np.exp(raw) if d.log else raw, d.low, d.high)
-        raw = np.where(u <= 0.0, d.low, np.where(u >= 1.0, d.high, raw))
+        raw = np.clip(np.exp(raw) if d.log else raw, float(d.low), float(d.high))
+        raw = np.where(u <= 0.0, float(d.low), np.where(u >= 1.0, float(d.high), raw))
+        if isinstance(d, IntDistribution):
+            # In Python's integers, which have no largest one.
+            steps = [(max(int(v) - d.low, 0) + d.step // 2) // d.step for v in raw]
+            return [min(d.low + k * d.step, d.high) for k in steps]
+        if d.step is not None:
+            return [min(d.low + round((float(v) - d.low) / d.step) * d.step, d.high) for v in raw]
         return [float(v) for v in raw]
 
 
@@ -306,13 +316,19 @@ class Space:
         return [j for j, dimension in enumerate(self.dimensions) if dimension.cells]
 
     @cached_property
-    def _continuous(self) -> list[int]:
-        return [j for j, dimension in enumerate(self.dimensions) if not dimension.cells]
+    def _floats(self) -> list[int]:
+        """Columns of numbers that are not rounded, which are encoded and decoded together."""
+        kinds = [(j, dimension.distribution) for j, dimension in enumerate(self.dimensions)]
+        return [j for j, kind in kinds if isinstance(kind, FloatDistribution) and kind.step is None]
+
+    @cached_property
+    def _others(self) -> list[int]:
+        return [j for j in range(len(self)) if j not in self._floats]
 
     @cached_property
     def _bounds(self) -> tuple[Array, Array, Array, Array, Mask]:
-        """Continuous columns: low and high in the user's units, the same as logarithms if log, and which are log."""
-        kinds = [self.dimensions[j].distribution for j in self._continuous]
+        """Columns of floats: low and high in the user's units, the same as logarithms if log, and which are log."""
+        kinds = [self.dimensions[j].distribution for j in self._floats]
         floats = [kind for kind in kinds if isinstance(kind, FloatDistribution)]
         low, high = np.array([f.low for f in floats]), np.array([f.high for f in floats])
         log = np.array([f.log for f in floats], dtype=bool)
@@ -323,7 +339,7 @@ class Space:
         n = len(configurations)
         X = np.full((n, len(self)), INACTIVE)
         fits = np.ones(n, dtype=bool)
-        columns = self._encode_continuous(configurations, X, fits)
+        columns = self._encode_floats(configurations, X, fits)
         for j in columns:
             dimension, name = self.dimensions[j], self.names[j]
             rows = [i for i, c in enumerate(configurations) if name in c]
@@ -332,9 +348,9 @@ class Space:
                 fits[rows] &= inside
         return X, fits
 
-    def _encode_continuous(self, configurations: Sequence[Mapping[str, Any]], X: Array, fits: Mask) -> list[int]:
-        """Fill all continuous columns at once if every configuration has all of them; returns the columns left."""
-        names = [self.names[j] for j in self._continuous]
+    def _encode_floats(self, configurations: Sequence[Mapping[str, Any]], X: Array, fits: Mask) -> list[int]:
+        """Fill all columns of floats at once if every configuration has all of them; returns the columns left."""
+        names = [self.names[j] for j in self._floats]
         if not names:
             return list(range(len(self)))
         try:
@@ -347,16 +363,16 @@ class Space:
         inside = (raw >= low) & (raw <= high)
         raw = np.where(inside, raw, low)
         raw = np.log(raw, where=log, out=raw)
-        X[:, self._continuous] = np.minimum(np.maximum(fraction(raw, start, stop), 0.0), 1.0)
+        X[:, self._floats] = np.minimum(np.maximum(fraction(raw, start, stop), 0.0), 1.0)
         fits &= inside.all(axis=1)
-        return self._discrete
+        return self._others
 
     def decode(self, X: Array, *, only_active: bool = True) -> list[dict[str, Any]]:
         """Configurations as dictionaries, without inactive parameters unless `only_active` is False."""
         columns: list[list[Any]] = [[]] * len(self)
-        for j in self._discrete:
+        for j in self._others:
             columns[j] = self.dimensions[j].decode(X[:, j])
-        for j, values in zip(self._continuous, self._decode_continuous(X), strict=True):
+        for j, values in zip(self._floats, self._decode_floats(X), strict=True):
             columns[j] = values
         if not (only_active and self.conditions):
             return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -366,12 +382,12 @@ class Space:
             for i in range(len(X))
         ]
 
-    def _decode_continuous(self, X: Array) -> list[list[float]]:
-        """`Dimension.decode` for all continuous columns at once."""
-        if not self._continuous:
+    def _decode_floats(self, X: Array) -> list[list[float]]:
+        """`Dimension.decode` for all columns of floats at once."""
+        if not self._floats:
             return []
         low, high, start, stop, log = self._bounds
-        u = np.minimum(np.maximum(X[:, self._continuous], 0.0), 1.0)
+        u = np.minimum(np.maximum(X[:, self._floats], 0.0), 1.0)
         raw = (1.0 - u) * start + u * stop
         raw = np.exp(raw, where=log, out=raw)
         raw = np.minimum(np.maximum(raw, low), high)

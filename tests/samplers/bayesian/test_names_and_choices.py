@@ -125,9 +125,15 @@ def test_hostile_names_and_many_parameters_fit_into_the_attributes_of_every_stor
         lambda t: t.suggest_float("n", 0, 1e300) / 1e300,
         lambda t: t.suggest_float("n", 1.7e9, 1.7e9 + 1) - 1.7e9,
         lambda t: t.suggest_float("n", 0, 1, step=1e-9),
+        lambda t: t.suggest_int("n", 0, 2**70) / 2**70,
+        lambda t: t.suggest_int("n", 1, 2**70, log=True) / 2**70,
+        lambda t: t.suggest_float("n", 0, 1e18, step=1e-3) / 1e18,
     ],
-    ids=["int53", "log int", "stepped int", "log float", "subnormal", "wide", "far from zero", "fine step"],
-)
+    ids=[
+        "int53", "log int", "stepped int", "log float", "subnormal", "wide", "far from zero", "fine step", "int70",
+        "log int70", "too many steps",
+    ],
+)  # fmt: skip
 def test_a_study_goes_on_with_extreme_ranges(suggest: Callable[[Trial], float]) -> None:
     study = new_study()
     study.optimize(lambda trial: bowl(trial) + suggest(trial), n_trials=10)
