@@ -112,9 +112,9 @@ def test_predicted_trials_are_compared_with_those_it_took() -> None:
         (40, False, 0.2, 0.1, False, 0.1, 0.3, None),
         (50, True, 0.05, 0.1, True, 0.1, 0.0, None),
     )
-    came = grid_rows([run_with({}, rows)], "Stopping: “about N")
+    came = grid_rows([run_with({}, rows)], "Stopping: “roughly N")
     assert came["noisy"] == ("2.00", "1.000 ± 0.000 (1)", "0")
-    never = grid_rows([run_with({}, rows[:1])], "Stopping: “about N")
+    never = grid_rows([run_with({}, rows[:1])], "Stopping: “roughly N")
     assert never["noisy"] == ("–", "– (0)", "1")
 
 

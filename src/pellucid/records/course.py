@@ -58,8 +58,8 @@ class StoppingVerdict(Finding):
     tolerance     in the unit of the objective: as the user gave it, or the default
     noise         estimated standard deviation of one trial's noise
     blocked       why the study goes on although the bound is within the tolerance
-    more_trials   about how many trials would bring the bound down to the tolerance, at the pace of the last ones; None
-                  if that cannot be said
+    more_trials   roughly how many trials would bring the bound down to the tolerance (two of three such estimates are
+                  right to a factor of 2.5); None if that cannot be said
     """
 
     stop: bool

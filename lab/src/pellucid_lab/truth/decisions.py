@@ -122,7 +122,7 @@ def _without_reasons(run: TruthRun, counted_reasons: Sequence[str]) -> TruthRun:
 
 
 def _more_trials(runs: Sequence[TruthRun]) -> Grid:
-    """“About N more trials” beside the trials after which the bound was within the tolerance."""
+    """“Roughly N more trials” beside the trials after which the bound was within the tolerance."""
     rows = []
     for noisy in (False, True):
         ratios, missed = [], 0
@@ -141,7 +141,7 @@ def _more_trials(runs: Sequence[TruthRun]) -> Grid:
         median = f"{np.median(ratios):.2f}" if ratios else "–"
         rows.append(("noisy" if noisy else "exact", median, counted(near), str(missed)))
     columns = ("studies", "said / true, median", "within a factor of 2.5", "said to come, did not")
-    return Grid("Stopping: “about N more trials” (ours, given tolerance)", columns, tuple(rows))
+    return Grid("Stopping: “roughly N more trials” (ours, given tolerance)", columns, tuple(rows))
 
 
 def _ranges(runs: Sequence[TruthRun]) -> Grid:
