@@ -147,6 +147,7 @@ def test_one_bound_everywhere_and_an_estimate_of_what_more_trials_bring() -> Non
     assert later < verdict.bound
     hopeless = pellucid.stopping_verdict(study, regret_below=1e-12)
     assert hopeless.more_trials is None, "too far ahead to say"
+    assert f"; probably more than {len(study.trials)} more trials for another" in str(hopeless)
 
 
 def broken(trial: Trial) -> float:

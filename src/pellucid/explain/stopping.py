@@ -130,8 +130,9 @@ def verdict_and_fit(
     left = f"the model sees at most {bound:.2g} left after {n} trials; {words}"
     if bound > limit:
         more = _more_trials(n, bound, limit)
-        hope = "" if more is None else f"; roughly {more} more trials for another {bound - limit:.2g}"
-        verdict = StoppingVerdict(False, n, best, bound, limit, noise, left + hope, more_trials=more)
+        how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
+        reason = f"{left}; {how_long} for another {bound - limit:.2g}"
+        verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, more_trials=more)
         return verdict, gp.hyperparameters
     blocked = blocks(Evidence(view.trials, view.data, gp, limit, _WIDTH))
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
