@@ -108,14 +108,14 @@ def test_stops_are_counted_by_problem_and_in_all() -> None:
 
 def test_predicted_trials_are_compared_with_those_it_took() -> None:
     rows = (
-        (30, False, 0.4, 0.1, False, 0.1, 0.5, 40),
-        (40, False, 0.2, 0.1, False, 0.1, 0.3, None),
-        (50, True, 0.05, 0.1, True, 0.1, 0.0, None),
+        (30, False, 0.4, 0.1, False, 0.1, 0.5, 40, []),
+        (40, False, 0.2, 0.1, False, 0.1, 0.3, None, []),
+        (50, True, 0.05, 0.1, True, 0.1, 0.0, None, []),
     )
     came = grid_rows([run_with({}, rows)], "Stopping: “roughly N")
-    assert came["noisy"] == ("2.00", "1.000 ± 0.000 (1)", "0")
-    never = grid_rows([run_with({}, rows[:1])], "Stopping: “roughly N")
-    assert never["noisy"] == ("–", "– (0)", "1")
+    assert came["noisy"] == ("2.00", "1.000 ± 0.000 (1)", "0", "1.000 ± 0.000 (1)")
+    never = grid_rows([run_with({}, rows[:2])], "Stopping: “roughly N")
+    assert never["noisy"] == ("–", "– (0)", "1", "0.000 ± 0.000 (1)")
 
 
 def test_a_verdict_of_calibration_is_compared_with_the_predictions_after_it() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -126,22 +127,37 @@ def _more_trials(runs: Sequence[TruthRun]) -> Grid:
     rows = []
     for noisy in (False, True):
         ratios, missed = [], 0
+        sooner: list[float] = []
         for run in runs:
             if run.noisy != noisy or run.sampler != OURS:
                 continue
-            for i, row in enumerate(run.stops):
-                if len(row) < 8 or row[7] is None:
-                    continue
-                within = [later[0] for later in run.stops[i + 1 :] if later[2] is not None and later[2] <= later[3]]
-                if within:
-                    ratios.append(row[7] / (within[0] - row[0]))
-                elif row[0] + row[7] <= N_TRIALS:
+            for i, row in _continued(run):
+                n, said = row[0], row[7]
+                within = [later[0] - n for later in run.stops[i + 1 :] if later[2] is not None and later[2] <= later[3]]
+                if said is None:
+                    sooner.append(float(bool(within) and within[0] <= n))
+                elif within:
+                    ratios.append(said / within[0])
+                elif n + said <= N_TRIALS:
                     missed += 1
         near = [float(0.4 <= ratio <= 2.5) for ratio in ratios]
         median = f"{np.median(ratios):.2f}" if ratios else "–"
-        rows.append(("noisy" if noisy else "exact", median, counted(near), str(missed)))
-    columns = ("studies", "said / true, median", "within a factor of 2.5", "said to come, did not")
+        rows.append(("noisy" if noisy else "exact", median, counted(near), str(missed), counted(sooner)))
+    columns = (
+        "studies",
+        "said / true, median",
+        "within a factor of 2.5",
+        "said to come, did not",
+        "“probably more than so far”, came sooner",
+    )
     return Grid("Stopping: “roughly N more trials” (ours, given tolerance)", columns, tuple(rows))
+
+
+def _continued(run: TruthRun) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """The places and rows of verdicts to go on because the bound was above the tolerance."""
+    for i, row in enumerate(run.stops):
+        if len(row) > 8 and row[2] is not None and row[2] > row[3]:
+            yield i, row
 
 
 def _ranges(runs: Sequence[TruthRun]) -> Grid:
