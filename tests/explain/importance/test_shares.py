@@ -228,6 +228,18 @@ def test_without_an_answer_a_sentence_says_why() -> None:
         pellucid.importance(optuna.create_study(directions=["minimize", "minimize"]))
 
 
+def test_what_matters_in_a_branch_is_not_denied_in_the_same_sentence() -> None:
+    """A choice that had one trial of its kind is not clear, but the parameters of the other may be."""
+    inside = [
+        ParameterShare(name, share, share, 0.5 * share, 1.0, "matters", "where model is svc", 56)
+        for name, share in (("gamma", 0.67), ("C", 0.35))
+    ]
+    unclear = ParameterShare("model", 0.0, 0.0, 0.0, 1.0, "cannot tell", "", 60)
+    sentence = share_sentence([*inside, unclear], [], ("model", "C", "gamma"), 60, 0.95)
+    assert sentence == "Where model is svc, `gamma` (67%), `C` (35%) matter; not clear: `model` (0% to 100%)."
+    assert share_sentence([unclear], [], ("model",), 60, 0.95).startswith("No parameter is known to matter yet (60 tri")
+
+
 def test_odd_trials_and_names_are_ordinary() -> None:
     def odd(trial: Trial) -> float:
         x = trial.suggest_float("<b>`x`", 0, 1)

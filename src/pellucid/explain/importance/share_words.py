@@ -16,14 +16,14 @@ def share_sentence(
     parameters: Sequence[ParameterShare], pairs: Sequence[PairShare], best: Sequence[str], n_trials: int, level: float
 ) -> str:
     """`best`: the parameters of the best trial, whose branch the sentence describes."""
-    everywhere = [p for p in parameters if not p.branch]
-    parts = [_leaders(everywhere, n_trials, level)] if everywhere else []
+    parts = _leaders([p for p in parameters if not p.branch], level)
     branches = dict.fromkeys(p.branch for p in parameters if p.branch and p.name in best)
     for branch in branches:
         known = [p for p in parameters if p.branch == branch and p.verdict == "matters"]
         if known:
             listed = _listed([f"`{p.name}` ({_percent(p.total)})" for p in known])
             parts.append(f"{branch}, {listed} {'matters' if len(known) == 1 else 'matter'}")
+    parts = parts or [f"no parameter is known to matter yet ({n_trials} trials)"]
     matter = {p.name for p in parameters if p.verdict == "matters"}
     shown = [pair for pair in pairs if matter.issuperset(pair.params) and (not pair.branch or pair.branch in branches)]
     strong = [pair for pair in shown if pair.index >= _STRONG_PAIR]
@@ -44,10 +44,11 @@ def _doubts(unclear: Sequence[ParameterShare]) -> list[str]:
     return [*parts, f"too few trials to judge {_listed(few)}"] if few else parts
 
 
-def _leaders(parameters: Sequence[ParameterShare], n_trials: int, level: float) -> str:
+def _leaders(parameters: Sequence[ParameterShare], level: float) -> list[str]:
+    """The parameters that always exist and matter, if there are any."""
     known = [p for p in parameters if p.verdict == "matters"]
     if not known:
-        return f"no parameter is known to matter yet ({n_trials} trials)"
+        return []
     first, *others = known
     share = (
         f"{_percent(first.total)} of the variance, {100 * level:.3g}% interval {_percent(first.low)} to "
@@ -56,7 +57,7 @@ def _leaders(parameters: Sequence[ParameterShare], n_trials: int, level: float) 
     text = f"`{first.name}` {'matters most' if len(parameters) > 1 else 'matters'} ({share})"
     if others:
         text += f", then {_listed([f'`{p.name}` ({_percent(p.total)})' for p in others])}"
-    return text
+    return [text]
 
 
 def _percent(share: float) -> str:
