@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import optuna
 import pytest
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import Trial
 from tests.browser import Browser
 
@@ -276,6 +277,21 @@ def test_a_study_of_another_sampler_says_so(tmp_path: Path) -> None:
     text = pellucid.report(study, str(tmp_path / "report.html")).read_text(encoding="utf-8")
     assert "Another sampler ran this study" in text
     assert "Pellucid did not propose trial" in text
+
+
+def test_the_card_on_ranges_says_what_could_not_be_judged(tmp_path: Path) -> None:
+    study = optuna.create_study()
+    for i in range(23):
+        model, name = ("rare", "y") if i in (4, 11, 17) else ("usual", "x")
+        number = (0.37 * i) % 1.0
+        kinds: dict[str, BaseDistribution] = {"model": CategoricalDistribution(["usual", "rare"])}
+        kinds[name] = FloatDistribution(0, 1)
+        value = (number - 0.4) ** 2 + (model == "rare")
+        study.add_trial(optuna.create_trial(params={"model": model, name: number}, distributions=kinds, value=value))
+    page = pellucid.report(study, tmp_path / "report.html").read_text(encoding="utf-8")
+    cards, _, rest = page.partition('<section id="trials"')
+    assert "was tried 3 times: too few to judge." in cards
+    assert "was tried 3 times: too few to judge." in rest
 
 
 def test_doubts_name_the_odd_trials_of_a_study() -> None:

@@ -117,7 +117,8 @@ def _change(ranges: ParameterRanges | NotKnown) -> Markup:
     if isinstance(ranges, NotKnown):
         return _not_known(ranges)
     if not ranges.advice:
-        return joined(tag("p", "None", class_="big"), tag("p", ranges.sentence))
+        notes = (tag("p", prose(note), class_="soft") for note in ranges.notes[:_MOST_ADVICE])
+        return joined(tag("p", "None", class_="big"), tag("p", ranges.sentence), *notes)
     rows = [tag("li", prose(advice.sentence)) for advice in ranges.advice[:_MOST_ADVICE]]
     left = len(ranges.advice) - _MOST_ADVICE
     return joined(tag("ul", *rows), tag("p", f"And {left} more, below.", class_="soft") if left > 0 else "")
