@@ -58,7 +58,7 @@ def test_a_scikit_learn_pipeline_with_branches() -> None:
     # A support vector machine or a forest of the first trials has 0.96; the recommendation names one branch alone.
     assert number(r"expected ([\d.]+),", printed) > 0.97
     assert re.search(r"Use model=(svc, C=[^,]+, gamma=[^,]+|forest, max_depth=\d+, max_features=[^,]+) \(", printed)
-    assert "where model is " in printed
+    assert re.search("[Ww]here model is ", printed)
     stopping = r"Can I stop\? (Continue|Stop): .*the model sees at most [\d.e-]+ left after 22 trials"
     assert re.search(stopping, printed)
 
