@@ -212,7 +212,7 @@ def many_parameters(n: int) -> Callable[[optuna.Study], None]:
     dice = np.random.default_rng(0)
 
     def fill(study: optuna.Study) -> None:
-        study.optimize(lambda t: 0 * sum(t.suggest_float(f"p{i}", 0, 1) for i in range(n)) + dice.random(), n_trials=30)
+        study.optimize(lambda t: 0 * sum(t.suggest_float(f"p{i}", 0, 1) for i in range(n)) + dice.random(), n_trials=18)
 
     return fill
 
@@ -273,7 +273,7 @@ def assert_page_says(
 
 def test_a_study_of_another_sampler_says_so(tmp_path: Path) -> None:
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
-    study.optimize(lambda t: (t.suggest_float("x", -1, 1) - 0.3) ** 2 + t.suggest_float("y", 0, 1), n_trials=60)
+    study.optimize(lambda t: (t.suggest_float("x", -1, 1) - 0.3) ** 2 + t.suggest_float("y", 0, 1), n_trials=30)
     text = pellucid.report(study, str(tmp_path / "report.html")).read_text(encoding="utf-8")
     assert "Another sampler ran this study" in text
     assert "Pellucid did not propose trial" in text
