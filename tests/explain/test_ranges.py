@@ -162,8 +162,8 @@ def test_advice_knows_where_counts_end_and_where_shares_may() -> None:
     assert widened["subsample"].startswith("Widen `subsample` beyond its upper bound 1, if there are values beyond: ")
     assert widened["lr"].startswith("Widen `lr` beyond its upper bound 1: with")
     assert (
-        "`min_samples_leaf` is best at its lower bound 1, where whole numbers of things end, so there is nothing to "
-        "widen." in ranges.notes
+        "`min_samples_leaf` is best at its lower bound 1, where counts end, so there is nothing to widen."
+        in ranges.notes
     )
 
 

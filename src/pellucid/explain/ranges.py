@@ -159,10 +159,7 @@ def _widening(dimension: Dimension, end: str, positions: Array, error: float) ->
 
 def _limit(dimension: Dimension, end: str, position: float) -> str:
     value = value_text(dimension.decode(np.array([position]))[0])
-    return (
-        f"`{dimension.name}` is best at its {end} bound {value}, where whole numbers of things end, "
-        "so there is nothing to widen."
-    )
+    return f"`{dimension.name}` is best at its {end} bound {value}, where counts end, so there is nothing to widen."
 
 
 # ---------------------------------------------------------------------- narrow and drop
