@@ -95,29 +95,14 @@ class Objective:
         self.evaluations = 0
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
-        self.evaluations += 1
+        """The value and its gradient; (inf, zeros) if C cannot be factored."""
+        solved = self._solved(theta)
+        if solved is None:
+            return np.inf, np.zeros_like(theta)
+        value, U, alpha, quadratic, R = solved
         d, n = self.pairs.d, self.pairs.n
         l, eta = np.exp(theta[:d]), float(np.exp(theta[d]))
-        s = 1.0 if self.v is None else float(np.exp(theta[d + 1]))
-        R = self.pairs.correlations(l)
-        extra = 0.0 if self.v is None else self.v / s
-        C = self.pairs.square(R, 1.0 + eta + extra)
-        U, info = lapack.dpotrf(C.T, lower=0, overwrite_a=1, clean=0)
-        if info != 0:
-            self.moments[theta.tobytes()] = (0.0, 1.0)
-            return np.inf, np.zeros_like(theta)
-        solved, _ = lapack.dpotrs(U, self.targets, lower=0)
-        mean = float(solved[:, 0].sum() / solved[:, 1].sum())
-        alpha = solved[:, 0] - mean * solved[:, 1]
-        quadratic = float(alpha @ self.targets[:, 0])
-        half_log_det = float(np.log(np.diagonal(U)).sum())
-        if self.v is None:
-            s = max((quadratic + SCALE_WEIGHT) / (n + SCALE_WEIGHT), 1e-300)
-            value = half_log_det + 0.5 * (n + SCALE_WEIGHT) * np.log(s)
-        else:
-            value = half_log_det + 0.5 * n * np.log(s) + 0.5 * quadratic / s
-        self.moments[theta.tobytes()] = (mean, s)
-
+        s = self.moments[theta.tobytes()][1]
         inverse, _ = lapack.dpotri(U, lower=0, overwrite_c=1)
         blas.dger(-1.0 / s, alpha, alpha, a=inverse, overwrite_a=1)
         G = inverse.T
@@ -129,10 +114,41 @@ class Objective:
         gradient[d] = 0.5 * eta * diagonal.sum()
         if self.v is not None:
             # dC/d(log s) = -diag(v/s); the factor s itself adds n/2 and -quadratic/(2s).
-            gradient[d + 1] = 0.5 * n - 0.5 * quadratic / s - 0.5 * float(diagonal @ extra)
-        return self._add_prior(theta, value, gradient)
+            gradient[d + 1] = 0.5 * n - 0.5 * quadratic / s - 0.5 * float(diagonal @ (self.v / s))
+        return self._with_prior(theta, value, gradient)
 
-    def _add_prior(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
+    def value(self, theta: Array) -> float:
+        """The value alone, at a third of the cost; inf if C cannot be factored."""
+        solved = self._solved(theta)
+        return np.inf if solved is None else self._with_prior(theta, solved[0], np.zeros_like(theta))[0]
+
+    def _solved(self, theta: Array) -> tuple[float, Array, Array, float, Array] | None:
+        """-log likelihood, factor of C, alpha = C^-1 (z - b), z' alpha and R; keeps the mean and the scale."""
+        self.evaluations += 1
+        d, n = self.pairs.d, self.pairs.n
+        l, eta = np.exp(theta[:d]), float(np.exp(theta[d]))
+        s = 1.0 if self.v is None else float(np.exp(theta[d + 1]))
+        R = self.pairs.correlations(l)
+        extra = 0.0 if self.v is None else self.v / s
+        C = self.pairs.square(R, 1.0 + eta + extra)
+        U, info = lapack.dpotrf(C.T, lower=0, overwrite_a=1, clean=0)
+        if info != 0:
+            self.moments[theta.tobytes()] = (0.0, 1.0)
+            return None
+        solved, _ = lapack.dpotrs(U, self.targets, lower=0)
+        mean = float(solved[:, 0].sum() / solved[:, 1].sum())
+        alpha = solved[:, 0] - mean * solved[:, 1]
+        quadratic = float(alpha @ self.targets[:, 0])
+        half_log_det = float(np.log(np.diagonal(U)).sum())
+        if self.v is None:
+            s = max((quadratic + SCALE_WEIGHT) / (n + SCALE_WEIGHT), 1e-300)
+            value = half_log_det + 0.5 * (n + SCALE_WEIGHT) * np.log(s)
+        else:
+            value = half_log_det + 0.5 * n * np.log(s) + 0.5 * quadratic / s
+        self.moments[theta.tobytes()] = (mean, s)
+        return float(value), U, alpha, quadratic, R
+
+    def _with_prior(self, theta: Array, value: float, gradient: Array) -> tuple[float, Array]:
         d = self.pairs.d
         off = (theta[:d] - self.prior_mean) / _LOG_L_SD
         gradient[:d] += off / _LOG_L_SD

@@ -61,7 +61,7 @@ def _drawn(objective: fitting.Objective, theta: Array, count: int, rng: np.rando
     lengths = np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, size=_N_PROPOSED))
     proposals = np.clip(mode + (steps * lengths[:, None] / np.sqrt(values)) @ vectors.T, objective.low, objective.high)
     log_q = -0.5 * (_FREEDOM + d) * np.log1p(((steps * lengths[:, None]) ** 2).sum(axis=1) / _FREEDOM)
-    log_w = np.array([-objective(proposal)[0] for proposal in proposals]) - log_q
+    log_w = np.array([-objective.value(proposal) for proposal in proposals]) - log_q
     weights = np.exp(log_w - log_w.max())
     weights = np.minimum(weights, weights.mean() * np.sqrt(len(weights)))
     ends = np.cumsum(weights) / weights.sum()
