@@ -41,7 +41,8 @@ class Problem:
 
     ``distributions`` is None for a conditional space. ``optimum`` is the best known value and
     ``optimum_is_exact`` says whether it is the true optimum; ``anchor`` is the value at which normalised
-    regret is 1 (the worst value of a table, or the median of a random search).
+    regret is 1 (the worst value of a table, or the median of a random search); ``target`` is the best value outside the
+    best branch of a choice: a run that beats it has found that branch.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Problem:
     optimum: float | None = None
     optimum_is_exact: bool = False
     anchor: float | None = None
+    target: float | None = None
 
     @property
     def conditional(self) -> bool:
