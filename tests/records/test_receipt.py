@@ -54,6 +54,7 @@ FULL = Receipt(
     trial=42,
     kind="model",
     phase="Step 1 tunes `lr`.",
+    turn="It was the turn of `kind` = a.",
     seed=7,
     params={"lr": 0.1, "kind": "a", "n": 3, "flag": True, "nothing": None},
     reason="because",
@@ -160,7 +161,8 @@ def test_records_do_not_change() -> None:
 
 
 def test_a_receipt_prints_as_a_sentence() -> None:
-    assert str(FULL) == "Trial 42 maximised WEI; the model expected 12.5 ± 0.25 there. Step 1 tunes `lr`."
+    expected = "Trial 42 maximised WEI; the model expected 12.5 ± 0.25 there. Step 1 tunes `lr`."
+    assert str(FULL) == f"{expected} It was the turn of `kind` = a."
     assert "Trial 42 maximised WEI" in str(replace(FULL, mean=None, sd=None))
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")

@@ -64,7 +64,8 @@ class LCB(PointwiseAcquisition):
         return self.score(m, s, situation), -np.ones_like(m), np.full_like(s, self.width(situation))
 
 
-# The best mean rank of all acquisitions and policies in lab/results/sawei.
+# Where one acquisition has to serve alone: in a search in steps, and for trials that another sampler proposed. The best
+# mean rank of all single acquisitions in lab/results/sawei.
 DEFAULT_ACQUISITION = LCB(2.0)
 
 

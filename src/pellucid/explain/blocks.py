@@ -31,9 +31,8 @@ from pellucid.surrogates import GaussianProcess
 
 # Trials in which the best value must not have improved by more than the tolerance.
 _RECENT = 5
-# Trials that give a choice its chance: without parameters of its own, or with them, for itself and for each of them. A
-# choice without any may also be ruled out by the model, from the second number of trials on and with this chance.
-_CHANCE, _OWN_CHANCE, _PER_PARAMETER = 5, 3, 8
+# A choice without parameters of its own may also be ruled out by the model, from this number of trials on and with this
+# chance; more choices than this are not judged one by one.
 _FEWEST, _RULED_OUT, _MOST_JUDGED, _N_SPREAD = 2, 0.02, 12, 16
 # Choices of one parameter that are named one by one.
 _MOST_NAMED = 3
@@ -129,8 +128,7 @@ def _short_of_trials(evidence: Evidence) -> list[Branch]:
     for branch in branches(evidence.data):
         dimension = dimensions[branch.column]
         tried = replace(branch, n_trials=branch.n_trials + _failures(evidence.trials, dimension, branch.code))
-        needed = _OWN_CHANCE + _PER_PARAMETER * branch.n_own if branch.n_own else _CHANCE
-        if (dimension.nominal or branch.n_own) and tried.n_trials < needed:
+        if (dimension.nominal or branch.n_own) and tried.n_trials < branch.fair_chance:
             out.append(tried)
     return out
 

@@ -24,6 +24,8 @@ _N_DRAWS, _MOST_UNCERTAIN = 384, 500
 _N_FIRST = 10
 # Configurations over the whole space, and the best trials that differ by this much in some coordinate.
 _N_EVERYWHERE, _APART = 160, 0.05
+# Trials that give a choice its chance: without parameters of its own, or with them, for itself and for each of them.
+_CHANCE, _OWN_CHANCE, _PER_PARAMETER = 5, 3, 8
 
 
 def drawn_models(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess, ...]:
@@ -106,6 +108,11 @@ class Branch:
     code: int
     n_own: int
     n_trials: int
+
+    @property
+    def fair_chance(self) -> int:
+        """Trials after which it counts as tried: fewer say little about how good it could be."""
+        return _OWN_CHANCE + _PER_PARAMETER * self.n_own if self.n_own else _CHANCE
 
     def holds(self, space: Space, X: Array, active: Mask) -> Mask:
         return np.asarray((space.dimensions[self.column].code(X[:, self.column]) == self.code) & active[:, self.column])

@@ -181,6 +181,7 @@ class Receipt:
     best_value      the best value observed before the proposal, in the user's units and direction
     policy          the policy that chose the acquisition, and the state it decided with
     phase           the step of a search in steps that the trial belongs to, in words; otherwise empty
+    turn            why it was the turn of a choice that has had few trials, in words; otherwise empty
     ranking         how a ranking surrogate chose it, for receipts of that kind
     bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
                     anywhere), as losses in the user's unit; empty if the policy did not need them
@@ -212,6 +213,7 @@ class Receipt:
     policy: PolicyState | None = None
     bounds: tuple[float, ...] = ()
     phase: str = ""
+    turn: str = ""
     ranking: RankingState | None = None
     version: int = RECEIPT_VERSION
 
@@ -241,6 +243,7 @@ class Receipt:
             "params": isinstance(got["params"], dict) and all(map(is_plain, got["params"].values())),
             "reason": isinstance(got["reason"], str),
             "phase": isinstance(got["phase"], str),
+            "turn": isinstance(got["turn"], str),
             "direction": got["direction"] in ("minimize", "maximize"),
             "space": all(is_count(where) or isinstance(where, str) for where in space.values()),
             "conditions": is_conditions(got["conditions"], space),
@@ -321,7 +324,7 @@ class Receipt:
             raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
 
     def __str__(self) -> str:
-        return f"{self._what_happened()} {self.phase}".strip()
+        return " ".join(part for part in (self._what_happened(), self.phase, self.turn) if part)
 
     def _what_happened(self) -> str:
         if self.kind == "startup":

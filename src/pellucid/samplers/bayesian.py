@@ -15,21 +15,22 @@ import numpy as np
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.adaptive import Policy
+from pellucid.acquisition.adaptive import DEFAULT_POLICY, Policy
 from pellucid.acquisition.base import Acquisition
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
-from pellucid.numerics import low_discrepancy, stream
+from pellucid.numerics import Array, low_discrepancy, stream
 from pellucid.records import Receipt
-from pellucid.samplers.proposing import others
+from pellucid.samplers.proposing import branches, others
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
 from pellucid.samplers.proposing.maximising import Maximiser
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.study.encoding import Space
+from pellucid.study.trials import pending
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
@@ -39,7 +40,7 @@ class BayesianSampler(ModelSampler):
 
     Args:
         acquisition: what is maximised, or a policy that chooses it anew for every proposal; default
-            `pellucid.acquisition.LCB(2.0)`.
+            `pellucid.acquisition.Alternation()`: EI and LCB(2.0) in turns.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
         interleave: spend some proposals on learning the effects of parameters (BOBAX), see `pellucid.Interleave`.
         n_startup_trials: finished trials before the model takes over; until then the space is covered evenly.
@@ -83,7 +84,7 @@ class BayesianSampler(ModelSampler):
             seed=seed,
         )
         super().__init__(
-            ModelSearch(Coverage(n_startup_trials, seed), maximiser, conditions, ordinal),
+            ModelSearch(Coverage(n_startup_trials, seed), maximiser, conditions, ordinal, branches.turn),
             IndependentSampling(seed, independent_sampler, warn_independent_sampling),
         )
 
@@ -106,15 +107,16 @@ def _acquisition_and_policy(
             "Interleave(mode='multiply') multiplies EI or PI (or any acquisition whose score is a logarithm), but the "
             f"acquisition is {acquisition!r}: use one of them, or another mode."
         )
-    default = EI() if multiplies else DEFAULT_ACQUISITION
     if isinstance(acquisition, Policy):
-        return default, acquisition
-    return default if acquisition is None else acquisition, None
+        return DEFAULT_ACQUISITION, acquisition
+    if acquisition is not None:
+        return acquisition, None
+    return (EI(), None) if multiplies else (DEFAULT_ACQUISITION, DEFAULT_POLICY)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """A start that covers the space evenly: a shifted low-discrepancy sequence."""
+    """A start that covers the space evenly: a shifted low-discrepancy sequence, and every choice equally often."""
 
     n_trials: int
     seed: int
@@ -128,7 +130,7 @@ class Coverage:
         Every parameter gets a value: which ones are conditional may not be known yet.
         """
         shift = stream(self.seed, "startup", *space.names).random(len(space))
-        u = low_discrepancy(trial.number, 1, shift)
+        u = self._with_rarest_choices(low_discrepancy(trial.number, 1, shift), view, trial, space)
         if np.isfinite(space.size()):
             known = Known(space, others.known(space, view, trial.number), SEPARATION)
             if known.near(space.canonical(u)[0]):
@@ -137,3 +139,19 @@ class Coverage:
                 u = fresh[rng.integers(len(fresh), size=1)] if len(fresh) else u
         params = space.decode(u, only_active=False)[0]
         return params, Receipt(trial.number, "startup", self.seed, plain_params(params))
+
+    def _with_rarest_choices(self, u: Array, view: StudyView, trial: FrozenTrial, space: Space) -> Array:
+        """Encoded u (1, d) with the choice of each categorical parameter that the fewest trials have had."""
+        finished = [other.params for other in view.trials if other.state.is_finished()]
+        configurations = [*finished, *pending(view.trials, trial.number).values()]
+        for j, dimension in enumerate(space.dimensions):
+            if not dimension.nominal:
+                continue
+            had = [configuration[dimension.name] for configuration in configurations if dimension.name in configuration]
+            encoded, known = dimension.encode(had)
+            counts = np.bincount(dimension.code(encoded[known]), minlength=dimension.cells)
+            # Ties are broken in an order of the seed's own, so that no choice is always the first.
+            order = stream(self.seed, "order of choices", dimension.name).permutation(dimension.cells)
+            rarest = order[int(np.argmin(counts[order]))]
+            u[:, j] = dimension.midpoint(np.array([rarest]))
+        return u

@@ -198,7 +198,7 @@ def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> ModelCa
         raise RecordError(f"The receipt of trial {trial.number} is damaged: its parameters are outside their ranges.")
     x = rebuilt.space.canonical(X)[0]
     players = np.flatnonzero(rebuilt.space.active(x[None])[0])
-    phase = (receipt.phase,) if receipt.phase else ()
+    reasons = tuple(text for text in (receipt.phase, receipt.turn) if text)
     return _model_case(
         view,
         trial,
@@ -207,7 +207,7 @@ def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> ModelCa
         receipt.acquisition.best,
         expand_integers(receipt.fitted_on),
         proposed=True,
-        notes=(*outcome(trial), *phase, *changes(trial, receipt)),
+        notes=(*outcome(trial), *reasons, *changes(trial, receipt)),
     )
 
 

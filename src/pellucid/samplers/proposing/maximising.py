@@ -17,11 +17,12 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.adaptive import Decision, Evidence, Policy, upper_bound_regret
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
+from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave, Multiplied
 from pellucid.acquisition.optimize import SEPARATION, propose, screen
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.predictions import recent_predictions
-from pellucid.numerics import Array, compress_integers, stream
+from pellucid.numerics import Array, Mask, compress_integers, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
@@ -45,13 +46,17 @@ class Region:
     """Where a proposal may come from.
 
     slice   part of the space; None for all of it
-    words   why, for the receipt
+    words   why, for the receipt: the step of a search in steps
+    turn    why, for the receipt: the turn of a choice
     held    values of the slice in the user's units, which encoding would round
+    own     observations (n,) that the proposal must improve on; None: on all
     """
 
     slice: Slice | None = None
     words: str = ""
+    turn: str = ""
     held: Mapping[str, float] = field(default_factory=dict)
+    own: Mask | None = None
 
 
 Regions = Callable[[StudyView, FrozenTrial, Arrays, GaussianProcess], Region]
@@ -144,7 +149,8 @@ class Maximiser:
         """Parameters and their receipt. `data` has at least one observation."""
         fitted = self._fit(view, trial, data)
         imputed = _Imputed(*others.failed(data.space, view), others.pending(data.space, view, trial.number))
-        region = regions(view, trial, data, fitted.gp)
+        # What a proposal is to learn about concerns the whole space.
+        region = regions(view, trial, data, fitted.gp) if fitted.lesson is None else Region()
         screening = self._screen(trial, data, fitted, imputed, region)
         decision = self._decide(view, trial, screening) if fitted.lesson is None else fitted.lesson
         function = screening.bound(decision.acquisition)
@@ -175,6 +181,7 @@ class Maximiser:
         space, gp = data.space, fitted.gp
         model = gp.believe(imputed.rows)
         latent = gp.latent_at_observed()
+        to_beat = latent if region.own is None else latent[region.own]
         incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self.seed, "proposal", trial.number)
         # Around the best configurations there is no more to learn than elsewhere.
@@ -183,7 +190,7 @@ class Maximiser:
         return _Screening(
             data=data,
             model=model,
-            situation=Situation(float(latent.min()), len(latent), len(space)),
+            situation=Situation(float(to_beat.min()), len(latent), len(space)),
             incumbents=incumbents,
             pool=pool,
             seen=space.canonical(np.vstack([data.X, imputed.rows])),
@@ -196,6 +203,8 @@ class Maximiser:
     def _decide(self, view: StudyView, trial: FrozenTrial, screening: _Screening) -> Decision:
         """The acquisition of a proposal that is meant to improve the objective."""
         data, model = screening.data, screening.model
+        if screening.region.own is not None:
+            return Decision(EI() if self.policy is not None else self.acquisition)
         if self.policy is not None:
             bounds = None
             if self.policy.wants_bounds:
@@ -249,6 +258,7 @@ class Maximiser:
             policy=decision.state,
             bounds=decision.bounds,
             phase=screening.region.words,
+            turn=screening.region.turn,
         )
 
 

@@ -91,7 +91,7 @@ def _region(space: Space, held: Mapping[str, Any], words: str) -> Region:
     part = Slice.of(space, encoded)
     if not len(part.free):
         return Region(words=f"{words} That leaves nothing to tune, so all parameters are tuned.")
-    return Region(part, words, {name: held[name] for name in encoded if isinstance(held[name], float)})
+    return Region(part, words, held={name: held[name] for name in encoded if isinstance(held[name], float)})
 
 
 def _encoded(space: Space, held: Mapping[str, Any]) -> dict[str, float]:

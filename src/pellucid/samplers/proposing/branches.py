@@ -1,0 +1,114 @@
+"""Turns for choices: every choice of a model gets its chance before the search settles on one.
+
+A model that has seen three trials of a choice is surer of it than it should be, so an acquisition polishes the first
+good choice and forgets the others. Every second proposal therefore goes to a choice that has not had its chance yet,
+searched on its own: the proposal must improve on the best trial with that choice, not on the best of all. The choices
+with the fewest trials come first.
+
+Notation
+    n_b   trials that had choice b: finished, failed or running
+    p_b   chance that b holds something better than the best trials, from joint draws of plausible models
+
+Chosen on the design families of the laboratory's `choices` (20 instances each, 100 trials): fewest n_b first found the
+best of three choices within 60 trials in 100% and 90% of the searches (plain EI: 50% and 33% of 12) and a spike
+among six within 100 in 60%; the largest sqrt(p_b) / (n_b + 1) first in 100%, 90% and 25%. So p_b does not set the
+order: what a choice could still be is what the model does not know yet. It is said in the receipt, and choices without
+parameters of their own, about which the others say something, are left out if it is small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from optuna.trial import FrozenTrial
+
+from pellucid.acquisition.slices import Slice
+from pellucid.explain.parts import Branch, best_rows, branches, drawn_models, inside_branch, joint_latent
+from pellucid.explain.text import counted, value_text
+from pellucid.samplers.proposing import others
+from pellucid.samplers.proposing.maximising import Region
+from pellucid.study import trials
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Space
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+# One proposal in this many is a turn.
+_EVERY = 2
+# Candidates of a choice that its chance is judged by, and the best trials that they are compared with.
+_N_CANDIDATES, _N_BEST = 16, 4
+# With more choices than this left, their chances are not computed.
+_MOST_JUDGED = 12
+# A choice without parameters of its own is left out if its chance is smaller, from this number of trials on.
+_RULED_OUT, _FEWEST = 0.02, 2
+
+
+def turn(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
+    """The choice whose turn it is; the whole space if it is none's turn."""
+    if trial.number % _EVERY:
+        return Region()
+    waiting = _waiting(view, trial, data)
+    if not waiting:
+        return Region()
+    known = others.known(data.space, view, trial.number)
+    for branch in sorted(waiting, key=lambda branch: branch.n_trials):
+        part = _part(data.space, branch)
+        if not len(part.free) or part.exhausted(known):
+            continue
+        chance = _chance(gp, data, branch) if len(waiting) <= _MOST_JUDGED else None
+        if chance is None or chance >= _RULED_OUT or branch.n_own or branch.n_trials < _FEWEST:
+            own = branch.holds(data.space, data.X, data.space.active(data.X))
+            return Region(part, turn=_words(data.space, branch, chance), own=own if own.any() else None)
+    return Region()
+
+
+def _waiting(view: StudyView, trial: FrozenTrial, data: Arrays) -> list[Branch]:
+    """Choices that have not had their chance: without an order, or with parameters of their own."""
+    dimensions = data.space.dimensions
+    without_value = [
+        *(failed.params for failed in trials.failed(view.trials)),
+        *trials.pending(view.trials, trial.number).values(),
+    ]
+    out = []
+    for branch in branches(data):
+        dimension = dimensions[branch.column]
+        had = [configuration[dimension.name] for configuration in without_value if dimension.name in configuration]
+        u, known = dimension.encode(had)
+        more = int((known & (dimension.code(u) == branch.code)).sum())
+        if (dimension.nominal or branch.n_own) and branch.n_trials + more < branch.fair_chance:
+            out.append(replace(branch, n_trials=branch.n_trials + more))
+    return out
+
+
+def _chance(gp: GaussianProcess, data: Arrays, branch: Branch) -> float:
+    """p_b."""
+    best, inside = best_rows(gp, data, _N_BEST), inside_branch(gp, data, branch, _N_CANDIDATES)
+    draws = joint_latent(drawn_models(gp, data), np.vstack([best, inside]))
+    better = draws[:, len(best) :].min(axis=1) < draws[:, : len(best)].min(axis=1)
+    return (float(better.sum()) + 1.0) / (len(draws) + 2.0)
+
+
+def _part(space: Space, branch: Branch) -> Slice:
+    """Everything with this choice, and with what it takes for its parameter to exist."""
+    held = {space.names[branch.column]: _value(space, branch)}
+    name = space.names[branch.column]
+    while name in space.conditions:
+        rule = space.conditions[name]
+        name = rule.parent
+        parent = space.dimensions[space.index[name]]
+        inside = 0.5 * (rule.low + rule.high)
+        held[name] = float(parent.midpoint(np.array(rule.codes[:1]))[0]) if rule.codes else inside
+    return Slice.of(space, held)
+
+
+def _value(space: Space, branch: Branch) -> float:
+    """The choice, encoded."""
+    return float(space.dimensions[branch.column].midpoint(np.array([branch.code]))[0])
+
+
+def _words(space: Space, branch: Branch, chance: float | None) -> str:
+    dimension = space.dimensions[branch.column]
+    choice = value_text(dimension.decode(np.array([_value(space, branch)]))[0])
+    could = "" if chance is None else f", and could still be best with probability {chance:.2g}"
+    return f"It was the turn of `{dimension.name}` = {choice}: tried {counted(branch.n_trials, 'time')}{could}."

@@ -1,0 +1,153 @@
+"""Every choice gets its chance: at the start, and by turns of its own afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import optuna
+import pytest
+from optuna.study import Study
+from optuna.trial import Trial, TrialState
+from tests.helpers import assert_rebuilt_exactly, file_storage
+
+import pellucid
+from pellucid.acquisition import EI, InformationGain
+
+
+def spike(trial: Trial) -> float:
+    """`hidden` is the best of three models, but only where it is tuned."""
+    model = trial.suggest_categorical("model", ["easy", "hidden", "poor"])
+    if model == "easy":
+        return 0.3 + 0.1 * (trial.suggest_float("a", 0, 1) - 0.4) ** 2
+    if model == "poor":
+        return 0.6 + 0.1 * trial.suggest_float("b", 0, 1)
+    u, v = trial.suggest_float("u", 0, 1), trial.suggest_float("v", 0, 1)
+    return 0.7 - 0.6 * float(np.exp(-((u - 0.7) ** 2 + (v - 0.25) ** 2) / (2 * 0.15**2)))
+
+
+def flags(trial: Trial) -> float:
+    """Choices without parameters of their own, one of them hopeless."""
+    cost = {"a": 0.0, "b": 0.05, "c": 5.0}[trial.suggest_categorical("kind", ["a", "b", "c"])]
+    return cost + (trial.suggest_float("x", 0, 1) - 0.3) ** 2
+
+
+def study_of(objective: object, n: int, seed: int = 0, **options: object) -> Study:
+    sampler = pellucid.BayesianSampler(seed=seed, warn_independent_sampling=False, **options)  # type: ignore[arg-type]
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(objective, n_trials=n)  # type: ignore[arg-type]
+    return study
+
+
+@pytest.fixture(scope="module")
+def searched() -> Study:
+    return study_of(spike, 50)
+
+
+def turns(study: Study) -> dict[int, str]:
+    return {receipt.trial: receipt.turn for receipt in pellucid.receipts(study) if receipt.turn}
+
+
+def test_the_best_model_is_found_although_it_looks_poor_at_first(searched: Study) -> None:
+    assert searched.best_trial.params["model"] == "hidden"
+    assert searched.best_value < 0.2
+
+
+def test_the_start_tries_every_choice_equally_often() -> None:
+    for seed in range(3):
+        counts = Counter(trial.params["model"] for trial in study_of(spike, 9, seed).trials)
+        # The first trial is sampled before anything is known of the space.
+        assert sorted(counts.values()) == [3, 3, 3]
+
+
+def test_turns_end_when_every_choice_has_had_its_chance(searched: Study) -> None:
+    counts = Counter(trial.params["model"] for trial in searched.trials)
+    # 3, and 8 for each parameter.
+    assert (counts["easy"] >= 11, counts["poor"], counts["hidden"] >= 19) == (True, 11, True)
+    in_turn = turns(searched)
+    assert all(number % 2 == 0 and number >= 10 for number in in_turn)
+    last = max(in_turn)
+    assert Counter(trial.params["model"] for trial in searched.trials[: last + 1])["poor"] == 11
+
+
+def test_a_turn_goes_to_the_choice_with_the_fewest_trials(searched: Study) -> None:
+    for number, words in turns(searched).items():
+        tried = Counter({"easy": 0, "hidden": 0, "poor": 0})
+        tried.update(trial.params["model"] for trial in searched.trials[:number])
+        waiting = {model: count for model, count in tried.items() if count < {"hidden": 19}.get(model, 11)}
+        model = searched.trials[number].params["model"]
+        assert tried[model] == min(waiting.values())
+        assert f"`model` = {model}: tried {tried[model]} time" in words
+        assert "could still be best with probability" in words
+
+
+def test_a_turn_improves_on_the_best_of_its_own_choice(searched: Study) -> None:
+    assert_rebuilt_exactly(searched, 40)
+    for number in turns(searched):
+        rebuilt = pellucid.rebuild(searched, number)
+        model = searched.trials[number].params["model"]
+        own = [trial.params for trial in searched.trials[:number] if trial.params["model"] == model]
+        assert rebuilt.receipt.acquisition is not None
+        assert rebuilt.receipt.acquisition.name == "EI"
+        latent = rebuilt.surrogate.latent(rebuilt.encode(own))[0]
+        assert rebuilt.receipt.acquisition.best == pytest.approx(latent.min(), abs=1e-6)
+
+
+def test_the_explanation_of_a_proposal_says_whose_turn_it_was(searched: Study) -> None:
+    number = min(turns(searched))
+    assert turns(searched)[number] in str(pellucid.explain_proposal(searched, number))
+
+
+def test_a_hopeless_choice_without_parameters_is_left_out() -> None:
+    study = study_of(flags, 40)
+    assert Counter(trial.params["kind"] for trial in study.trials)["c"] < 5 + 2
+    assert study.best_value < 1e-3
+
+
+def test_a_resumed_study_gives_the_same_turns(searched: Study, tmp_path: object) -> None:
+    storage = file_storage(tmp_path / "s")  # type: ignore[operator]
+    for _ in range(2):
+        sampler = pellucid.BayesianSampler(seed=0, warn_independent_sampling=False)
+        study = optuna.create_study(storage=storage, study_name="s", sampler=sampler, load_if_exists=True)
+        study.optimize(spike, n_trials=25)
+    assert [trial.params for trial in study.trials] == [trial.params for trial in searched.trials]
+    assert turns(study) == turns(searched)
+
+
+def test_running_and_failed_trials_are_a_chance_too() -> None:
+    study = study_of(flags, 10, acquisition=EI())
+    asked = []
+    for _ in range(12):
+        trial = study.ask()
+        flags(trial)
+        asked.append(trial)
+    first = Counter(trial.params["kind"] for trial in asked)
+    assert max(first.values()) < 12
+    for trial in asked:
+        study.tell(trial, state=TrialState.FAIL)
+    counts = Counter(trial.params["kind"] for trial in study.trials)
+    study.optimize(flags, n_trials=6)
+    assert all(count >= 3 for count in counts.values())
+
+
+def test_proposals_that_learn_about_effects_have_no_turns() -> None:
+    assert turns(study_of(flags, 20, acquisition=InformationGain())) == {}
+
+
+def test_a_space_of_one_choice_and_nothing_else_goes_on() -> None:
+    study = study_of(lambda trial: float(trial.suggest_categorical("k", ["a", "b", "c"]) == "b"), 20)
+    assert len(study.trials) == 20
+    assert turns(study) == {}
+
+
+def test_a_nested_choice_gets_its_turns() -> None:
+    def nested(trial: Trial) -> float:
+        if trial.suggest_categorical("family", ["trees", "nets"]) == "trees":
+            return 0.5 + trial.suggest_float("rate", 0, 1) ** 2
+        if trial.suggest_categorical("layer", ["dense", "conv"]) == "dense":
+            return 0.6 + trial.suggest_float("width", 0, 1) ** 2
+        return 0.9 - 0.8 * float(np.exp(-((trial.suggest_float("size", 0, 1) - 0.6) ** 2) / 0.02))
+
+    study = study_of(nested, 60)
+    assert study.best_trial.params.get("layer") == "conv"
+    assert Counter(trial.params.get("layer") for trial in study.trials)["dense"] >= 11
