@@ -42,7 +42,8 @@ class Problem:
     ``distributions`` is None for a conditional space. ``optimum`` is the best known value and
     ``optimum_is_exact`` says whether it is the true optimum; ``anchor`` is the value at which normalised
     regret is 1 (the worst value of a table, or the median of a random search); ``target`` is the best value outside the
-    best branch of a choice: a run that beats it has found that branch.
+    best branch of a choice: a run that beats it has found that branch. ``noise`` is the sd of what is added to a value
+    before the study is told; ``evaluate`` stays exact.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Problem:
     optimum_is_exact: bool = False
     anchor: float | None = None
     target: float | None = None
+    noise: float = 0.0
 
     @property
     def conditional(self) -> bool:

@@ -11,7 +11,14 @@ from pellucid.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Problem, stable_seed
 from pellucid_lab.problems import yahpo
 from pellucid_lab.problems.functions import HPOBENCH_NAMES, SYNTHETIC_NAMES
-from pellucid_lab.problems.suites import SUITES, find_suite, is_conditional, load_problem, problem_names
+from pellucid_lab.problems.suites import (
+    SUITES,
+    find_suite,
+    is_conditional,
+    load_problem,
+    problem_names,
+    spread_of_good_values,
+)
 from pellucid_lab.problems.tabular import read_splits
 
 
@@ -191,3 +198,17 @@ def test_without_a_data_folder_the_sentence_says_how_to_set_one(monkeypatch) -> 
     monkeypatch.delenv("PELLUCID_DATA", raising=False)
     with pytest.raises(Unavailable, match=r"no data folder is set; get .* pass --data DIR or set PELLUCID_DATA=DIR"):
         yahpo.scenario_folder(yahpo.LCBENCH, None)
+
+
+def test_noise_is_a_share_of_the_spread_of_good_values() -> None:
+    exact, noisy = load_problem("synthetic", "branin"), load_problem("synthetic", "branin~0.5")
+    assert noisy.noise == pytest.approx(0.5 * spread_of_good_values(exact))
+    at = dict.fromkeys(exact.distributions or {}, 1.0)
+    assert noisy.evaluate(at) == exact.evaluate(at)
+    assert load_problem("synthetic", "branin*10~0.5").noise == pytest.approx(10 * noisy.noise)
+
+
+@pytest.mark.parametrize("name", ["branin~", "branin~-1", "branin~x", "branin~inf"])
+def test_a_level_of_noise_is_a_positive_number(name: str) -> None:
+    with pytest.raises(Mistake, match="positive number"):
+        load_problem("synthetic", name)

@@ -127,3 +127,15 @@ def test_tables_survive_json_without_infinities() -> None:
     (table,) = json.loads(json.dumps(regret_json(tables), allow_nan=False))
     assert table["duels"][0] == {"method": "random", "wins": 1, "ties": 0, "losses": 0, "win_rate": 1.0}
     assert regret_grids(tables[0])[1].rows[0][4] == "no loss"
+
+
+def test_a_lucky_error_is_no_progress() -> None:
+    noisy = run("random", [3.0, 1.0, 2.0, 0.5], observed=(3.0, 1.5, 0.2, 0.9))
+    assert regret_curve(noisy, 0.0, "difference") == [3.0, 1.0, 2.0, 2.0]
+
+
+def test_dimensions_and_levels_of_noise_have_tables_of_their_own() -> None:
+    names = ["f01-i3-d2", "f02-i3-d2", "f01-i3-d5", "f01-i3-d5~0.5"]
+    tables = make_tables([run("pellucid", [3, 2, 1], problem=name, suite="bbob") for name in names])
+    assert [(table.regime, table.cells) for table in tables] == [("2-d", 2), ("5-d", 1), ("5-d, noise 0.5", 1)]
+    assert regret_grids(tables[2])[0].title.startswith("bbob 5-d, noise 0.5, 2 + 1 evaluations")

@@ -1,15 +1,20 @@
 """The suites: their protocols, their problems, and how a problem is made from its name.
 
-A name may end with a factor: `vehicle*1000` is `vehicle` with its objective multiplied by 1000.
+A name may end with a factor: `vehicle*1000` is `vehicle` with its objective multiplied by 1000. It may end with a level
+of noise: `f08-i1-d5~0.5` is `f08-i1-d5` with noise whose sd is half the spread of good values.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from statistics import pstdev
 
 from pellucid.cli.errors import Mistake
 from pellucid_lab.base import Problem, Suite, require_modules
+
+# Random values that show the spread of good ones.
+_N_SPREAD = 400
 
 _STATIC_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "random")
 _CONDITIONAL_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "optuna-tpe-group", "random")
@@ -62,7 +67,7 @@ def check_problem(suite: str, name: str, data: str | None) -> None:
     from pellucid_lab.problems import functions as formulas
     from pellucid_lab.problems import models, yahpo
 
-    name, _ = name_and_factor(name)
+    name, _ = name_and_factor(name_and_noise(name)[0])
     if suite == "bbob":
         formulas.bbob_numbers(name)
     elif suite in yahpo.SCENARIOS:
@@ -84,9 +89,12 @@ def is_conditional(suite: str, name: str) -> bool:
 def load_problem(suite: str, name: str, data: str | None = None) -> Problem:
     require_modules(find_suite(suite).requires, f"the {suite} suite")
     check_problem(suite, name, data)
-    plain, factor = name_and_factor(name)
+    exact, level = name_and_noise(name)
+    plain, factor = name_and_factor(exact)
     problem = _load(suite, plain, data)
-    return problem if factor is None else _in_another_unit(problem, name, factor)
+    if factor is not None:
+        problem = _in_another_unit(problem, name, factor)
+    return problem if level is None else replace(problem, name=name, noise=level * spread_of_good_values(problem))
 
 
 def _load(suite: str, name: str, data: str | None) -> Problem:
@@ -102,6 +110,39 @@ def _load(suite: str, name: str, data: str | None) -> Problem:
     if suite in yahpo.SCENARIOS:
         return yahpo.yahpo(yahpo.SCENARIOS[suite], name, data)
     return models.sklearn_model(name)
+
+
+def regime(suite: str, name: str) -> str:
+    """What problems of a suite have in common that are tabulated together: their dimension and their noise."""
+    from pellucid_lab.problems import functions as formulas
+
+    exact, level = name_and_noise(name)
+    dimension = f"{formulas.bbob_numbers(name_and_factor(exact)[0])[2]}-d" if suite == "bbob" else ""
+    return ", ".join(part for part in (dimension, "" if level is None else f"noise {level:g}") if part)
+
+
+def spread_of_good_values(problem: Problem) -> float:
+    """Standard deviation of the best tenth of random values."""
+    import optuna
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), direction=problem.direction)
+    values = sorted(problem.evaluate(problem.suggest(study.ask())) for _ in range(_N_SPREAD))
+    tenth = _N_SPREAD // 10
+    return pstdev(values[:tenth] if problem.direction == "minimize" else values[-tenth:])
+
+
+def name_and_noise(name: str) -> tuple[str, float | None]:
+    """`f08-i1-d5~0.5` as (`f08-i1-d5`, 0.5); names without noise unchanged, with None."""
+    plain, tilde, text = name.partition("~")
+    if not tilde:
+        return name, None
+    try:
+        level = float(text)
+    except ValueError:
+        level = math.nan
+    if not (math.isfinite(level) and level > 0):
+        raise Mistake(f"A level of noise after `~` is a positive number, as in f08-i1-d5~0.5; got `{name}`.")
+    return plain, level
 
 
 def name_and_factor(name: str) -> tuple[str, float | None]:

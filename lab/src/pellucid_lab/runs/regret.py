@@ -10,10 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pellucid.cli.errors import Mistake
 from pellucid_lab.base import Direction, Problem, Suite, require_modules, stable_seed
 from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
-from pellucid_lab.problems.suites import check_problem, is_conditional, load_problem, name_and_factor
+from pellucid_lab.problems.suites import check_problem, is_conditional, load_problem, name_and_factor, name_and_noise
 from pellucid_lab.runs.files import RunFile
 from pellucid_lab.runs.provenance import stamp
 
@@ -49,6 +51,7 @@ class RegretTask:
 class RegretRun:
     """A finished run; ``values``, ``ask_s`` and ``tell_s`` have one entry per evaluation.
 
+    ``values`` are exact; ``observed`` are what the study was told, empty if the two are the same.
     ``trace``: series that a policy wrote into its receipts (``alpha``, ``ubr``), one entry per proposal.
     """
 
@@ -71,6 +74,7 @@ class RegretRun:
     date: str = ""
     command: str = ""
     trace: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    observed: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         series = (self.values, self.ask_s, self.tell_s)
@@ -106,7 +110,9 @@ def run_regret_task(task: RegretTask) -> RegretRun:
     warm_up(task.method)
 
     started = time.perf_counter()
-    plain, _ = name_and_factor(task.problem)  # The same problem in another unit starts from the same design.
+    # The same problem in another unit, or with noise, starts from the same design.
+    plain, _ = name_and_factor(name_and_noise(task.problem)[0])
+    noise = np.random.default_rng(stable_seed("noise", task.suite, plain, task.seed))
     design = optuna.samplers.RandomSampler(seed=stable_seed("design", task.suite, plain, task.seed))
     study = optuna.create_study(direction=problem.direction, sampler=design)
     steps = []
@@ -114,7 +120,7 @@ def run_regret_task(task: RegretTask) -> RegretRun:
         if number == task.n_init:
             seed = stable_seed("sampler", task.suite, plain, task.seed)
             study.sampler = method.make_sampler(seed, task.n_init, task.n_steps)
-        steps.append(timed_step(study, problem))
+        steps.append(timed_step(study, problem, problem.noise * float(noise.standard_normal())))
     values, ask_s, tell_s = zip(*steps, strict=True)
     return RegretRun(
         *task.key,
@@ -127,6 +133,7 @@ def run_regret_task(task: RegretTask) -> RegretRun:
         anchor=problem.anchor,
         wall_s=round(time.perf_counter() - started, 3),
         trace=_trace(study),
+        observed=tuple(float(trial.value or 0.0) for trial in study.trials) if problem.noise else (),
         **stamp(packages_of(task.method), task.command),
     )
 
@@ -144,15 +151,18 @@ def _trace(study: Study) -> dict[str, tuple[float, ...]]:
     return {name: values for name, values in series.items() if values}
 
 
-def timed_step(study: Study, problem: Problem) -> tuple[float, float, float]:
-    """One evaluation: its value, the seconds to create the trial and suggest all parameters, the seconds to tell."""
+def timed_step(study: Study, problem: Problem, error: float = 0.0) -> tuple[float, float, float]:
+    """One evaluation: its value, the seconds to create the trial and suggest all parameters, the seconds to tell.
+
+    ``error`` is added to the value that the study is told.
+    """
     start = time.perf_counter()
     trial = study.ask()
     params = problem.suggest(trial)
     asked = time.perf_counter()
     value = problem.evaluate(params)
     evaluated = time.perf_counter()
-    study.tell(trial, value)
+    study.tell(trial, value + error)
     return value, asked - start, time.perf_counter() - evaluated
 
 

@@ -8,6 +8,8 @@ search, which may be out of reach for a run of this budget. Scales:
 * ``log10``: log10 of the distance, cut at 1e-8 (the BBOB convention; two runs below it tie);
 * ``normalised``: the distance divided by the distance from the best known value to the problem's anchor;
 * ``difference``: the distance itself.
+
+With noise, the value so far is the exact value of the trial that looks best: a lucky error is no progress.
 """
 
 from __future__ import annotations
@@ -15,13 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from statistics import fmean, median
 
 from scipy.stats import rankdata
 
 from pellucid_lab.base import Scale
-from pellucid_lab.problems.suites import SUITES
+from pellucid_lab.problems.suites import SUITES, regime
 from pellucid_lab.runs.regret import RegretRun
 
 # The target precision of BBOB: smaller distances count as solved.
@@ -73,9 +74,10 @@ class Duel:
 
 @dataclass(frozen=True)
 class RegretTable:
-    """Everything reported about one suite at one budget."""
+    """Everything reported about one regime of a suite at one budget."""
 
     suite: str
+    regime: str
     scale: Scale
     n_init: int
     n_steps: int
@@ -92,15 +94,16 @@ class RegretTable:
 
 
 def make_tables(runs: Sequence[RegretRun], reference: str = "pellucid") -> list[RegretTable]:
-    """One table per suite and budget, in the order of first appearance.
+    """One table per suite, regime and budget, in the order of first appearance.
 
     ``reference`` is the method whose wins are counted; if it has no runs, it is the first method of the file.
     """
     best = best_values(runs)
     with_search = best_values(runs, with_search=True)
-    groups: dict[tuple[str, int, int], list[RegretRun]] = {}
+    groups: dict[tuple[str, str, int, int], list[RegretRun]] = {}
     for run in runs:
-        groups.setdefault((run.suite, run.n_init, run.n_steps), []).append(run)
+        place = run.suite, regime(run.suite, run.problem), run.n_init, run.n_steps
+        groups.setdefault(place, []).append(run)
     return [_make_table(group, best, with_search, reference) for group in groups.values()]
 
 
@@ -121,18 +124,25 @@ def best_values(runs: Sequence[RegretRun], with_search: bool = False) -> dict[tu
 
 def regret_curve(run: RegretRun, best: float, scale: Scale) -> list[float]:
     """Regret after each evaluation, on the given scale."""
-    better = min if run.direction == "minimize" else max
     # Rounding can make a value slightly better than a stored optimum.
-    distances = [
-        max(value - best if run.direction == "minimize" else best - value, 0.0)
-        for value in accumulate(run.values, better)
-    ]
+    distances = [max(value - best if run.direction == "minimize" else best - value, 0.0) for value in _reached(run)]
     if scale == "log10":
         return [math.log10(max(distance, PRECISION)) for distance in distances]
     if scale == "difference":
         return distances
     spread = 0.0 if run.anchor is None else abs(best - run.anchor)
     return [distance / spread if spread else 0.0 for distance in distances]
+
+
+def _reached(run: RegretRun) -> list[float]:
+    """The exact value of the trial that looks best after each evaluation."""
+    sign = 1.0 if run.direction == "minimize" else -1.0
+    told = [sign * value for value in run.observed or run.values]
+    reached, best = [], 0
+    for i, value in enumerate(told):
+        best = i if value < told[best] else best
+        reached.append(run.values[best])
+    return reached
 
 
 def average_ranks(values: Sequence[float]) -> list[float]:
@@ -174,6 +184,7 @@ def _make_table(
     dates = sorted(run.date for run in runs)
     return RegretTable(
         suite=suite,
+        regime=regime(suite, runs[0].problem),
         scale=scale,
         n_init=n_init,
         n_steps=n_steps,

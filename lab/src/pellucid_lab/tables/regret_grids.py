@@ -51,7 +51,8 @@ def regret_grids(table: RegretTable) -> list[Grid]:
             regrets.append(row.full_mean_with_search)
         shown = [_significant(value) for value in regrets]
         rows.append((row.method, str(row.runs), *ranks, *shown, _number(row.ask_ms, 1), _number(row.sampler_s, 2)))
-    title = f"{table.suite}, {table.n_init} + {table.n_steps} evaluations, {table.cells} cells (problem × seed)"
+    name = f"{table.suite} {table.regime}".strip()
+    title = f"{name}, {table.n_init} + {table.n_steps} evaluations, {table.cells} cells (problem × seed)"
     duels = tuple(
         (
             duel.method,
