@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from optuna.distributions import BaseDistribution
 
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Indices
 from pellucid.study.activity import declared_conditions, infer_conditions
 from pellucid.study.encoding import Space
 from pellucid.study.observations import Observations
@@ -26,6 +26,10 @@ class Arrays:
     @property
     def losses(self) -> Array:
         return self.observations.losses
+
+    def select(self, rows: Indices) -> Arrays:
+        """The observations in these rows."""
+        return Arrays(self.space, self.observations.select(rows.tolist()), self.X[rows])
 
 
 def arrays(
@@ -48,6 +52,5 @@ def encoded(space: Space, observations: Observations) -> Arrays:
     """The observations that fit a given space."""
     X, fits = space.encode(observations.configurations)
     if not fits.all():
-        keep = np.flatnonzero(fits)
-        return Arrays(space, observations.select(keep.tolist()), X[keep])
+        return Arrays(space, observations, X).select(np.flatnonzero(fits))
     return Arrays(space, observations, X)

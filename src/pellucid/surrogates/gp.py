@@ -112,7 +112,21 @@ class GaussianProcess:
         inverse_hessian: Array | None = None,
         restart: bool = False,
     ) -> GaussianProcess:
-        """Learn hyperparameters from data and condition on it.
+        """Learn hyperparameters from data and condition on it; arguments as in `learn`."""
+        self.learn(X, y, noise_variance, start=start, inverse_hessian=inverse_hessian, restart=restart)
+        return self.condition(X, y, noise_variance)
+
+    def learn(
+        self,
+        X: Array,
+        y: Array,
+        noise_variance: Array | None = None,
+        *,
+        start: Hyperparameters | None = None,
+        inverse_hessian: Array | None = None,
+        restart: bool = False,
+    ) -> GaussianProcess:
+        """Learn hyperparameters from data without conditioning on it.
 
         `noise_variance`: known variances of y's noise in the unit of y squared, NaN or 0 where unknown.
         `start`, `inverse_hessian`: an earlier fit, which makes this one a short warm start; `restart` compares it with
@@ -122,7 +136,7 @@ class GaussianProcess:
         noise = fitting.NO_NOISE if self.deterministic else fitting.UNKNOWN_NOISE
         if not vary(y):
             self._hyperparameters = uninformed(self.kernel, X.shape[1], y, noise)
-            return self.condition(X, y, noise_variance)
+            return self
         problem = FitProblem.of(self.kernel, X, y, noise_variance, noise)
         warm_start = start if start is not None and problem.accepts(start) else None
         if warm_start is None:
@@ -136,7 +150,7 @@ class GaussianProcess:
             solution = problem.refined(chosen, theta, inverse_hessian, warm=warm, restart=restart)
         self.inverse_hessian = solution.fit.inverse_hessian
         self._hyperparameters = solution.hyperparameters(self.kernel)
-        return self.condition(X, y, noise_variance)
+        return self
 
     def condition(self, X: Array, y: Array, noise_variance: Array | None = None) -> GaussianProcess:
         """Condition on data without changing the hyperparameters."""

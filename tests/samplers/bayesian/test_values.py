@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
-from optuna.distributions import BaseDistribution, FloatDistribution
-from optuna.trial import TrialState, create_trial
+from optuna.trial import TrialState
 from tests.helpers import (
     COMPLETE,
     FAIL,
@@ -121,16 +119,3 @@ def test_one_finished_trial_is_enough_for_the_model(n_startup_trials: int) -> No
     study.optimize(bowl, n_trials=3)
     assert_went_on(study, [COMPLETE] * 3, n_model=2)
     assert_rebuilt_exactly(study, 2)
-
-
-def test_two_thousand_earlier_trials_are_used() -> None:
-    rng = np.random.default_rng(0)
-    space: dict[str, BaseDistribution] = {"x": FloatDistribution(-1, 1), "y": FloatDistribution(-1, 1)}
-    study = new_study()
-    for x, y in rng.uniform(-1, 1, size=(2000, 2)).tolist():
-        value = (x - 0.3) ** 2 + (y + 0.2) ** 2
-        study.add_trial(create_trial(params={"x": x, "y": y}, distributions=space, value=value))
-    study.optimize(bowl, n_trials=3)
-    assert_went_on(study, [COMPLETE] * 2003, n_model=3)
-    assert expand_integers(last_receipt(study).fitted_on) == list(range(2002))
-    assert_rebuilt_exactly(study, 3)

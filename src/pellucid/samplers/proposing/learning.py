@@ -14,6 +14,7 @@ from pellucid.study.receipts import last_model_receipt
 from pellucid.study.trials import same_distributions
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess, warp
+from pellucid.surrogates.thinning import MOST_ROWS, representative_rows
 
 # Hyperparameters are learned again once the observations have grown by one in this many: one observation among a
 # hundred hardly moves them, and learning is the most expensive part of a proposal.
@@ -26,8 +27,10 @@ _MAX_CURVATURE = 16
 _FAR = 2.0
 
 
-def fit(view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool) -> tuple[GaussianProcess, int]:
-    """The surrogate, and how many observations its hyperparameters were learned from."""
+def fit(
+    view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool
+) -> tuple[GaussianProcess, Arrays, int]:
+    """The surrogate, the observations that it is conditioned on, and from how many its hyperparameters were learned."""
     gp = template.unfitted(data.space.nominal, deterministic=deterministic)
     last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
     start, curvature = _warm_start(last, data.space)
@@ -35,9 +38,15 @@ def fit(view: StudyView, data: Arrays, template: GaussianProcess, deterministic:
     if last is not None and start is not None and _serves_again(last, view, data, template):
         gp = GaussianProcess.from_hyperparameters(start)
         gp.inverse_hessian = curvature
-        return gp.condition(data.X, data.losses, noise), last.learned_from
-    restart = start is not None and n % _RESTART_EVERY == 0
-    return gp.fit(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart), n
+        learned_from = last.learned_from
+    else:
+        restart = start is not None and n % _RESTART_EVERY == 0
+        gp.learn(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart)
+        learned_from = n
+    if n > MOST_ROWS:
+        l = np.array(gp.hyperparameters.lengthscales)
+        data = data.select(representative_rows(gp.kernel, l, data.X, data.losses, MOST_ROWS))
+    return gp.condition(data.X, data.losses, data.observations.noise_variance), data, learned_from
 
 
 def _serves_again(last: Receipt, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:

@@ -33,6 +33,7 @@ from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
+from pellucid.surrogates.thinning import MOST_FAILED, newest_and_spread_rows
 
 # Observed configurations around which candidates are drawn: the best by the model's mean.
 _N_INCUMBENTS = 5
@@ -68,10 +69,11 @@ def whole_space(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianP
 
 @dataclass(frozen=True)
 class _Fit:
-    """The surrogate; how many observations its hyperparameters were learned from; and, if the proposal is to learn
-    about effects, the decision for that."""
+    """The surrogate; the observations that it is conditioned on; how many its hyperparameters were learned from; and,
+    if the proposal is to learn about effects, the decision for that."""
 
     gp: GaussianProcess
+    data: Arrays
     learned_from: int
     lesson: Decision | None = None
 
@@ -88,6 +90,12 @@ class _Imputed:
     def rows(self) -> Array:
         d = self.X_failed.shape[1]
         return np.vstack([self.X_failed, np.array(list(self.running.values())).reshape(-1, d)])
+
+    def thinned(self, gp: GaussianProcess) -> _Imputed:
+        """With a choice of the failed trials if there are too many for all of them."""
+        l = np.array(gp.hyperparameters.lengthscales)
+        rows = newest_and_spread_rows(gp.kernel, l, self.X_failed, MOST_FAILED)
+        return _Imputed([self.failed[row] for row in rows], self.X_failed[rows], self.running)
 
 
 @dataclass(frozen=True)
@@ -148,10 +156,12 @@ class Maximiser:
     def propose(self, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
         """Parameters and their receipt. `data` has at least one observation."""
         fitted = self._fit(view, trial, data)
-        imputed = _Imputed(*others.failed(data.space, view), others.pending(data.space, view, trial.number))
+        every = _Imputed(*others.failed(data.space, view), others.pending(data.space, view, trial.number))
+        imputed = every.thinned(fitted.gp)
         # What a proposal is to learn about concerns the whole space.
-        region = regions(view, trial, data, fitted.gp) if fitted.lesson is None else Region()
-        screening = self._screen(trial, data, fitted, imputed, region)
+        region = regions(view, trial, fitted.data, fitted.gp) if fitted.lesson is None else Region()
+        seen = data.space.canonical(np.vstack([data.X, every.rows]))
+        screening = self._screen(trial, fitted, imputed, region, seen)
         decision = self._decide(view, trial, screening) if fitted.lesson is None else fitted.lesson
         function = screening.bound(decision.acquisition)
         x = screening.best(function) if decision.x is None else decision.x
@@ -167,18 +177,18 @@ class Maximiser:
         learns = bool(self.acquisition.learns_about(data.space))
         turns = self.interleave if self.interleave is not None and self.interleave.mode != "multiply" else None
         if learns or (turns is not None and turns.turn(trial.number, self.seed)):
-            gp, learned_from = fit(view, data, self.surrogate.unwarped(), self.deterministic)
+            gp, used, learned_from = fit(view, data, self.surrogate.unwarped(), self.deterministic)
             if learns or turns is None:
-                return _Fit(gp, learned_from, Decision(self.acquisition))
+                return _Fit(gp, used, learned_from, Decision(self.acquisition))
             gain, widths = turns.still_wide(gp, data.space)
             if gain is not None:
                 numbers = {f"half-width {name}": width for name, width in widths.items()}
-                return _Fit(gp, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
+                return _Fit(gp, used, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
         return _Fit(*fit(view, data, self.surrogate, self.deterministic))
 
-    def _screen(self, trial: FrozenTrial, data: Arrays, fitted: _Fit, imputed: _Imputed, region: Region) -> _Screening:
+    def _screen(self, trial: FrozenTrial, fitted: _Fit, imputed: _Imputed, region: Region, seen: Array) -> _Screening:
         """Candidates, and what is known about the space."""
-        space, gp = data.space, fitted.gp
+        gp, data, space = fitted.gp, fitted.data, fitted.data.space
         model = gp.believe(imputed.rows)
         latent = gp.latent_at_observed()
         to_beat = latent if region.own is None else latent[region.own]
@@ -193,7 +203,7 @@ class Maximiser:
             situation=Situation(float(to_beat.min()), len(latent), len(space)),
             incumbents=incumbents,
             pool=pool,
-            seen=space.canonical(np.vstack([data.X, imputed.rows])),
+            seen=seen,
             separation=_separation(gp.data.z) if space.nominal else SEPARATION,
             region=region,
             chance=Chance.learned(data.X, imputed.X_failed, space) if learn_chance else None,
