@@ -88,5 +88,5 @@ def is_ranking(state: dict[str, Any]) -> bool:
 
 def is_pending(pending: Any, d: int) -> bool:
     return isinstance(pending, dict) and all(
-        number.isdigit() and len(row) == d and all(map(is_number, row)) for number, row in pending.items()
+        number.isdigit() and len(row) == d and set(map(type, row)) <= {int, float} for number, row in pending.items()
     )

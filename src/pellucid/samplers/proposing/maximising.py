@@ -254,7 +254,7 @@ class Maximiser:
             **shared_fields(view, trial, self.seed, configuration, screening.data),
             kind="model",
             believed=compress_integers(imputed.failed),
-            pending={str(number): tuple(float(v) for v in row) for number, row in imputed.running.items()},
+            pending={str(number): tuple(row.tolist()) for number, row in imputed.running.items()},
             hyperparameters=fitted.gp.hyperparameters,
             acquisition=function.state(configuration.x, screening.data.space),
             mean=view.sign * float(mean[0]),
