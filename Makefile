@@ -21,8 +21,8 @@ export NUMEXPR_NUM_THREADS := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-lab test-slow check format bench bench-latency bench-regret-bbob bench-regret-hpobench \
-        bench-regret-rbv2 bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+.PHONY: help demo test test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
+        bench-regret-hpobench bench-regret-rbv2 bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,11 +96,14 @@ format: $(VENV)/.stamp-dev ## apply the safe fixes of ruff and format every Pyth
 # The runner is resumable: repeat a target to continue after a stop. Targets that need data files take them from the
 # folder $PELLUCID_DATA.
 
-bench: bench-latency bench-regret-bbob bench-regret-hpobench bench-regret-rbv2 ## run all benchmarks
+bench: bench-latency bench-scale bench-regret-bbob bench-regret-hpobench bench-regret-rbv2 ## run all benchmarks
 
 bench-latency: $(VENV)/.stamp-lab ## milliseconds per ask, ours and the peers'
 	$(BIN)/pellucid bench latency --methods pellucid,optuna-gp,botorch,smac,ei,sawei --max-n botorch=280,smac=280 \
 	  --out $(RESULTS)/latency.json --table $(RESULTS)/latency.md
+
+bench-scale: $(VENV)/.stamp-lab ## asks of large studies: milliseconds, megabytes, and regret of a choice of trials
+	$(BIN)/pellucid bench scale --out $(RESULTS)/scale.jsonl --table $(RESULTS)/scale.md
 
 bench-regret-bbob: $(VENV)/.stamp-lab ## regret on the 24 BBOB functions, 8-d
 	$(BIN)/pellucid bench regret --suite bbob --dim 8 --functions 1-24 --instances 1,2 --seeds 0 \

@@ -1,4 +1,4 @@
-"""`pellucid bench stopping` and `pellucid bench report` from the command line."""
+"""`pellucid bench stopping`, `scale` and `report` from the command line."""
 
 from __future__ import annotations
 
@@ -31,3 +31,18 @@ def test_the_table_of_report_costs(tmp_path: Path) -> None:
     assert "| random | 15 | 5 |" in table.read_text()
     assert "| pellucid | 15 | 5 |" in done.stdout
     assert "```sh" in table.read_text()
+
+
+def test_the_table_of_large_studies(tmp_path: Path) -> None:
+    table = tmp_path / "scale.md"
+    arguments = (
+        "bench", "scale", "--n", "40", "--dims", "2", "--functions", "1", "--steps", "3", "--no-costs", "--out",
+        str(tmp_path / "scale.jsonl"), "--table", str(table),
+    )  # fmt: skip
+    result = call(*arguments, "--quiet")
+    assert result.exit_code == 0, result.output
+    text = table.read_text(encoding="utf-8")
+    assert "| f01-i3-d2 | 10 |" in text
+    assert "in 0 of 1 runs, a worse one in 0, and the same in the others" in text, "up to the limit, both are the same"
+    again = call(*arguments)
+    assert "2 of 2 runs are already in" in again.stderr

@@ -27,15 +27,15 @@ from tests.helpers import (
 import pellucid
 from pellucid.acquisition import SAWEI
 from pellucid.numerics import expand_integers
-from pellucid.samplers.proposing import learning, maximising
+from pellucid.surrogates import thinning
 from pellucid.surrogates.thinning import MOST_ROWS
 
 
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models of at most 30 observations and 6 failures."""
-    monkeypatch.setattr(learning, "MOST_ROWS", 30)
-    monkeypatch.setattr(maximising, "MOST_FAILED", 6)
+    monkeypatch.setattr(thinning, "MOST_ROWS", 30)
+    monkeypatch.setattr(thinning, "MOST_FAILED", 6)
 
 
 def _mixed(n: int, **options: Any) -> Study:

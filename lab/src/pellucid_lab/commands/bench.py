@@ -12,12 +12,14 @@ from pellucid_lab.commands.hpob import hpob
 from pellucid_lab.commands.latency import latency
 from pellucid_lab.commands.ranking import ranking
 from pellucid_lab.commands.regret import regret, tabulate
+from pellucid_lab.commands.scale import scale
 from pellucid_lab.commands.truth import truth
 
 app = typer.Typer(no_args_is_help=True, help="Compare samplers: regret on problems, milliseconds per ask, other costs.")
 app.command()(regret)
 app.command(name="table")(tabulate)
 app.command()(latency)
+app.command()(scale)
 app.command()(stopping)
 app.command()(report)
 app.command()(hpob)

@@ -13,8 +13,7 @@ from pellucid.study.encoding import Space
 from pellucid.study.receipts import last_model_receipt
 from pellucid.study.trials import same_distributions
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess, warp
-from pellucid.surrogates.thinning import MOST_ROWS, representative_rows
+from pellucid.surrogates import GaussianProcess, thinning, warp
 
 # Hyperparameters are learned again once the observations have grown by one in this many: one observation among a
 # hundred hardly moves them, and learning is the most expensive part of a proposal.
@@ -43,9 +42,9 @@ def fit(
         restart = start is not None and n % _RESTART_EVERY == 0
         gp.learn(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart)
         learned_from = n
-    if n > MOST_ROWS:
+    if n > thinning.MOST_ROWS:
         l = np.array(gp.hyperparameters.lengthscales)
-        data = data.select(representative_rows(gp.kernel, l, data.X, data.losses, MOST_ROWS))
+        data = data.select(thinning.representative_rows(gp.kernel, l, data.X, data.losses, thinning.MOST_ROWS))
     return gp.condition(data.X, data.losses, data.observations.noise_variance), data, learned_from
 
 

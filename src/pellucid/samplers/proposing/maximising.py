@@ -31,9 +31,8 @@ from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates import GaussianProcess, thinning
 from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
-from pellucid.surrogates.thinning import MOST_FAILED, newest_and_spread_rows
 
 # Observed configurations around which candidates are drawn: the best by the model's mean.
 _N_INCUMBENTS = 5
@@ -94,7 +93,7 @@ class _Imputed:
     def thinned(self, gp: GaussianProcess) -> _Imputed:
         """With a choice of the failed trials if there are too many for all of them."""
         l = np.array(gp.hyperparameters.lengthscales)
-        rows = newest_and_spread_rows(gp.kernel, l, self.X_failed, MOST_FAILED)
+        rows = thinning.newest_and_spread_rows(gp.kernel, l, self.X_failed, thinning.MOST_FAILED)
         return _Imputed([self.failed[row] for row in rows], self.X_failed[rows], self.running)
 
 
