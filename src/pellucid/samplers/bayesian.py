@@ -38,6 +38,9 @@ from pellucid.surrogates import GaussianProcess
 class BayesianSampler(ModelSampler):
     """Bayesian optimisation with an exact Gaussian process, for mixed and conditional spaces.
 
+    Above 1,500 finished trials, the process is conditioned on a choice of them: the newest, the neighbours of the best,
+    and others spread over the space. Receipts name them.
+
     Args:
         acquisition: what is maximised, or a policy that chooses it anew for every proposal; default
             `pellucid.acquisition.Alternation()`: EI and LCB(2.0) in turns.
