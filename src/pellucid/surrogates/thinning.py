@@ -17,10 +17,10 @@ import numpy as np
 from pellucid.numerics import Array, Indices, Mask, low_discrepancy
 from pellucid.surrogates.kernels import Kernel
 
-# Rows with a loss, and rows that are imputed because their trials failed. An ask with 1,500 rows takes about 0.12 s, with
-# 4,000 almost 1 s. Of eight 5-d studies of 2,000 trials on the first BBOB instance, 30 more asks found a better value
-# with 1,500 rows than with all in five and never a worse one; with 1,000 rows, a better one in one and a worse one in
-# four. Choosing the spread rows by their distance from all others cost five times as much and found nothing better.
+# Rows with a loss, and rows that are imputed because their trials failed. An ask with 1,500 rows takes about 0.12 s and
+# with 4,000 almost 1 s. In eight 5-d studies of 2,000 trials (first BBOB instance), 30 more asks with 1,500 rows found
+# a better value than with all rows in five and never a worse one; with 1,000 rows, a better one in one and a worse one
+# in four. Spread rows that are farthest from all others cost five times as much, and found nothing better.
 MOST_ROWS, MOST_FAILED = 1500, 500
 # The best rows, whose neighbours are kept.
 _N_BEST = 20
