@@ -16,7 +16,7 @@ from pellucid_lab.terminal import command_line, integers
 def scale(
     n: Annotated[int, typer.Option("--n", min=20, help="Trials of the studies that two models continue.")] = 2000,
     dims: Annotated[str, typer.Option(help="Numbers of parameters of these studies, like 5,8.")] = "5,8",
-    functions: Annotated[str, typer.Option(help="Their BBOB functions, like 1-24.")] = "1,2,3,6,8,10,12,15,17,20,21,24",
+    functions: Annotated[str, typer.Option(help="Their BBOB functions, like 1-24.")] = "1,2,6,8,12,15,20,21",
     instance: Annotated[int, typer.Option(min=1, help="Their BBOB instance.")] = 3,
     seeds: Annotated[str, typer.Option(help="Like 0 or 0-4.")] = "10",
     steps: Annotated[int, typer.Option(min=3, help="Asks of every run.")] = 30,
