@@ -11,6 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 TORCH := torch==2.13.0
 PINS := pyproject.toml lab/pyproject.toml constraints.txt
 RESULTS := lab/results/engine
+REPORTED_MODELS := three-digits,five-diabetes,six-friedman2,three-friedman3,five-moons,six-alcohol,five-quantiles,six-wide
 
 # One thread per process: workers are the unit of parallelism, and peers are timed on equal terms.
 export OMP_NUM_THREADS := 1
@@ -22,7 +23,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
-        bench-regret-hpobench bench-regret-rbv2 bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+        bench-regret-hpobench bench-regret-rbv2 bench-models bench-choices bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +77,7 @@ test: $(VENV)/.stamp-test ## run the tests of pellucid
 
 test-lab: $(VENV)/.stamp-lab ## run the tests of the laboratory
 	@sh tools/ensure.sh chromium
+	@sh tools/ensure.sh openmp
 	$(BIN)/python -m pytest -n $(JOBS) lab/tests $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-lab ## run the slow statistical tests
@@ -122,6 +124,17 @@ bench-regret-rbv2: $(VENV)/.stamp-lab ## regret on rbv2_xgboost, a conditional s
 	$(BIN)/pellucid bench regret --suite rbv2_xgboost --seeds 0-9 --init 20 --steps 60 \
 	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random,ei \
 	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)
+
+bench-models: $(VENV)/.stamp-lab ## regret on choices between real models, scikit-learn and LightGBM
+	@sh tools/ensure.sh openmp
+	$(BIN)/pellucid bench regret --suite models --tasks $(REPORTED_MODELS) --seeds 0-5 --init 10 --steps 50 \
+	  --methods optuna-tpe,optuna-gp,pellucid \
+	  --out lab/results/search/models.jsonl --table lab/results/search/models.md --jobs $(JOBS)
+
+bench-choices: $(VENV)/.stamp-lab ## how soon the best branch of a choice is found
+	$(BIN)/pellucid bench regret --suite choices --tasks solvers,losses,five,sextet,half-dozen,needle \
+	  --instances 100-107 --seeds 0 --init 10 --steps 90 --methods optuna-tpe,optuna-gp,pellucid \
+	  --out lab/results/search/choices.jsonl --table lab/results/search/choices.md --jobs $(JOBS)
 
 reproduce-sawei: $(VENV)/.stamp-lab ## SAWEI and the schedules that its paper compares it with, on both suites
 	$(BIN)/pellucid reproduce sawei --suite bbob --out lab/results/sawei --jobs $(JOBS)

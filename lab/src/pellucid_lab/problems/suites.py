@@ -18,6 +18,8 @@ _N_SPREAD = 400
 
 _STATIC_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "random")
 _CONDITIONAL_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "optuna-tpe-group", "random")
+_MODEL_SEEDS = (0, 1, 2, 3, 4, 5)
+_MODEL_PACKAGES = ("lightgbm", "scikit-learn")
 
 SUITES: dict[str, Suite] = {
     suite.name: suite
@@ -28,6 +30,10 @@ SUITES: dict[str, Suite] = {
         Suite("lcbench", 15, 50, (0, 1, 2), "normalised", _STATIC_METHODS, ("onnxruntime",)),
         Suite("rbv2_xgboost", 20, 60, (0, 1, 2), "normalised", _CONDITIONAL_METHODS, ("onnxruntime",)),
         Suite("sklearn", 10, 30, (0, 1, 2), "difference", _CONDITIONAL_METHODS, ("sklearn",)),
+        Suite("choices", 10, 90, (0,), "difference", _CONDITIONAL_METHODS, ()),
+        Suite(
+            "models", 10, 50, _MODEL_SEEDS, "difference", _CONDITIONAL_METHODS, ("lightgbm", "sklearn"), _MODEL_PACKAGES
+        ),
     )
 }
 
@@ -45,10 +51,16 @@ def problem_names(
     instances: tuple[int, ...],
     dim: int,
 ) -> tuple[str, ...]:
-    """The requested problems, or those of the suite; bbob alone uses the last three arguments."""
-    from pellucid_lab.problems import functions as formulas
-    from pellucid_lab.problems import models, yahpo
+    """The requested problems, or those of the suite.
 
+    bbob alone uses functions and dim; instances belong to bbob and to the families of choices, where `kernels` stands
+    for its instances.
+    """
+    from pellucid_lab.problems import choices, model_choices, models, yahpo
+    from pellucid_lab.problems import functions as formulas
+
+    if suite.name == "choices":
+        return choices.choice_names(choices.DESIGN if tasks is None else tasks, instances)
     if tasks is not None:
         return tasks
     if suite.name == "bbob":
@@ -59,17 +71,20 @@ def problem_names(
         "lcbench": yahpo.LCBENCH.default_tasks,
         "rbv2_xgboost": yahpo.RBV2_XGBOOST.default_tasks,
         "sklearn": models.MODEL_NAMES,
+        "models": model_choices.DESIGN_NAMES,
     }[suite.name]
 
 
 def check_problem(suite: str, name: str, data: str | None) -> None:
     """Raise `Mistake` if a name is wrong, without loading the problem."""
+    from pellucid_lab.problems import choices, model_choices, models, yahpo
     from pellucid_lab.problems import functions as formulas
-    from pellucid_lab.problems import models, yahpo
 
     name, _ = name_and_factor(name_and_noise(name)[0])
     if suite == "bbob":
         formulas.bbob_numbers(name)
+    elif suite == "choices":
+        choices.family_and_instance(name)
     elif suite in yahpo.SCENARIOS:
         yahpo.check_task(yahpo.SCENARIOS[suite], name, data)
     else:
@@ -77,13 +92,14 @@ def check_problem(suite: str, name: str, data: str | None) -> None:
             "synthetic": formulas.SYNTHETIC_NAMES,
             "hpobench": formulas.HPOBENCH_NAMES,
             "sklearn": models.MODEL_NAMES,
+            "models": model_choices.NAMES,
         }[suite]
         if name not in known:
             raise Mistake(f"The problems of {suite} are {', '.join(known)}; got `{name}`.")
 
 
 def is_conditional(suite: str, name: str) -> bool:
-    return suite == "rbv2_xgboost" or (suite, name) == ("sklearn", "svm-digits")
+    return suite in ("rbv2_xgboost", "choices", "models") or (suite, name) == ("sklearn", "svm-digits")
 
 
 def load_problem(suite: str, name: str, data: str | None = None) -> Problem:
@@ -98,8 +114,8 @@ def load_problem(suite: str, name: str, data: str | None = None) -> Problem:
 
 
 def _load(suite: str, name: str, data: str | None) -> Problem:
+    from pellucid_lab.problems import choices, model_choices, models, yahpo
     from pellucid_lab.problems import functions as formulas
-    from pellucid_lab.problems import models, yahpo
 
     if suite == "bbob":
         return formulas.bbob(name)
@@ -109,6 +125,10 @@ def _load(suite: str, name: str, data: str | None) -> Problem:
         return formulas.hpobench(name)
     if suite in yahpo.SCENARIOS:
         return yahpo.yahpo(yahpo.SCENARIOS[suite], name, data)
+    if suite == "choices":
+        return choices.choice(name)
+    if suite == "models":
+        return model_choices.model_choice(name)
     return models.sklearn_model(name)
 
 
@@ -166,4 +186,5 @@ def _in_another_unit(problem: Problem, name: str, factor: float) -> Problem:
         evaluate=lambda params: factor * problem.evaluate(params),
         optimum=None if problem.optimum is None else factor * problem.optimum,
         anchor=None if problem.anchor is None else factor * problem.anchor,
+        target=None if problem.target is None else factor * problem.target,
     )

@@ -15,7 +15,14 @@ import numpy as np
 from pellucid.cli.errors import Mistake
 from pellucid_lab.base import Direction, Problem, Suite, require_modules, stable_seed
 from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
-from pellucid_lab.problems.suites import check_problem, is_conditional, load_problem, name_and_factor, name_and_noise
+from pellucid_lab.problems.suites import (
+    check_problem,
+    find_suite,
+    is_conditional,
+    load_problem,
+    name_and_factor,
+    name_and_noise,
+)
 from pellucid_lab.runs.files import RunFile
 from pellucid_lab.runs.provenance import stamp
 
@@ -53,6 +60,7 @@ class RegretRun:
 
     ``values`` are exact; ``observed`` are what the study was told, empty if the two are the same.
     ``trace``: series that a policy wrote into its receipts (``alpha``, ``ubr``), one entry per proposal.
+    ``target``: the best value outside the best branch of a choice, where it is known.
     """
 
     suite: str
@@ -75,6 +83,7 @@ class RegretRun:
     command: str = ""
     trace: dict[str, tuple[float, ...]] = field(default_factory=dict)
     observed: tuple[float, ...] = ()
+    target: float | None = None
 
     def __post_init__(self) -> None:
         series = (self.values, self.ask_s, self.tell_s)
@@ -131,10 +140,11 @@ def run_regret_task(task: RegretTask) -> RegretRun:
         optimum=problem.optimum,
         optimum_is_exact=problem.optimum_is_exact,
         anchor=problem.anchor,
+        target=problem.target,
         wall_s=round(time.perf_counter() - started, 3),
         trace=_trace(study),
         observed=tuple(float(trial.value or 0.0) for trial in study.trials) if problem.noise else (),
-        **stamp(packages_of(task.method), task.command),
+        **stamp((*packages_of(task.method), *find_suite(task.suite).packages), task.command),
     )
 
 

@@ -24,6 +24,7 @@ from scipy.stats import rankdata
 from pellucid_lab.base import Scale
 from pellucid_lab.problems.suites import SUITES, regime
 from pellucid_lab.runs.regret import RegretRun
+from pellucid_lab.tables.found import FoundBranches, found_branches
 
 # The target precision of BBOB: smaller distances count as solved.
 PRECISION = 1e-8
@@ -87,6 +88,7 @@ class RegretTable:
     rows: tuple[MethodRow, ...]
     duels: tuple[Duel, ...]
     by_problem: tuple[tuple[str, Mapping[str, float]], ...]
+    found: FoundBranches | None
     versions: Mapping[str, str]
     commands: tuple[str, ...]
     dates: tuple[str, str]
@@ -194,6 +196,7 @@ def _make_table(
         rows=tuple(sorted(rows, key=_order)),
         duels=tuple(_duel(final[reference], other, final[other]) for other in methods if other != reference),
         by_problem=_by_problem(final, methods, cells),
+        found=found_branches(runs),
         versions=_merged_versions(runs),
         commands=tuple(dict.fromkeys(run.command for run in runs if run.command)),
         dates=(dates[0], dates[-1]),

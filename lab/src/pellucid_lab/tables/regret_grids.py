@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from pellucid_lab.base import Scale
+from pellucid_lab.tables.found import found_grid
 from pellucid_lab.tables.grids import Grid, page, provenance
 from pellucid_lab.tables.regret import Duel, RegretTable
 
@@ -18,7 +19,10 @@ _REGRET_NOTE: dict[Scale, str] = {
         "best of all runs here), divided by the distance from the best known value to the problem's anchor (the worst "
         "value of a table, or the median of a random search): 0 is the best, 1 is a typical random configuration."
     ),
-    "difference": "Regret is the distance from the best value so far to the best value of all runs.",
+    "difference": (
+        "Regret is the distance from the best value so far to the optimum if it is known, otherwise to the best value "
+        "of all runs."
+    ),
 }
 
 _PROTOCOL_NOTE = (
@@ -66,6 +70,8 @@ def regret_grids(table: RegretTable) -> list[Grid]:
     if duels:
         head = ("against", "wins", "ties", "losses", "wins per loss", "win rate")
         grids.append(Grid(f"{table.reference} against each, final regret", head, duels))
+    if table.found is not None:
+        grids.append(found_grid(table.found))
     return grids
 
 
