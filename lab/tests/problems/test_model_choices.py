@@ -13,6 +13,7 @@ from pellucid_lab.problems.model_choices import (
     REPORTED_NAMES,
     SPACES,
     load_data,
+    ranking_accuracy,
 )
 from pellucid_lab.problems.suites import find_suite, is_conditional, load_problem, problem_names
 
@@ -75,6 +76,33 @@ def test_a_kernel_has_the_parameters_it_uses() -> None:
             {"model": "svm", "svm_kernel": kernel, "svm_C": 1.0, "svm_gamma": 0.1, "svm_degree": 2}
         )
         assert set(suggest(trial)) == {"model", "svm_kernel", "svm_C"} | more
+
+
+@pytest.mark.parametrize("name", ["five-moons", "five-diabetes"])
+def test_a_value_is_the_mean_of_cross_val_score(name: str) -> None:
+    from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC, SVR
+
+    data = load_data(name.partition("-")[2])
+    model = (SVR if data.regression else SVC)(C=2.0, gamma=0.1, coef0=1.0)
+    folds = (KFold if data.regression else StratifiedKFold)(3, shuffle=True, random_state=0)
+    scores = cross_val_score(
+        make_pipeline(StandardScaler(), model),
+        data.inputs,
+        data.targets,
+        cv=folds,
+        scoring="r2" if data.regression else "roc_auc",
+    )
+    params = {"model": "svm", "svm_kernel": "rbf", "svm_C": 2.0, "svm_gamma": 0.1}
+    assert load_problem("models", name).evaluate(params) == pytest.approx(scores.mean(), abs=1e-9)
+
+
+def test_equal_scores_count_half() -> None:
+    labels = np.array([0.0, 1.0, 0.0, 1.0])
+    assert ranking_accuracy(np.array([0.1, 0.2, 0.2, 0.9]), labels) == 3.5 / 4
+    assert ranking_accuracy(np.zeros(4), labels) == 0.5
 
 
 def test_an_unknown_model_choice_is_refused() -> None:
