@@ -11,6 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 TORCH := torch==2.13.0
 PINS := pyproject.toml lab/pyproject.toml constraints.txt
 RESULTS := lab/results/engine
+NOISY := f01-i3-d5~0.1,f03-i3-d5~0.1,f08-i3-d5~0.1,f10-i3-d5~0.1,f15-i3-d5~0.1,f17-i3-d5~0.1,f20-i3-d5~0.1,f23-i3-d5~0.1,f01-i3-d5~0.5,f03-i3-d5~0.5,f08-i3-d5~0.5,f10-i3-d5~0.5,f15-i3-d5~0.5,f17-i3-d5~0.5,f20-i3-d5~0.5,f23-i3-d5~0.5,f01-i3-d5~1,f03-i3-d5~1,f08-i3-d5~1,f10-i3-d5~1,f15-i3-d5~1,f17-i3-d5~1,f20-i3-d5~1,f23-i3-d5~1
 REPORTED_MODELS := three-digits,five-diabetes,six-friedman2,three-friedman3,five-moons,six-alcohol,five-quantiles,six-wide
 
 # One thread per process: workers are the unit of parallelism, and peers are timed on equal terms.
@@ -23,7 +24,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
-        bench-regret-hpobench bench-regret-rbv2 bench-models bench-choices bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,6 +125,19 @@ bench-regret-rbv2: $(VENV)/.stamp-lab ## regret on rbv2_xgboost, a conditional s
 	$(BIN)/pellucid bench regret --suite rbv2_xgboost --seeds 0-9 --init 20 --steps 60 \
 	  --methods pellucid,optuna-gp,optuna-tpe,optuna-tpe-group,random,ei \
 	  --out $(RESULTS)/rbv2.jsonl --table $(RESULTS)/rbv2.md --jobs $(JOBS)
+
+bench-search: $(VENV)/.stamp-lab ## regret on BBOB by regime: dimensions, noise, budgets, trials at the start
+	@for d in 2 3 5 8 10 20; do steps=50; [ $$d = 20 ] && steps=90; \
+	  $(BIN)/pellucid bench regret --suite bbob --dim $$d --functions 1-24 --instances 3 --seeds 0 --init 10 --steps $$steps \
+	    --methods optuna-tpe,optuna-gp,pellucid,ei,lcb-2,sawei --out lab/results/search/bbob.jsonl --jobs $(JOBS) --quiet \
+	    --table lab/results/search/bbob.md || exit 1; done
+	$(BIN)/pellucid bench regret --suite bbob --tasks $(NOISY) --seeds 0 --init 10 --steps 50 \
+	  --methods optuna-tpe,optuna-gp,pellucid,ei,lcb-2,sawei \
+	  --out lab/results/search/noise.jsonl --table lab/results/search/noise.md --jobs $(JOBS)
+	@for budget in "5 25" "20 40" "10 90" "10 290"; do set -- $$budget; \
+	  $(BIN)/pellucid bench regret --suite bbob --dim 5 --functions 1,3,6,8,10,12,15,17,20,21,23,24 --instances 3 --seeds 0 \
+	    --init $$1 --steps $$2 --methods optuna-tpe,pellucid,ei,lcb-2,sawei --out lab/results/search/budgets.jsonl \
+	    --table lab/results/search/budgets.md --jobs $(JOBS) --quiet || exit 1; done
 
 bench-models: $(VENV)/.stamp-lab ## regret on choices between real models, scikit-learn and LightGBM
 	@sh tools/ensure.sh openmp
