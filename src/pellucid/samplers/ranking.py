@@ -1,9 +1,9 @@
 """A sampler that learns from earlier studies: their ranking proposes, and this study's trials correct it.
 
-Every other proposal follows the ranking as it was learned, the others the ranking tuned to this study: the first keeps
-looking where earlier studies were good, the second where this one is. Later the fallback takes turns too, and in the
-end it makes all proposals, as it does from the start if earlier studies are misleading. Like all samplers here it
-is stateless: trials, seed and model determine a proposal.
+There are two rankings, as it was learned and tuned to this study: the first keeps looking where earlier studies were
+good, the second where this one is. After the first trials the fallback, a model of this study alone, shares the turns:
+whoever improves goes on (`proposing/turns.py`). It makes all proposals in the end, or from the start if earlier studies
+are misleading. Like all samplers here it is stateless: trials, receipts, seed and model determine a proposal.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from pellucid.samplers.proposing.configuration import rounded, shared_fields
 from pellucid.samplers.proposing.interface import ModelSampler, seed_or_random
 from pellucid.samplers.proposing.publishing import Proposal, publish
 from pellucid.samplers.proposing.search import failure
+from pellucid.samplers.proposing.turns import Ranks, Turn, turn_of
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Dimension, Space, is_ordered
 from pellucid.study.receipts import readable_receipt
@@ -47,12 +48,13 @@ if TYPE_CHECKING:
 
 RankAcquisition = Literal["mean", "ucb", "ei"]
 RankReference = Literal["incumbent", "last"]
-Turn = Literal["transferred", "tuned", "alone"]
 _logger = logging.getLogger("pellucid")
 
 # Trials with a value after which the fallback makes all proposals, by default; lab/results/ranking compares it with
 # None.
 HAND_OVER = 50
+# Trials with a value from which a Gaussian process can learn anything at all.
+_FEWEST_TO_MODEL = 2
 # Candidates everywhere and around the incumbents in the first round, and in the later ones, which only look around the
 # best candidates so far.
 _FIRST_ROUND, _NEXT_ROUNDS, _ROUNDS = (2048, 512), (0, 512), 3
@@ -60,7 +62,7 @@ _FIRST_ROUND, _NEXT_ROUNDS, _ROUNDS = (2048, 512), (0, 512), 3
 _N_INCUMBENTS, _N_TOP = 5, 8
 # How much a proposal must differ from all known ones in some coordinate. The transferred
 # ranking does not change with what is found, so without a distance its best place would be proposed again and again.
-_APART: dict[Turn, float] = {"transferred": 0.1, "tuned": 0.02, "alone": 0.02}
+_APART: dict[Ranks, float] = {"transferred": 0.1, "tuned": 0.02, "alone": 0.02}
 # The share of the space that known configurations may rule out by that distance.
 _MOST_TAKEN = 0.25
 # Standard deviations of ranks are at least this: members that agree exactly would otherwise divide by zero.
@@ -77,9 +79,10 @@ class RankingSampler(BaseSampler):
         acquisition: "mean" takes the configuration with the best mean rank, "ucb" one standard deviation of the members
             beyond it, "ei" the largest expected improvement in rank on the `reference`.
         reference: for "ei": the "incumbent", or the "last" trial as in the code of the source.
-        fallback: takes over after `hand_over` trials, if the model does not apply to the study, or if it is misleading.
-        hand_over: trials with a value after which the fallback proposes; from half of them on it makes every third
-            proposal. None: never.
+        fallback: shares the turns with the ranking from the fourth trial on, and makes all proposals after `hand_over`
+            trials, if the model does not apply to the study, or if it is misleading.
+        hand_over: trials with a value after which the fallback makes all proposals. None: the ranking makes all of
+            them, as learned and tuned by turns.
         seed: same seed, same trials, same proposals. None picks one at random.
         warn_independent_sampling: log when the model does not apply to the study; see also `BayesianSampler`.
     """
@@ -204,27 +207,38 @@ class RankingSampler(BaseSampler):
     # ------------------------------------------------------------------ how a proposal is made
 
     def _propose(self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> Proposal:
+        started = False
         try:
-            serving = self._serving(view, trial, search_space)
-            if not isinstance(serving, NotKnown):
-                return self._ranked(view, trial, search_space, serving)
-            reason = serving.reason
+            serving = self._serving(view, search_space)
+            if isinstance(serving, NotKnown):
+                words = f"The fallback proposed it: {serving.reason}." if serving.reason else ""
+            else:
+                turn = self._turn(view, trial, serving)
+                if turn.proposer != "model":
+                    return self._ranked(view, trial, search_space, serving, turn.proposer, turn.words)
+                words, started = turn.words, True
         except Exception as error:  # A running study gets its next trial even if the model fails.
             _logger.warning("Trial %d: the ranking failed (%s).", trial.number, error, exc_info=True)
-            reason = failure("the ranking", error)
-        params, receipt = self._fallback.propose(view, trial, search_space)
-        words = f"The fallback proposed it: {reason}." if reason else ""
+            words = f"The fallback proposed it: {failure('the ranking', error)}."
+        params, receipt = self._fallback.propose(view, trial, search_space, started=started)
         return params, replace(receipt, phase=f"{words} {receipt.phase}".strip())
 
-    def _serving(
-        self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]
-    ) -> StudyRanker | NotKnown:
-        """The model applied to this study, or why the fallback has to propose."""
+    def _turn(self, view: StudyView, trial: FrozenTrial, serving: StudyRanker) -> Turn:
+        """Who proposes this trial, which a ranking could do: one of the rankings, or the fallback."""
         n = len(view.observations)
-        ready = n >= self._fallback.n_startup_trials
-        reason = fallback_turn(self._hand_over, n, trial.number, ready=ready)
-        if reason:
-            return NotKnown(reason)
+        rankings: tuple[Ranks, ...] = ("alone",)
+        if self._ranker is not None:
+            rankings = ("tuned", "transferred") if n and serving.epochs(n) else ("transferred",)
+        # The trials of the ranking are start enough for a Gaussian process; a search in steps needs its own.
+        needed = _FEWEST_TO_MODEL if isinstance(self._fallback, BayesianSampler) else self._fallback.n_startup_trials
+        if self._hand_over is None or n < needed:
+            return Turn(rankings[trial.number % 2 - 1], "")
+        return turn_of(view, trial.number, rankings)
+
+    def _serving(self, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> StudyRanker | NotKnown:
+        """The model applied to this study, or why the fallback makes all proposals."""
+        if self._hand_over is not None and len(view.observations) >= self._hand_over:
+            return NotKnown(f"the ranking hands over after {self._hand_over} trials")
         if self._ranker is None:
             return self._alone(view, search_space)
         reason = self._mismatch(self._ranker, view, search_space)
@@ -270,17 +284,23 @@ class RankingSampler(BaseSampler):
             _logger.warning(words, reason)
 
     def _ranked(
-        self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution], serving: StudyRanker
+        self,
+        view: StudyView,
+        trial: FrozenTrial,
+        search_space: Mapping[str, BaseDistribution],
+        serving: StudyRanker,
+        ranks: Ranks,
+        words: str,
     ) -> Proposal:
         data = encoded(serving.space, view.observations)
-        turn, epochs = self._turn(trial.number, len(data.losses), serving)
+        epochs = 0 if ranks == "transferred" else serving.epochs(len(data.losses))
         ranked = serving.fit(data.X, data.losses, epochs, self._seed)
-        x = self._best(ranked, data, others.known(data.space, view, trial.number), trial.number, _APART[turn])
+        x = self._best(ranked, data, others.known(data.space, view, trial.number), trial.number, _APART[ranks])
         configuration = rounded(data.space, x, stream(self._seed, "inactive", trial.number))
         rank, sd = ranked.scale(self._seed, trial.number)(configuration.x)
         state = RankingState(
             model="" if self._ranker is None else self._ranker.name,
-            turn=turn,
+            turn=ranks,
             epochs=epochs,
             acquisition=self._acquisition,
             reference=self._reference,
@@ -291,17 +311,7 @@ class RankingSampler(BaseSampler):
         )
         fields = shared_fields(view, trial, self._seed, configuration, data)
         params = {name: value for name, value in configuration.params.items() if name in search_space}
-        return params, Receipt(**fields, kind="ranking", ranking=state)
-
-    def _turn(self, number: int, n: int, serving: StudyRanker) -> tuple[Turn, int]:
-        """Whose ranks count, and epochs of training on this study."""
-        if self._ranker is None:
-            return "alone", serving.epochs(n)
-        if number % 2 and n:
-            epochs = serving.epochs(n)
-            if epochs:
-                return "tuned", epochs
-        return "transferred", 0
+        return params, Receipt(**fields, kind="ranking", ranking=state, phase=words)
 
     def _best(self, ranked: FittedStudyRanker, data: Arrays, tried: Array, number: int, apart: float) -> Array:
         """The best new configuration of many everywhere, then of more and more around the best of these."""
@@ -336,21 +346,6 @@ class RankingSampler(BaseSampler):
         kinds: dict[str, PointwiseAcquisition] = {"mean": LCB(0.0), "ucb": LCB(1.0), "ei": EI()}
         kind = kinds[self._acquisition]
         return kind.score(mean, np.maximum(sd, _SMALLEST_SD), Situation(best, n, len(space)))
-
-
-def fallback_turn(hand_over: int | None, n: int, number: int, *, ready: bool = True) -> str:
-    """Why the fallback proposes trial `number` when n trials have a value; empty if the ranking does.
-
-    A fallback that is not `ready` would propose at random, so it gets no turn before `hand_over`.
-    """
-    if hand_over is None or 2 * n < hand_over:
-        return ""
-    if n >= hand_over:
-        return f"the ranking hands over after {hand_over} trials"
-    if not ready or number % 3 != 2:
-        return ""
-    # Three models that err differently find more than two: the ranking as learned, as tuned, and the fallback.
-    return f"every third proposal from {(hand_over + 1) // 2} trials on is the fallback's"
 
 
 def _known(view: StudyView) -> dict[str, BaseDistribution]:

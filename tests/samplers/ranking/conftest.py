@@ -14,7 +14,8 @@ import pellucid
 
 @pytest.fixture
 def sampler(ranker: Any) -> MakeRankingSampler:
-    return lambda **options: pellucid.RankingSampler(**{"model": ranker, "seed": 0, **options})
+    """By default the ranking makes all proposals that it can; tests of shared turns set `hand_over`."""
+    return lambda **options: pellucid.RankingSampler(**{"model": ranker, "seed": 0, "hand_over": None, **options})
 
 
 @pytest.fixture(scope="session")
@@ -26,5 +27,5 @@ def model_file(ranker: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def study(ranker: Any) -> Study:
-    """All phases in a row: transferred, by turns, handed over."""
+    """All phases in a row: the ranking alone, turns shared, handed over."""
     return run(pellucid.RankingSampler(model=ranker, hand_over=20, seed=0), 24)

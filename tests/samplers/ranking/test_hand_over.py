@@ -1,4 +1,4 @@
-"""When the fallback proposes: after enough trials, and where earlier studies mislead."""
+"""When the fallback proposes: by turns, after enough trials, and where earlier studies mislead."""
 
 from __future__ import annotations
 
@@ -9,26 +9,82 @@ from typing import Any
 import optuna
 import pytest
 from optuna.study import Study
-from optuna.trial import TrialState
-from tests.helpers import TASK, MakeRankingSampler, kinds, messages, only_rankings, phases, run, states, task
+from optuna.trial import Trial, TrialState
+from tests.helpers import (
+    TASK,
+    MakeRankingSampler,
+    assert_rebuilt_exactly,
+    distinct,
+    kinds,
+    messages,
+    only_rankings,
+    phases,
+    random_model,
+    run,
+    states,
+    task,
+)
 
 import pellucid
+from pellucid.samplers.proposing.turns import OPENING, next_turn
 
 pytest.importorskip("torch")
 
 
-def test_the_fallback_takes_over_after_the_set_number_of_trials_and_says_so(study: Study) -> None:
-    turns = {11: "model", 14: "model", 17: "model", 20: "model", 21: "model", 22: "model", 23: "model"}
-    assert kinds(study) == {number: turns.get(number, "ranking") for number in range(24)}
+def test_the_turns_are_shared_and_then_handed_over_and_receipts_say_so(study: Study) -> None:
+    proposers = [kinds(study)[number] for number in range(24)]
+    assert proposers[:OPENING] == ["ranking"] * OPENING
+    assert set(proposers[OPENING:20]) == {"ranking", "model"}
+    assert proposers[20:] == ["model"] * 4
     assert set(phases(study)[20:]) == {"The fallback proposed it: the ranking hands over after 20 trials."}
-    third = "The fallback proposed it: every third proposal from 10 trials on is the fallback's."
-    assert [phases(study)[i] for i in (11, 14, 17)] == [third] * 3
-    left = [receipt.ranking for receipt in pellucid.receipts(study)[10:20] if receipt.ranking]
-    assert {ranking.turn for ranking in left} == {"transferred", "tuned"}
     assert str(pellucid.receipts(study)[-1]).endswith("the ranking hands over after 20 trials.")
+    for receipt in pellucid.receipts(study)[OPENING:20]:
+        who = {"transferred": "The ranking of earlier studies", "tuned": "The ranking tuned to this study"}
+        name = "The model of this study" if receipt.ranking is None else who[receipt.ranking.turn]
+        assert receipt.phase.startswith(name)
+        assert str(receipt).endswith(receipt.phase)
 
 
-def test_never_handing_over_goes_on_ranking(sampler: MakeRankingSampler) -> None:
+def test_receipts_of_shared_turns_follow_from_the_trials_before_them(study: Study) -> None:
+    losses = [trial.value for trial in study.trials]
+    sources = [
+        receipt.kind if receipt.ranking is None else receipt.ranking.turn for receipt in pellucid.receipts(study)
+    ]
+    for number in range(OPENING, 20):
+        rankings = ("transferred",) if number < 9 else ("tuned", "transferred")
+        turn = next_turn(sources[:number], losses[:number], rankings)
+        assert (sources[number], phases(study)[number]) == (turn.proposer, turn.words)
+
+
+def test_model_receipts_of_shared_turns_are_rebuilt_exactly(study: Study) -> None:
+    assert_rebuilt_exactly(study, 6)
+
+
+def test_a_ranking_that_does_not_improve_leaves_most_turns_to_the_model_of_the_study(
+    sampler: MakeRankingSampler,
+) -> None:
+    study = run(sampler(hand_over=50), 20, lambda trial: TASK(trial) * 0.0 + (trial.number > 0))
+    proposers = [kinds(study)[number] for number in range(20)]
+    assert proposers[:OPENING] == ["ranking"] * OPENING
+    assert proposers[OPENING:].count("model") >= 10
+    assert distinct(study.trials) == 20
+
+
+def test_a_finite_space_is_exhausted_by_turns_without_repeats(sampler: MakeRankingSampler) -> None:
+    def grid(trial: Trial) -> float:
+        return trial.suggest_int("a", 0, 6) + 0.1 * trial.suggest_categorical("b", ["p", "q"]).count("q")
+
+    study = run(sampler(model=random_model(grid), hand_over=50), 14, grid)
+    assert set(kinds(study).values()) == {"ranking", "model"}
+    assert distinct(study.trials) == 14
+
+
+def test_a_search_in_steps_as_the_fallback_has_no_turn_before_its_start_is_over(sampler: MakeRankingSampler) -> None:
+    fallback = pellucid.TwoStepSampler(n_random=21, n_step1=2, seed=0)
+    assert only_rankings(run(sampler(hand_over=50, fallback=fallback), 8))
+
+
+def test_trials_of_others_count_for_the_hand_over_and_not_for_the_first_proposals(sampler: MakeRankingSampler) -> None:
     done = run(optuna.samplers.RandomSampler(seed=0), 40)
     for hand_over, kind in ((None, "ranking"), (30, "model"), (41, "ranking")):
         study = optuna.create_study(sampler=sampler(hand_over=hand_over))
@@ -38,9 +94,9 @@ def test_never_handing_over_goes_on_ranking(sampler: MakeRankingSampler) -> None
 
 
 def test_only_trials_with_a_value_count_for_the_hand_over(sampler: MakeRankingSampler) -> None:
-    study = run(sampler(hand_over=4), 12, lambda trial: math.nan if TASK(trial) and trial.number % 2 else TASK(trial))
-    # From two values on every third would be the fallback's, which needs more of them for a model.
-    assert [kinds(study)[i] for i in range(12)] == ["ranking"] * 7 + ["startup"] * 5
+    study = run(sampler(hand_over=3), 8, lambda trial: math.nan if TASK(trial) and trial.number % 2 else TASK(trial))
+    # The fallback has no model of three trials when it makes all proposals; by turns it would have one.
+    assert [kinds(study)[i] for i in range(8)] == ["ranking"] * 5 + ["startup"] * 3
 
 
 def test_the_fallback_that_was_given_is_the_one_that_proposes(sampler: MakeRankingSampler) -> None:

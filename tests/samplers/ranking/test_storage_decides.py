@@ -20,6 +20,7 @@ from tests.helpers import (
     distinct,
     file_storage,
     finish,
+    kinds,
     only_rankings,
     params,
     run,
@@ -53,10 +54,11 @@ def test_another_process_goes_on_as_this_one_would(
     sampler: MakeRankingSampler, model_file: Path, tmp_path: Path
 ) -> None:
     storage = f"sqlite:///{tmp_path / 'study.db'}"
-    stored = optuna.create_study(study_name=STUDY, storage=storage, sampler=sampler())
+    stored = optuna.create_study(study_name=STUDY, storage=storage, sampler=sampler(hand_over=50))
     stored.optimize(TASK, n_trials=8)
     finish(start_worker(storage, "task", 2, "--model", str(model_file)))
-    assert params(stored) == params(run(sampler(), 10))
+    assert params(stored) == params(run(sampler(hand_over=50), 10))
+    assert set(kinds(stored).values()) == {"ranking", "model"}
 
 
 def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
@@ -143,6 +145,6 @@ def test_two_processes_share_a_study(model_file: Path, ranker: Any, tmp_path: Pa
     [log] = finish(worker)
     assert states(study) == [TrialState.COMPLETE] * 8
     assert distinct(study.trials) == 8
-    assert only_rankings(study)
+    assert set(kinds(study).values()) <= {"ranking", "model"}
     assert kept_model(study, ranker.name) == ranker.data
     assert "could not be stored" not in log

@@ -107,7 +107,7 @@ def _drawn_at_random(trial: FrozenTrial) -> bool | None:
 def in_a_step(trial: FrozenTrial) -> bool:
     """Whether a search in steps proposed the trial, with some of its parameters held."""
     receipt = readable_receipt(trial)
-    return receipt is not None and receipt.kind == "model" and bool(receipt.phase)
+    return receipt is not None and any(f"Step {step} tunes" in receipt.phase for step in (1, 2))
 
 
 def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTrial], Array]:

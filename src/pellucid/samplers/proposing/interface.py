@@ -62,9 +62,16 @@ class ModelSampler(BaseSampler):
     def n_startup_trials(self) -> int:
         return self._search.start.n_trials
 
-    def propose(self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> Proposal:
-        """Parameters and their receipt, which is not stored yet."""
-        return self._search.propose(view, trial, search_space)
+    def propose(
+        self,
+        view: StudyView,
+        trial: FrozenTrial,
+        search_space: Mapping[str, BaseDistribution],
+        *,
+        started: bool = False,
+    ) -> Proposal:
+        """Parameters and their receipt, which is not stored yet. `started`: see `ModelSearch.propose`."""
+        return self._search.propose(view, trial, search_space, started=started)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Every parameter that finished trials had, conditional ones included."""

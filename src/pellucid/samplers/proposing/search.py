@@ -56,14 +56,23 @@ class ModelSearch:
         self._ordinal = None if ordinal is None else tuple(ordinal)
         self._warned_of_names = False
 
-    def propose(self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> Proposal:
-        """Parameters and their receipt, which is not stored yet."""
+    def propose(
+        self,
+        view: StudyView,
+        trial: FrozenTrial,
+        search_space: Mapping[str, BaseDistribution],
+        *,
+        started: bool = False,
+    ) -> Proposal:
+        """Parameters and their receipt, which is not stored yet. `started`: the study has begun in another way, so that
+        the model needs no start of its own."""
         seed = self._maximiser.seed
         if not search_space:
             return {}, Receipt(trial.number, "startup", seed, {})
         try:
             data = view.arrays(search_space, self._conditions, self._ordinal)
-            if self.start.ongoing(trial, len(view.observations)) or len(data.losses) == 0:
+            starting = not started and self.start.ongoing(trial, len(view.observations))
+            if starting or len(data.losses) == 0:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
             return self._maximiser.propose(view, trial, data, self._regions)

@@ -25,7 +25,8 @@ _OURS = (
     "third proposal, from {all} on all of them. `ranking only` never hands over. Every other name says how a method "
     "differs from that one; `alone` is without earlier tasks (and without a context, unless one is named). Samplers "
     "propose in the space itself, from the first trial on, and a step is a trial; their regret is relative to the best "
-    "known value of a task, in its table or in any of these runs."
+    "known value of a task, in its table or in any of these runs. `short studies`: learned from {studies} studies of "
+    "{trials} trials, by the three other samplers in turn, and not from tables."
 )
 _TITLES = {"lcbench": "Tuning networks (lcbench)", "rbv2_xgboost": "Tuning XGBoost (rbv2_xgboost)"}
 
@@ -35,7 +36,7 @@ def ranking(
         str,
         typer.Option(
             help="comparison, other-draws, losses, losses-alone, weightings, contexts, tuning, acquisitions, samplers, "
-            "or all."
+            "short-studies, or all."
         ),
     ] = "all",
     collection: Annotated[str, typer.Option(help="lcbench, rbv2_xgboost, or all.")] = "all",
@@ -71,8 +72,9 @@ def _collection(
     figures: bool,
     quiet: bool,
 ) -> list[Grid]:
-    from pellucid.samplers.ranking import HAND_OVER
     from pellucid_lab.papers.ranking import experiments, report
+    from pellucid_lab.papers.ranking.samplers import SHORT_STUDIES, SHORT_TRIALS, TRIAL_MARKS
+    from pellucid_lab.papers.ranking.transfer import HAND_OVER
     from pellucid_lab.problems.tabular import tabular
     from pellucid_lab.runs.files import RunFile
     from pellucid_lab.runs.runner import complete
@@ -94,6 +96,9 @@ def _collection(
     for experiment in chosen:
         regrets = experiments.regrets_of(name, experiment, runs, task_names)
         grids += [_prefixed(grid, f"{name}, {experiment}") for grid in report.experiment_grids(regrets)]
+        if experiment in experiments.SAMPLING:
+            against = report.against_grid(regrets, "BayesianSampler", TRIAL_MARKS)
+            grids.append(_prefixed(against, f"{name}, {experiment}"))
         if experiment == "comparison":
             grids += [report.task_grid(regrets), _cost_grid(runs, experiments.EXPERIMENTS[experiment])]
             grids.append(_models_grid(runs))
@@ -102,7 +107,8 @@ def _collection(
         if figures:
             _draw(name, experiment, regrets, out)
     packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
-    note = f"{report.NOTE} {_OURS.format(half=HAND_OVER // 2, all=HAND_OVER)}"
+    sizes = {"studies": SHORT_STUDIES, "trials": SHORT_TRIALS}
+    note = f"{report.NOTE} {_OURS.format(half=HAND_OVER // 2, all=HAND_OVER, **sizes)}"
     write(out / f"{name}.md", page(_TITLES[name], [note], grids, provenance_now(command_line(), packages)))
     return grids
 
@@ -111,9 +117,10 @@ def _draw(name: str, experiment: str, regrets: Regrets, out: Path) -> None:
     load_plots()
     from pellucid_lab.papers.ranking import experiments, report
 
-    ours = (experiments.OURS, experiments.NEVER_HANDS_OVER, "RankingSampler")
+    ours = (experiments.OURS, experiments.NEVER_HANDS_OVER, "RankingSampler", "RankingSampler, short studies")
+    in_full = ("comparison", "other-draws", experiments.IN_THE_SPACE)
     for what, figure in report.figures(regrets, name, bold=ours).items():
-        if experiment in ("comparison", "other-draws", experiments.IN_THE_SPACE) or what == "ranks":
+        if experiment in in_full or what == "ranks" or (experiment, what) == (experiments.SHORT_STUDIES, "regret"):
             save_figure(figure, out / f"{name}-{experiment}-{what}")
 
 

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.cli.errors import Mistake
-from pellucid.samplers.ranking import HAND_OVER
 from pellucid_lab.base import require_modules
 from pellucid_lab.papers.ranking.experiments import deep_ensemble, deep_kernel, few_shot, rank_weighted
 from pellucid_lab.papers.ranking.report import Regrets, regret_after
-from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, RandomOrder, TransferMethod, search
+from pellucid_lab.papers.ranking.transfer import HAND_OVER, GaussianProcessEI, RandomOrder, TransferMethod, search
 from pellucid_lab.problems.hpob import SPLITS, Split, read_hpob
 from pellucid_lab.problems.tabular import Collection, TabularTask
 

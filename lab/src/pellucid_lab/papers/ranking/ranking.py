@@ -10,9 +10,8 @@ import numpy as np
 from pellucid.acquisition import LCB, PointwiseAcquisition
 from pellucid.acquisition.base import Situation
 from pellucid.numerics import Array, stream
-from pellucid.samplers.ranking import fallback_turn
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble, rank_posterior
-from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, TableRuns
+from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, TableRuns, handed_over
 from pellucid_lab.problems.tabular import Collection, Indices, as_losses
 
 Turns = Literal["alternating", "tuned", "transferred"]
@@ -29,7 +28,7 @@ class Ranking:
 
     turns       which ranks: of the meta-trained model, of the fine-tuned model, or of both in turn
     reference   what EI compares with: the best configuration, or (as in the paper's code) the last one
-    hand_over   the same argument as of `RankingSampler`: to pellucid's Gaussian process; None: never
+    hand_over   see `handed_over`
     """
 
     model: RankingEnsemble
@@ -41,7 +40,7 @@ class Ranking:
     seed: int = 0
 
     def __call__(self, runs: TableRuns, chosen: Indices, y: Array) -> Array:
-        if fallback_turn(self.hand_over, chosen.shape[1], chosen.shape[1]):
+        if handed_over(self.hand_over, chosen.shape[1]):
             return GaussianProcessEI()(runs, chosen, y)
         return self.utility(runs, chosen, y, *rank_posterior(self.scores(runs, chosen, y)))
 

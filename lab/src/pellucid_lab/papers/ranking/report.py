@@ -24,6 +24,8 @@ from pellucid_lab.tables.significance import critical_difference, friedman
 MARKS = (1, 5, 10, 20, 50, 100)
 EARLY = 20
 LEVEL = 0.05
+# A difference of regrets that counts as one.
+CLEARLY = 0.01
 
 NOTE = (
     "Regret is (max − best so far) / (max − min) over a table, after that many steps beyond the start, averaged "
@@ -189,6 +191,27 @@ def task_grid(regrets: Regrets, step: int = 10) -> Grid:
     ]
     title = f"Mean regret by task, after {_steps(step)} / {_steps(regrets.steps)}"
     return Grid(title, ("task", *regrets.by_method), tuple(rows))
+
+
+def against_grid(regrets: Regrets, reference: str, marks: Sequence[int]) -> Grid:
+    """Mean regret of every method minus that of the reference, and on how many tasks it is clearly higher."""
+    task_of_run = np.array(regrets.tasks)
+    tasks = list(dict.fromkeys(regrets.tasks))
+    rows = []
+    for name in regrets.by_method:
+        if name == reference:
+            continue
+        difference = regrets.by_method[name] - regrets.by_method[reference]
+        by_task = np.stack([difference[task_of_run == task].mean(axis=0) for task in tasks])
+        cells = [
+            f"{difference[:, mark - 1].mean():+.3f} ({(by_task[:, mark - 1] > CLEARLY).sum()})".replace("-", "−")
+            for mark in marks
+        ]
+        rows.append((name, *cells))
+    title = (
+        f"Regret minus that of {reference} after … steps (tasks of {len(tasks)} where it is more than {CLEARLY} higher)"
+    )
+    return Grid(title, ("method", *map(str, marks)), tuple(rows))
 
 
 def difference_grid(differences: Sequence[Difference]) -> Grid:

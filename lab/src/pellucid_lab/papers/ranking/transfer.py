@@ -22,6 +22,10 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid_lab.problems.tabular import Indices, TabularTask
 
+# Observations after which a ranking on tables hands over. Runs go side by side, so one schedule has to serve them all;
+# `RankingSampler` shares the turns of each study by what they gained.
+HAND_OVER = 50
+
 
 @dataclass(frozen=True)
 class TableRuns:
@@ -83,6 +87,14 @@ def search(
         for i, part in zip(same_size, np.split(chosen, ends), strict=True):
             out[i] = part
     return [part for part in out if part is not None]
+
+
+def handed_over(hand_over: int | None, n: int) -> bool:
+    """Whether the Gaussian process makes the proposal after n observations: every third one from half of `hand_over`
+    on, and all from `hand_over` on; None: never."""
+    if hand_over is None or 2 * n < hand_over:
+        return False
+    return n >= hand_over or n % 3 == 2
 
 
 @dataclass(frozen=True)
