@@ -79,7 +79,7 @@ class RankingSampler(BaseSampler):
         acquisition: "mean" takes the configuration with the best mean rank, "ucb" one standard deviation of the members
             beyond it, "ei" the largest expected improvement in rank on the `reference`.
         reference: for "ei": the "incumbent", or the "last" trial as in the code of the source.
-        fallback: shares the turns with the ranking from the fourth trial on, and makes all proposals after `hand_over`
+        fallback: shares the turns with the ranking from the sixth trial on, and makes all proposals after `hand_over`
             trials, if the model does not apply to the study, or if it is misleading.
         hand_over: trials with a value after which the fallback makes all proposals. None: the ranking makes all of
             them, as learned and tuned by turns.

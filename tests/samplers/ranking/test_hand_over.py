@@ -26,6 +26,7 @@ from tests.helpers import (
 )
 
 import pellucid
+from pellucid.explain.importance.draws import in_a_step
 from pellucid.samplers.proposing.turns import OPENING, next_turn
 
 pytest.importorskip("torch")
@@ -58,6 +59,10 @@ def test_receipts_of_shared_turns_follow_from_the_trials_before_them(study: Stud
 
 def test_model_receipts_of_shared_turns_are_rebuilt_exactly(study: Study) -> None:
     assert_rebuilt_exactly(study, 6)
+
+
+def test_turns_of_the_fallback_are_not_taken_for_a_search_in_steps(study: Study) -> None:
+    assert not any(in_a_step(trial) for trial in study.trials)
 
 
 def test_a_ranking_that_does_not_improve_leaves_most_turns_to_the_model_of_the_study(

@@ -102,6 +102,16 @@ def test_nothing_is_compared_with_one_method_or_one_task() -> None:
         assert set(transfer_report.figures(regrets, "x")) == {"ranks", "regret"}
 
 
+def test_differences_from_a_reference_count_tasks_not_runs() -> None:
+    base = np.zeros((4, 2))
+    # Task t is worse by 0.1 in one of its two runs and better in the other; task u is worse by 0.02 in both.
+    other = np.array([[0.1, 0.0], [-0.2, 0.0], [0.02, 0.004], [0.02, 0.004]])
+    regrets = Regrets({"base": base, "other": other}, ("t", "t", "u", "u"), ("s",) * 4)
+    grid = transfer_report.against_grid(regrets, "base", (1, 2))
+    assert grid.columns == ("method", "1", "2")
+    assert grid.rows == (("other", "\N{MINUS SIGN}0.015 (1)", "+0.002 (0)"),)
+
+
 def test_runs_and_steps_have_to_agree() -> None:
     with pytest.raises(ValueError, match="the same runs and steps"):
         Regrets({"a": np.zeros((2, 3)), "b": np.zeros((2, 4))}, ("t", "t"), ("s", "s"))

@@ -25,8 +25,8 @@ _OURS = (
     "third proposal, from {all} on all of them. `ranking only` never hands over. Every other name says how a method "
     "differs from that one; `alone` is without earlier tasks (and without a context, unless one is named). Samplers "
     "propose in the space itself, from the first trial on, and a step is a trial; their regret is relative to the best "
-    "known value of a task, in its table or in any of these runs. `short studies`: learned from {studies} studies of "
-    "{trials} trials, by the three other samplers in turn, and not from tables."
+    "known value of a task, in its table or in any of these runs. `RankingSampler` shares the turns "
+    "of each study by what they gained, unless it has `hand_over=None`."
 )
 _TITLES = {"lcbench": "Tuning networks (lcbench)", "rbv2_xgboost": "Tuning XGBoost (rbv2_xgboost)"}
 
@@ -36,7 +36,7 @@ def ranking(
         str,
         typer.Option(
             help="comparison, other-draws, losses, losses-alone, weightings, contexts, tuning, acquisitions, samplers, "
-            "short-studies, or all."
+            "or all."
         ),
     ] = "all",
     collection: Annotated[str, typer.Option(help="lcbench, rbv2_xgboost, or all.")] = "all",
@@ -73,7 +73,7 @@ def _collection(
     quiet: bool,
 ) -> list[Grid]:
     from pellucid_lab.papers.ranking import experiments, report
-    from pellucid_lab.papers.ranking.samplers import SHORT_STUDIES, SHORT_TRIALS, TRIAL_MARKS
+    from pellucid_lab.papers.ranking.samplers import TRIAL_MARKS
     from pellucid_lab.papers.ranking.transfer import HAND_OVER
     from pellucid_lab.problems.tabular import tabular
     from pellucid_lab.runs.files import RunFile
@@ -96,7 +96,7 @@ def _collection(
     for experiment in chosen:
         regrets = experiments.regrets_of(name, experiment, runs, task_names)
         grids += [_prefixed(grid, f"{name}, {experiment}") for grid in report.experiment_grids(regrets)]
-        if experiment in experiments.SAMPLING:
+        if experiment == experiments.IN_THE_SPACE:
             against = report.against_grid(regrets, "BayesianSampler", TRIAL_MARKS)
             grids.append(_prefixed(against, f"{name}, {experiment}"))
         if experiment == "comparison":
@@ -107,8 +107,7 @@ def _collection(
         if figures:
             _draw(name, experiment, regrets, out)
     packages = ("pellucid", "optuna", "numpy", "scipy", "torch", "onnxruntime")
-    sizes = {"studies": SHORT_STUDIES, "trials": SHORT_TRIALS}
-    note = f"{report.NOTE} {_OURS.format(half=HAND_OVER // 2, all=HAND_OVER, **sizes)}"
+    note = f"{report.NOTE} {_OURS.format(half=HAND_OVER // 2, all=HAND_OVER)}"
     write(out / f"{name}.md", page(_TITLES[name], [note], grids, provenance_now(command_line(), packages)))
     return grids
 
@@ -117,10 +116,9 @@ def _draw(name: str, experiment: str, regrets: Regrets, out: Path) -> None:
     load_plots()
     from pellucid_lab.papers.ranking import experiments, report
 
-    ours = (experiments.OURS, experiments.NEVER_HANDS_OVER, "RankingSampler", "RankingSampler, short studies")
-    in_full = ("comparison", "other-draws", experiments.IN_THE_SPACE)
+    ours = (experiments.OURS, experiments.NEVER_HANDS_OVER, "RankingSampler")
     for what, figure in report.figures(regrets, name, bold=ours).items():
-        if experiment in in_full or what == "ranks" or (experiment, what) == (experiments.SHORT_STUDIES, "regret"):
+        if experiment in ("comparison", "other-draws", experiments.IN_THE_SPACE) or what == "ranks":
             save_figure(figure, out / f"{name}-{experiment}-{what}")
 
 

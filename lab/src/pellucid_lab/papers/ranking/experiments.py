@@ -1,8 +1,8 @@
 """The experiments of the ranking surrogate: how much each of its parts helps, and how it compares with others.
 
 A run is a method with a seed on all test tasks of a collection. The seed determines the start of every task and the
-meta-trained model, if there is one, so that means over seeds average over both. All experiments but two are on tables;
-in these, samplers propose in the spaces of the tasks.
+meta-trained model, if there is one, so that means over seeds average over both. All experiments but one are on tables;
+in that one, samplers propose in the spaces of the tasks.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ import numpy as np
 
 from pellucid.acquisition import EI, LCB
 from pellucid_lab.papers.ranking.report import Regrets, regret_after
-from pellucid_lab.papers.ranking.samplers import FROM_SHORT_STUDIES, FROM_TABLES, SAMPLERS, against_best_known, tune
+from pellucid_lab.papers.ranking.samplers import SAMPLERS, against_best_known, tune
 from pellucid_lab.papers.ranking.transfer import HAND_OVER, GaussianProcessEI, RandomOrder, TransferMethod, search
 from pellucid_lab.problems.tabular import Collection, tabular
 
 COLLECTIONS = ("lcbench", "rbv2_xgboost")
 OURS = "ranking"
 NEVER_HANDS_OVER = "ranking only"
-# Experiments whose samplers propose in the space; the models of the second are of short studies.
-SAMPLING = IN_THE_SPACE, SHORT_STUDIES = "samplers", "short-studies"
+IN_THE_SPACE = "samplers"
 MakeMethod = Callable[[Collection, int], TransferMethod]
 
 
@@ -124,8 +123,7 @@ EXPERIMENTS: Mapping[str, tuple[str, ...]] = {
     "contexts": (NEVER_HANDS_OVER, "Deep Set", "no context", "near, alone", "Deep Set, alone", "ListNet, alone"),
     "tuning": (OURS, NEVER_HANDS_OVER, "transferred", "tuned"),
     "acquisitions": (NEVER_HANDS_OVER, "UCB", "EI, incumbent", "EI, last"),
-    IN_THE_SPACE: FROM_TABLES,
-    SHORT_STUDIES: FROM_SHORT_STUDIES,
+    IN_THE_SPACE: SAMPLERS,
 }
 
 # Draws of the tables: all experiments but one use draw 0.
@@ -210,4 +208,4 @@ def regrets_of(collection: str, experiment: str, runs: Sequence[TransferRun], ta
     }
     names = tuple(task for _ in seeds_and_draws for task in tasks)
     regrets = Regrets(by_method, names, (collection,) * len(names))
-    return against_best_known(regrets) if experiment in SAMPLING else regrets
+    return against_best_known(regrets) if experiment == IN_THE_SPACE else regrets

@@ -1,7 +1,4 @@
-"""Samplers that propose in the spaces of the test tasks, not on tables of them, as for a user of `RankingSampler`.
-
-It has learned from the tables of the training tasks, or from short studies of them as users have them.
-"""
+"""Samplers that propose in the spaces of the test tasks, not on tables of them, as for a user of `RankingSampler`."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import optuna
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
-from optuna.study import Study
 
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.ranking import RankingSampler
@@ -28,8 +24,6 @@ if TYPE_CHECKING:
 TRIALS = 60
 # Trials after which the samplers are compared with the one that does not learn from other tasks.
 TRIAL_MARKS = (1, 5, 10, 20, 40, 60)
-# Earlier studies of someone who tunes now and then: the first training tasks, with few trials each.
-SHORT_STUDIES, SHORT_TRIALS = 24, 50
 # Samplers made from a seed, and those that learn from other tasks, made from a seed and a model.
 _OTHERS: Mapping[str, Callable[[int], BaseSampler]] = {
     "RandomSampler": lambda seed: RandomSampler(seed=seed),
@@ -40,10 +34,7 @@ _LEARNED: Mapping[str, Callable[[int, Ranker], BaseSampler]] = {
     "RankingSampler": lambda seed, model: RankingSampler(model=model, seed=seed),
     "RankingSampler(hand_over=None)": lambda seed, model: RankingSampler(model=model, hand_over=None, seed=seed),
 }
-_SHORT = {"RankingSampler, short studies": "RankingSampler"}
-FROM_TABLES = (*_OTHERS, *_LEARNED)
-FROM_SHORT_STUDIES = (*_OTHERS, *_SHORT)
-SAMPLERS = (*_OTHERS, *_LEARNED, *_SHORT)
+SAMPLERS = (*_OTHERS, *_LEARNED)
 
 
 def tune(
@@ -52,16 +43,12 @@ def tune(
     """Regret after each trial, one row per test task, and the seconds of learning and of tuning. Regret is relative to
     a task's table: it is below zero if a trial is better than all of the table."""
     before = time.perf_counter()
-    model = None
-    if name in _LEARNED:
-        model = _model(collection, seed)
-    elif name in _SHORT:
-        model = _model_of_studies(collection, seed, data)
+    model = _model(collection, seed) if name in _LEARNED else None
     trained = time.perf_counter()
     rows = []
     for task in collection.test:
         task_seed = stable_seed("transfer", collection.name, task.name, seed)
-        sampler = _OTHERS[name](task_seed) if model is None else _LEARNED[_SHORT.get(name, name)](task_seed, model)
+        sampler = _OTHERS[name](task_seed) if model is None else _LEARNED[name](task_seed, model)
         rows.append(_regret(task, collection, sampler, data, trials))
     return tuple(rows), trained - before, time.perf_counter() - trained
 
@@ -74,31 +61,13 @@ def _model(collection: Collection, seed: int) -> Ranker:
     return Ranker.of(meta_trained(RankingEnsemble(collection.space), collection, seed))
 
 
-def _model_of_studies(collection: Collection, seed: int, data: str | None) -> Ranker:
-    """Learned as `RankingSampler.from_studies` learns, from studies of the three other samplers in turn."""
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, learn
-    from pellucid.surrogates.ranking.ranker import Ranker
-
-    makers = list(_OTHERS.values())
-    studies = [
-        _study(task, collection, makers[i % len(makers)](stable_seed("short", task.name, seed)), data, SHORT_TRIALS)
-        for i, task in enumerate(collection.train[:SHORT_STUDIES])
-    ]
-    return Ranker.of(learn(EarlierStudies.of(studies), seed=seed))
-
-
-def _study(task: TabularTask, collection: Collection, sampler: BaseSampler, data: str | None, trials: int) -> Study:
+def _regret(
+    task: TabularTask, collection: Collection, sampler: BaseSampler, data: str | None, trials: int
+) -> list[float]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     problem = yahpo(SCENARIOS[collection.name], task.name, data)
     study = optuna.create_study(direction=problem.direction, sampler=sampler)
     study.optimize(lambda trial: problem.evaluate(problem.suggest(trial)), n_trials=trials)
-    return study
-
-
-def _regret(
-    task: TabularTask, collection: Collection, sampler: BaseSampler, data: str | None, trials: int
-) -> list[float]:
-    study = _study(task, collection, sampler, data, trials)
     best = np.maximum.accumulate(np.array([trial.value for trial in study.trials], dtype=float))
     return [float(regret) for regret in (task.y.max() - best) / (task.y.max() - task.y.min())]
 
