@@ -207,6 +207,7 @@ class RankingSampler(BaseSampler):
     # ------------------------------------------------------------------ how a proposal is made
 
     def _propose(self, view: StudyView, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> Proposal:
+        turn: Turn | None = None
         started = False
         try:
             serving = self._serving(view, search_space)
@@ -216,11 +217,15 @@ class RankingSampler(BaseSampler):
                 turn = self._turn(view, trial, serving)
                 if turn.proposer != "model":
                     return self._ranked(view, trial, search_space, serving, turn.proposer, turn.words)
-                words, started = turn.words, True
+                # The ranking's proposals may all be in one branch of a conditional space, and a model that has seen no
+                # other stays there: it makes its own start before its first proposals.
+                words, started = turn.words, not serving.space.conditions
         except Exception as error:  # A running study gets its next trial even if the model fails.
             _logger.warning("Trial %d: the ranking failed (%s).", trial.number, error, exc_info=True)
-            words = f"The fallback proposed it: {failure('the ranking', error)}."
+            turn, words = None, f"The fallback proposed it: {failure('the ranking', error)}."
         params, receipt = self._fallback.propose(view, trial, search_space, started=started)
+        if turn is not None and receipt.kind == "startup":
+            words = f"{words} It starts with trials that cover the space."
         return params, replace(receipt, phase=f"{words} {receipt.phase}".strip())
 
     def _turn(self, view: StudyView, trial: FrozenTrial, serving: StudyRanker) -> Turn:

@@ -64,7 +64,7 @@ def test_studies_go_on_with_any_behaviour_of_the_trials(
     study = run(sampler(hand_over=50), 12, objective_that(behaviour), catch=ArithmeticError)
     assert len(study.trials) == 12
     assert distinct(study.trials) == 12
-    assert set(kinds(study).values()) <= {"ranking", "model"}
+    assert set(kinds(study).values()) <= {"ranking", "startup", "model"}
     assert not [message for message in messages(caplog) if "ranking failed" in message or "model failed" in message]
 
 
