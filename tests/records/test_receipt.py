@@ -55,6 +55,7 @@ FULL = Receipt(
     kind="model",
     phase="Step 1 tunes `lr`.",
     turn="It was the turn of `kind` = a.",
+    look=True,
     seed=7,
     params={"lr": 0.1, "kind": "a", "n": 3, "flag": True, "nothing": None},
     reason="because",
@@ -162,8 +163,10 @@ def test_records_do_not_change() -> None:
 
 def test_a_receipt_prints_as_a_sentence() -> None:
     expected = "Trial 42 maximised WEI; the model expected 12.5 ± 0.25 there. Step 1 tunes `lr`."
-    assert str(FULL) == f"{expected} It was the turn of `kind` = a."
-    assert "Trial 42 maximised WEI" in str(replace(FULL, mean=None, sd=None))
+    maximised = replace(FULL, look=False)
+    assert str(maximised) == f"{expected} It was the turn of `kind` = a."
+    assert "Trial 42 maximised WEI" in str(replace(maximised, mean=None, sd=None))
+    assert str(FULL).startswith("Trial 42 was a look elsewhere; the model expected 12.5 ± 0.25 there.")
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")
 

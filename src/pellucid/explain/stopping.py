@@ -18,6 +18,7 @@ from pellucid.acquisition.base import explored_share
 from pellucid.explain.blocks import Evidence, blocks
 from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.explain.parts import gain_of_tuning
+from pellucid.explain.text import counted
 from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
@@ -136,8 +137,13 @@ def verdict_and_fit(
         return verdict, gp.hyperparameters
     blocked = blocks(Evidence(view.trials, view.data, gp, limit, _WIDTH))
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
-    notes = () if blocked else (_UNSEEN,)
+    notes = () if blocked else (*_looks(view), _UNSEEN)
     return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked), gp.hyperparameters
+
+
+def _looks(view: StudyView) -> tuple[str, ...]:
+    looks = sum(receipt.look for receipt in model_receipts(view.trials, len(view.trials)))
+    return (f"{counted(looks, 'trial')} looked elsewhere once the search had settled.",) if looks else ()
 
 
 def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> tuple[float, str]:

@@ -181,7 +181,8 @@ class Receipt:
     best_value      the best value observed before the proposal, in the user's units and direction
     policy          the policy that chose the acquisition, and the state it decided with
     phase           the step of a search in steps that the trial belongs to, in words; otherwise empty
-    turn            why it was the turn of a choice that has had few trials, in words; otherwise empty
+    turn            why it was the turn of a choice that has had few trials, or of a look, in words; otherwise empty
+    look            whether it was a look elsewhere: the acquisition is recorded, but was not maximised
     ranking         how a ranking surrogate chose it, for receipts of that kind
     bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
                     anywhere), as losses in the user's unit; empty if the policy did not need them
@@ -214,6 +215,7 @@ class Receipt:
     bounds: tuple[float, ...] = ()
     phase: str = ""
     turn: str = ""
+    look: bool = False
     ranking: RankingState | None = None
     version: int = RECEIPT_VERSION
 
@@ -244,6 +246,7 @@ class Receipt:
             "reason": isinstance(got["reason"], str),
             "phase": isinstance(got["phase"], str),
             "turn": isinstance(got["turn"], str),
+            "look": isinstance(got["look"], bool),
             "direction": got["direction"] in ("minimize", "maximize"),
             "space": all(is_count(where) or isinstance(where, str) for where in space.values()),
             "conditions": is_conditions(got["conditions"], space),
@@ -338,6 +341,8 @@ class Receipt:
         if self.acquisition.learns_about:
             purpose = f"to learn about {self.acquisition.learns_about}, not to improve the objective"
             text = f"Trial {self.trial} was chosen {purpose}"
+        if self.look:
+            text = f"Trial {self.trial} was a look elsewhere"
         if self.mean is None or self.expected_sd is None:
             return f"{text}."
         return f"{text}; the model expected {self.mean:.6g} ± {self.expected_sd:.2g} there."

@@ -23,12 +23,13 @@ from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
 from pellucid.numerics import Array, low_discrepancy, stream
 from pellucid.records import Receipt
-from pellucid.samplers.proposing import branches, others
+from pellucid.samplers.proposing import branches, looks, others
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
-from pellucid.samplers.proposing.maximising import Maximiser
+from pellucid.samplers.proposing.maximising import Maximiser, Region
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.search import ModelSearch
+from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.trials import pending
 from pellucid.study.view import StudyView
@@ -43,7 +44,8 @@ class BayesianSampler(ModelSampler):
 
     Args:
         acquisition: what is maximised, or a policy that chooses it anew for every proposal; default
-            `pellucid.acquisition.Alternation()`: EI and LCB(2.0) in turns.
+            `pellucid.acquisition.Alternation()`: EI and LCB(2.0) in turns, and looks elsewhere once a search of one or
+            two numeric parameters has settled.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
         interleave: spend some proposals on learning the effects of parameters (BOBAX), see `pellucid.Interleave`.
         n_startup_trials: finished trials before the model takes over; until then the space is covered evenly.
@@ -86,8 +88,10 @@ class BayesianSampler(ModelSampler):
             avoid_failures=avoid_failures,
             seed=seed,
         )
+        # A search that the user has chosen proposes what it is meant to.
+        regions = _choice_or_look if acquisition is None and interleave is None else branches.turn
         super().__init__(
-            ModelSearch(Coverage(n_startup_trials, seed), maximiser, conditions, ordinal, branches.turn),
+            ModelSearch(Coverage(n_startup_trials, seed), maximiser, conditions, ordinal, regions),
             IndependentSampling(seed, independent_sampler, warn_independent_sampling),
         )
 
@@ -115,6 +119,11 @@ def _acquisition_and_policy(
     if acquisition is not None:
         return acquisition, None
     return (EI(), None) if multiplies else (DEFAULT_ACQUISITION, DEFAULT_POLICY)
+
+
+def _choice_or_look(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
+    region = branches.turn(view, trial, data, gp)
+    return region if region.turn else looks.turn(view, trial, data, gp)
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,10 @@ class Region:
 
     slice   part of the space; None for all of it
     words   why, for the receipt: the step of a search in steps
-    turn    why, for the receipt: the turn of a choice
+    turn    why, for the receipt: the turn of a choice, or a look elsewhere
     held    values of the slice in the user's units, which encoding would round
     own     observations (n,) that the proposal must improve on; None: on all
+    look    the decision, with its configuration, if the proposal is a look elsewhere; None: the best one
     """
 
     slice: Slice | None = None
@@ -57,6 +58,7 @@ class Region:
     turn: str = ""
     held: Mapping[str, float] = field(default_factory=dict)
     own: Mask | None = None
+    look: Decision | None = None
 
 
 Regions = Callable[[StudyView, FrozenTrial, Arrays, GaussianProcess], Region]
@@ -212,6 +214,8 @@ class Maximiser:
     def _decide(self, view: StudyView, trial: FrozenTrial, screening: _Screening) -> Decision:
         """The acquisition of a proposal that is meant to improve the objective."""
         data, model = screening.data, screening.model
+        if screening.region.look is not None:
+            return screening.region.look
         if screening.region.own is not None:
             return Decision(EI() if self.policy is not None else self.acquisition)
         if self.policy is not None:
@@ -268,6 +272,7 @@ class Maximiser:
             bounds=decision.bounds,
             phase=screening.region.words,
             turn=screening.region.turn,
+            look=screening.region.look is not None,
         )
 
 
