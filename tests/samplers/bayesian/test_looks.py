@@ -75,7 +75,7 @@ def test_few_trials_settle_nothing() -> None:
 def test_the_room_around_a_candidate_is_that_of_an_empty_box_on_a_torus() -> None:
     rng = np.random.default_rng(0)
     Z, K = rng.random((30, 2)), rng.random((12, 2))
-    copies = np.vstack([K + [a, b] for a in (-1, 0, 1) for b in (-1, 0, 1)])
+    copies = np.vstack([K + np.array([a, b]) for a in (-1, 0, 1) for b in (-1, 0, 1)])
     brute = np.array([np.abs(copies - z).max(axis=1).min() for z in Z])
     np.testing.assert_allclose(rooms(Z, K), brute, atol=1e-15)
     assert (rooms(Z, K[:0]) == 0.5).all()
@@ -137,7 +137,11 @@ def test_a_resumed_study_looks_at_the_same_places(searched: Study, tmp_path: Pat
 
 @pytest.mark.parametrize(
     "options",
-    [{"acquisition": LCB(2.0)}, {"acquisition": InformationGain()}, {"interleave": pellucid.Interleave(mode="multiply")}],
+    [
+        {"acquisition": LCB(2.0)},
+        {"acquisition": InformationGain()},
+        {"interleave": pellucid.Interleave(mode="multiply")},
+    ],
     ids=["chosen acquisition", "effects", "both"],
 )
 def test_a_search_that_the_user_has_chosen_has_no_looks(options: dict[str, object]) -> None:

@@ -1,12 +1,13 @@
 """Looks elsewhere: once a search of few parameters has settled, some trials go where it has not been.
 
-A model that has converged is sure that there is nothing elsewhere, so an acquisition polishes the best configuration for
-the rest of the study, and a second, narrower optimum is never found. Once the best value has hardly improved for a
-while, every second proposal is therefore a look: around a trial that is better than those around it, if it has not had
-its chance yet, or else in the middle of the largest hole between the trials.
+A model that has converged is sure that there is nothing elsewhere, so an acquisition polishes the best configuration
+for the rest of the study, and a second, narrower optimum is never found. Once the search has settled, every second
+proposal is therefore a look: around a trial that is better than those around it, if it has not had its chance yet, or
+else in the middle of the largest hole between the trials. Most looks that come near a narrow optimum only touch its
+flank, which the model explains away: without the looks around such trials the others find hardly anything.
 
 Notation
-    X (n, d), m (n,)   encoded trials with a value, and the latent means of the model there (smaller is better)
+    X (n, d), m (n,)   encoded trials with a value, and the model's latent means there (smaller is better)
     K (k, d)           all trials, encoded: with a value, failed or running
     Z (c, d)           candidates
     room (c,)          half the width of the largest box around a candidate without a trial. Opposite sides of the space
@@ -74,7 +75,7 @@ def turn(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess)
 
 
 def settled(X: Array, m: Array, searched: Sequence[int]) -> bool:
-    """Whether a search has found its optimum. `searched`: its trials, as rows of X in their order."""
+    """Whether a search stays where it is. `searched`: its trials, which are no looks, as rows of X in their order."""
     if len(searched) <= RECENT:
         return False
     last = list(searched[-RECENT:])
