@@ -13,6 +13,7 @@ PINS := pyproject.toml lab/pyproject.toml constraints.txt
 RESULTS := lab/results/engine
 NOISY := f01-i3-d5~0.1,f03-i3-d5~0.1,f08-i3-d5~0.1,f10-i3-d5~0.1,f15-i3-d5~0.1,f17-i3-d5~0.1,f20-i3-d5~0.1,f23-i3-d5~0.1,f01-i3-d5~0.5,f03-i3-d5~0.5,f08-i3-d5~0.5,f10-i3-d5~0.5,f15-i3-d5~0.5,f17-i3-d5~0.5,f20-i3-d5~0.5,f23-i3-d5~0.5,f01-i3-d5~1,f03-i3-d5~1,f08-i3-d5~1,f10-i3-d5~1,f15-i3-d5~1,f17-i3-d5~1,f20-i3-d5~1,f23-i3-d5~1
 REPORTED_MODELS := three-digits,five-diabetes,six-friedman2,three-friedman3,five-moons,six-alcohol,five-quantiles,six-wide
+PEERS := .venvs
 
 # One thread per process: workers are the unit of parallelism, and peers are timed on equal terms.
 export OMP_NUM_THREADS := 1
@@ -24,7 +25,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
-        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +65,18 @@ $(VENV)/.stamp-lab: $(VENV)/.stamp-test $(PINS)
 	@echo "Installing the laboratory, its peers and its problems"
 	@$(PIP_INSTALL) -e . -e 'lab[all]'
 	@touch $@
+
+# Peers whose packages exclude ours run in environments of their own, as processes that the laboratory starts. The files
+# name every package, so that nothing is resolved; HEBO's numpy has no wheels for a Python newer than 3.11.
+$(PEERS)/ax/.stamp $(PEERS)/hebo/.stamp: FIRST := $(TORCH)
+$(PEERS)/%/.stamp: lab/peers/%.txt
+	@echo "Installing $* and its packages into $(PEERS)/$*"
+	@$(PYTHON) -m venv $(PEERS)/$*
+	@$(if $(FIRST),$(PEERS)/$*/bin/python -m pip install --quiet --disable-pip-version-check $(FIRST))
+	@$(PEERS)/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	@touch $@
+
+peers: $(PEERS)/ax/.stamp $(PEERS)/hebo/.stamp $(PEERS)/vizier/.stamp ## create the environments of Ax, HEBO and Vizier
 
 # ------------------------------------------------------------------------------------- demo and tests
 
@@ -150,6 +163,16 @@ bench-choices: $(VENV)/.stamp-lab ## how soon the best branch of a choice is fou
 	  --instances 100-107 --seeds 0 --init 10 --steps 90 --methods optuna-tpe,optuna-gp,pellucid \
 	  --out lab/results/search/choices.jsonl --table lab/results/search/choices.md --jobs $(JOBS)
 
+# BBOB in an order that has every function and every dimension in each third, so that a part of it is comparable.
+PEER_CELLS := f03-i3-d2,f08-i3-d5,f12-i3-d10,f17-i3-d2,f21-i3-d5,f23-i3-d10,f03-i3-d5,f08-i3-d10,f12-i3-d2,$\
+f17-i3-d5,f21-i3-d10,f23-i3-d2,f03-i3-d10,f08-i3-d2,f12-i3-d5,f17-i3-d10,f21-i3-d2,f23-i3-d5
+PEER_RUNS := --init 10 --steps 40 --methods ax,hebo,vizier,botorch,smac,pellucid --jobs 1 \
+  --out $(RESULTS)/peers.jsonl --table $(RESULTS)/peers.md
+
+bench-peers: $(VENV)/.stamp-lab ## regret of Ax, HEBO, Vizier, BoTorch and SMAC beside ours (first: make peers)
+	$(BIN)/pellucid bench regret --suite bbob --tasks $(PEER_CELLS) --seeds 0 $(PEER_RUNS)
+	$(BIN)/pellucid bench regret --suite synthetic --tasks mixed-network --seeds 0,1 $(PEER_RUNS)
+
 reproduce-sawei: $(VENV)/.stamp-lab ## SAWEI and the schedules that its paper compares it with, on both suites
 	$(BIN)/pellucid reproduce sawei --suite bbob --out lab/results/sawei --jobs $(JOBS)
 	$(BIN)/pellucid reproduce sawei --suite hpobench --out lab/results/sawei --jobs $(JOBS)
@@ -193,5 +216,5 @@ clean: ## remove caches, builds and what the demo wrote
 	rm -f demo.db demo.db-journal demo.db-shm demo.db-wal report.html
 	find src lab tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean ## clean, and remove .venv
-	rm -rf $(VENV)
+distclean: clean ## clean, and remove .venv and the environments of the peers
+	rm -rf $(VENV) $(PEERS)

@@ -89,13 +89,14 @@ class Method:
     """A sampler under test, made from a seed, the number of trials before it and the number that it will propose.
 
     ``requires`` names the modules it needs, which are imported before any time is measured. ``static_only`` methods
-    do not support conditional spaces.
+    do not support conditional spaces. ``environment``: the Python environment of a method that runs outside ours.
     """
 
     name: str
     make_sampler: Callable[[int, int, int], BaseSampler]
     requires: tuple[str, ...] = ()
     static_only: bool = False
+    environment: str | None = None
 
 
 def stable_seed(*parts: object) -> int:

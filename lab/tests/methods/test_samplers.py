@@ -4,7 +4,7 @@ import math
 
 import optuna
 import pytest
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import FloatDistribution, IntDistribution
 
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Method, require_modules
@@ -34,11 +34,6 @@ def test_unit_encoding_round_trip(distribution, values) -> None:
 def test_integers_get_equal_shares_of_the_unit_interval() -> None:
     grid = [from_unit((i + 0.5) / 1000, IntDistribution(0, 4)) for i in range(1000)]
     assert [grid.count(value) for value in range(5)] == [200] * 5
-
-
-def test_botorch_refuses_categories() -> None:
-    with pytest.raises(TypeError, match="float and int parameters only"):
-        to_unit(0.0, CategoricalDistribution(["a", "b"]))
 
 
 @pytest.mark.parametrize(("name", "module"), [("botorch", "botorch"), ("smac", "smac")])

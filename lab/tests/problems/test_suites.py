@@ -35,13 +35,14 @@ MINIMISERS = {
     "hartmann3": [0.1145888, 0.5556489, 0.8525470],
     "hartmann6": [0.20168951, 0.15001069, 0.47687397, 0.27533243, 0.31165162, 0.65730053],
     "hyper-ellipsoid": [0.0] * 4,
+    "mixed-network": ["adam", 1e-3, 1e-4, 0.2, 128, 3],
 }
 
 
 @pytest.mark.parametrize("name", SYNTHETIC_NAMES)
 def test_synthetic_optimum_is_reached_at_the_minimiser_and_not_beaten(name: str) -> None:
     problem = load_problem("synthetic", name)
-    value = problem.evaluate({f"x{j}": x for j, x in enumerate(MINIMISERS[name])})
+    value = problem.evaluate(dict(zip(problem.distributions, MINIMISERS[name], strict=True)))
     assert value == pytest.approx(problem.optimum, abs=1e-9)
     assert min(trial.value for trial in random_trials(problem, 30)) >= problem.optimum
 

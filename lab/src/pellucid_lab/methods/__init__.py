@@ -1,1 +1,1 @@
-"""The samplers that are compared: ours, Optuna's, BoTorch and SMAC."""
+"""The samplers that are compared: ours, Optuna's, BoTorch, SMAC, and peers in environments of their own."""

@@ -6,6 +6,7 @@ Their packages are imported inside the functions that need them: they are option
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -60,15 +61,15 @@ def _edges(distribution: BaseDistribution) -> tuple[float, float, bool]:
         return distribution.low - half, distribution.high + half, distribution.log
     if isinstance(distribution, FloatDistribution):
         return distribution.low, distribution.high, distribution.log
-    raise TypeError(f"The botorch peer takes float and int parameters only; got {distribution!r}.")
+    raise TypeError(f"Only numbers can be mapped to the unit interval; got {distribution!r}.")
 
 
-def _costs(study: Study, trials: list[FrozenTrial]) -> list[float]:
+def costs(study: Study, trials: list[FrozenTrial]) -> list[float]:
     sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
     return [sign * trial.value for trial in trials if trial.value is not None]
 
 
-class _StaticSampler(BaseSampler):
+class StaticSampler(BaseSampler):
     """Random until ``n_startup`` trials are complete, then ``_propose`` for the whole space at once."""
 
     def __init__(self, seed: int, n_startup: int) -> None:
@@ -96,38 +97,76 @@ class _StaticSampler(BaseSampler):
         """The next configuration, from finished trials of a static space."""
 
 
-class BoTorchSampler(_StaticSampler):
-    """SingleTaskGP and LogExpectedImprovement in double precision, 10 restarts from 512 raw samples."""
+class BoTorchSampler(StaticSampler):
+    """SingleTaskGP and LogExpectedImprovement in double precision, 10 restarts from 512 raw samples.
+
+    With categories, MixedSingleTaskGP and a search for each combination of them, as its documentation recommends.
+    """
 
     def _propose(self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space) -> dict[str, Any]:
         import torch
         from botorch.acquisition import LogExpectedImprovement
         from botorch.fit import fit_gpytorch_mll
-        from botorch.models import SingleTaskGP
-        from botorch.models.transforms import Normalize, Standardize
-        from botorch.optim import optimize_acqf
         from botorch.utils.sampling import manual_seed
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        rows = [[to_unit(finished.params[name], space[name]) for name in space] for finished in trials]
+        rows = [[_number(finished.params[name], space[name]) for name in space] for finished in trials]
         inputs = torch.tensor(rows, dtype=torch.float64)
-        gains = -torch.tensor(_costs(study, trials), dtype=torch.float64).unsqueeze(-1)
-        dim = len(space)
+        gains = -torch.tensor(costs(study, trials), dtype=torch.float64).unsqueeze(-1)
+        sizes = {
+            column: len(distribution.choices)
+            for column, distribution in enumerate(space.values())
+            if isinstance(distribution, CategoricalDistribution)
+        }
         with manual_seed(self._seed + trial.number):
-            model = SingleTaskGP(inputs, gains, input_transform=Normalize(d=dim), outcome_transform=Standardize(m=1))
+            model = _botorch_model(inputs, gains, list(sizes))
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-            candidate, _ = optimize_acqf(
-                LogExpectedImprovement(model, best_f=gains.max()),
-                bounds=torch.tensor([[0.0] * dim, [1.0] * dim], dtype=torch.float64),
-                q=1,
-                num_restarts=10,
-                raw_samples=512,
-            )
-        units = candidate.squeeze(0).tolist()
-        return {name: from_unit(unit, space[name]) for name, unit in zip(space, units, strict=True)}
+            numbers = _best_candidate(LogExpectedImprovement(model, best_f=gains.max()), len(space), sizes)
+        return {name: _value(number, space[name]) for name, number in zip(space, numbers, strict=True)}
 
 
-class SmacSampler(_StaticSampler):
+def _botorch_model(inputs: Any, gains: Any, choices: list[int]) -> Any:
+    from botorch.models import MixedSingleTaskGP, SingleTaskGP
+    from botorch.models.transforms import Normalize, Standardize
+
+    dim = inputs.shape[1]
+    if not choices:
+        return SingleTaskGP(inputs, gains, input_transform=Normalize(d=dim), outcome_transform=Standardize(m=1))
+    numbers = Normalize(d=dim, indices=[column for column in range(dim) if column not in choices])
+    return MixedSingleTaskGP(
+        inputs, gains, cat_dims=choices, input_transform=numbers, outcome_transform=Standardize(m=1)
+    )
+
+
+def _best_candidate(acquisition: Any, dim: int, sizes: dict[int, int]) -> list[float]:
+    """``sizes``: columns of categories and their numbers of choices."""
+    import torch
+    from botorch.optim import optimize_acqf, optimize_acqf_mixed
+
+    upper = [float(sizes.get(column, 2) - 1) for column in range(dim)]
+    bounds = torch.tensor([[0.0] * dim, upper], dtype=torch.float64)
+    if sizes:
+        combinations = itertools.product(*(range(size) for size in sizes.values()))
+        fixed = [dict(zip(sizes, map(float, values), strict=True)) for values in combinations]
+        found, _ = optimize_acqf_mixed(acquisition, bounds, 1, 10, fixed, raw_samples=512)
+    else:
+        found, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=512)
+    return [float(number) for number in found.squeeze(0).tolist()]
+
+
+def _number(value: Any, distribution: BaseDistribution) -> float:
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.to_internal_repr(value)
+    return to_unit(value, distribution)
+
+
+def _value(number: float, distribution: BaseDistribution) -> Any:
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[round(number)]
+    return from_unit(number, distribution)
+
+
+class SmacSampler(StaticSampler):
     """SMAC's BlackBoxFacade with ask and tell, without an initial design because the study already has one."""
 
     def __init__(self, seed: int, n_startup: int) -> None:
@@ -144,7 +183,7 @@ class SmacSampler(_StaticSampler):
         if self._facade is None:
             self._facade = self._make_facade(space)
         config_space = self._facade.scenario.configspace
-        for finished, cost in zip(trials, _costs(study, trials), strict=True):
+        for finished, cost in zip(trials, costs(study, trials), strict=True):
             if finished.number in self._reported:
                 continue
             values = {name: finished.params[name] for name in space}
@@ -155,7 +194,7 @@ class SmacSampler(_StaticSampler):
             self._reported.add(finished.number)
         info = self._facade.ask()
         self._asked[trial.number] = info
-        return {name: _allowed(info.config[name], space[name]) for name in space}
+        return {name: allowed(info.config[name], space[name]) for name in space}
 
     def _make_facade(self, space: Space) -> Any:
         from smac import BlackBoxFacade, Scenario
@@ -193,7 +232,7 @@ def _config_space(space: Mapping[str, BaseDistribution], seed: int) -> Configura
     return config_space
 
 
-def _allowed(value: Any, distribution: BaseDistribution) -> Any:
+def allowed(value: Any, distribution: BaseDistribution) -> Any:
     """The value within its range: SMAC's log transform may leave it by a rounding error, which Optuna rejects."""
     if isinstance(distribution, FloatDistribution):
         return min(max(float(value), distribution.low), distribution.high)

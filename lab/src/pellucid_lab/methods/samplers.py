@@ -24,6 +24,7 @@ from pellucid.acquisition.adaptive import Policy
 from pellucid.acquisition.interleave import Interleave
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Method, require_modules
+from pellucid_lab.methods.outside.sampler import OutsideSampler, interpreter
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -63,6 +64,15 @@ def _smac(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
     from pellucid_lab.methods.peers import SmacSampler
 
     return SmacSampler(seed, n_startup)
+
+
+def _outside(environment: str) -> Method:
+    """A peer that runs in an environment of its own; its file in `methods.outside` has the same name."""
+
+    def make(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
+        return OutsideSampler(environment, interpreter(environment), seed, n_startup)
+
+    return Method(environment, make, static_only=True, environment=environment)
 
 
 def _random(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
@@ -125,6 +135,9 @@ METHODS: dict[str, Method] = {
         Method("optuna-tpe-group", _optuna_tpe_group),
         Method("botorch", _botorch, requires=("torch", "gpytorch", "botorch"), static_only=True),
         Method("smac", _smac, requires=("smac", "ConfigSpace"), static_only=True),
+        _outside("ax"),
+        _outside("hebo"),
+        _outside("vizier"),
         Method("random", _random),
         Method("information", _information),
         Method("bobax", _bobax),
@@ -150,6 +163,8 @@ def usable_methods(names: Sequence[str]) -> tuple[list[Method], list[str]]:
 def _missing(method: Method) -> str | None:
     try:
         require_modules(method.requires, f"the method {method.name}")
+        if method.environment is not None:
+            interpreter(method.environment)
     except Unavailable as reason:
         return str(reason)
     return None

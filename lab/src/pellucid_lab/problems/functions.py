@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.cli.errors import Mistake
 from pellucid_lab.base import Problem, suggest_all
@@ -128,10 +128,13 @@ SYNTHETIC: dict[str, tuple[Callable[[Array], Array], tuple[tuple[float, float], 
     "hartmann6": (_hartmann6, ((0, 1),) * 6, -3.322368011415515),
     "hyper-ellipsoid": (_hyper_ellipsoid, ((-5.12, 5.12),) * 4, 0.0),
 }
-SYNTHETIC_NAMES = tuple(SYNTHETIC)
+MIXED_NETWORK = "mixed-network"
+SYNTHETIC_NAMES = (*SYNTHETIC, MIXED_NETWORK)
 
 
 def synthetic(name: str) -> Problem:
+    if name == MIXED_NETWORK:
+        return _mixed_network()
     function, box, optimum = SYNTHETIC[name]
     distributions = {f"x{j}": FloatDistribution(float(low), float(high)) for j, (low, high) in enumerate(box)}
 
@@ -146,6 +149,51 @@ def synthetic(name: str) -> Problem:
         evaluate=evaluate,
         distributions=distributions,
         optimum=optimum,
+        optimum_is_exact=True,
+    )
+
+
+# Best log10 learning rate of each optimiser, and how much worse it is than the best one.
+_OPTIMISERS = {"sgd": (-1.0, 0.15), "momentum": (-1.5, 0.05), "adam": (-3.0, 0.0)}
+
+
+def _mixed_network() -> Problem:
+    """A space like that of a network (ints, log scales, a choice); a sum of terms that are 0 at the optimum.
+
+    The best learning rate depends on the optimiser and on the layers, the best dropout on the units.
+    """
+    distributions: dict[str, BaseDistribution] = {
+        "optimiser": CategoricalDistribution(tuple(_OPTIMISERS)),
+        "rate": FloatDistribution(1e-5, 1.0, log=True),
+        "decay": FloatDistribution(1e-6, 0.1, log=True),
+        "dropout": FloatDistribution(0.0, 0.7),
+        "units": IntDistribution(8, 1024, log=True),
+        "layers": IntDistribution(1, 6),
+    }
+
+    def evaluate(params: Mapping[str, Any]) -> float:
+        best, offset = _OPTIMISERS[params["optimiser"]]
+        depth = params["layers"] - 3
+        width = math.log2(params["units"]) - 7.0
+        rate = math.log10(params["rate"]) - best + 0.15 * depth
+        return float(
+            offset
+            + 0.3 * rate**2
+            + 0.05 * (1.0 - math.cos(5.0 * rate))
+            + 0.04 * depth**2
+            + 0.05 * width**2
+            + 2.0 * (params["dropout"] - 0.2 - 0.05 * width) ** 2
+            + 0.03 * (math.log10(params["decay"]) + 4.0) ** 2
+        )
+
+    return Problem(
+        name=MIXED_NETWORK,
+        suite="synthetic",
+        direction="minimize",
+        suggest=partial(suggest_all, distributions=distributions),
+        evaluate=evaluate,
+        distributions=distributions,
+        optimum=0.0,
         optimum_is_exact=True,
     )
 

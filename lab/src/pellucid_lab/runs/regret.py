@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pellucid.cli.errors import Mistake
 from pellucid_lab.base import Direction, Problem, Suite, require_modules, stable_seed
+from pellucid_lab.methods.outside.sampler import OutsideSampler
 from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
 from pellucid_lab.problems.suites import (
     check_problem,
@@ -27,6 +28,7 @@ from pellucid_lab.runs.files import RunFile
 from pellucid_lab.runs.provenance import stamp
 
 if TYPE_CHECKING:
+    from optuna.samplers import BaseSampler
     from optuna.study import Study
 
 RegretKey = tuple[str, str, str, int, int, int]
@@ -59,6 +61,9 @@ class RegretRun:
     """A finished run; ``values``, ``ask_s`` and ``tell_s`` have one entry per evaluation.
 
     ``values`` are exact; ``observed`` are what the study was told, empty if the two are the same.
+    ``ask_s`` and ``tell_s``: CPU seconds, which a busy machine does not inflate as it does ``wall_s``, the seconds on
+    the clock of the whole run. A peer that runs in a process of its own is included.
+
     ``trace``: series that a policy wrote into its receipts (``alpha``, ``ubr``), one entry per proposal.
     ``target``: the best value outside the best branch of a choice, where it is known.
     """
@@ -129,7 +134,8 @@ def run_regret_task(task: RegretTask) -> RegretRun:
         if number == task.n_init:
             seed = stable_seed("sampler", task.suite, plain, task.seed)
             study.sampler = method.make_sampler(seed, task.n_init, task.n_steps)
-        steps.append(timed_step(study, problem, problem.noise * float(noise.standard_normal())))
+        error = problem.noise * float(noise.standard_normal())
+        steps.append(timed_step(study, problem, _cpu_clock(study.sampler), error))
     values, ask_s, tell_s = zip(*steps, strict=True)
     return RegretRun(
         *task.key,
@@ -144,8 +150,22 @@ def run_regret_task(task: RegretTask) -> RegretRun:
         wall_s=round(time.perf_counter() - started, 3),
         trace=_trace(study),
         observed=tuple(float(trial.value or 0.0) for trial in study.trials) if problem.noise else (),
-        **stamp((*packages_of(task.method), *find_suite(task.suite).packages), task.command),
+        **_stamp(task, study.sampler),
     )
+
+
+def _cpu_clock(sampler: BaseSampler) -> Callable[[], float]:
+    """A clock of the CPU seconds of this process and, if the sampler has one, of its peer's."""
+    if isinstance(sampler, OutsideSampler):
+        return lambda: time.process_time() + sampler.cpu_s
+    return time.process_time
+
+
+def _stamp(task: RegretTask, sampler: BaseSampler) -> dict[str, Any]:
+    fields = stamp((*packages_of(task.method), *find_suite(task.suite).packages), task.command)
+    if isinstance(sampler, OutsideSampler):
+        fields["versions"] = {**fields["versions"], **sampler.versions}
+    return fields
 
 
 def _trace(study: Study) -> dict[str, tuple[float, ...]]:
@@ -161,19 +181,21 @@ def _trace(study: Study) -> dict[str, tuple[float, ...]]:
     return {name: values for name, values in series.items() if values}
 
 
-def timed_step(study: Study, problem: Problem, error: float = 0.0) -> tuple[float, float, float]:
+def timed_step(
+    study: Study, problem: Problem, clock: Callable[[], float] = time.perf_counter, error: float = 0.0
+) -> tuple[float, float, float]:
     """One evaluation: its value, the seconds to create the trial and suggest all parameters, the seconds to tell.
 
     ``error`` is added to the value that the study is told.
     """
-    start = time.perf_counter()
+    start = clock()
     trial = study.ask()
     params = problem.suggest(trial)
-    asked = time.perf_counter()
+    asked = clock()
     value = problem.evaluate(params)
-    evaluated = time.perf_counter()
+    evaluated = clock()
     study.tell(trial, value + error)
-    return value, asked - start, time.perf_counter() - evaluated
+    return value, asked - start, clock() - evaluated
 
 
 @cache
@@ -182,6 +204,8 @@ def warm_up(name: str) -> None:
     import optuna
 
     method = find_method(name)
+    if method.environment is not None:
+        return  # Its process starts anew with every run and does not count its imports.
     prepare(method)
     problem = load_problem("synthetic", "branin")
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))

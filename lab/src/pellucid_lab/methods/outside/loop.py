@@ -1,0 +1,58 @@
+"""The program of a peer's process: ``python -I loop.py PEER_FILE``. The package describes the messages.
+
+The file of a peer has ``PACKAGES``, whose versions belong to a result, and a class ``Peer``, made from a space and a
+seed, with ``tell(rows)`` and ``ask()``. This program and those files import nothing of the laboratory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from importlib.metadata import version
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
+from typing import Any, TextIO
+
+
+def private_output() -> TextIO:
+    """The stream of the messages; whatever a peer prints goes to stderr instead."""
+    messages = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return messages
+
+
+def load(path: str) -> ModuleType:
+    spec = spec_from_file_location("peer", path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"The file of a peer has to be a Python file; got {path}.")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def serve(module: ModuleType, lines: TextIO, messages: TextIO) -> None:
+    """Answer until the other side closes its end."""
+
+    def answer(content: dict[str, Any]) -> None:
+        messages.write(json.dumps(content) + "\n")
+        messages.flush()
+
+    first = lines.readline()
+    if not first:
+        return
+    start = json.loads(first)
+    peer = module.Peer(start["space"], start["seed"])
+    answer({"versions": {package: version(package) for package in module.PACKAGES}})
+    for line in lines:
+        rows = json.loads(line)["tell"]
+        started = time.process_time()
+        peer.tell(rows)
+        params = peer.ask()
+        answer({"params": params, "seconds": time.process_time() - started})
+
+
+if __name__ == "__main__":
+    stream = private_output()
+    serve(load(sys.argv[1]), sys.stdin, stream)
