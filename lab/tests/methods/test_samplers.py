@@ -47,12 +47,13 @@ def test_peers_start_at_random_then_propose_inside_the_space(name: str, module: 
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 1e-3, 1, log=True)
         n = trial.suggest_int("n", 1, 4)
+        kind = trial.suggest_categorical("kind", ["a", "b", "c"])
         seen.append(trial.relative_params)
-        return -((math.log10(x) + 1) ** 2) - (n - 3) ** 2
+        return -((math.log10(x) + 1) ** 2) - (n - 3) ** 2 - (kind != "b")
 
     study.optimize(objective, n_trials=6)
     assert seen[:5] == [{}] * 5
-    assert set(seen[5]) == {"x", "n"}
+    assert set(seen[5]) == {"x", "n", "kind"}
 
 
 def test_unknown_methods_and_missing_packages_are_sentences() -> None:
