@@ -15,9 +15,7 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_paralleli
 import jax
 from vizier import algorithms as vza
 from vizier import pyvizier as vz
-
-# The public package imports every other algorithm, whose packages are not needed here.
-from vizier._src.algorithms.designers.gp_bandit import VizierGPBandit
+from vizier.algorithms.designers import VizierGPBandit
 from vizier.pyvizier.converters import padding
 
 PACKAGES = ("google-vizier", "jax")
