@@ -76,7 +76,10 @@ def main() -> None:
     print("Which configuration should I use?", recommendation)
     print(f"It needs {study.trials[recommendation.trial].user_attrs['rounds']} rounds.\n")
     print("Can I stop?", pellucid.stopping_verdict(study, regret_below=0.01), "\n")
-    print(f"Why trial {recommendation.trial}?", pellucid.explain_proposal(study, recommendation.trial))
+    # The best of the trials that the model proposed: the first ones only cover the space.
+    proposed = [receipt.trial for receipt in pellucid.receipts(study) if receipt.proposed]
+    best = min(proposed, key=lambda number: study.trials[number].value or float("inf"))
+    print(f"Why trial {best}?", pellucid.explain_proposal(study, best))
     if arguments.report:
         pellucid.report(study, arguments.report)
         print(f"\nReport: {arguments.report}")

@@ -39,7 +39,7 @@ def test_effects_of_a_tpe_study(tmp_path: Path) -> None:
 
 def test_why_trials_were_proposed(tmp_path: Path) -> None:
     printed = run("why.py", "--trials", "16", "--folder", str(tmp_path))
-    assert "Trial 10 was proposed mainly for" in printed
+    assert "Trial 10 was proposed m" in printed  # Mainly, or most of all.
     assert "Over 6 proposals (trials 10 to 15)" in printed
     assert {path.name for path in tmp_path.iterdir()} == {"proposal.html", "paths.html"}
 

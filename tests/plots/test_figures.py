@@ -52,7 +52,9 @@ def hostile_study() -> optuna.study.Study:
         kind = trial.suggest_categorical("kind" + 60 * "!", ["<i>a</i>", "b"])
         return (x - 0.3) ** 2 + (0.1 if kind == "b" else 0.0)
 
-    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=4))
+    # One acquisition for all proposals, so that their terms are the same.
+    sampler = pellucid.BayesianSampler(acquisition=pellucid.acquisition.LCB(2.0), seed=0, n_startup_trials=4)
+    study = optuna.create_study(sampler=sampler)
     study.optimize(objective, n_trials=10)
     return study
 

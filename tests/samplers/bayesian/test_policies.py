@@ -16,7 +16,7 @@ from optuna.trial import Trial, TrialState
 from tests.helpers import assert_rebuilt_exactly, file_storage
 
 import pellucid
-from pellucid.acquisition import EI, PI, SAWEI, WEI, Portfolio, Pulse, Steps, Switch
+from pellucid.acquisition import EI, PI, SAWEI, WEI, Alternation, Portfolio, Pulse, Steps, Switch
 from pellucid.acquisition.adaptive import Policy
 from pellucid.records import Receipt
 from pellucid.study import receipts
@@ -30,6 +30,7 @@ POLICIES: dict[str, Policy] = {
     "switch": Switch(20, 0.5),
     "pulse": Pulse(),
     "portfolio": Portfolio(),
+    "alternation": Alternation(),
 }
 
 
@@ -179,6 +180,8 @@ def test_a_study_that_changes_its_policy_midway_goes_on(tmp_path: Path) -> None:
         lambda: Steps(10, steps=1),
         lambda: Steps(10, start=2.0),
         lambda: Switch(10, after=1.5),
+        lambda: Alternation(()),
+        lambda: Alternation((SAWEI(),)),  # type: ignore[arg-type]
         lambda: Pulse(()),
         lambda: Pulse((0.1, 3.0)),
         lambda: Portfolio(rate=0.0),

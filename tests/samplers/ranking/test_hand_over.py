@@ -43,7 +43,7 @@ def test_the_turns_are_shared_and_then_handed_over_and_receipts_say_so(study: St
         who = {"transferred": "The ranking of earlier studies", "tuned": "The ranking tuned to this study"}
         name = "The model of this study" if receipt.ranking is None else who[receipt.ranking.turn]
         assert receipt.phase.startswith(name)
-        assert str(receipt).endswith(receipt.phase)
+        assert receipt.phase in str(receipt)
 
 
 def test_in_a_conditional_space_the_model_makes_its_own_start_and_says_so(study: Study) -> None:
