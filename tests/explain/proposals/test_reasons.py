@@ -131,7 +131,7 @@ def test_dummies_are_seldom_named_in_a_study() -> None:
 
 
 def notes(*shares: Contribution, relevance: dict[str, float], everywhere: bool = True) -> tuple[str, ...]:
-    return contradictions(shares, TERMS, known(relevance), everywhere=everywhere)
+    return contradictions(shares, TERMS, known(relevance), everywhere=everywhere, rounding=0.0)
 
 
 def test_a_parameter_that_matters_and_contributes_nothing_gets_a_note_that_says_why() -> None:

@@ -226,7 +226,11 @@ def explanation_of(
             *unsettled(contributions),
             *doubted(contributions, case.terms, relevance),
             *contradictions(
-                contributions, case.terms, relevance, everywhere=baseline is None and background == "global"
+                contributions,
+                case.terms,
+                relevance,
+                everywhere=baseline is None and background == "global",
+                rounding=shares.rounding,
             ),
         ),
     )

@@ -123,17 +123,23 @@ def doubted(contributions: Sequence[Contribution], terms: Terms, relevance: Mapp
 
 
 def contradictions(
-    contributions: Sequence[Contribution], terms: Terms, relevance: Mapping[str, Relevance], *, everywhere: bool
+    contributions: Sequence[Contribution],
+    terms: Terms,
+    relevance: Mapping[str, Relevance],
+    *,
+    everywhere: bool,
+    rounding: float,
 ) -> tuple[str, ...]:
     """A note for every parameter that matters overall and contributes almost nothing here: why that is no mistake.
 
-    `everywhere`: the proposal is compared with the average over the space.
+    `everywhere`: the proposal is compared with the average over the space. There are no notes if the contributions are
+    no larger than `rounding`: nothing distinguishes the proposal then.
     """
     size = sum(abs(c.total) for c in contributions)
     notes = []
     for c in contributions:
         matters = c.name in relevance and relevance[c.name].total >= _MATTERS
-        if not matters or (c.sure and abs(c.total) >= _SMALL * size) or size == 0.0:
+        if not matters or (c.sure and abs(c.total) >= _SMALL * size) or size <= rounding:
             continue
         predicted = sum(value for name, value in c.terms.items() if terms[name].role == "prediction")
         if predicted >= _SMALL * size and predicted > 0.0:
