@@ -238,31 +238,6 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Alternation:
-    """Several acquisitions, each in its turn."""
-
-    acquisitions: tuple[Acquisition, ...] = (LCB(1.0), LCB(2.0))
-    wants_bounds = False
-
-    def __post_init__(self) -> None:
-        if not self.acquisitions or not all(isinstance(member, Acquisition) for member in self.acquisitions):
-            raise ValueError(
-                f"`acquisitions` needs at least one acquisition, such as EI(), but got {self.acquisitions}."
-            )
-
-    def decide(self, evidence: Evidence) -> Decision:
-        own = sum(receipt.policy is not None for receipt in evidence.past)
-        turn = own % len(self.acquisitions)
-        return Decision(self.acquisitions[turn], PolicyState("Alternation", {"turn": float(turn)}))
-
-
-# Chosen on BBOB in 2, 5 and 10 dimensions (instances 1 and 2, 60 trials): LCB(2.0) alone is good in 2 and poor in 10,
-# where it hardly ever exploits; EI is the reverse; in turns, the two bounds are close to the better one everywhere, and
-# no worse than EI and LCB(2.0) in turns, whose terms differ from proposal to proposal.
-DEFAULT_POLICY = Alternation()
-
-
-@dataclass(frozen=True)
 class Pulse:
     """WEI that cycles through `alphas`, one per proposal."""
 

@@ -15,7 +15,8 @@ import numpy as np
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.adaptive import DEFAULT_POLICY, Policy
+from pellucid.acquisition.adaptive import Policy
+from pellucid.acquisition.alternation import DEFAULT_POLICY
 from pellucid.acquisition.base import Acquisition
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.acquisition.improvement import EI

@@ -9,14 +9,11 @@ Notation
     n_b   trials that had choice b: finished, failed or running
     p_b   chance that b holds something better than the best trials, from joint draws of plausible models
 
-Chosen on the design families of the laboratory's `choices`. With every second proposal, fewest n_b first found the best
-of three choices within 60 trials in 100% and 90% of 20 searches (plain EI: 50% and 33% of 12) and a spike among six
-within 100 in 60%; the largest sqrt(p_b) / (n_b + 1) first in 100%, 90% and 25%. So p_b does not set the order: what a
-choice could still be is what the model does not know yet. It is said in the receipt. Choices without parameters of
-their own are only tried twice, because the others say something about them. Two proposals in three found more of the
-hidden ones (100%, 100% and 50% against 100%, 83% and 33% of 12 other instances), but lost among real models, where
-choices show early what they are worth: 9 wins and 8 losses against TPE on the design problems of `models`, with every
-second proposal 13 and 4, without turns 12 and 2.
+Chosen on the design families of the laboratory's `choices` and the design problems of its `models`. Turns in the order
+of p_b found hidden choices less often: what a choice could still be is what the model does not know yet. So p_b is only
+said in the receipt. More turns found more hidden choices, but lost among real models, where choices show early what
+they are worth. Choices without parameters of their own are only tried twice, because the others say something about
+them.
 """
 
 from __future__ import annotations
