@@ -25,7 +25,7 @@ def bowl(trial: Trial) -> float:
     return sum((trial.suggest_float(name, -1, 1) - 0.2) ** 2 for name in "xyz")
 
 
-def conditional(n_kernel: int, n_failed: int = 0) -> Study:
+def conditional(n_kernel: int, n_failed: int = 0, penalty: float = 2.0) -> Study:
     """Fifty trials of `linear`, and a few of `kernel`, which has two parameters of its own."""
     rng, study = np.random.default_rng(0), optuna.create_study()
     unit = FloatDistribution(0, 1)
@@ -34,7 +34,7 @@ def conditional(n_kernel: int, n_failed: int = 0) -> Study:
         kernel = i % 2 == 1 and i // 2 < n_kernel + n_failed
         own = ("gamma", "width") if kernel else ("alpha", "beta")
         params = {"model": "kernel" if kernel else "linear", **{name: float(rng.random()) for name in own}}
-        loss = sum((params[name] - 0.5) ** 2 for name in own) + 2.0 * kernel
+        loss = sum((params[name] - 0.5) ** 2 for name in own) + penalty * kernel
         failed = kernel and i // 2 < n_failed
         study.add_trial(
             create_trial(
@@ -54,6 +54,11 @@ def test_a_choice_that_was_hardly_tried_holds_the_stop_back() -> None:
     assert not verdict.stop
     assert verdict.blocked == ("`model` = kernel was tried 4 times, too few to rule it out",)
     assert str(verdict).startswith(f"Continue: {verdict.blocked[0]} (the model sees at most ")
+
+
+def test_the_best_choice_need_not_be_ruled_out_but_known() -> None:
+    verdict = pellucid.stopping_verdict(conditional(4, penalty=-2.0), regret_below=0.5)
+    assert verdict.blocked == ("`model` = kernel was tried 4 times, too few to know how good it gets",)
 
 
 @pytest.mark.parametrize(("n_kernel", "n_failed"), [(22, 0), (6, 15)], ids=["tried", "mostly failed"])

@@ -143,17 +143,19 @@ def _failures(trials: Sequence[FrozenTrial], dimension: Dimension, code: int) ->
 
 
 def _words(evidence: Evidence, few: Sequence[Branch]) -> list[str]:
-    out = []
+    data, out = evidence.data, []
+    best = data.X[int(np.argmin(data.losses))][None]
     for column in dict.fromkeys(branch.column for branch in few):
-        dimension = evidence.data.space.dimensions[column]
+        dimension = data.space.dimensions[column]
         of_this = [branch for branch in few if branch.column == column]
         if len(of_this) > _MOST_NAMED:
             out.append(f"{len(of_this)} choices of `{dimension.name}` were tried too few times to rule them out")
             continue
         for branch in of_this:
             choice = value_text(dimension.decode(dimension.midpoint(np.array([branch.code])))[0])
-            times = counted(branch.n_trials, "time")
-            out.append(f"`{dimension.name}` = {choice} was tried {times}, too few to rule it out")
+            leads = branch.holds(data.space, best, data.space.active(best))[0]
+            why = "too few to know how good it gets" if leads else "too few to rule it out"
+            out.append(f"`{dimension.name}` = {choice} was tried {counted(branch.n_trials, 'time')}, {why}")
     return out
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import optuna
 import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
 from tests.helpers import assert_rebuilt_exactly, file_storage
 
 import pellucid
 from pellucid.acquisition import InformationGain
+from pellucid.samplers.proposing import branches, learning
+from pellucid.study.encoding import Space
 
 
 def spike(trial: Trial) -> float:
@@ -65,20 +69,55 @@ def test_turns_end_when_every_choice_has_had_its_chance(searched: Study) -> None
     # 3, and 8 for each parameter.
     assert (counts["easy"] >= 11, counts["poor"], counts["hidden"] >= 19) == (True, 11, True)
     in_turn = turns(searched)
-    assert all(number % 2 == 0 and number >= 10 for number in in_turn)
+    assert all(number % 3 and number >= 10 for number in in_turn)
     last = max(in_turn)
     assert Counter(trial.params["model"] for trial in searched.trials[: last + 1])["poor"] == 11
 
 
-def test_a_turn_goes_to_the_choice_with_the_fewest_trials(searched: Study) -> None:
+def test_a_turn_goes_to_an_unsettled_choice_or_to_the_one_with_the_fewest_trials(searched: Study) -> None:
+    chance = {"easy": 11, "hidden": 19, "poor": 11}
     for number, words in turns(searched).items():
-        tried = Counter({"easy": 0, "hidden": 0, "poor": 0})
-        tried.update(trial.params["model"] for trial in searched.trials[:number])
-        waiting = {model: count for model, count in tried.items() if count < {"hidden": 19}.get(model, 11)}
+        rebuilt = pellucid.rebuild(searched, number)
+        trials = searched.trials[:number]
+        space, X = rebuilt.space, rebuilt.encode([trial.params for trial in trials])
+        m = rebuilt.surrogate.latent(X)[0]
+        models = np.array([trial.params["model"] for trial in trials])
+        waiting = {
+            model: (branches.settled(space, X, m, models == model), int((models == model).sum()))
+            for model in chance
+            if (models == model).sum() < chance[model] and models[int(np.argmin(m))] != model
+        }
         model = searched.trials[number].params["model"]
-        assert tried[model] == min(waiting.values())
-        assert f"`model` = {model}: tried {tried[model]} time" in words
-        assert "could still be best with probability" in words
+        assert waiting[model] == min(waiting.values())
+        assert number % 3 == 1 or not waiting[model][0]
+        assert f"`model` = {model}: tried {waiting[model][1]} time" in words
+        assert f"and {chance[model]} are its fair chance. The model alone puts" in words
+
+
+def test_a_choice_has_settled_once_its_last_trials_stay_close_to_its_best_one() -> None:
+    space = Space.of({"kind": CategoricalDistribution(["a", "b"]), "x": FloatDistribution(0, 1)})
+    assert space.names == ("kind", "x")
+    X = np.array([[0.25, 0.1], [0.25, 0.9], [0.25, 0.5], [0.25, 0.52], [0.25, 0.48], [0.75, 0.5]])
+    own, m = X[:, 0] < 0.5, np.array([2.2, 4.0, 2.0, 1.99, 2.01, 0.0])
+    assert branches.settled(space, X, m, own)
+    assert not branches.settled(space, X, m, own & (np.arange(6) > 1))  # Too few.
+    assert not branches.settled(space, X, np.array([2.2, 4.0, 2.0, 1.0, 2.01, 0.0]), own)  # It has just come nearer.
+    far = X.copy()
+    far[3:5, 1] = 0.9, 0.1
+    assert not branches.settled(space, far, m, own)
+
+
+def test_a_turn_that_missed_its_prediction_is_noticed(searched: Study) -> None:
+    last = pellucid.receipt(searched, max(turns(searched)))
+    h = replace(last.hyperparameters, noise=0.01, y_mean=10.0, y_scale=2.0, warp=None)
+    receipt = replace(last, hyperparameters=h, latent_mean=0.5, latent_sd=0.1)
+    sd = (0.1**2 + 0.01) ** 0.5
+    assert learning.missed(receipt, 10.0 + 2.0 * (0.5 + 3.1 * sd))
+    assert learning.missed(receipt, 10.0 + 2.0 * (0.5 - 3.1 * sd))
+    assert not learning.missed(receipt, 10.0 + 2.0 * (0.5 + 2.9 * sd))
+    assert not learning.missed(replace(receipt, turn=""), 100.0)
+    assert not learning.missed(replace(receipt, look=True), 100.0)
+    assert not learning.missed(replace(receipt, latent_mean=None), 100.0)
 
 
 def test_a_turn_improves_on_the_best_of_its_own_choice(searched: Study) -> None:

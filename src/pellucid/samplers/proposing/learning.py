@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from pellucid.numerics import Array, expand_integers
 from pellucid.records import Hyperparameters, Receipt
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
-from pellucid.study.receipts import last_model_receipt
+from pellucid.study.receipts import last_model_receipt, own_receipt
 from pellucid.study.trials import same_distributions
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess, thinning, warp
@@ -20,6 +21,9 @@ from pellucid.surrogates import GaussianProcess, thinning, warp
 _LEARN_EVERY = 25
 # At every multiple of this many observations, learning also starts from scratch, to leave a poor local optimum.
 _RESTART_EVERY = 25
+# It also does if the value of a turn (see `branches`) was this many standard deviations away from its prediction: few
+# trials speak about the parameters of a choice, and warm starts stay in whatever optimum they began in.
+_SURPRISE = 3.0
 # Curvatures of larger fits are not stored: receipts would grow with the square of the number of parameters.
 _MAX_CURVATURE = 16
 # Hyperparameters (and the warp) are learned again if a new latent loss is this many times larger than all before it.
@@ -34,18 +38,36 @@ def fit(
     last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
     start, curvature = _warm_start(last, data.space)
     n, noise = len(data.losses), data.observations.noise_variance
-    if last is not None and start is not None and _serves_again(last, view, data, template):
+    surprised = last is not None and _surprised(last, view, data)
+    if last is not None and start is not None and not surprised and _serves_again(last, view, data, template):
         gp = GaussianProcess.from_hyperparameters(start)
         gp.inverse_hessian = curvature
         learned_from = last.learned_from
     else:
-        restart = start is not None and n % _RESTART_EVERY == 0
+        restart = start is not None and (surprised or n % _RESTART_EVERY == 0)
         gp.learn(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart)
         learned_from = n
     if n > thinning.MOST_ROWS:
         l = np.array(gp.hyperparameters.lengthscales)
         data = data.select(thinning.representative_rows(gp.kernel, l, data.X, data.losses, thinning.MOST_ROWS))
     return gp.condition(data.X, data.losses, data.observations.noise_variance), data, learned_from
+
+
+def _surprised(last: Receipt, view: StudyView, data: Arrays) -> bool:
+    """Whether a value of a turn that the last model has not seen was far from its prediction."""
+    known = np.isin(data.observations.numbers, expand_integers(last.fitted_on))
+    new = {data.observations.numbers[i]: data.losses[i] for i in np.flatnonzero(~known)}
+    receipts = [own_receipt(trial) for trial in view.trials if trial.number in new]
+    return any(missed(receipt, float(new[receipt.trial])) for receipt in receipts if receipt is not None)
+
+
+def missed(receipt: Receipt, loss: float) -> bool:
+    """Whether the receipt is of a turn that was to return something else."""
+    h, m, s = receipt.hyperparameters, receipt.latent_mean, receipt.latent_sd
+    if not receipt.turn or receipt.look or h is None or m is None or s is None:
+        return False
+    z = (float(warp.forward(h.warp, np.array([loss]))[0]) - h.y_mean) / h.y_scale
+    return abs(z - m) > _SURPRISE * math.sqrt(s * s + h.noise)
 
 
 def _serves_again(last: Receipt, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:
