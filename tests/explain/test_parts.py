@@ -14,12 +14,14 @@ from pellucid.explain.parts import (
     best_rows,
     branches,
     chance_of,
+    drawn_models,
     everywhere,
     gain_of_tuning,
     inside_branch,
     joint_losses,
 )
 from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
 
 
 def models(trial: Trial) -> float:
@@ -93,3 +95,11 @@ def test_the_gain_of_tuning_does_not_shrink_when_a_search_converges() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     study.optimize(repeats, n_trials=60)
     assert gain_of_tuning(StudyView.of(study, "test").data) == pytest.approx(4.5)
+
+
+def test_many_parameters_are_judged_by_the_fitted_model_alone() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(lambda trial: sum(trial.suggest_float(f"x{i}", 0.0, 1.0) for i in range(61)), n_trials=6)
+    data = StudyView.of(study, "test").data
+    gp = GaussianProcess().fit(data.X, data.losses)
+    assert drawn_models(gp, data) == (gp,)

@@ -18,8 +18,10 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
-# Draws in all. With more trials than this the hyperparameters are known well, and the fitted model alone is drawn from.
-_N_DRAWS, _MOST_UNCERTAIN = 384, 500
+_N_DRAWS = 384
+# With more trials than this the hyperparameters are known well, and with more parameters plausible models cost seconds:
+# the fitted model alone is drawn from.
+_MOST_TRIALS, _MOST_PARAMETERS = 500, 60
 # Trials that show what a typical configuration returns.
 _N_FIRST = 10
 # Configurations over the whole space, and the best trials that differ by this much in some coordinate.
@@ -30,7 +32,8 @@ _CHANCE, _OWN_CHANCE, _PER_PARAMETER = 5, 3, 8
 
 def drawn_models(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess, ...]:
     """The models to draw from."""
-    return plausible_models(gp, data) if len(data.losses) <= _MOST_UNCERTAIN else (gp,)
+    few = len(data.losses) <= _MOST_TRIALS and len(data.space) <= _MOST_PARAMETERS
+    return plausible_models(gp, data) if few else (gp,)
 
 
 def joint_losses(models: tuple[GaussianProcess, ...], Z: Array) -> Array:

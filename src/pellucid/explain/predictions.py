@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
@@ -57,8 +58,10 @@ def _newest_first(view: StudyView) -> Iterator[Prediction]:
         if trial.state != TrialState.COMPLETE:
             continue
         receipt = readable_receipt(trial)
+        if receipt is None or receipt.kind != "model":
+            continue
         value = trial.value
-        if receipt is None or receipt.kind != "model" or value is None or not math.isfinite(value):
+        if value is None or not math.isfinite(value):
             continue
         sd = _predictive_sd(receipt)
         if receipt.mean is None or sd is None or not applies(receipt, trial, view.direction):
@@ -68,9 +71,16 @@ def _newest_first(view: StudyView) -> Iterator[Prediction]:
 
 def applies(receipt: Receipt, trial: FrozenTrial, direction: str) -> bool:
     """Whether a receipt was written for this trial, and the trial ran as proposed."""
-    ran = {name: repr(plain(value)) for name, value in trial.params.items()}  # As text: NaN is a choice like any other.
-    same = all(ran.get(name, repr(value)) == repr(value) for name, value in receipt.params.items())
-    return receipt.trial == trial.number and receipt.direction == direction and same
+    if receipt.trial != trial.number or receipt.direction != direction:
+        return False
+    ran = trial.params
+    return all(name not in ran or _same(ran[name], value) for name, value in receipt.params.items())
+
+
+def _same(ran: Any, proposed: Any) -> bool:
+    if type(ran) is type(proposed) and ran == proposed:
+        return True
+    return repr(plain(ran)) == repr(proposed)  # As text: NaN is a choice like any other.
 
 
 def _predictive_sd(receipt: Receipt) -> float | None:

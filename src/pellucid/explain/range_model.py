@@ -37,9 +37,8 @@ PER_CELL, _PARTS, _FEW_PARTS, _SHORT = 3, 8, 2, 2.0
 # there; in each choice: evenly spread ones as well. Fewer of them if there are many parameters or choices.
 _N_TENTHS, FEW_CELLS, _N_MOVED, _N_IN_CHOICE = 10, 20, 2, 32
 _MOST_MOVED, _MOST_IN_CHOICES = 40, 480
-# Of more parameters than the first number, those with the shortest lengthscales are judged; with more than the second,
-# plausible models would cost seconds, and the fitted one alone is drawn from.
-_MOST_JUDGED, _MOST_UNCERTAIN = 20, 60
+# Of more parameters than this, those with the shortest lengthscales are judged.
+_MOST_JUDGED = 20
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Judged:
 
     @cached_property
     def models(self) -> tuple[GaussianProcess, ...]:
-        return drawn_models(self.gp, self.data) if len(self.data.space) <= _MOST_UNCERTAIN else (self.gp,)
+        return drawn_models(self.gp, self.data)
 
     @cached_property
     def columns(self) -> list[int]:

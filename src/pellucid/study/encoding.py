@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -354,7 +355,9 @@ class Space:
         if not names:
             return list(range(len(self)))
         try:
-            raw = np.array(list(map(itemgetter(*names), configurations)), dtype=float).reshape(-1, len(names))
+            rows = map(itemgetter(*names), configurations)
+            values = rows if len(names) == 1 else chain.from_iterable(rows)
+            raw = np.fromiter(values, float, len(configurations) * len(names)).reshape(-1, len(names))
         except (KeyError, TypeError, ValueError, OverflowError):
             return list(range(len(self)))
         if len(raw) == 0:

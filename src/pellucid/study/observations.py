@@ -21,6 +21,8 @@ from pellucid.numerics import Array
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
 # Losses are clipped to this size, so that sums and differences of two of them stay finite.
 _LARGEST_LOSS = 1e306
+# Looked up once and not for every trial.
+_COMPLETE, _PRUNED = TrialState.COMPLETE, TrialState.PRUNED
 
 
 @dataclass(frozen=True)
@@ -69,27 +71,29 @@ class Observations:
 
 def observations(trials: Sequence[FrozenTrial], sign: float) -> Observations:
     """Complete trials, and pruned trials that reported a value. Trials without a number are left out."""
-    usable = [(trial, sign * value) for trial in trials if (value := _value(trial)) is not None]
-    reported = [trial.user_attrs.get(NOISE_ATTRIBUTE) for trial, _ in usable]
+    values = [_value(trial) for trial in trials]
+    usable = [trial for trial, value in zip(trials, values, strict=True) if value is not None]
+    reported = [trial.user_attrs.get(NOISE_ATTRIBUTE) for trial in usable]
     noise = None
     if reported.count(None) < len(reported):
         noise = np.array([_noise_variance(variance) for variance in reported], dtype=float)
     return Observations(
-        tuple(trial.number for trial, _ in usable),
-        tuple(trial.params for trial, _ in usable),
-        np.array([loss for _, loss in usable], dtype=float),
+        tuple([trial.number for trial in usable]),
+        tuple([trial.params for trial in usable]),
+        sign * np.array([value for value in values if value is not None], dtype=float),
         None if noise is None or np.isnan(noise).all() else noise,
-        tuple(trial.state == TrialState.COMPLETE for trial, _ in usable),
+        tuple([trial.state is _COMPLETE for trial in usable]),
     )
 
 
 def _value(trial: FrozenTrial) -> float | None:
     """The value that a trial counts with; None if it has none."""
     value: float | None = None
-    if trial.state == TrialState.COMPLETE:
+    state = trial.state
+    if state is _COMPLETE:
         values = trial.values  # A property that builds a list on every access.
         value = None if values is None else values[0]
-    elif trial.state == TrialState.PRUNED and trial.intermediate_values:
+    elif state is _PRUNED and trial.intermediate_values:
         value = trial.intermediate_values[max(trial.intermediate_values)]
     return None if value is None or math.isnan(value) else value
 

@@ -47,6 +47,7 @@ def pending(trials: Sequence[FrozenTrial], but: int) -> dict[int, dict[str, Any]
 
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+UNFINISHED = (TrialState.RUNNING, TrialState.WAITING)
 
 
 def distributions(
@@ -54,11 +55,13 @@ def distributions(
 ) -> dict[str, BaseDistribution]:
     """Every parameter of the trials in these states, sorted by name, each with its newest distribution."""
     newest: dict[str, BaseDistribution] = {}
+    names: set[str] = set()
     for trial in reversed(trials):
-        if trial.state not in states or trial.distributions.keys() <= newest.keys():
+        if trial.state not in states or names.issuperset(trial.distributions):
             continue
         for name, distribution in trial.distributions.items():
             newest.setdefault(name, distribution)
+        names.update(newest)
     return dict(sorted(newest.items()))
 
 

@@ -22,6 +22,9 @@ from pellucid.surrogates.pairs import Pairs
 
 # Rows that hyperparameters are fitted on at most: more of them determine these better, but an evaluation is O(n^3).
 MAX_FIT_POINTS = 400
+# If there are more rows or columns than these, a fit is large: an ask would take a second or more, so starts are
+# compared on few rows and only the best one is followed on MAX_FIT_POINTS, both fewer if there are more columns.
+_MANY_ROWS, _MANY_COLUMNS, _FEW = 1500, 100, 150
 
 # The priors were chosen on the development problems of lab/results/engine.
 # Log-normal prior of a lengthscale, of an ordered and of a nominal column, on the unit cube: wide enough that the data
@@ -223,7 +226,14 @@ def _bfgs_update(H: Array, s: Array, y: Array) -> Array:
     if sy <= 1e-10 * float(np.linalg.norm(s) * np.linalg.norm(y)):
         return H
     Hy = H @ y
-    return np.asarray(H + np.outer(s, s) * ((sy + float(y @ Hy)) / sy**2) - (np.outer(Hy, s) + np.outer(s, Hy)) / sy)
+    out = np.outer(s, s)
+    out *= (sy + float(y @ Hy)) / sy**2
+    out += H
+    cross = np.outer(Hy, s)
+    cross = cross + cross.T
+    cross /= sy
+    out -= cross
+    return np.asarray(out)
 
 
 def subset(z: Array, size: int = MAX_FIT_POINTS) -> Indices:
@@ -238,6 +248,14 @@ def subset(z: Array, size: int = MAX_FIT_POINTS) -> Indices:
     chosen = np.sort(np.concatenate([best, spread]))
     low, high = float(z[chosen].min()), float(z[chosen].max())
     return np.union1d(chosen, order[-1:]) if z[order[-1]] - high > high - low else chosen
+
+
+def fit_sizes(n: int, d: int) -> tuple[int, int]:
+    """On how many of n rows starts are compared, and on how many the best one is followed."""
+    if n <= _MANY_ROWS and d <= _MANY_COLUMNS:
+        return MAX_FIT_POINTS, MAX_FIT_POINTS
+    share = min(1.0, (_MANY_COLUMNS / d) ** 0.5)
+    return int(_FEW * share), int(MAX_FIT_POINTS * share)
 
 
 def fit(

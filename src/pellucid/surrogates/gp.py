@@ -139,14 +139,15 @@ class GaussianProcess:
             return self
         problem = FitProblem.of(self.kernel, X, y, noise_variance, noise)
         warm_start = start if start is not None and problem.accepts(start) else None
+        warm = warm_start is not None or problem.few is not None
         if warm_start is None:
             solution = problem.from_scratch()
             theta = solution.fit.theta
+            inverse_hessian = inverse_hessian if problem.few is None else solution.fit.inverse_hessian
         else:
             theta = theta_of(warm_start)
         chosen = problem.choose_warp(theta) if self.warp == "auto" else None
-        if warm_start is not None or chosen is not None:
-            warm = warm_start is not None
+        if warm or chosen is not None:
             solution = problem.refined(chosen, theta, inverse_hessian, warm=warm, restart=restart)
         self.inverse_hessian = solution.fit.inverse_hessian
         self._hyperparameters = solution.hyperparameters(self.kernel)

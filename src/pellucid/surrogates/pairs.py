@@ -33,9 +33,10 @@ _SMALLEST_EXPONENT = -700.0
 
 
 @lru_cache(maxsize=4)
-def _below_diagonal(n: int) -> tuple[Indices, Indices, Indices]:
+def _below_diagonal(n: int) -> tuple[Indices, Indices]:
+    """Columns of the pairs, and their places in an (n, n) matrix."""
     rows, columns = np.tril_indices(n, -1)
-    return rows, columns, rows * n + columns
+    return columns, rows * n + columns
 
 
 class Pairs:
@@ -43,12 +44,12 @@ class Pairs:
 
     def __init__(self, kernel: Kernel, X: Array) -> None:
         self.kernel, self.n, self.d = kernel, *X.shape
-        rows, columns, self._flat = _below_diagonal(self.n)
+        columns, self._flat = _below_diagonal(self.n)
         self._squared = kernel.radial or kernel.name == "se"
-        self.D = np.empty((self.d, len(rows)))
+        self.D = np.empty((self.d, len(columns)))
         for j in range(self.d):
             x = kernel.codes(X[:, j], j) if kernel.is_nominal(j) else np.ascontiguousarray(X[:, j])
-            delta = np.subtract(x[rows], x[columns], out=self.D[j])
+            delta = np.subtract(np.repeat(x, np.arange(self.n)), x[columns], out=self.D[j])
             if kernel.is_nominal(j):
                 np.not_equal(delta, 0.0, out=delta)
             elif self._squared:
@@ -152,7 +153,7 @@ class Pairs:
         if self.kernel.name == "matern32":
             u += 1.0
             np.divide(W, u, out=t)
-            return float(t.sum())
+            return float(np.add.reduce(t))
         np.multiply(u, 1.0 / 3.0, out=t)
         t += 1.0
         t *= u

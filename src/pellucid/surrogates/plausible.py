@@ -43,8 +43,7 @@ def plausible(
     if not vary(y):
         return (gp,) * count
     rows = fitting.subset(y, _MOST_ROWS)
-    known = None if noise_variance is None else np.asarray(noise_variance, dtype=float)[rows]
-    problem = FitProblem.of(gp.kernel, X[rows], y[rows], known, noise)
+    problem = FitProblem.of_rows(rows, gp.kernel, X, y, noise_variance, noise)
     objective, y_mean, y_scale = problem.objective_under(gp.hyperparameters.warp)
     rng = stream(seed, "plausible hyperparameters", len(y))
     thetas = _drawn(objective, theta_of(gp.hyperparameters), count, rng)

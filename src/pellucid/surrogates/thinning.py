@@ -57,20 +57,48 @@ def _newest(n: int, count: int) -> Mask:
 
 def _with_spread_rows(chosen: Mask, kernel: Kernel, l: Array, X: Array, size: int) -> Indices:
     """Every point of a net over the space takes the nearest row that is not chosen yet, until there are `size`."""
-    chosen = chosen.copy()
-    net = low_discrepancy(0, size - int(chosen.sum()), np.zeros(X.shape[1]))
+    net = _places(kernel, l, low_discrepancy(0, size - int(chosen.sum()), np.zeros(X.shape[1])))
+    chosen, free = chosen.copy(), np.flatnonzero(~chosen)
+    places = _places(kernel, l, X)[free]
     for start in range(0, len(net), _BATCH):
-        for distances in squared_distances(kernel, l, net[start : start + _BATCH], X):
-            distances[chosen] = np.inf
-            chosen[np.argmin(distances)] = True
+        taken = _nearest(net[start : start + _BATCH], places)
+        chosen[free[taken]] = True
+        free, places = np.delete(free, taken), np.delete(places, taken, axis=0)
     return np.flatnonzero(chosen)
+
+
+def _nearest(points: Array, places: Array) -> list[int]:
+    """The row of `places` that is nearest to each point and not taken by a point before it."""
+    D = _squares(points, places)
+    taken: list[int] = []
+    for distances, nearest in zip(D, D.argmin(axis=1).tolist(), strict=True):
+        if nearest in taken:
+            distances[taken] = np.inf
+            nearest = int(distances.argmin())
+        taken.append(nearest)
+    return taken
 
 
 def squared_distances(kernel: Kernel, l: Array, A: Array, B: Array) -> Array:
     """D (m, n) between the rows of A (m, d) and those of B (n, d)."""
+    return _squares(_places(kernel, l, A), _places(kernel, l, B))
+
+
+def _places(kernel: Kernel, l: Array, X: Array) -> Array:
+    """Points whose squared Euclidean distances are D: each category has an axis of its own."""
     ordered = [j for j in range(len(l)) if not kernel.is_nominal(j)]
-    a, b = (rows[:, ordered] / l[ordered] for rows in (A, B))
-    D = np.maximum((a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2.0 * (a @ b.T), 0.0)
-    for j in set(range(len(l))).difference(ordered):
-        D += np.not_equal.outer(kernel.codes(A[:, j], j), kernel.codes(B[:, j], j)) * (2.0 / l[j])
-    return np.asarray(D)
+    categories = [
+        np.equal.outer(kernel.codes(X[:, j], j), np.arange(kernel.nominal[j])) / np.sqrt(l[j])
+        for j in range(len(l))
+        if kernel.is_nominal(j)
+    ]
+    return np.hstack([X[:, ordered] / l[ordered], *categories])
+
+
+def _squares(A: Array, B: Array) -> Array:
+    """|a - b|^2 = a'a + b'b - 2 a'b of all rows, in one product of matrices."""
+    left = np.column_stack([-2.0 * A, (A * A).sum(axis=1), np.ones(len(A))])
+    right = np.column_stack([B, np.ones(len(B)), (B * B).sum(axis=1)])
+    D = np.asarray(left @ right.T)
+    np.maximum(D, 0.0, out=D)
+    return D

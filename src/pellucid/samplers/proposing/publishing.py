@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial
 from pellucid.records import Receipt
 from pellucid.samplers.proposing import others
 from pellucid.study.storage import write_receipt
-from pellucid.study.trials import pending
+from pellucid.study.trials import UNFINISHED, pending
 from pellucid.study.view import StudyView
 
 # Attempts before two workers may run the same configuration: each costs a proposal, and fails only if another worker
@@ -26,7 +26,7 @@ def publish(study: Study, trial: FrozenTrial, asker: str, propose: Callable[[Stu
     parts = 0
     for attempt in range(_MOST_ATTEMPTS):
         before = StudyView.of(study, asker)
-        ended = {other.number for other in before.trials if other.state.is_finished()}
+        going_on = {other.number for other in before.trials if other.state in UNFINISHED}
         params, receipt = propose(before)
         parts = write_receipt(study, trial, receipt, at_least=parts)
         after = StudyView.of(study, asker)
@@ -39,13 +39,9 @@ def publish(study: Study, trial: FrozenTrial, asker: str, propose: Callable[[Stu
             if attempt == 0 or number < trial.number or after.by_number[number].params
         }
         # A short trial may have begun and finished in the meantime.
-        rivals.update(
-            {
-                other.number: other.params
-                for other in after.trials
-                if other.state.is_finished() and other.number not in ended
-            }
-        )
+        for number in going_on | (after.by_number.keys() - before.by_number.keys()):
+            if after.by_number[number].state.is_finished():
+                rivals[number] = after.by_number[number].params
         if not receipt.params or not others.taken(receipt.params, rivals):
             break
     return params

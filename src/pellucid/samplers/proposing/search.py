@@ -87,8 +87,10 @@ class ModelSearch:
         """Warn once: without this, a misspelt name would be ignored silently."""
         parents = (parent for parent, _ in self._conditions.values())
         names = {*self._conditions, *parents, *(self._ordinal or ()), *self._maximiser.named_params}
+        if self._warned_of_names or not names:
+            return
         unknown = sorted(names - view.distributions.keys())
-        if unknown and not self._warned_of_names:
+        if unknown:
             self._warned_of_names = True
             _logger.warning(
                 "`conditions`, `ordinal` or the effects to learn name parameters that no finished trial has had: %s. "
