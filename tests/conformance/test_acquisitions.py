@@ -34,7 +34,7 @@ from pellucid.acquisition import (
     Steps,
     Switch,
 )
-from pellucid.acquisition.adaptive import Policy
+from pellucid.acquisition.policy import Policy
 
 Setting = Acquisition | Policy | InformationGain | Interleave
 

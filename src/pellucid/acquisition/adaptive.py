@@ -12,9 +12,9 @@ A policy has no state of its own, so workers that share a study, and a study tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from pellucid.acquisition.base import Acquisition, PointwiseFunction, Pool, Situ
 from pellucid.acquisition.bounds import LCB, confidence_width
 from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.optimize import maximum, screen
+from pellucid.acquisition.policy import Decision, Evidence
 from pellucid.numerics import Array, normal_cdf, normal_pdf, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.study.encoding import Space
@@ -131,54 +132,6 @@ def adjust_now(
     at_rest = np.concatenate([[False], last <= epsilon * np.maximum(largest, last)])
     at_rest[:window] = False
     return np.asarray(at_rest)
-
-
-# ---------------------------------------------------------------------- policies
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a policy bases its decision on.
-
-    past        receipts of the earlier proposals of a model, by trial number
-    bounds      (UBR, min UCB, min LCB) of the current model; only for policies with `wants_bounds`
-    best        best value observed so far, as a loss in the user's unit
-    best_under  the configuration (d,) that an acquisition would propose now
-    """
-
-    past: tuple[Receipt, ...]
-    model: GaussianProcess
-    situation: Situation
-    bounds: tuple[float, float, float] | None
-    best: float
-    best_under: Callable[[Acquisition], Array]
-    rng: np.random.Generator
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The acquisition of a proposal.
-
-    state    state of the policy that chose it, for the receipt
-    x (d,)   the proposal, if the policy has already computed it
-    bounds   bounds that the policy used, for the receipt: see `Evidence`
-    """
-
-    acquisition: Acquisition
-    state: PolicyState | None = None
-    x: Array | None = None
-    bounds: tuple[float, ...] = ()
-
-
-@runtime_checkable
-class Policy(Protocol):
-    """Chooses an acquisition for every proposal."""
-
-    @property
-    def wants_bounds(self) -> bool:
-        """Whether `Evidence.bounds` is needed: it costs about a third of the proposal itself."""
-
-    def decide(self, evidence: Evidence) -> Decision: ...
 
 
 # ---------------------------------------------------------------------- schedules

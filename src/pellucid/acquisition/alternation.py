@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pellucid.acquisition.adaptive import Decision, Evidence
 from pellucid.acquisition.base import Acquisition
 from pellucid.acquisition.bounds import LCB
+from pellucid.acquisition.policy import Decision, Evidence
 from pellucid.records import PolicyState
 
 
@@ -15,6 +15,7 @@ class Alternation:
     """Several acquisitions, each in its turn."""
 
     acquisitions: tuple[Acquisition, ...] = (LCB(1.0), LCB(2.0))
+    name = "Alternation"
     wants_bounds = False
 
     def __post_init__(self) -> None:
@@ -24,9 +25,10 @@ class Alternation:
             )
 
     def decide(self, evidence: Evidence) -> Decision:
-        own = sum(receipt.policy is not None for receipt in evidence.past)
-        turn = own % len(self.acquisitions)
-        return Decision(self.acquisitions[turn], PolicyState("Alternation", {"turn": float(turn)}))
+        states = (receipt.policy for receipt in evidence.newest())
+        last = next((state for state in states if state is not None and state.name == self.name), None)
+        turn = 0 if last is None else (int(last.numbers.get("turn", -1.0)) + 1) % len(self.acquisitions)
+        return Decision(self.acquisitions[turn], PolicyState(self.name, {"turn": float(turn)}))
 
 
 # No acquisition is best everywhere (lab/results/search). A wide bound explores too long with many parameters, a narrow

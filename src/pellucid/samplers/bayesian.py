@@ -15,13 +15,13 @@ import numpy as np
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.adaptive import Policy
 from pellucid.acquisition.alternation import DEFAULT_POLICY
 from pellucid.acquisition.base import Acquisition
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
+from pellucid.acquisition.policy import Policy
 from pellucid.numerics import Array, low_discrepancy, stream
 from pellucid.records import Receipt
 from pellucid.samplers.proposing import branches, looks, others

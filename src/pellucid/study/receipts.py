@@ -5,7 +5,7 @@ A trial's system attributes hold the parts under `pellucid:receipt:0`, `pellucid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -39,6 +39,8 @@ def split(text: str) -> list[str]:
 def read_receipt(trial: FrozenTrial) -> Receipt | None:
     """The receipt of a trial, or None. Raises RecordError if it is damaged or written by a newer version."""
     attributes = trial.system_attrs
+    if not attributes:  # Most trials of a large study that was begun elsewhere.
+        return None
     if _key(0) not in attributes:
         if has_receipt(trial):
             raise RecordError(f"The receipt of trial {trial.number} is damaged: its first part is missing.")
@@ -82,10 +84,17 @@ def _parsed(parts: tuple[str, ...]) -> Receipt:
     return Receipt.from_json("".join(parts))
 
 
+def newest_model_receipts(trials: Sequence[FrozenTrial], before: int) -> Iterator[Receipt]:
+    """Own receipts of kind 'model' of the trials before number `before`, the newest first."""
+    for trial in reversed(trials):
+        receipt = own_receipt(trial) if trial.number < before else None
+        if receipt is not None and receipt.kind == "model":
+            yield receipt
+
+
 def model_receipts(trials: Sequence[FrozenTrial], before: int) -> tuple[Receipt, ...]:
-    """Own receipts of kind 'model' of the trials before number `before`."""
-    receipts = (own_receipt(trial) for trial in trials if trial.number < before)
-    return tuple(receipt for receipt in receipts if receipt is not None and receipt.kind == "model")
+    """All of them, by trial number."""
+    return tuple(newest_model_receipts(trials, before))[::-1]
 
 
 def last_model_receipt(trials: Sequence[FrozenTrial], kernel: str, *, warped: bool = True) -> Receipt | None:

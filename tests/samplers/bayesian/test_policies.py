@@ -17,7 +17,7 @@ from tests.helpers import assert_rebuilt_exactly, file_storage
 
 import pellucid
 from pellucid.acquisition import EI, PI, SAWEI, WEI, Alternation, Portfolio, Pulse, Steps, Switch
-from pellucid.acquisition.adaptive import Policy
+from pellucid.acquisition.policy import Policy
 from pellucid.records import Receipt
 from pellucid.study import receipts
 
@@ -211,3 +211,13 @@ def test_misspelt_names_in_conditions_and_ordinal_are_pointed_out_once(caplog: p
     warnings = [record.getMessage() for record in caplog.records if "misspelt" in record.getMessage()]
     assert len(warnings) == 1
     assert "dept, kinde" in warnings[0]
+
+
+def test_alternation_goes_on_where_it_was_beside_lessons_and_turns_of_choices() -> None:
+    sampler = pellucid.BayesianSampler(interleave=pellucid.Interleave(every=2, until=None), seed=3, n_startup_trials=4)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(rugged, n_trials=20)
+    states = [receipt.policy for receipt in pellucid.receipts(study) if receipt.policy is not None]
+    own = [state.numbers["turn"] for state in states if state.name == "Alternation"]
+    assert 4 < len(own) < len(states)
+    assert own == [float(i % 2) for i in range(len(own))]

@@ -20,8 +20,8 @@ from pellucid.acquisition import (
     Steps,
     Switch,
 )
-from pellucid.acquisition.adaptive import Policy
 from pellucid.acquisition.interleave import Interleave
+from pellucid.acquisition.policy import Policy
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Method, require_modules
 from pellucid_lab.methods.outside.sampler import OutsideSampler, interpreter

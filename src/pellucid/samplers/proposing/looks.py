@@ -21,8 +21,8 @@ from collections.abc import Sequence
 import numpy as np
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.adaptive import Decision
 from pellucid.acquisition.bounds import LCB, PosteriorVariance
+from pellucid.acquisition.policy import Decision
 from pellucid.explain.parts import everywhere
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.samplers.proposing import others

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.adaptive import Decision, Evidence, Policy, upper_bound_regret
+from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave, Multiplied
 from pellucid.acquisition.optimize import SEPARATION, propose, screen
+from pellucid.acquisition.policy import Decision, Evidence, Policy
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.predictions import recent_predictions
 from pellucid.numerics import Array, Mask, compress_integers, stream
@@ -29,7 +30,7 @@ from pellucid.samplers.proposing.configuration import Configuration, rounded, sh
 from pellucid.samplers.proposing.learning import fit, pack
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.study.arrays import Arrays
-from pellucid.study.receipts import model_receipts
+from pellucid.study.receipts import newest_model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess, thinning
 from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
@@ -223,7 +224,7 @@ class Maximiser:
             if self.policy.wants_bounds:
                 bounds = upper_bound_regret(model, data.X, data.space, pool=screening.pool)
             evidence = Evidence(
-                past=model_receipts(view.trials, trial.number),
+                newest=lambda: newest_model_receipts(view.trials, trial.number),
                 model=model,
                 situation=screening.situation,
                 bounds=bounds,
