@@ -45,7 +45,7 @@ class BayesianSampler(ModelSampler):
 
     Args:
         acquisition: what is maximised, or a policy that chooses it anew for every proposal; default
-            `pellucid.acquisition.Alternation()`: LCB(1.0) and LCB(2.0) in turns, and looks elsewhere once a search of
+            `pellucid.acquisition.Alternation()`: LCB(0.5) and LCB(2.0) in turns, and looks elsewhere once a search of
             one or two numeric parameters has settled.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
         interleave: spend some proposals on learning the effects of parameters (BOBAX), see `pellucid.Interleave`.

@@ -74,7 +74,7 @@ def test_turns_end_when_every_choice_has_had_its_chance(searched: Study) -> None
     assert Counter(trial.params["model"] for trial in searched.trials[: last + 1])["poor"] == 11
 
 
-def test_a_turn_goes_to_an_unsettled_choice_or_to_the_one_with_the_fewest_trials(searched: Study) -> None:
+def test_a_turn_goes_to_the_unsettled_choice_with_the_fewest_trials(searched: Study) -> None:
     chance = {"easy": 11, "hidden": 19, "poor": 11}
     for number, words in turns(searched).items():
         rebuilt = pellucid.rebuild(searched, number)
@@ -82,16 +82,37 @@ def test_a_turn_goes_to_an_unsettled_choice_or_to_the_one_with_the_fewest_trials
         space, X = rebuilt.space, rebuilt.encode([trial.params for trial in trials])
         m = rebuilt.surrogate.latent(X)[0]
         models = np.array([trial.params["model"] for trial in trials])
-        waiting = {
-            model: (branches.settled(space, X, m, models == model), int((models == model).sum()))
-            for model in chance
-            if (models == model).sum() < chance[model] and models[int(np.argmin(m))] != model
-        }
+        tried = {model: int((models == model).sum()) for model in chance}
+        waiting = [model for model in chance if tried[model] < chance[model] and models[int(np.argmin(m))] != model]
+        settled = {model: branches.settled(space, X, m, models == model) for model in waiting}
         model = searched.trials[number].params["model"]
-        assert waiting[model] == min(waiting.values())
-        assert number % 3 == 1 or not waiting[model][0]
-        assert f"`model` = {model}: tried {waiting[model][1]} time" in words
+        assert tried[model] <= min((tried[other] for other in waiting if not settled[other]), default=99)
+        assert rebuilt.receipt.look <= settled[model]
+        assert number % 3 == 1 or rebuilt.receipt.look or not settled[model]
+        assert f"`model` = {model}: tried {tried[model]} time" in words
         assert f"and {chance[model]} are its fair chance. The model alone puts" in words
+        assert ("looked into the widest gap" in words) == rebuilt.receipt.look
+
+
+def test_a_choice_that_settled_too_soon_is_looked_over() -> None:
+    def plateau(trial: Trial) -> float:
+        """`late` is flat for small x, where its search would stay, and best further on."""
+        if trial.suggest_categorical("model", ["early", "late", "other"]) == "early":
+            return 0.3 + 0.1 * (trial.suggest_float("a", 0, 1) - 0.4) ** 2
+        if trial.params["model"] == "other":
+            return 0.4 + 0.1 * trial.suggest_float("b", 0, 1)
+        x = trial.suggest_float("x", 0, 1)
+        return 0.35 - 0.2 * float(np.exp(-((x - 0.55) ** 2) / 0.01)) + float(x > 0.8)
+
+    study = study_of(plateau, 60)
+    assert study.best_trial.params["model"] == "late"
+    looks = [receipt for receipt in pellucid.receipts(study) if receipt.look]
+    assert looks
+    for receipt in looks:
+        name = next(name for name in receipt.params if name != "model")
+        before = [trial.params[name] for trial in study.trials[: receipt.trial] if name in trial.params]
+        apart = np.abs(np.array(before) - receipt.params[name])
+        assert np.minimum(apart, 1.0 - apart).min() > 0.19  # Opposite sides touch.
 
 
 def test_a_choice_has_settled_once_its_last_trials_stay_close_to_its_best_one() -> None:
@@ -127,7 +148,7 @@ def test_a_turn_improves_on_the_best_of_its_own_choice(searched: Study) -> None:
         model = searched.trials[number].params["model"]
         own = [trial.params for trial in searched.trials[:number] if trial.params["model"] == model]
         assert rebuilt.receipt.acquisition is not None
-        assert rebuilt.receipt.acquisition.name == "EI"
+        assert rebuilt.receipt.acquisition.name == ("PosteriorVariance" if rebuilt.receipt.look else "EI")
         latent = rebuilt.surrogate.latent(rebuilt.encode(own))[0]
         assert rebuilt.receipt.acquisition.best == pytest.approx(latent.min(), abs=1e-6)
 

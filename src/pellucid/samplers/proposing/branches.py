@@ -3,13 +3,16 @@
 A model that has seen three trials of a choice is surer of it than it should be, so an acquisition polishes the first
 good choice and forgets the others. Two proposals in three therefore go to a choice that has not had its chance yet,
 searched on its own: the proposal must improve on the best trial with that choice, not on the best of all. The choice
-with the best trial needs no turns. Choices whose own search has settled have shown what they are worth; they come
-last, and get one proposal in three. Among the others, those with the fewest trials come first.
+with the best trial needs no turns. Choices whose own search has settled, and that have no wide gap between their
+trials, have shown what they are worth; they come last, and get one proposal in three. Among the others, those with the
+fewest trials come first. If there is a wide gap, their turn is a look into it: a search that polishes a plateau has
+settled too soon.
 
 Notation
     n_b   trials that had choice b: finished, failed or running
     p_b   chance that b holds something better than the best trials, from joint draws of the model
     m     latent means of the trials (smaller is better)
+    K     all trials, encoded: with a value, failed or running
 
 Chosen on the design families of the laboratory's `choices` and the design problems of its `models`. Turns in the order
 of p_b found hidden choices less often: what a choice could still be is what the model does not know yet. So p_b is only
@@ -19,16 +22,19 @@ about them.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from optuna.trial import FrozenTrial
 
+from pellucid.acquisition.bounds import PosteriorVariance
+from pellucid.acquisition.policy import Decision
 from pellucid.acquisition.slices import Slice
-from pellucid.explain.parts import Branch, best_rows, branches, inside_branch, joint_latent
+from pellucid.explain.parts import Branch, best_rows, branches, descends, inside_branch, joint_latent
 from pellucid.explain.text import counted, value_text
-from pellucid.numerics import Array, Mask
+from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.samplers.proposing import others
+from pellucid.samplers.proposing.looks import rooms
 from pellucid.samplers.proposing.maximising import Region
 from pellucid.study import trials
 from pellucid.study.arrays import Arrays
@@ -45,28 +51,38 @@ _FEWEST = 2
 # A choice has settled if so many of its last trials lie this close to its best one, and have not brought it nearer to
 # the best of all by more than this share.
 _RECENT, _N_CLOSE, _CLOSE, _NEARER = 3, 2, 0.1, 0.25
+# With so many parameters of its own it must also have been looked over: no place of these has more room than this.
+_MOST_LOOKED_OVER, _N_PLACES, _LEAST_ROOM = 2, 128, 0.2
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A choice that has not had its chance. `own` (n,): its observations; `gap` (d,): where to look if it has settled
+    too soon."""
+
+    branch: Branch
+    own: Mask
+    settled: bool
+    gap: Array | None
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        return self.settled, self.branch.n_trials
 
 
 def turn(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
     """The choice whose turn it is; the whole space if it is none's turn."""
     if trial.number % _PERIOD == 0:
         return Region()
-    space, m = data.space, gp.latent_at_observed()
-    active = space.active(data.X)
-    waiting = []
-    for branch in _waiting(view, trial, data):
-        own = branch.holds(space, data.X, active)
-        done = settled(space, data.X, m, own)
-        if not own[int(np.argmin(m))] and not (done and trial.number % _PERIOD > 1):
-            waiting.append((done, branch.n_trials, branch, own))
-    if not waiting:
-        return Region()
-    known = others.known(space, view, trial.number)
-    for _, _, branch, own in sorted(waiting, key=lambda item: item[:2]):
-        part = _part(space, branch)
-        if len(part.free) and not part.exhausted(known):
-            words = _words(space, branch, _chance(gp, data, branch))
-            return Region(part, turn=words, own=own if own.any() else None)
+    space, known = data.space, others.known(data.space, view, trial.number)
+    waiting = _waiting(view, trial, data, gp.latent_at_observed(), known)
+    for choice in sorted(waiting, key=lambda choice: choice.order):
+        part = _part(space, choice.branch)
+        if not len(part.free) or part.exhausted(known) or (choice.settled and trial.number % _PERIOD > 1):
+            continue
+        words = _words(space, choice, _chance(gp, data, choice.branch))
+        look = None if choice.gap is None else Decision(PosteriorVariance(), x=choice.gap)
+        return Region(part, turn=words, own=choice.own if choice.own.any() else None, look=look)
     return Region()
 
 
@@ -82,21 +98,45 @@ def settled(space: Space, X: Array, m: Array, own: Mask) -> bool:
     return bool(close.sum() >= _N_CLOSE and nearer <= _NEARER * float(m[best] - m.min()))
 
 
-def _waiting(view: StudyView, trial: FrozenTrial, data: Arrays) -> list[Branch]:
-    """Choices that have not had their chance: without an order, or with parameters of their own."""
-    dimensions = data.space.dimensions
+def gap(space: Space, branch: Branch, x: Array, K: Array) -> Array | None:
+    """Where to look: x (d,), the best with a choice, moved into the widest gap between the trials with that choice.
+
+    None if no gap is wide, or if the choice has too many parameters of its own to look everywhere.
+    """
+    active = space.active(x[None])[0]
+    numeric = [j for j, dimension in enumerate(space.dimensions) if active[j] and not dimension.categorical]
+    columns = [j for j in numeric if descends(space, j, branch.column)]
+    if not 0 < len(columns) <= _MOST_LOOKED_OVER:
+        return None
+    tried = K[branch.holds(space, K, space.active(K))][:, columns]
+    places = low_discrepancy(0, _N_PLACES, np.full(len(columns), 0.5))
+    room = rooms(places, tried)
+    if room.max() <= _LEAST_ROOM:
+        return None
+    moved = x.copy()
+    moved[columns] = places[int(np.argmax(room))]
+    return np.asarray(space.canonical(moved[None])[0])
+
+
+def _waiting(view: StudyView, trial: FrozenTrial, data: Arrays, m: Array, K: Array) -> list[_Waiting]:
+    """Choices without an order, or with parameters of their own, that have not had their chance; not the best one."""
+    space, out = data.space, []
     without_value = [
         *(failed.params for failed in trials.failed(view.trials)),
         *trials.pending(view.trials, trial.number).values(),
     ]
-    out = []
+    active = space.active(data.X)
     for branch in branches(data):
-        dimension = dimensions[branch.column]
+        dimension = space.dimensions[branch.column]
         had = [configuration[dimension.name] for configuration in without_value if dimension.name in configuration]
         u, known = dimension.encode(had)
-        more = int((known & (dimension.code(u) == branch.code)).sum())
-        if (branch.n_own or dimension.nominal) and branch.n_trials + more < fair_chance(branch):
-            out.append(replace(branch, n_trials=branch.n_trials + more))
+        tried = branch.n_trials + int((known & (dimension.code(u) == branch.code)).sum())
+        own = branch.holds(space, data.X, active)
+        if own[int(np.argmin(m))] or not (branch.n_own or dimension.nominal) or tried >= fair_chance(branch):
+            continue
+        still = settled(space, data.X, m, own)
+        place = gap(space, branch, data.X[own][int(np.argmin(m[own]))], K) if still else None
+        out.append(_Waiting(replace(branch, n_trials=tried), own, still and place is None, place))
     return out
 
 
@@ -131,9 +171,11 @@ def _value(space: Space, branch: Branch) -> float:
     return float(space.dimensions[branch.column].midpoint(np.array([branch.code]))[0])
 
 
-def _words(space: Space, branch: Branch, chance: float) -> str:
+def _words(space: Space, waiting: _Waiting, chance: float) -> str:
+    branch = waiting.branch
     dimension = space.dimensions[branch.column]
     choice = value_text(dimension.decode(np.array([_value(space, branch)]))[0])
     tried = f"tried {counted(branch.n_trials, 'time')}, and {fair_chance(branch)} are its fair chance"
     alone = f"The model alone puts its chance of being best at {chance:.2g}."
-    return f"It was the turn of `{dimension.name}` = {choice}: {tried}. {alone}"
+    look = "" if waiting.gap is None else " Its search had settled, so this trial looked into the widest gap."
+    return f"It was the turn of `{dimension.name}` = {choice}: {tried}. {alone}{look}"
