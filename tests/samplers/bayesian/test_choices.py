@@ -45,7 +45,7 @@ def study_of(objective: object, n: int, seed: int = 0, **options: object) -> Stu
 
 @pytest.fixture(scope="module")
 def searched() -> Study:
-    return study_of(spike, 50)
+    return study_of(spike, 60)
 
 
 def turns(study: Study) -> dict[int, str]:
@@ -170,7 +170,7 @@ def test_a_resumed_study_gives_the_same_turns(searched: Study, tmp_path: object)
     for _ in range(2):
         sampler = pellucid.BayesianSampler(seed=0, warn_independent_sampling=False)
         study = optuna.create_study(storage=storage, study_name="s", sampler=sampler, load_if_exists=True)
-        study.optimize(spike, n_trials=25)
+        study.optimize(spike, n_trials=30)
     assert [trial.params for trial in study.trials] == [trial.params for trial in searched.trials]
     assert turns(study) == turns(searched)
 
