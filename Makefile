@@ -141,7 +141,7 @@ bench-regret-rbv2: $(VENV)/.stamp-lab ## regret on rbv2_xgboost, a conditional s
 
 bench-search: $(VENV)/.stamp-lab ## regret on BBOB by regime: dimensions, noise, budgets, trials at the start
 	@for d in 2 3 5 8 10 20; do steps=50; [ $$d = 20 ] && steps=90; \
-	  $(BIN)/pellucid bench regret --suite bbob --dim $$d --functions 1-24 --instances 3 --seeds 0 --init 10 --steps $$steps \
+	  $(BIN)/pellucid bench regret --suite bbob --dim $$d --functions 1-24 --instances 3 --seeds 0-1 --init 10 --steps $$steps \
 	    --methods optuna-tpe,optuna-gp,pellucid,ei,lcb-2,sawei --out lab/results/search/bbob.jsonl --jobs $(JOBS) --quiet \
 	    --table lab/results/search/bbob.md || exit 1; done
 	$(BIN)/pellucid bench regret --suite bbob --tasks $(NOISY) --seeds 0 --init 10 --steps 50 \
@@ -154,13 +154,13 @@ bench-search: $(VENV)/.stamp-lab ## regret on BBOB by regime: dimensions, noise,
 
 bench-models: $(VENV)/.stamp-lab ## regret on choices between real models, scikit-learn and LightGBM
 	@sh tools/ensure.sh openmp
-	$(BIN)/pellucid bench regret --suite models --tasks $(REPORTED_MODELS) --seeds 0-5 --init 10 --steps 50 \
+	$(BIN)/pellucid bench regret --suite models --tasks $(REPORTED_MODELS) --seeds 6-17 --init 10 --steps 50 \
 	  --methods optuna-tpe,optuna-gp,pellucid \
 	  --out lab/results/search/models.jsonl --table lab/results/search/models.md --jobs $(JOBS)
 
 bench-choices: $(VENV)/.stamp-lab ## how soon the best branch of a choice is found
 	$(BIN)/pellucid bench regret --suite choices --tasks solvers,losses,five,sextet,half-dozen,needle \
-	  --instances 100-107 --seeds 0 --init 10 --steps 90 --methods optuna-tpe,optuna-gp,pellucid \
+	  --instances 100-115 --seeds 0 --init 10 --steps 90 --methods optuna-tpe,optuna-gp,pellucid \
 	  --out lab/results/search/choices.jsonl --table lab/results/search/choices.md --jobs $(JOBS)
 
 # BBOB in an order that has every function and every dimension in each third, so that a part of it is comparable.
@@ -185,9 +185,10 @@ bench-report: $(VENV)/.stamp-lab ## seconds and megabytes of a report
 	$(BIN)/pellucid bench report --table lab/results/report/cost.md
 
 bench-truth: $(VENV)/.stamp-lab ## are the answers true? errors and coverage on problems whose truth is known
-	$(BIN)/pellucid bench truth --samplers pellucid,optuna-tpe,random --seeds 100-102 \
+	$(BIN)/pellucid bench truth --samplers pellucid,optuna-tpe,random --seeds 103-104 \
 	  --out lab/results/truth/after.jsonl --table lab/results/truth/after.md --jobs $(JOBS)
 	$(BIN)/pellucid bench truth --samplers optuna-gp --seeds 100 \
+	  --problems valley,cliff,plateau,dominant,dummies,kernels,border,narrow,partners \
 	  --out lab/results/truth/after.jsonl --table lab/results/truth/after.md --jobs $(JOBS)
 
 bench-ranking: $(VENV)/.stamp-lab ## seconds of the ranking surrogate: ten members, an ask, meta-training
