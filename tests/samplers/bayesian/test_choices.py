@@ -15,6 +15,7 @@ from tests.helpers import assert_rebuilt_exactly, file_storage
 
 import pellucid
 from pellucid.acquisition import InformationGain
+from pellucid.explain.parts import Branch
 from pellucid.samplers.proposing import branches, learning
 from pellucid.study.encoding import Space
 
@@ -113,6 +114,28 @@ def test_a_choice_that_settled_too_soon_is_looked_over() -> None:
         before = [trial.params[name] for trial in study.trials[: receipt.trial] if name in trial.params]
         apart = np.abs(np.array(before) - receipt.params[name])
         assert np.minimum(apart, 1.0 - apart).min() > 0.19  # Opposite sides touch.
+
+
+def test_a_choice_of_few_values_has_no_gap_once_all_are_tried() -> None:
+    def few(trial: Trial) -> float:
+        if trial.suggest_categorical("model", ["tree", "line"]) == "tree":
+            return 1.0 + trial.suggest_int("depth", 1, 2) + 0.1 * trial.suggest_categorical("rule", [1, 2, 3, 4, 5, 6])
+        return (trial.suggest_float("slope", 0, 1) - 0.3) ** 2
+
+    study = study_of(few, 30)
+    rebuilt = pellucid.rebuild(study, 29)
+    space, trees = rebuilt.space, [trial.params for trial in study.trials if "depth" in trial.params]
+    column = space.index["model"]
+    K = space.canonical(rebuilt.encode(trees))
+    code = int(space.dimensions[column].code(K[:1, column])[0])
+    branch = Branch(column, code, n_own=2, n_trials=len(K))
+    shallow = np.array([params["depth"] == 1 for params in trees])
+    assert shallow.any()
+    assert not shallow.all()
+    assert branches.gap(space, branch, K[0], K) is None
+    place = branches.gap(space, branch, K[0], K[shallow])
+    assert place is not None
+    assert space.decode(place[None])[0]["depth"] == 2
 
 
 def test_a_choice_has_settled_once_its_last_trials_stay_close_to_its_best_one() -> None:

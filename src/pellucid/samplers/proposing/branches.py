@@ -72,7 +72,7 @@ class _Waiting:
 
 def turn(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
     """The choice whose turn it is; the whole space if it is none's turn."""
-    if trial.number % _PERIOD == 0:
+    if trial.number % _PERIOD == 0 or not any(dimension.categorical for dimension in data.space.dimensions):
         return Region()
     space, known = data.space, others.known(data.space, view, trial.number)
     waiting = _waiting(view, trial, data, gp.latent_at_observed(), known)
@@ -108,14 +108,11 @@ def gap(space: Space, branch: Branch, x: Array, K: Array) -> Array | None:
     columns = [j for j in numeric if descends(space, j, branch.column)]
     if not 0 < len(columns) <= _MOST_LOOKED_OVER:
         return None
-    tried = K[branch.holds(space, K, space.active(K))][:, columns]
-    places = low_discrepancy(0, _N_PLACES, np.full(len(columns), 0.5))
-    room = rooms(places, tried)
-    if room.max() <= _LEAST_ROOM:
-        return None
-    moved = x.copy()
-    moved[columns] = places[int(np.argmax(room))]
-    return np.asarray(space.canonical(moved[None])[0])
+    places = np.repeat(x[None], _N_PLACES, axis=0)
+    places[:, columns] = low_discrepancy(0, _N_PLACES, np.full(len(columns), 0.5))
+    places = space.canonical(places)
+    room = rooms(places[:, columns], K[branch.holds(space, K, space.active(K))][:, columns])
+    return None if room.max() <= _LEAST_ROOM else np.asarray(places[int(np.argmax(room))])
 
 
 def _waiting(view: StudyView, trial: FrozenTrial, data: Arrays, m: Array, K: Array) -> list[_Waiting]:
