@@ -144,7 +144,7 @@ bench-search: $(VENV)/.stamp-lab ## regret on BBOB by regime: dimensions, noise,
 	  $(BIN)/pellucid bench regret --suite bbob --dim $$d --functions 1-24 --instances 3 --seeds 0-1 --init 10 --steps $$steps \
 	    --methods optuna-tpe,optuna-gp,pellucid,ei,lcb-2,sawei --out lab/results/search/bbob.jsonl --jobs $(JOBS) --quiet \
 	    --table lab/results/search/bbob.md || exit 1; done
-	$(BIN)/pellucid bench regret --suite bbob --tasks $(NOISY) --seeds 0 --init 10 --steps 50 \
+	$(BIN)/pellucid bench regret --suite bbob --tasks $(NOISY) --seeds 0-2 --init 10 --steps 50 \
 	  --methods optuna-tpe,optuna-gp,pellucid,ei,lcb-2,sawei \
 	  --out lab/results/search/noise.jsonl --table lab/results/search/noise.md --jobs $(JOBS)
 	@for budget in "5 25" "20 40" "10 90" "10 290"; do set -- $$budget; \
