@@ -18,6 +18,7 @@ from pellucid.acquisition import InformationGain
 from pellucid.explain.parts import Branch
 from pellucid.samplers.proposing import branches, learning
 from pellucid.study.encoding import Space
+from pellucid.study.view import StudyView
 
 
 def spike(trial: Trial) -> float:
@@ -174,6 +175,19 @@ def test_a_turn_improves_on_the_best_of_its_own_choice(searched: Study) -> None:
         assert rebuilt.receipt.acquisition.name == ("PosteriorVariance" if rebuilt.receipt.look else "EI")
         latent = rebuilt.surrogate.latent(rebuilt.encode(own))[0]
         assert rebuilt.receipt.acquisition.best == pytest.approx(latent.min(), abs=1e-6)
+
+
+def test_a_surprise_is_news_only_once_although_a_large_study_is_fitted_on_a_choice_of_trials(searched: Study) -> None:
+    view = StudyView.of(searched, "a test")
+    data = view.arrays(view.distributions)
+    values = {trial.number: trial.value for trial in searched.trials}
+    surprises = [receipt for receipt in pellucid.receipts(searched) if learning.missed(receipt, values[receipt.trial])]
+    assert surprises
+    chosen = replace(surprises[-1], fitted_on="0-3")
+    assert learning.surprised(chosen, view, data)
+    assert not learning.surprised(replace(chosen, trial=chosen.trial + 1), view, data)
+    running = {str(chosen.trial): (0.5,) * len(chosen.space)}
+    assert learning.surprised(replace(chosen, trial=chosen.trial + 1, pending=running), view, data)
 
 
 def test_the_explanation_of_a_proposal_says_whose_turn_it_was(searched: Study) -> None:

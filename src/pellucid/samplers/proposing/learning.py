@@ -38,13 +38,13 @@ def fit(
     last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
     start, curvature = _warm_start(last, data.space)
     n, noise = len(data.losses), data.observations.noise_variance
-    surprised = last is not None and _surprised(last, view, data)
-    if last is not None and start is not None and not surprised and _serves_again(last, view, data, template):
+    surprise = last is not None and surprised(last, view, data)
+    if last is not None and start is not None and not surprise and _serves_again(last, view, data, template):
         gp = GaussianProcess.from_hyperparameters(start)
         gp.inverse_hessian = curvature
         learned_from = last.learned_from
     else:
-        restart = start is not None and (surprised or n % _RESTART_EVERY == 0)
+        restart = start is not None and (surprise or n % _RESTART_EVERY == 0)
         gp.learn(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart)
         learned_from = n
     if n > thinning.MOST_ROWS:
@@ -53,16 +53,17 @@ def fit(
     return gp.condition(data.X, data.losses, data.observations.noise_variance), data, learned_from
 
 
-def _surprised(last: Receipt, view: StudyView, data: Arrays) -> bool:
+def surprised(last: Receipt, view: StudyView, data: Arrays) -> bool:
     """Whether a value of a turn that the last model has not seen was far from its prediction."""
-    known = np.isin(data.observations.numbers, expand_integers(last.fitted_on))
-    new = {data.observations.numbers[i]: data.losses[i] for i in np.flatnonzero(~known)}
+    # A large study is fitted on a choice of its trials, so `fitted_on` does not tell which of them are new.
+    observed = zip(data.observations.numbers, data.losses, strict=True)
+    new = {number: loss for number, loss in observed if number >= last.trial or str(number) in last.pending}
     receipts = [own_receipt(trial) for trial in view.trials if trial.number in new]
     return any(missed(receipt, float(new[receipt.trial])) for receipt in receipts if receipt is not None)
 
 
 def missed(receipt: Receipt, loss: float) -> bool:
-    """Whether the receipt is of a turn that was to return something else."""
+    """Whether a turn returned a value far from what its receipt predicted."""
     h, m, s = receipt.hyperparameters, receipt.latent_mean, receipt.latent_sd
     if not receipt.turn or receipt.look or h is None or m is None or s is None:
         return False
