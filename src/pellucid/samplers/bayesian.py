@@ -40,7 +40,7 @@ from pellucid.surrogates import GaussianProcess
 class BayesianSampler(ModelSampler):
     """Bayesian optimisation with an exact Gaussian process, for mixed and conditional spaces.
 
-    Above 1,500 finished trials, the process is conditioned on a choice of them: the newest, the neighbours of the best,
+    Above 2,000 finished trials, the process is conditioned on 1,500 of them: the newest, the neighbours of the best,
     and others spread over the space. Receipts name them.
 
     Args:

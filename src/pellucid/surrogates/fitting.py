@@ -25,6 +25,8 @@ MAX_FIT_POINTS = 400
 # If there are more rows or columns than these, a fit is large: an ask would take a second or more, so starts are
 # compared on few rows and only the best one is followed on MAX_FIT_POINTS, both fewer if there are more columns.
 _MANY_ROWS, _MANY_COLUMNS, _FEW = 1500, 100, 150
+# With thousands of columns, both are at least these.
+_FEWEST = (15, 40)
 
 # The priors were chosen on the development problems of lab/results/engine.
 # Log-normal prior of a lengthscale, of an ordered and of a nominal column, on the unit cube: wide enough that the data
@@ -254,8 +256,9 @@ def fit_sizes(n: int, d: int) -> tuple[int, int]:
     """On how many of n rows starts are compared, and on how many the best one is followed."""
     if n <= _MANY_ROWS and d <= _MANY_COLUMNS:
         return MAX_FIT_POINTS, MAX_FIT_POINTS
-    share = min(1.0, (_MANY_COLUMNS / d) ** 0.5)
-    return int(_FEW * share), int(MAX_FIT_POINTS * share)
+    # A power of 1/2 would keep the memory of all distances the same, which takes longer to get than to fill.
+    share = min(1.0, (_MANY_COLUMNS / d) ** 0.75)
+    return max(int(_FEW * share), _FEWEST[0]), max(int(MAX_FIT_POINTS * share), _FEWEST[1])
 
 
 def fit(

@@ -17,10 +17,12 @@ import numpy as np
 from pellucid.numerics import Array, Indices, Mask, low_discrepancy
 from pellucid.surrogates.kernels import Kernel
 
-# Rows with a loss, and rows that are imputed because their trials failed. An ask with 1,500 rows takes about 0.12 s and
-# with 4,000 almost 1 s. In eight 5-d studies of 2,000 trials (first BBOB instance), 30 more asks with 1,500 rows found
-# a better value than with all rows in five and never a worse one; with 1,000 rows, a better one in one and a worse one
-# in four. Spread rows that are farthest from all others cost five times as much, and found nothing better.
+# Up to so many trials, a model is conditioned on all of them: an ask takes about 0.2 s then. With 4,000 it would take
+# almost 1 s, and a choice of rows finds slightly worse values (lab/results/engine/scale.md).
+MOST_TRIALS = 2000
+# Rows of a choice: those with a loss, and those that are imputed because their trials failed. In eight 5-d studies of
+# 2,000 trials (first BBOB instance), 30 more asks with 1,000 rows found a better value than with all rows in one and a
+# worse one in four. Spread rows that are farthest from all others cost five times as much, and found nothing better.
 MOST_ROWS, MOST_FAILED = 1500, 500
 # The best rows, whose neighbours are kept.
 _N_BEST = 20

@@ -28,13 +28,14 @@ import pellucid
 from pellucid.acquisition import SAWEI
 from pellucid.numerics import expand_integers
 from pellucid.surrogates import thinning
-from pellucid.surrogates.thinning import MOST_ROWS
+from pellucid.surrogates.thinning import MOST_ROWS, MOST_TRIALS
 
 
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models of at most 30 observations and 6 failures."""
     monkeypatch.setattr(thinning, "MOST_ROWS", 30)
+    monkeypatch.setattr(thinning, "MOST_TRIALS", 30)
     monkeypatch.setattr(thinning, "MOST_FAILED", 6)
 
 
@@ -95,7 +96,7 @@ def test_trials_that_the_model_does_not_use_are_not_proposed_again() -> None:
 def test_up_to_the_limit_every_trial_is_used_and_above_it_a_choice() -> None:
     rng = np.random.default_rng(0)
     space: dict[str, BaseDistribution] = {"x": FloatDistribution(-1, 1), "y": FloatDistribution(-1, 1)}
-    points = rng.uniform(-1, 1, size=(MOST_ROWS, 2)).tolist()
+    points = rng.uniform(-1, 1, size=(MOST_TRIALS, 2)).tolist()
     study = new_study()
     study.add_trials(
         [
@@ -105,10 +106,10 @@ def test_up_to_the_limit_every_trial_is_used_and_above_it_a_choice() -> None:
     )
     study.optimize(bowl, n_trials=2)
     at_the_limit, above = (expand_integers(receipt.fitted_on) for receipt in pellucid.receipts(study))
-    assert at_the_limit == list(range(MOST_ROWS))
+    assert at_the_limit == list(range(MOST_TRIALS))
     assert len(above) == MOST_ROWS
-    assert MOST_ROWS in above
-    assert_went_on(study, [COMPLETE] * (MOST_ROWS + 2), n_model=2)
+    assert MOST_TRIALS in above
+    assert_went_on(study, [COMPLETE] * (MOST_TRIALS + 2), n_model=2)
     assert_rebuilt_exactly(study, 2)
 
 

@@ -14,7 +14,7 @@ from pellucid_lab.terminal import command_line, integers
 
 
 def scale(
-    n: Annotated[int, typer.Option("--n", min=20, help="Trials of the studies that two models continue.")] = 2000,
+    n: Annotated[int, typer.Option("--n", min=20, help="Trials of the studies that two models continue.")] = 3000,
     dims: Annotated[str, typer.Option(help="Numbers of parameters of these studies, like 5,8.")] = "5,8",
     functions: Annotated[str, typer.Option(help="Their BBOB functions, like 1-24.")] = "1,2,6,8,12,15,20,21",
     instance: Annotated[int, typer.Option(min=1, help="Their BBOB instance.")] = 3,

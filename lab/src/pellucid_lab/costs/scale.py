@@ -118,12 +118,12 @@ def all_rows() -> Iterator[None]:
     """Samplers condition their models on all trials meanwhile, for comparison."""
     from pellucid.surrogates import thinning
 
-    limit = thinning.MOST_ROWS
-    thinning.MOST_ROWS = sys.maxsize
+    limit = thinning.MOST_TRIALS
+    thinning.MOST_TRIALS = sys.maxsize
     try:
         yield
     finally:
-        thinning.MOST_ROWS = limit
+        thinning.MOST_TRIALS = limit
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def fit(
         restart = start is not None and (surprise or n % _RESTART_EVERY == 0)
         gp.learn(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart)
         learned_from = n
-    if n > thinning.MOST_ROWS:
+    if n > thinning.MOST_TRIALS:
         l = np.array(gp.hyperparameters.lengthscales)
         data = data.select(thinning.representative_rows(gp.kernel, l, data.X, data.losses, thinning.MOST_ROWS))
     return gp.condition(data.X, data.losses, data.observations.noise_variance), data, learned_from
