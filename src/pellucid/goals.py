@@ -16,8 +16,8 @@ class Goal:
     """A set of outcomes.
 
     words     completes "what matters for ..."
-    reached   which trials reach the goal (n,), from their values (n,) in the user's unit (NaN without a value), which
-              of them failed (n,), and the sign that turns values into losses
+    reached   which trials reach the goal (n,), from their values (n,) in the user's unit (NaN without a value or if the
+              trial was not feasible), which of them failed (n,), and the sign that turns values into losses
     failures  whether failed trials are included in the analysis
     wanted    whether reaching the goal is desirable
     share     of the trials that reach the goal, if the goal is defined by a share
@@ -77,7 +77,11 @@ def such_that(predicate: Callable[[float], bool], words: str = "reaching the goa
     """Trials whose objective satisfies a predicate."""
     if not callable(predicate):
         raise ValueError(f"`predicate` must be a function of the objective's value, but got {predicate!r}.")
-    return Goal(words, lambda values, _, __: np.array([bool(predicate(float(v))) for v in values], dtype=bool))
+
+    def reached(values: Array, _: Mask, __: float) -> Mask:
+        return np.array([not math.isnan(value) and bool(predicate(value)) for value in values.tolist()], dtype=bool)
+
+    return Goal(words, reached)
 
 
 def _share(share: float) -> float:
@@ -87,7 +91,8 @@ def _share(share: float) -> float:
 
 
 def _lowest(losses: Array, share: float) -> Mask:
-    """The lowest `share` of the losses, with ties."""
+    """The lowest `share` of the losses, with ties; NaN is never among them."""
+    losses = np.where(np.isnan(losses), np.inf, losses)
     if len(losses) == 0:
         return np.zeros(0, dtype=bool)
     last = np.sort(losses)[math.ceil(share * len(losses)) - 1]

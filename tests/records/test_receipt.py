@@ -15,6 +15,7 @@ from pellucid.numerics import expand_integers
 from pellucid.records import (
     RECEIPT_VERSION,
     AcquisitionState,
+    ConstraintState,
     Hyperparameters,
     PolicyState,
     RankingState,
@@ -79,6 +80,10 @@ FULL = Receipt(
     best_value=0.875,
     policy=PolicyState("Portfolio", {"alpha": 0.25, "gain 0": -1e-9}, ((0.5, 1 / 3), (0.0, 1.0))),
     bounds=(0.25, 1 / 3, -1e5),
+    constraints=(
+        ConstraintState("memory", HYPERPARAMETERS, 0.5, "0-24", 25, -1.5, 0.25, -2.0, 1 / 3, 0.9, (1.0, 0.5)),
+        ConstraintState("time", HYPERPARAMETERS, 0.0, "3,7", 2, 1e9, 1e-9, 0.0, 1.0, 0.25),
+    ),
     ranking=RankingState("0123456789abcdef", "tuned", 3, "ei", "last", 1.5, 0.25, 1024, 7),
 )
 
@@ -246,6 +251,11 @@ def test_a_receipt_cut_short_is_a_record_error(length: int) -> None:
 
 
 WRONG: list[dict[str, Any]] = [
+    {"constraints": [{"name": "memory"}]},
+    {"constraints": "memory"},
+    {"constraints": [{**json.loads(FULL.to_json())["constraints"][0], "limit": "0"}]},
+    {"constraints": [{**json.loads(FULL.to_json())["constraints"][0], "fitted_on": "0-"}]},
+    {"constraints": [{**json.loads(FULL.to_json())["constraints"][0], "unknown": 1}]},
     {"trial": "first"},
     {"trial": -1},
     {"trial": 1.5},

@@ -19,8 +19,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Acquisition, PointwiseFunction, Pool, Situation
+from pellucid.acquisition.base import Acquisition, Climb, PointwiseFunction, Pool, Situation
 from pellucid.acquisition.bounds import LCB, confidence_width
+from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.optimize import maximum, screen
 from pellucid.acquisition.policy import Decision, Evidence
@@ -28,11 +29,16 @@ from pellucid.numerics import Array, normal_cdf, normal_pdf, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.constraint import ConstraintModel
 
 # Evaluated configurations whose upper bounds are computed at once. Few are needed: they are tried best first.
 _BATCH = 16
 # Evaluated configurations around which candidates for the lower bound are drawn.
 _N_INCUMBENTS = 5
+# A configuration is ruled out as infeasible if a constraint is this many standard deviations above its limit.
+_RULED_OUT = 3.0
+# Where constraints meet, what is possible lies on narrow ridges: the bound needs more starts and longer climbs there.
+_RIDGE_STARTS, _RIDGE_CLIMB = 24, Climb(150, 1e-6)
 # Improvements below this share of the best value are rounding errors, and no reason to reset a policy.
 _SMALLEST_PROGRESS = 1e-12
 
@@ -47,6 +53,7 @@ def upper_bound_regret(
     top_p: float = 0.5,
     pool: Pool | None = None,
     width: float | None = None,
+    constraints: tuple[ConstraintModel, ...] = (),
 ) -> tuple[float, float, float]:
     """(UBR, smallest upper bound of an evaluated configuration, smallest lower bound anywhere), as losses.
 
@@ -57,6 +64,7 @@ def upper_bound_regret(
         top_p: the share of the evaluated configurations, best first, whose upper bounds count.
         pool: candidates that the model has screened already; by default they are drawn here.
         width: of the bounds in standard deviations; default sqrt(2 log(d t^2)).
+        constraints: models of the constraints; what they rule out is left out of the lower bound.
     """
     X = np.atleast_2d(np.asarray(X_observed, dtype=float))
     n, d = X.shape
@@ -78,8 +86,15 @@ def upper_bound_regret(
         m, s = model.latent(X[batch])
         upper = min(upper, float((m + width * s).min()))
         lower = min(lower, float((m - width * s).min()))
-    function = PointwiseFunction(LCB(width), model, Situation(float(mean.min()), n, d))
-    lower = min(lower, -maximum(function, space, pool, stream(0, "lower bound", n)))
+    situation = Situation(float(mean.min()), n, d, constraints)
+    rng = stream(0, "lower bound", n)
+    if constraints:
+        names = tuple(constraint.name for constraint in constraints)
+        ridge = Constrained(LCB(width), names, weight=1.0, margin=-_RULED_OUT).bind(model, situation, space)
+        highest = maximum(ridge, space, pool, rng, _RIDGE_STARTS, _RIDGE_CLIMB)
+    else:
+        highest = maximum(PointwiseFunction(LCB(width), model, situation), space, pool, rng)
+    lower = min(lower, -highest)
     min_ucb, min_lcb = (float(v) for v in model.losses(np.array([upper, lower])))
     return min_ucb - min_lcb, min_ucb, min_lcb
 

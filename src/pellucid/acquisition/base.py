@@ -17,7 +17,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from pellucid.numerics import Array
 from pellucid.records import AcquisitionState, RecordError, Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.constraint import ConstraintModel
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,13 @@ class Situation:
 
     best         latent value to improve on
     n_observed   observations of the model;  dimension  parameters of the space
+    constraints  the models of the constraints, if the study has any
     """
 
     best: float
     n_observed: int
     dimension: int
+    constraints: tuple[ConstraintModel, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,18 @@ class Model(Protocol):
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]: ...
 
 
+class Climb(NamedTuple):
+    """How long one climb to a maximum goes on: evaluations at most, and the gain of a step that ends it."""
+
+    evaluations: int = 6
+    enough: float = 1e-3
+
+
 class Scored(Protocol):
     """A function that can be maximised."""
+
+    @property
+    def climb(self) -> Climb: ...
 
     def score(self, X: Array) -> Array: ...
 
@@ -156,6 +169,10 @@ class AcquisitionFunction(ABC):
     acquisition: Acquisition
     model: Model
     situation: Situation
+
+    @property
+    def climb(self) -> Climb:
+        return Climb()
 
     @abstractmethod
     def weights(self) -> dict[str, float]: ...

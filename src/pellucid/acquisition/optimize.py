@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Model, Pool, Scored
+from pellucid.acquisition.base import Climb, Model, Pool, Scored
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.study.encoding import Space
 from pellucid.surrogates.averages.effects import FEW_CELLS
@@ -19,15 +19,12 @@ from pellucid.surrogates.averages.effects import FEW_CELLS
 # How the time of a proposal is spent. Candidates everywhere and around the incumbents; in a countable space many
 # perturbations round to the same configuration and sweeps cover the neighbourhood, so more of them are global.
 N_GLOBAL, N_LOCAL, N_COUNTABLE = 256, 256, (2048, 256)
-# Candidates whose score is computed in double precision; starts of the refinement, for proposals and for bounds; and
-# evaluations of each climb.
-N_RESCORED, N_STARTS, N_BOUND_STARTS, REFINE_EVALUATIONS = 24, 4, 2, 6
+# Candidates whose score is computed in double precision, and starts of the refinement, for proposals and for bounds.
+N_RESCORED, N_STARTS, N_BOUND_STARTS = 24, 4, 2
 # Starting points differ by this much in some coordinate: closer ones would climb to the same optimum.
 _DIVERSE = 0.02
 # More than a step of the grid that proposals are rounded to, so that rounding cannot make two of them equal.
 SEPARATION = 1e-6
-# A step of the climb that gains less than this ends it. Scores are logarithms or standard deviations.
-_ENOUGH = 1e-3
 # Lengths of the first and of the largest step, as shares of the range of a parameter.
 _FIRST_MOVE, _LARGEST_MOVE = 0.1, 0.3
 # A discrete parameter with more values is only moved to its neighbours.
@@ -70,7 +67,7 @@ def propose(
         screened = screened[fresh]
     shortlist, scores = _rescored(function, X[np.argsort(-screened, kind="stable")[:N_RESCORED]])
     starts = _diverse(space, shortlist)
-    refined, refined_scores = _refine(function, space, known, shortlist[starts], scores[starts], rng)
+    refined, refined_scores = _refine(function, space, known, shortlist[starts], scores[starts], rng, function.climb)
     X = np.vstack([refined, shortlist])
     values = np.concatenate([refined_scores, scores])
     for i in np.argsort(-values, kind="stable"):
@@ -79,12 +76,19 @@ def propose(
     return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(values))])
 
 
-def maximum(function: Scored, space: Space, pool: Pool, rng: np.random.Generator) -> float:
+def maximum(
+    function: Scored,
+    space: Space,
+    pool: Pool,
+    rng: np.random.Generator,
+    starts: int = N_BOUND_STARTS,
+    effort: Climb | None = None,
+) -> float:
     """The largest score found anywhere, also at known configurations: for a bound, not for a proposal."""
     nothing_known = Known(space, np.empty((0, len(space))), SEPARATION)
-    best = np.argsort(-function.screen_pool(pool), kind="stable")[:N_BOUND_STARTS]
+    best = np.argsort(-function.screen_pool(pool), kind="stable")[:starts]
     X, scores = _rescored(function, pool.X[best])
-    _, refined = _refine(function, space, nothing_known, X, scores, rng)
+    _, refined = _refine(function, space, nothing_known, X, scores, rng, effort or function.climb)
     return float(refined.max())
 
 
@@ -165,13 +169,14 @@ def _refine(
     X: Array,
     scores: Array,
     rng: np.random.Generator,
+    effort: Climb,
 ) -> tuple[Array, Array]:
     smooth = np.array([d.cells == 0 or d.cells > FEW_CELLS for d in space.dimensions])
     discrete = np.array([d.cells > 0 for d in space.dimensions])
-    for round_ in range(3):
+    for _ in range(3):
         if smooth.any():
             free = smooth & space.active(X)
-            climbed, climbed_scores = climb(function, X, free, REFINE_EVALUATIONS if round_ == 0 else 6)
+            climbed, climbed_scores = climb(function, X, free, effort)
             if discrete.any():
                 climbed = space.canonical(climbed)
                 climbed_scores = function.score(climbed)
@@ -188,7 +193,7 @@ def _refine(
     return X, scores
 
 
-def climb(function: Scored, X: Array, free: npt.NDArray[np.bool_], evaluations: int) -> tuple[Array, Array]:
+def climb(function: Scored, X: Array, free: npt.NDArray[np.bool_], effort: Climb) -> tuple[Array, Array]:
     """Projected BFGS from every row at once, moving only `free` (m, d) entries; returns points and scores.
 
     All rows take part in every evaluation, finished or not: a handful of rows costs little more than one.
@@ -200,7 +205,7 @@ def climb(function: Scored, X: Array, free: npt.NDArray[np.bool_], evaluations: 
     step = np.ones(m)
     p = _direction(H, g, x, free, _FIRST_MOVE)
     p *= (_FIRST_MOVE / np.maximum(np.abs(p).max(axis=1), 1e-300))[:, None]
-    for i in range(evaluations - 1):
+    for i in range(effort.evaluations - 1):
         trial = np.minimum(np.maximum(x + step[:, None] * p, 0.0), 1.0)
         f_new, g_new = function.score_with_gradient(trial)
         s = trial - x
@@ -212,7 +217,7 @@ def climb(function: Scored, X: Array, free: npt.NDArray[np.bool_], evaluations: 
         _update(H, s, g - g_new, accepted, rescale=i == 0)
         where = accepted[:, None]
         x, f, g = np.where(where, trial, x), np.where(accepted, f_new, f), np.where(where, g_new, g)
-        if ((gain < _ENOUGH) | (step < 1e-3)).all():
+        if ((gain < effort.enough) | (step < 1e-3)).all():
             break
         # A row that is backtracking keeps its direction; only accepted rows get a new one.
         p = np.where(where, _direction(H, g, x, free, _LARGEST_MOVE), p)

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Pool, Scored
+from pellucid.acquisition.base import Climb, Pool, Scored
 from pellucid.acquisition.optimize import SEPARATION, Known, propose
 from pellucid.numerics import Array
 from pellucid.study.encoding import INACTIVE, Condition, Space
@@ -100,6 +100,10 @@ class OnSlice:
 
     function: Scored
     part: Slice
+
+    @property
+    def climb(self) -> Climb:
+        return self.function.climb
 
     def score(self, X: Array) -> Array:
         return self.function.score(self.part.embedded(X))

@@ -13,6 +13,7 @@ import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.adaptive import upper_bound_regret
+from pellucid.explain.feasibility import best_fits, feasible_losses
 from pellucid.explain.parts import (
     Branch,
     best_rows,
@@ -24,9 +25,11 @@ from pellucid.explain.parts import (
     joint_losses,
 )
 from pellucid.explain.text import counted, value_text
+from pellucid.numerics import Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension
 from pellucid.study.trials import interrupted
+from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
 # Trials in which the best value must not have improved by more than the tolerance.
@@ -45,11 +48,15 @@ _MOST_COVERED, _COVERED, _BOX, _N_PROBED = 2, 0.9, 0.15, 512
 class Evidence:
     """The trials behind a verdict, their model, and how much may be lost by a stop, in the unit of the objective."""
 
-    trials: Sequence[FrozenTrial]
+    view: StudyView
     data: Arrays
     gp: GaussianProcess
     tolerance: float
     width: float
+
+    @property
+    def feasible(self) -> Mask:
+        return self.data.observations.feasible
 
 
 def blocks(evidence: Evidence) -> tuple[str, ...]:
@@ -65,7 +72,7 @@ def blocks(evidence: Evidence) -> tuple[str, ...]:
 
 def _still_improving(evidence: Evidence) -> list[str]:
     data = evidence.data
-    rows = [i for i, done in enumerate(data.observations.complete) if done]
+    rows = [i for i, done in enumerate(data.observations.complete) if done and evidence.feasible[i]]
     losses = data.losses[rows]
     if len(losses) <= _RECENT:
         return []
@@ -113,6 +120,7 @@ def _not_ruled_out(evidence: Evidence) -> list[str]:
     parts = [inside_branch(evidence.gp, data, branch, _N_SPREAD) for branch in few]
     Z = np.unique(np.vstack([best_rows(evidence.gp, data, 8), *parts]), axis=0)
     draws, active = joint_losses(drawn_models(evidence.gp, data), Z), space.active(Z)
+    draws = feasible_losses(evidence.view, space, Z, draws)
     possible = []
     for branch in few:
         inside = branch.holds(space, Z, active)
@@ -127,7 +135,7 @@ def _short_of_trials(evidence: Evidence) -> list[Branch]:
     out = []
     for branch in branches(evidence.data):
         dimension = dimensions[branch.column]
-        tried = replace(branch, n_trials=branch.n_trials + _failures(evidence.trials, dimension, branch.code))
+        tried = replace(branch, n_trials=branch.n_trials + _failures(evidence.view.trials, dimension, branch.code))
         if (dimension.nominal or branch.n_own) and tried.n_trials < branch.fair_chance:
             out.append(tried)
     return out
@@ -144,7 +152,7 @@ def _failures(trials: Sequence[FrozenTrial], dimension: Dimension, code: int) ->
 
 def _words(evidence: Evidence, few: Sequence[Branch]) -> list[str]:
     data, out = evidence.data, []
-    best = data.X[int(np.argmin(data.losses))][None]
+    best = data.X[int(np.argmin(data.standing(data.losses)))][None]
     for column in dict.fromkeys(branch.column for branch in few):
         dimension = data.space.dimensions[column]
         of_this = [branch for branch in few if branch.column == column]
@@ -168,7 +176,10 @@ def _other_fits(evidence: Evidence) -> list[str]:
     if len(models) == 1:
         return []
     data = evidence.data
-    bounds = [upper_bound_regret(model, data.X, data.space, width=evidence.width)[0] for model in models]
+    X, constraints = data.X[evidence.feasible], best_fits(evidence.view, data.space)
+    bounds = [
+        upper_bound_regret(model, X, data.space, width=evidence.width, constraints=constraints)[0] for model in models
+    ]
     median = float(np.median(bounds))
     if median <= evidence.tolerance:
         return []

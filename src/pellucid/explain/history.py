@@ -5,6 +5,7 @@ from __future__ import annotations
 from optuna.study import Study
 from optuna.trial import TrialState
 
+from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
 from pellucid.explain.text import counted, value_text
 from pellucid.records import History, Phase, Receipt
@@ -35,7 +36,8 @@ def history(study: Study) -> History:
 def history_of(view: StudyView) -> History:
     observations = view.observations
     value_of = dict(zip(observations.numbers, (view.sign * observations.raw).tolist(), strict=True))
-    complete = {number for number, done in zip(observations.numbers, observations.complete, strict=True) if done}
+    feasible = dict(zip(observations.numbers, observations.feasible.tolist(), strict=True))
+    complete = {n for n, done in zip(observations.numbers, observations.complete, strict=True) if done and feasible[n]}
     best: list[float | None] = []
     best_trial: int | None = None
     for trial in view.trials:
@@ -55,6 +57,7 @@ def history_of(view: StudyView) -> History:
         phases=_phases(view),
         direction=view.direction,
         sentence=_sentence(view, value_of, best_trial),
+        feasible=tuple(feasible.get(trial.number) for trial in view.trials) if view.constrained else (),
     )
 
 
@@ -81,10 +84,21 @@ def _label(receipt: Receipt) -> str:
 def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | None) -> str:
     if not view.trials:
         return "The study has no trials yet."
+    if best_trial is None and value_of and view.constrained:
+        return none_feasible(view.observations)
     if best_trial is None:
         return f"None of the {len(view.trials)} trials has finished with a value yet."
     later = sum(number > best_trial for number in value_of)
-    best = f"The best trial is number {best_trial} with {value_text(value_of[best_trial])}"
+    kind = "best feasible" if view.constrained else "best"
+    best = f"The {kind} trial is number {best_trial} with {value_text(value_of[best_trial])}"
+    infeasible = f" {_infeasible(view)}" if view.constrained else ""
     if later == 0:
-        return f"{best}, the last one with a value."
-    return f"{best}; {counted(later, 'trial')} after it {'was' if later == 1 else 'were'} no better."
+        return f"{best}, the last one with a value.{infeasible}"
+    after = f"{counted(later, 'trial')} after it {'was' if later == 1 else 'were'}"
+    return f"{best}; {after} no better{' or not feasible' if view.constrained else ''}.{infeasible}"
+
+
+def _infeasible(view: StudyView) -> str:
+    """How many trials were feasible: "31 of 40 trials were feasible."."""
+    feasible = view.observations.feasible
+    return f"{int(feasible.sum())} of {counted(len(feasible), 'trial')} were feasible."

@@ -30,14 +30,10 @@ _WORSE = 10.0
 def opened(study: Study, asker: str, objective: str | int | None = None) -> Iterator[StudyView]:
     """The view of a study for one public call, with linear algebra on one thread.
 
-    Raises ValueError if `objective` is neither None nor the name or number of the study's one objective.
+    Raises ValueError if `objective` is neither None, nor the name or number of the study's one objective, nor the name
+    of a constraint.
     """
-    view = StudyView.of(study, asker)
-    if objective not in (None, 0, view.objective.name):
-        raise ValueError(
-            f"`objective` must be the study's one objective, {view.objective.name!r} or 0, but got {objective!r}: "
-            "leave it out."
-        )
+    view = StudyView.of(study, asker).about(objective)
     with one_thread:
         yield view
 

@@ -2,7 +2,8 @@
 
 Notation
     Z (m, d)      encoded candidates, canonical
-    F (s, m)      joint draws of the function at all of them, as losses; an equal number from each plausible model
+    F (s, m)      joint draws of the function at all of them, as losses; an equal number from each plausible model.
+                  Infinite where a draw of a constraint is above its limit
     inside (m,)   which candidates lie in the part that is judged
 """
 
@@ -42,9 +43,10 @@ def joint_losses(models: tuple[GaussianProcess, ...], Z: Array) -> Array:
     return np.vstack([model.losses(draws) for model, draws in zip(models, latent, strict=True)])
 
 
-def joint_latent(models: tuple[GaussianProcess, ...], Z: Array) -> Array:
-    """Draws before the inverse of the warp; only those of the same row can be compared."""
-    rng = stream(0, "parts of a space", len(Z))
+def joint_latent(models: tuple[GaussianProcess, ...], Z: Array, about: tuple[str, ...] = ()) -> Array:
+    """Draws before the inverse of the warp; only those of the same row can be compared. `about`: draws of different
+    subjects are independent of each other."""
+    rng = stream(0, "parts of a space", len(Z), *about)
     draws = []
     for model in models:
         mean, covariance = model.joint(Z)
@@ -58,7 +60,8 @@ def gain_of_tuning(data: Arrays) -> float:
 
     Most searches begin with random trials. The spread of all trials would shrink while a search converges.
     """
-    losses = data.losses
+    feasible = data.observations.feasible
+    losses = data.losses[feasible] if feasible.any() else data.losses
     for usual in (np.median(losses[:_N_FIRST]), np.median(losses), losses.max()):
         if usual > losses.min():
             return float(usual - losses.min())
@@ -76,7 +79,7 @@ def _uniform(space: Space, count: int) -> Array:
 
 def best_rows(gp: GaussianProcess, data: Arrays, count: int, among: Mask | None = None) -> Array:
     """The observed configurations (k, d) with the best means that differ from each other, best first; k <= count."""
-    mean = gp.latent_at_observed()
+    mean = data.standing(gp.latent_at_observed())
     order = [i for i in np.argsort(mean, kind="stable") if among is None or among[i]]
     chosen: list[int] = []
     for i in order[: 20 * count]:
@@ -95,9 +98,12 @@ class Chance:
 
 def chance_of(F: Array, inside: Mask, outside: Mask, margin: float = 0.0) -> Chance:
     """The chance that the best inside beats the best outside by more than `margin`, never quite 0 or 1."""
-    gain = F[:, outside].min(axis=1) - F[:, inside].min(axis=1)
-    hits = int((gain > margin).sum())
-    return Chance((hits + 1.0) / (len(gain) + 2.0), max(float(gain.max()), 0.0))
+    best_inside, best_outside = F[:, inside].min(axis=1), F[:, outside].min(axis=1)
+    # Where nothing is feasible on either side, neither is better.
+    known = np.isfinite(best_inside) | np.isfinite(best_outside)
+    gain = np.where(known, best_outside, 0.0) - np.where(known, best_inside, 0.0)
+    hits = int((known & (gain > margin)).sum())
+    return Chance((hits + 1.0) / (len(gain) + 2.0), max(float(gain[np.isfinite(gain)].max(initial=0.0)), 0.0))
 
 
 # ---------------------------------------------------------------------- choices

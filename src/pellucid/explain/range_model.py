@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pellucid.explain.evidence import ENOUGH, evidence
+from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.importance.draws import in_a_step
 from pellucid.explain.model import fitted_model
 from pellucid.explain.parts import (
@@ -45,6 +46,7 @@ _MOST_JUDGED = 20
 class Judged:
     """The model of the trials that count, and joint draws of it at candidates in every part that may be removed."""
 
+    view: StudyView
     data: Arrays
     gp: GaussianProcess
 
@@ -108,7 +110,8 @@ class Judged:
 
     @cached_property
     def draws(self) -> Array:
-        return joint_losses(self.models, self.candidates)
+        draws = joint_losses(self.models, self.candidates)
+        return feasible_losses(self.view, self.data.space, self.candidates, draws)
 
     @cached_property
     def exists(self) -> Mask:
@@ -124,7 +127,7 @@ def judged_of(view: StudyView) -> Judged | None:
         data = arrays(view.varying, view.observations_of(numbers))
     if len(data.losses) < 2 or np.ptp(data.losses) == 0.0:
         return None
-    return Judged(data, fitted_model(view, data))
+    return Judged(view, data, fitted_model(view, data))
 
 
 def segments(dimension: Dimension) -> Array:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from optuna.study import Study
 
+from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.importance.draws import FEWEST, in_a_step, sample_of
 from pellucid.explain.limits import end_of_counts, end_of_shares
 from pellucid.explain.model import opened
@@ -42,6 +43,8 @@ _N_SLICE = 26
 # Narrowing and dropping lose the optimum if they are wrong. The chance of that, where a part counts as good already if
 # it comes this close to the best (a share of what tuning brought); and the shortest stretch that is worth an edit.
 _REMOVE_ERROR, _CLOSE, _SHORTEST = 0.01, 0.05, 0.2
+# No range is widened towards a bound that is less likely to be feasible than this.
+_LIKELY_FEASIBLE = 0.5
 # The end of a range in the figure.
 _EDGE = 0.1
 # A parameter with up to this many values, or choices, has a tick at each of them.
@@ -72,6 +75,8 @@ def ranges_of(view: StudyView) -> ParameterRanges:
     losses = view.observations.losses
     if len(losses) >= FEWEST and np.ptp(losses) == 0.0:
         raise ValueError(f"All {len(losses)} trials returned the same value, so they say nothing about ranges.")
+    if len(losses) and not view.observations.feasible.any():
+        raise ValueError(f"Which ranges to change is not known. {none_feasible(view.observations)}")
     top, _, _ = sample_of(trials, best_tenth(), view.sign, source="all")
     axes = []
     for j, dimension in enumerate(top.space.dimensions):
@@ -118,7 +123,9 @@ def _widen(judged: Judged) -> tuple[list[RangeAdvice], list[str]]:
                 continue
             rows = best_rows(judged.gp, judged.data, _N_SLICES, judged.active[:, j])
             error = _no_gain(judged, moved(judged.data.space, rows, j, at[[bound, inside]]))
-            if error > _WIDEN_ERROR:
+            there = moved(judged.data.space, best, j, at[[bound]])
+            likely = chance_of_feasible(judged.view, judged.data.space, there)[0] >= _LIKELY_FEASIBLE
+            if error > _WIDEN_ERROR or not likely:
                 continue
             if end_of_counts(dimension.distribution, end):
                 notes.append(_limit(dimension, end, at[bound]))

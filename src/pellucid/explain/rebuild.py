@@ -12,12 +12,13 @@ from optuna.study import Study
 from pellucid.acquisition.base import AcquisitionFunction, Situation, from_state
 from pellucid.explain.model import opened
 from pellucid.numerics import Array, expand_integers
-from pellucid.records import Receipt
+from pellucid.records import ConstraintState, Receipt
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
 from pellucid.study.trials import distribution_from
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.constraint import ConstraintModel
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
 
@@ -31,6 +32,11 @@ class RebuiltProposal:
     space: Space
     surrogate: GaussianProcess
     acquisition: AcquisitionFunction
+
+    @property
+    def constraints(self) -> tuple[ConstraintModel, ...]:
+        """The surrogates of the constraints, if the study has any."""
+        return self.acquisition.situation.constraints
 
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
         return self.space.encode(configurations)[0]
@@ -101,7 +107,15 @@ def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
     gp.condition(data.X, data.losses, data.observations.noise_variance)
     failed = [view.by_number[number].params for number in imputed]
     rows = [space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))]
-    situation = Situation(receipt.acquisition.best, len(data.losses), len(space))
+    constraints = tuple(_rebuilt_constraint(state, view, space, np.vstack(rows)) for state in receipt.constraints)
+    situation = Situation(receipt.acquisition.best, len(data.losses), len(space), constraints)
     surrogate = gp.believe(np.vstack(rows))
     function = from_state(receipt.acquisition).bind(surrogate, situation, space)
     return RebuiltProposal(receipt, space, surrogate, function)
+
+
+def _rebuilt_constraint(state: ConstraintState, view: StudyView, space: Space, imputed: Array) -> ConstraintModel:
+    observed = view.observations_of(expand_integers(state.fitted_on)).of_constraint(state.name)
+    data = encoded(space, observed)
+    gp = GaussianProcess.from_hyperparameters(state.hyperparameters).condition(data.X, data.losses)
+    return ConstraintModel(state.name, gp, state.limit).believe(imputed)

@@ -22,9 +22,10 @@ import numpy as np
 from optuna.study import Study
 from scipy.special import ndtri
 
+from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.model import default_template, fitted_model, opened, plausible_models
-from pellucid.explain.text import counted
-from pellucid.numerics import Array, stream
+from pellucid.explain.text import counted, value_text
+from pellucid.numerics import Array, Mask, stream
 from pellucid.records import Recommendation
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
@@ -47,33 +48,42 @@ _WIDENING = 20.0
 _BIAS_SD = 1.0 / math.sqrt(3.0)
 
 
-def recommend(study: Study, *, surrogate: GaussianProcess | None = None) -> Recommendation:
+def recommend(study: Study, *, feasible: float = 0.9, surrogate: GaussianProcess | None = None) -> Recommendation:
     """The evaluated configuration with the best *expected* objective, and a 95% interval of its true value.
 
     With noise this is not always the best trial: a lucky value is shrunk towards those of its neighbours. A study with
-    too few trials to learn its noise from has no interval.
+    too few trials to learn its noise from has no interval. With constraints, only trials that were feasible count.
 
     Args:
         study: any study with one objective.
+        feasible: with constraints, the least chance that the configuration is truly feasible, because constraints may
+            be noisy, too. If no feasible trial has it, the one with the largest chance is recommended.
         surrogate: kernel and warp of the model; default `GaussianProcess(warp="auto")`.
     """
+    if not 0.0 <= feasible <= 1.0:
+        raise ValueError(f"`feasible` is a probability, from 0 to 1, but got {feasible!r}.")
     with opened(study, "recommend") as view:
-        return recommendation_of(view, surrogate)
+        return recommendation_of(view, surrogate, feasible)
 
 
-def recommendation_of(view: StudyView, surrogate: GaussianProcess | None = None) -> Recommendation:
+def recommendation_of(
+    view: StudyView, surrogate: GaussianProcess | None = None, feasible: float = 0.9
+) -> Recommendation:
     complete = view.observations.of_complete_trials
     if not len(complete):
         raise ValueError(
             "A recommendation needs at least one finished trial with a value; "
             f"this study has {len(view.trials)} trials, none of them finished with one."
         )
+    if not complete.feasible.any():
+        raise ValueError(f"There is nothing to recommend yet. {none_feasible(complete)}")
     data = arrays(view.varying, complete) if view.varying else None
-    if data is None or len(data.losses) == 0:
-        return _best_trial(view, complete)
+    if data is None or not data.observations.feasible.any():
+        return _best_trial(view, complete.of_feasible_trials)
     template = default_template() if surrogate is None else surrogate
     gp = fitted_model(view, data, template)
-    best = _chosen(gp, data.observations)
+    chance = chance_of_feasible(view, data.space, data.X) if view.constrained else None
+    best = _chosen(gp, data.observations, chance, feasible)
     n, d = len(data.losses), len(data.space)
     few = n < max(2 * d, _FEW)
     expected, low, high = float(gp.predict(data.X[best : best + 1])[0][0]), None, None
@@ -86,6 +96,7 @@ def recommendation_of(view: StudyView, surrogate: GaussianProcess | None = None)
         notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there is no interval.")
     elif low is None:
         notes.append(f"All {n} trials returned the same value, so there is no interval.")
+    notes += _on_feasibility(view, data.observations, best, chance, feasible)
     return Recommendation(
         params=dict(data.observations.configurations[best]),
         trial=data.observations.numbers[best],
@@ -97,14 +108,44 @@ def recommendation_of(view: StudyView, surrogate: GaussianProcess | None = None)
         n_trials=n,
         direction=view.direction,
         notes=tuple(notes),
+        feasible=None if chance is None else float(chance[best]),
     )
 
 
-def _chosen(gp: GaussianProcess, observations: Observations) -> int:
-    """The observation with the best mean; one that returned the worst possible value is not an option."""
+def _chosen(gp: GaussianProcess, observations: Observations, chance: Array | None, feasible: float) -> int:
+    """The feasible observation with the best mean; one that returned the worst possible value is not an option.
+
+    `chance` (n,): of being feasible. If none has the required one, the observation with the largest.
+    """
     mean = gp.latent_at_observed()
-    possible = observations.raw < math.inf
-    return int(np.argmin(np.where(possible, mean, math.inf) if possible.any() else mean))
+    options = observations.feasible
+    if (options & (observations.raw < math.inf)).any():
+        options = options & (observations.raw < math.inf)
+    if chance is not None and not (options & (chance >= feasible)).any():
+        return int(np.argmax(np.where(options, chance, -1.0)))
+    if chance is not None:
+        options = options & (chance >= feasible)
+    return int(np.argmin(np.where(options, mean, math.inf)))
+
+
+def _on_feasibility(
+    view: StudyView, observations: Observations, best: int, chance: Array | None, required: float
+) -> list[str]:
+    """What a reader should know about the chance of being feasible."""
+    if chance is None:
+        return []
+    values = observations.raw
+    if chance[best] < required:
+        return [f"No feasible trial is feasible with a chance of {required:.0%}: this one has the largest."]
+    better = np.flatnonzero(observations.feasible & (values < values[best]) & (chance < required))
+    if not len(better):
+        return []
+    other = int(better[np.argmin(values[better])])
+    value = value_text(view.sign * float(values[other]))
+    return [
+        f"Trial {observations.numbers[other]} was feasible and returned {value}, but it was so close to the limit that "
+        f"its chance of being truly feasible is {chance[other]:.0%}."
+    ]
 
 
 def _models(
@@ -124,17 +165,21 @@ def _interval(models: tuple[GaussianProcess, ...], data: Arrays, best: int) -> t
     losses = []
     for gp in models:
         (m,), (s,) = gp.latent(data.X[best : best + 1])
-        bias = choice_bias(gp)
+        bias = choice_bias(gp, data.observations.feasible)
         losses.append(gp.losses(m + bias + math.hypot(widening * s, _BIAS_SD * bias) * _NODES))
     low, median, high = np.quantile(np.concatenate(losses), [0.5 - LEVEL / 2, 0.5, 0.5 + LEVEL / 2])
     return float(median), float(low), float(high)
 
 
-def choice_bias(gp: GaussianProcess) -> float:
-    """By how much the best smoothed value looks better than it is on average, on the latent scale; never negative."""
+def choice_bias(gp: GaussianProcess, options: Mask | None = None) -> float:
+    """By how much the best smoothed value looks better than it is on average, on the latent scale; never negative.
+
+    `options` (n,): the trials that could be chosen; None: all.
+    """
     data, scale = gp.data, gp.hyperparameters.outputscale
     mean = gp.latent_at_observed()
-    rivals = np.argsort(mean, kind="stable")[:_N_RIVALS]
+    order = np.argsort(mean, kind="stable")
+    rivals = (order if options is None else order[options[order]])[:_N_RIVALS]
     columns: Array = np.zeros((len(mean), len(rivals)))
     columns[rivals, np.arange(len(rivals))] = 1.0
     smoother = columns - data.factor.solve(columns) * data.noise_ratio[rivals]

@@ -16,6 +16,7 @@ from optuna.study import Study
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
 from pellucid.explain.blocks import Evidence, blocks
+from pellucid.explain.feasibility import best_fits, none_feasible
 from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.explain.parts import gain_of_tuning
 from pellucid.explain.text import counted
@@ -24,6 +25,7 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.constraint import ConstraintModel
 
 # The doubt about every stop.
 _UNSEEN = (
@@ -107,9 +109,9 @@ def verdict_and_fit(
     start: Hyperparameters | None,
 ) -> tuple[StoppingVerdict, Hyperparameters | None]:
     """The verdict, and the hyperparameters behind it. `start`: those of an earlier verdict, to begin the fit with."""
-    complete = [i for i, done in enumerate(view.observations.complete) if done]
-    n = len(complete)
-    best = view.sign * float(view.observations.losses[complete].min()) if n else None
+    n = sum(view.observations.complete)
+    usable = np.array(view.observations.complete, dtype=bool) & view.observations.feasible
+    best = view.sign * float(view.observations.losses[usable].min()) if usable.any() else None
     given = None if isinstance(regret_below, str) else regret_below
 
     def no_verdict(reason: str) -> tuple[StoppingVerdict, Hyperparameters | None]:
@@ -119,13 +121,19 @@ def verdict_and_fit(
         return no_verdict(f"a verdict needs {max(min_trials, 2)} finished trials, and this study has {n}")
     if not view.varying:
         return no_verdict("no parameter varies, so there is nothing to model")
+    if not usable.any():
+        return no_verdict(f"there is nothing to use yet. {none_feasible(view.observations).rstrip('.')}")
     inside = len(view.data.losses)
     if inside < 2:
         return no_verdict(f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}")
     if np.ptp(view.data.losses) == 0.0:
         return no_verdict("all finished trials returned the same value, which says nothing about the rest of the space")
     gp = _fitted(view, surrogate, start)
-    bound = upper_bound_regret(gp, view.data.X, view.data.space, width=_WIDTH)[0]
+    feasible = view.data.observations.feasible
+    if not feasible.any():
+        return no_verdict("no trial inside the present ranges is feasible")
+    constraints = best_fits(view, view.data.space)
+    bound = upper_bound_regret(gp, view.data.X[feasible], view.data.space, width=_WIDTH, constraints=constraints)[0]
     noise = _noise(gp)
     limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
     left = f"the model sees at most {bound:.2g} left after {n} trials; {words}"
@@ -135,7 +143,7 @@ def verdict_and_fit(
         reason = f"{left}; {how_long} for another {bound - limit:.2g}"
         verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, more_trials=more)
         return verdict, gp.hyperparameters
-    blocked = blocks(Evidence(view.trials, view.data, gp, limit, _WIDTH))
+    blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
     notes = () if blocked else (*_looks(view), _UNSEEN)
     return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked), gp.hyperparameters
@@ -210,7 +218,7 @@ def regret_history_of(
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
     if hyperparameters is not None and stopping.bound is not None:
-        after, bounds = _bounds_over_the_run(view.data, hyperparameters, stopping.bound)
+        after, bounds = _bounds_over_the_run(view, hyperparameters, stopping.bound)
     proposals = model_receipts(view.trials, len(view.trials))
     acquisitions = [receipt.acquisition for receipt in proposals if receipt.acquisition is not None]
     return RegretHistory(
@@ -224,23 +232,30 @@ def regret_history_of(
 
 
 def _bounds_over_the_run(
-    data: Arrays, hyperparameters: Hyperparameters, last_bound: float
+    view: StudyView, hyperparameters: Hyperparameters, last_bound: float
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Trial numbers and the bound after each. Early ones are closer together, because the bound changes faster."""
+    """Trial numbers and the bound after each, from the first feasible one on. Early ones are closer together, because
+    the bound changes faster."""
+    data, constraints = view.data, best_fits(view, view.data.space)
     n = len(data.losses)
     last = max(1, min(int(0.9 * n), _MOST_CONDITIONED))
+    first = int(np.argmax(data.observations.feasible)) + 1
     counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS).round().astype(int))
-    bounds = [_bound_after(data, hyperparameters, count) for count in counts]
+    counts = counts[counts >= first]
+    bounds = [_bound_after(data, hyperparameters, count, constraints) for count in counts]
     numbers = data.observations.numbers
     return (*(numbers[count - 1] for count in counts), numbers[-1]), (*bounds, last_bound)
 
 
-def _bound_after(data: Arrays, hyperparameters: Hyperparameters, count: int) -> float:
+def _bound_after(
+    data: Arrays, hyperparameters: Hyperparameters, count: int, constraints: tuple[ConstraintModel, ...]
+) -> float:
     """The bound after the first `count` trials."""
     noise = data.observations.noise_variance
     gp = GaussianProcess.from_hyperparameters(hyperparameters)
     gp.condition(data.X[:count], data.losses[:count], None if noise is None else noise[:count])
-    return upper_bound_regret(gp, data.X[:count], data.space, width=_WIDTH)[0]
+    X = data.X[:count][data.observations.feasible[:count]]
+    return upper_bound_regret(gp, X, data.space, width=_WIDTH, constraints=constraints)[0]
 
 
 def _alpha(receipt: Receipt) -> float | None:

@@ -1,9 +1,9 @@
 """The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
-Nothing here knows Optuna. `receipt`: why a trial got its parameters. `finding`: the base of every answer. The answers:
-`recommendation`, `calibration` (were predictions true), `course` (how the search went), `proposal` (why a trial was
-proposed), `shares` (which parameters matter), `importance` (which matter for a goal), `effect` (what a parameter does),
-`ranges` (which ranges to change), `plan` (what a two-step search does).
+Nothing here knows Optuna. `receipt`: why a trial got its parameters; `states`: what chose them. `finding`: the base of
+every answer. The answers: `recommendation`, `calibration` (were predictions true), `course` (how the search went),
+`proposal` (why a trial was proposed), `shares` (which parameters matter), `importance` (which matter for a goal),
+`effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
 """
 
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
@@ -23,18 +23,18 @@ from pellucid.records.proposal import (
     Term,
 )
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
-from pellucid.records.receipt import (
-    RECEIPT_VERSION,
+from pellucid.records.receipt import RECEIPT_VERSION, Receipt
+from pellucid.records.recommendation import Recommendation
+from pellucid.records.shares import Importance, PairShare, ParameterShare
+from pellucid.records.states import (
     AcquisitionState,
+    ConstraintState,
     Hyperparameters,
     PolicyState,
     RankingState,
-    Receipt,
     RecordError,
     Warp,
 )
-from pellucid.records.recommendation import Recommendation
-from pellucid.records.shares import Importance, PairShare, ParameterShare
 
 __all__ = [
     "OBJECTIVE",
@@ -43,6 +43,7 @@ __all__ = [
     "Attribution",
     "Calibration",
     "CalibrationWindow",
+    "ConstraintState",
     "Contribution",
     "DesirabilityPaths",
     "Finding",

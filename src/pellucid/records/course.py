@@ -24,7 +24,8 @@ class History(Finding):
 
     states         'complete', 'pruned', 'failed', 'interrupted' (by the user), 'running' or 'waiting'
     values         what trials returned; the last reported value of a pruned trial
-    best           the best value of a complete trial so far
+    best           the best value of a complete, feasible trial so far
+    feasible       whether the trial was feasible; None if it has no value, or the study no constraints
     expected, sd   what the model predicted for the trial when it proposed it; sd is that of the value, noise included
                    (of the function alone in receipts of earlier versions)
     """
@@ -39,6 +40,7 @@ class History(Finding):
     direction: str
     sentence: str
     notes: tuple[str, ...] = ()
+    feasible: tuple[bool | None, ...] = ()
 
     @property
     def n_trials(self) -> int:
@@ -46,7 +48,8 @@ class History(Finding):
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per trial."""
-        return {name: getattr(self, name) for name in ("numbers", "states", "values", "best", "expected", "sd")}
+        names = ("numbers", "states", "values", "best", "expected", "sd", *(("feasible",) if self.feasible else ()))
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)

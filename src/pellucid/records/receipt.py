@@ -8,13 +8,13 @@ Gaussian process with zero prior mean.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pellucid.records.rules import (
     is_acquisition,
     is_conditions,
+    is_constraint,
     is_count,
     is_finite_from,
     is_number,
@@ -24,137 +24,16 @@ from pellucid.records.rules import (
     is_ranking,
     is_spans,
 )
+from pellucid.records.states import (
+    AcquisitionState,
+    ConstraintState,
+    Hyperparameters,
+    PolicyState,
+    RankingState,
+    RecordError,
+)
 
 RECEIPT_VERSION = 1
-
-
-class RecordError(ValueError):
-    """A stored record that cannot be read: damaged, or written by a newer version."""
-
-
-@dataclass(frozen=True)
-class Warp:
-    """A monotone output warp: 'yeo-johnson' (shape = lambda in [0, 2]) or 'log' (shape = offset above the minimum).
-
-    Both act on `t = (loss - centre) / spread` for losses in [low, high], the range they were chosen for, and go on as
-    straight lines outside: a logarithm that fits the data says nothing about what is beyond it.
-    """
-
-    kind: str
-    centre: float
-    spread: float
-    shape: float
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("yeo-johnson", "log"):
-            raise RecordError(f"A warp is 'yeo-johnson' or 'log', but got {self.kind!r}.")
-        numbers = (self.centre, self.spread, self.shape, self.low, self.high)
-        if not (all(map(math.isfinite, numbers)) and self.spread > 0 and self.low < self.high):
-            raise RecordError(f"A warp needs finite numbers, a positive spread and low < high, but got {self}.")
-        if self.kind == "log" and not (self.shape > 0 and self.low >= self.centre):
-            raise RecordError(f"A log warp needs a positive offset and low >= centre, but got {self}.")
-        if self.kind == "yeo-johnson" and not 0.0 <= self.shape <= 2.0:
-            raise RecordError(
-                f"A Yeo-Johnson warp that maps onto the whole line needs 0 <= shape <= 2, but got {self.shape}."
-            )
-
-
-@dataclass(frozen=True)
-class Hyperparameters:
-    """Everything that defines a fitted Gaussian process, except its data.
-
-    `outputscale` and `noise` are variances on the latent scale; `y_mean` and `y_scale` are on that of `warp(loss)`.
-    A nominal parameter's entry in `lengthscales` is its Hamming length: two different categories correlate exp(-1/l).
-    """
-
-    kernel: str
-    lengthscales: tuple[float, ...]
-    outputscale: float
-    noise: float
-    y_mean: float
-    y_scale: float
-    warp: Warp | None = None
-    nominal: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        if any(count < 0 for count in self.nominal):
-            raise RecordError(f"`nominal` counts categories, but got {self.nominal}.")
-        numbers = (*self.lengthscales, self.outputscale, self.noise, self.y_scale)
-        if not all(math.isfinite(v) and v > 0 for v in numbers) or not math.isfinite(self.y_mean):
-            raise RecordError(
-                f"Lengthscales, outputscale, noise and y_scale must be finite and positive, but got {self}."
-            )
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(data: dict[str, Any]) -> Hyperparameters:
-        try:
-            return Hyperparameters(
-                kernel=str(data["kernel"]),
-                lengthscales=tuple(float(v) for v in data["lengthscales"]),
-                outputscale=float(data["outputscale"]),
-                noise=float(data["noise"]),
-                y_mean=float(data["y_mean"]),
-                y_scale=float(data["y_scale"]),
-                warp=None if data["warp"] is None else Warp(**data["warp"]),
-                nominal=tuple(int(v) for v in data["nominal"]),
-            )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise RecordError(f"These are not hyperparameters of a Gaussian process: {data!r} ({error}).") from error
-
-
-@dataclass(frozen=True)
-class AcquisitionState:
-    """The acquisition of a proposal, with its settings and its values at the proposal (latent units).
-
-    best           the value to improve on
-    learns_about   what the proposal was to learn about, in words; empty if it was to improve the objective
-    """
-
-    name: str
-    settings: dict[str, Any]
-    weights: dict[str, float]
-    terms: dict[str, float]
-    score: float
-    best: float
-    learns_about: str = ""
-
-
-@dataclass(frozen=True)
-class PolicyState:
-    """State of a policy at a decision: numbers by name (such as alpha), and encoded points that it needs later."""
-
-    name: str
-    numbers: dict[str, float]
-    points: tuple[tuple[float, ...], ...] = ()
-
-
-@dataclass(frozen=True)
-class RankingState:
-    """How a ranking surrogate came to a proposal.
-
-    model           name of the meta-trained model, by which the study keeps it; empty if there was none
-    turn            whose ranks counted: those of the model as it was ('transferred'), of the model fine-tuned to this
-                    study ('tuned'), or of an ensemble that was trained on this study alone ('alone')
-    epochs          of training on this study
-    acquisition     'mean', 'ucb' or 'ei' of the rank;  reference  what EI compares with: 'incumbent' or 'last'
-    rank, sd        of the proposal among `candidates` configurations spread over the space, mean and sd over members
-    studies         earlier studies that the model learned from
-    """
-
-    model: str
-    turn: str
-    epochs: int
-    acquisition: str
-    reference: str
-    rank: float
-    sd: float
-    candidates: int
-    studies: int
 
 
 @dataclass(frozen=True)
@@ -183,6 +62,7 @@ class Receipt:
     phase           the step of a search in steps that the trial belongs to, in words; otherwise empty
     turn            why it was the turn of a choice that has had few trials, or of a look, in words; otherwise empty
     look            whether it was a look elsewhere: the acquisition is recorded, but was not maximised
+    constraints     the models of the constraints, and what they predicted
     ranking         how a ranking surrogate chose it, for receipts of that kind
     bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
                     anywhere), as losses in the user's unit; empty if the policy did not need them
@@ -216,6 +96,7 @@ class Receipt:
     phase: str = ""
     turn: str = ""
     look: bool = False
+    constraints: tuple[ConstraintState, ...] = ()
     ranking: RankingState | None = None
     version: int = RECEIPT_VERSION
 
@@ -256,6 +137,7 @@ class Receipt:
             "ordinal": all(isinstance(name, str) for name in got["ordinal"]),
             "acquisition": got["acquisition"] is None or is_acquisition(vars(got["acquisition"])),
             "hyperparameters": h is None or (len(h.lengthscales) == len(space) and len(h.nominal) in (0, len(space))),
+            "constraints": all(is_constraint(vars(state), len(space)) for state in got["constraints"]),
             "learned_from": is_count(got["learned_from"]),
             "curvature": all(map(is_number, got["curvature"])),
             "policy": got["policy"] is None or is_policy(vars(got["policy"])),
@@ -283,9 +165,10 @@ class Receipt:
         """Compact JSON; fields that hold their default are left out."""
         data = dict(vars(self))
         if self.hyperparameters is not None:
-            data["hyperparameters"] = dict(vars(self.hyperparameters))
-            if self.hyperparameters.warp is not None:
-                data["hyperparameters"]["warp"] = vars(self.hyperparameters.warp)
+            data["hyperparameters"] = _plain(self.hyperparameters)
+        data["constraints"] = [
+            {**vars(state), "hyperparameters": _plain(state.hyperparameters)} for state in self.constraints
+        ]
         if self.acquisition is not None:
             data["acquisition"] = {k: v for k, v in vars(self.acquisition).items() if k != "learns_about" or v}
         if self.policy is not None:
@@ -318,12 +201,13 @@ class Receipt:
             if data.get("policy") is not None:
                 points = tuple(tuple(row) for row in data["policy"].pop("points", ()))
                 data["policy"] = PolicyState(**data["policy"], points=points)
+            data["constraints"] = tuple(ConstraintState.from_dict(state) for state in data.get("constraints", ()))
             data["bounds"] = tuple(data.get("bounds", ()))
             data["ordinal"] = tuple(data.get("ordinal", ()))
             data["curvature"] = tuple(data.get("curvature", ()))
             data["pending"] = {k: tuple(v) for k, v in data.get("pending", {}).items()}
             return Receipt(**data)
-        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
 
     def __str__(self) -> str:
@@ -355,3 +239,9 @@ class Receipt:
         }[state.turn]
         place = f"{state.rank:.3g} ± {state.sd:.2g} of {state.candidates}"
         return f"Trial {self.trial} was ranked {place} configurations by {by}."
+
+
+def _plain(hyperparameters: Hyperparameters) -> dict[str, Any]:
+    """As JSON can carry them: `asdict`, without its copies."""
+    warp = hyperparameters.warp
+    return {**vars(hyperparameters), "warp": None if warp is None else vars(warp)}

@@ -16,6 +16,7 @@ class Recommendation(Finding):
     trial      the trial that evaluated it;  observed  what that trial returned
     low, high  of the interval at `level`; None if there is no evidence for one
     n_trials   trials that the model was fitted to
+    feasible   the chance that it is truly feasible, for a study with constraints; otherwise None
     """
 
     params: dict[str, Any]
@@ -28,16 +29,23 @@ class Recommendation(Finding):
     n_trials: int
     direction: str
     notes: tuple[str, ...] = ()
+    feasible: float | None = None
 
     @property
     def sentence(self) -> str:
         settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
         use = f"Use {settings} (trial {self.trial}): expected {self.expected:.6g}"
+        chance = "" if self.feasible is None else f", feasible with a chance of {percent(self.feasible)}"
         if self.low is None or self.high is None:
-            return f"{use}, observed {self.observed:.6g}."
+            return f"{use}, observed {self.observed:.6g}{chance}."
         interval = f"{self.level:.0%} interval [{self.low:.6g}, {self.high:.6g}]"
-        return f"{use}, {interval}, observed {self.observed:.6g}."
+        return f"{use}, {interval}, observed {self.observed:.6g}{chance}."
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per parameter."""
         return {"param": list(self.params), "value": list(self.params.values())}
+
+
+def percent(chance: float) -> str:
+    """ "97%"; never 0% or 100%, because a model is never sure."""
+    return "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"{chance:.0%}"

@@ -90,3 +90,15 @@ def is_pending(pending: Any, d: int) -> bool:
     return isinstance(pending, dict) and all(
         number.isdigit() and len(row) == d and set(map(type, row)) <= {int, float} for number, row in pending.items()
     )
+
+
+def is_constraint(state: dict[str, Any], d: int) -> bool:
+    numbers = ("limit", "mean", "sd", "latent_mean", "latent_sd", "probability")
+    return (
+        isinstance(state["name"], str)
+        and len(state["hyperparameters"].lengthscales) == d
+        and is_spans(state["fitted_on"])
+        and is_count(state["learned_from"])
+        and all(is_number(state[name]) for name in numbers)
+        and all(map(is_number, state["curvature"]))
+    )

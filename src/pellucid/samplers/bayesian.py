@@ -124,7 +124,8 @@ def _acquisition_and_policy(
 
 def _choice_or_look(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
     region = branches.turn(view, trial, data, gp)
-    return region if region.turn else looks.turn(view, trial, data, gp)
+    # What a look would find must be feasible, and without a model nothing says where that is.
+    return region if region.turn or view.constrained else looks.turn(view, trial, data, gp)
 
 
 @dataclass(frozen=True)

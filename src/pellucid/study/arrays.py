@@ -27,6 +27,16 @@ class Arrays:
     def losses(self) -> Array:
         return self.observations.losses
 
+    def standing(self, losses: Array) -> Array:
+        """Losses (n,) of the observations, with infeasible ones behind all others: the closer to being feasible, the
+        better."""
+        constraints = self.observations.constraints
+        if not constraints.names:
+            return losses
+        width = max(float(np.ptp(losses)), 1.0) if len(losses) else 1.0
+        behind = losses.max(initial=0.0) + width * (2.0 - 1.0 / (1.0 + constraints.violation))
+        return np.where(constraints.feasible, losses, behind)
+
     def select(self, rows: Indices) -> Arrays:
         """The observations in these rows."""
         return Arrays(self.space, self.observations.select(rows.tolist()), self.X[rows])

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
+from pellucid.study.constraints import Constraints, constraints
 
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
 # Losses are clipped to this size, so that sums and differences of two of them stay finite.
@@ -39,6 +40,7 @@ class Observations:
     raw: Array
     noise_variance: Array | None
     complete: tuple[bool, ...]
+    constraints: Constraints
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -62,11 +64,35 @@ class Observations:
             self.raw[list(keep)],
             None if self.noise_variance is None else self.noise_variance[list(keep)],
             tuple(self.complete[i] for i in keep),
+            self.constraints.select(keep),
         )
 
     @property
     def of_complete_trials(self) -> Observations:
         return self.select([i for i, done in enumerate(self.complete) if done])
+
+    @property
+    def feasible(self) -> Mask:
+        """Which of them are known to be feasible (n,); all, without constraints."""
+        return self.constraints.feasible
+
+    @property
+    def of_feasible_trials(self) -> Observations:
+        return self.select(np.flatnonzero(self.feasible).tolist())
+
+    def of_constraint(self, name: str) -> Observations:
+        """The values of a constraint in the place of those of the objective, of the trials that report it.
+
+        A pruned trial has them like any other. A value that is infinitely bad stays worse than every other one.
+        """
+        column = self.constraints.values[:, self.constraints.names.index(name)]
+        rows = np.flatnonzero(~np.isnan(column)).tolist()
+        values, chosen = column[rows], self.select(rows)
+        finite = values[np.isfinite(values)]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+        beyond = max(high, 0.0) + max(high - low, 1.0)
+        values = np.clip(values, min(low, 0.0), beyond)
+        return replace(chosen, raw=values, noise_variance=None, complete=(True,) * len(rows))
 
 
 def observations(trials: Sequence[FrozenTrial], sign: float) -> Observations:
@@ -83,6 +109,7 @@ def observations(trials: Sequence[FrozenTrial], sign: float) -> Observations:
         sign * np.array([value for value in values if value is not None], dtype=float),
         None if noise is None or np.isnan(noise).all() else noise,
         tuple([trial.state is _COMPLETE for trial in usable]),
+        constraints(usable),
     )
 
 

@@ -57,12 +57,14 @@ def single_objective(study: Study, asker: str) -> Direction:
 class StudyView:
     """A study with one objective, at one moment.
 
-    trials   in the order of their numbers; they are the storage's own objects: read them, never change them
+    trials       in the order of their numbers; they are the storage's own objects: read them, never change them
+    constraint   the constraint that takes the place of the objective in every answer; None: the objective itself
     """
 
     direction: Direction
     trials: Sequence[FrozenTrial]
     study: Study = field(repr=False)
+    constraint: str | None = None
 
     @staticmethod
     def of(study: Study, asker: str) -> StudyView:
@@ -75,8 +77,22 @@ class StudyView:
 
     @cached_property
     def objective(self) -> Objective:
+        if self.constraint is not None:
+            return Objective(self.constraint, self.direction)
         names = self.study.metric_names
         return Objective(names[0] if names else "objective", self.direction)
+
+    def about(self, objective: str | int | None) -> StudyView:
+        """The view for answers about the objective or about a constraint, by its name. Raises ValueError if the study
+        has none of this name."""
+        if objective in (None, 0, self.objective.name):
+            return self
+        if objective in self.observations.constraints.names:
+            return StudyView("minimize", self.trials, self.study, str(objective))
+        names = ", ".join(repr(name) for name in (self.objective.name, *self.observations.constraints.names))
+        raise ValueError(
+            f"`objective` must be the objective or a constraint of this study ({names}), but got {objective!r}."
+        )
 
     @property
     def sign(self) -> float:
@@ -95,11 +111,20 @@ class StudyView:
 
     @cached_property
     def observations(self) -> Observations:
-        return observations(self.trials, self.sign)
+        return self._observed(self.trials)
 
     def observations_of(self, numbers: Sequence[int]) -> Observations:
         """The observations of these trials alone, in this order."""
-        return observations([self.by_number[number] for number in numbers], self.sign)
+        return self._observed([self.by_number[number] for number in numbers])
+
+    def _observed(self, trials: Sequence[FrozenTrial]) -> Observations:
+        observed = observations(trials, self.sign)
+        return observed if self.constraint is None else observed.of_constraint(self.constraint)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether any trial with a value reports a constraint."""
+        return bool(self.observations.constraints.names)
 
     # ------------------------------------------------------------------ search space
 

@@ -17,8 +17,8 @@ import numpy as np
 from pellucid.numerics import Array, Indices, Mask, low_discrepancy
 from pellucid.surrogates.kernels import Kernel
 
-# Up to so many trials, a model is conditioned on all of them. An ask takes about 0.2 s then; with 4,000 rows it would be
-# almost 1 s.
+# Up to so many trials, a model is conditioned on all of them. An ask takes about 0.2 s then; with 4,000 rows it would
+# take almost 1 s.
 MOST_TRIALS = 2000
 # Rows of a choice: those with a loss, and those that are imputed because their trials failed. In eight 5-d studies of
 # 2,000 trials (first BBOB instance), 30 more asks with 1,000 rows found a better value than with all rows in one and a

@@ -287,7 +287,7 @@ def test_names_that_look_like_markup_stay_text() -> None:
     [
         ({"param": "xx"}, "no parameter `xx`; it has"),
         ({"param": "x", "level": 0.0}, "between 0 and 1"),
-        ({"param": "x", "objective": "other"}, "must be the study's one objective, 'objective' or 0, but got 'other'"),
+        ({"param": "x", "objective": "other"}, "must be the objective or a constraint of this study"),
     ],
 )
 def test_wrong_arguments(random_study: Study, arguments: dict[str, object], message: str) -> None:

@@ -189,7 +189,7 @@ def test_the_objective_may_be_named() -> None:
     assert pellucid.importance(study, objective="objective").objective == "objective"
     study.set_metric_names(["loss"])
     assert pellucid.importance(study, objective="loss") == pellucid.importance(study, objective=0)
-    with pytest.raises(ValueError, match="the study's one objective, 'loss' or 0, but got 'accuracy'"):
+    with pytest.raises(ValueError, match=r"a constraint of this study \('loss'\), but got 'accuracy'"):
         pellucid.importance(study, objective="accuracy")
 
 

@@ -18,6 +18,7 @@ from scipy.special import kolmogorov
 from pellucid.goals import Goal
 from pellucid.numerics import Array, Mask, stream
 from pellucid.study.activity import infer_conditions
+from pellucid.study.constraints import constraints
 from pellucid.study.encoding import Space
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.trials import interrupted
@@ -135,6 +136,8 @@ def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTri
 def _sample(trials: Sequence[FrozenTrial], goal: Goal, sign: float) -> Sample:
     space, kept, X = encoded_trials(trials)
     values = np.array([t.values[0] if t.state == TrialState.COMPLETE else np.nan for t in kept], dtype=float)
+    # No goal of the objective is reached by a trial that must not be used.
+    values[~constraints(kept).feasible] = np.nan
     failures = np.array([t.state == TrialState.FAIL for t in kept], dtype=bool)
     present = np.array([[name in t.params for name in space.names] for t in kept])
     in_goal = _checked_goal(goal, np.asarray(goal.reached(values, failures, sign), dtype=bool))

@@ -19,6 +19,7 @@ from pellucid.explain.model import effect_model
 from pellucid.goals import best
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.study.arrays import arrays
+from pellucid.study.constraints import unconstrained
 from pellucid.study.encoding import Space
 from pellucid.study.observations import Observations
 from pellucid.study.trials import distributions
@@ -45,7 +46,9 @@ class ImportanceEvaluator(BaseImportanceEvaluator):
         if varying and vary(losses):
             numbers = tuple(trial.number for trial in trials)
             configurations = tuple(trial.params for trial in trials)
-            observed = Observations(numbers, configurations, losses, None, (True,) * len(trials))
+            observed = Observations(
+                numbers, configurations, losses, None, (True,) * len(trials), unconstrained(len(trials))
+            )
             data = thinned(arrays(varying, observed))
             if vary(data.losses):
                 with one_thread:

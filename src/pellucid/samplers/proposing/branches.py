@@ -11,7 +11,7 @@ settled too soon.
 Notation
     n_b   trials that had choice b: finished, failed or running
     p_b   chance that b holds something better than the best trials, from joint draws of the model
-    m     latent means of the trials (smaller is better)
+    m     latent means of the trials (smaller is better); infeasible ones are worse than all others
     K     all trials, encoded: with a value, failed or running
 
 Chosen on the design families of the laboratory's `choices` and the design problems of its `models`. Turns in the order
@@ -75,7 +75,7 @@ def turn(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess)
     if trial.number % _PERIOD == 0 or not any(dimension.categorical for dimension in data.space.dimensions):
         return Region()
     space, known = data.space, others.known(data.space, view, trial.number)
-    waiting = _waiting(view, trial, data, gp.latent_at_observed(), known)
+    waiting = _waiting(view, trial, data, data.standing(gp.latent_at_observed()), known)
     for choice in sorted(waiting, key=lambda choice: choice.order):
         part = _part(space, choice.branch)
         if not len(part.free) or part.exhausted(known) or (choice.settled and trial.number % _PERIOD > 1):

@@ -60,6 +60,7 @@ def shared_fields(
     view: StudyView, trial: FrozenTrial, seed: int, configuration: Configuration, data: Arrays
 ) -> dict[str, Any]:
     """The fields of a receipt that every model fills in alike: the configuration, the space and the observations."""
+    feasible = data.losses[data.observations.feasible]
     return {
         "trial": trial.number,
         "seed": seed,
@@ -72,5 +73,5 @@ def shared_fields(
         "conditions": {child: condition.to_list() for child, condition in data.space.conditions.items()},
         "ordinal": data.space.ordinal,
         "fitted_on": compress_integers(data.observations.numbers),
-        "best_value": view.sign * float(data.losses.min()) if len(data.losses) else None,
+        "best_value": view.sign * float(feasible.min()) if len(feasible) else None,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,19 +31,59 @@ _MAX_CURVATURE = 16
 _FAR = 2.0
 
 
+@dataclass(frozen=True)
+class _Past:
+    """A model of an earlier proposal: that of the objective, or of a constraint."""
+
+    receipt: Receipt
+    hyperparameters: Hyperparameters
+    curvature: tuple[float, ...]
+    learned_from: int
+    fitted_on: str
+
+    @staticmethod
+    def of_objective(receipt: Receipt | None) -> _Past | None:
+        if receipt is None or receipt.hyperparameters is None:
+            return None
+        own = (receipt.hyperparameters, receipt.curvature, receipt.learned_from, receipt.fitted_on)
+        return _Past(receipt, *own)
+
+    @staticmethod
+    def of_constraint(receipt: Receipt | None, name: str) -> _Past | None:
+        for state in receipt.constraints if receipt is not None else ():
+            if state.name == name and receipt is not None:
+                return _Past(receipt, state.hyperparameters, state.curvature, state.learned_from, state.fitted_on)
+        return None
+
+
 def fit(
     view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool
 ) -> tuple[GaussianProcess, Arrays, int]:
     """The surrogate, the observations that it is conditioned on, and from how many its hyperparameters were learned."""
-    gp = template.unfitted(data.space.nominal, deterministic=deterministic)
     last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
-    start, curvature = _warm_start(last, data.space)
-    n, noise = len(data.losses), data.observations.noise_variance
     surprise = last is not None and surprised(last, view, data)
-    if last is not None and start is not None and not surprise and _serves_again(last, view, data, template):
+    return _continued(view, data, template, deterministic, _Past.of_objective(last), surprise=surprise)
+
+
+def fit_constraint(
+    view: StudyView, data: Arrays, name: str, template: GaussianProcess, deterministic: bool
+) -> tuple[GaussianProcess, Arrays, int]:
+    """The same of a constraint. `data`: its values in the place of those of the objective."""
+    last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
+    return _continued(view, data, template, deterministic, _Past.of_constraint(last, name), surprise=False)
+
+
+def _continued(
+    view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool, past: _Past | None, *, surprise: bool
+) -> tuple[GaussianProcess, Arrays, int]:
+    """A fit that continues an earlier one; `surprise`: also from scratch."""
+    gp = template.unfitted(data.space.nominal, deterministic=deterministic)
+    start, curvature = _warm_start(past, data.space)
+    n, noise = len(data.losses), data.observations.noise_variance
+    if past is not None and start is not None and not surprise and _serves_again(past, view, data, template):
         gp = GaussianProcess.from_hyperparameters(start)
         gp.inverse_hessian = curvature
-        learned_from = last.learned_from
+        learned_from = past.learned_from
     else:
         restart = start is not None and (surprise or n % _RESTART_EVERY == 0)
         gp.learn(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart)
@@ -71,26 +112,26 @@ def missed(receipt: Receipt, loss: float) -> bool:
     return abs(z - m) > _SURPRISE * math.sqrt(s * s + h.noise)
 
 
-def _serves_again(last: Receipt, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:
-    """Whether the last hyperparameters can be used unchanged: same model and space, hardly more observations."""
-    n, space, h = len(data.losses), data.space, last.hyperparameters
-    if h is None or n % _RESTART_EVERY == 0 or not 0 <= n - last.learned_from <= n // _LEARN_EVERY:
+def _serves_again(past: _Past, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:
+    """Whether earlier hyperparameters can be used unchanged: same model and space, hardly more observations."""
+    n, space, h, last = len(data.losses), data.space, past.hyperparameters, past.receipt
+    if n % _RESTART_EVERY == 0 or not 0 <= n - past.learned_from <= n // _LEARN_EVERY:
         return False
     if h.warp is not None and template.warp is None:
         return False
     z = (warp.forward(h.warp, data.losses) - h.y_mean) / h.y_scale
-    known = np.isin(data.observations.numbers, expand_integers(last.fitted_on))
+    known = np.isin(data.observations.numbers, expand_integers(past.fitted_on))
     if z[~known].max(initial=0.0) > _FAR * max(1.0, float(z[known].max(initial=0.0))):
         return False
     distributions = [dimension.distribution for dimension in space.dimensions]
     return tuple(last.space) == space.names and same_distributions(view.trials, last.space, distributions)
 
 
-def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
-    """Hyperparameters of the last proposal in the order of this space, and its curvature if the space is the same."""
-    if last is None or last.hyperparameters is None:
+def _warm_start(past: _Past | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
+    """Earlier hyperparameters in the order of this space, and their curvature if the space is the same."""
+    if past is None:
         return None, None
-    h = last.hyperparameters
+    h, last = past.hyperparameters, past.receipt
     by_name = dict(zip(last.space, h.lengthscales, strict=True))
     if not set(space.names) & set(by_name):
         return None, None
@@ -105,7 +146,7 @@ def _warm_start(last: Receipt | None, space: Space) -> tuple[Hyperparameters | N
         space.nominal,
     )
     same = tuple(last.space) == space.names
-    return start, _unpack(last.curvature, len(space) + 1) if same else None
+    return start, _unpack(past.curvature, len(space) + 1) if same else None
 
 
 def pack(H: Array | None) -> tuple[float, ...]:

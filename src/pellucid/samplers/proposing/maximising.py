@@ -23,10 +23,11 @@ from pellucid.acquisition.optimize import SEPARATION, propose, screen
 from pellucid.acquisition.policy import Decision, Evidence, Policy
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.predictions import recent_predictions
-from pellucid.numerics import Array, Mask, compress_integers, stream
+from pellucid.numerics import Array, Indices, Mask, compress_integers, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
+from pellucid.samplers.proposing.constraints import ConstraintFit, constrained, fitted_constraints
 from pellucid.samplers.proposing.learning import fit, pack
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.study.arrays import Arrays
@@ -71,13 +72,14 @@ def whole_space(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianP
 
 @dataclass(frozen=True)
 class _Fit:
-    """The surrogate; the observations that it is conditioned on; how many its hyperparameters were learned from; and,
-    if the proposal is to learn about effects, the decision for that."""
+    """The surrogate; the observations that it is conditioned on; how many its hyperparameters were learned from; if the
+    proposal is to learn about effects, the decision for that; and the surrogates of constraints."""
 
     gp: GaussianProcess
     data: Arrays
     learned_from: int
     lesson: Decision | None = None
+    constraints: tuple[ConstraintFit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class _Imputed:
 class _Screening:
     """Everything that acquisitions are maximised with for one proposal.
 
+    to_beat (k,)  observations that the proposal must improve on, as positions; none if none of them is feasible
     seen (m, d)   configurations that must not be proposed again;  separation  how far from them a proposal must stay
     chance        that a trial does not fail; None if failures are not avoided
     """
@@ -111,6 +114,7 @@ class _Screening:
     data: Arrays
     model: GaussianProcess
     situation: Situation
+    to_beat: Indices
     incumbents: Array
     pool: Pool
     seen: Array
@@ -120,9 +124,11 @@ class _Screening:
     rng: np.random.Generator
 
     def bound(self, acquisition: Acquisition) -> AcquisitionFunction:
-        """The acquisition applied to the model, times the chance if there is one."""
+        """The acquisition applied to the model, times the chances if there are any."""
         if self.chance is not None:
             acquisition = self.chance.times(acquisition)
+        names = [constraint.name for constraint in self.situation.constraints]
+        acquisition = constrained(acquisition, names, any_feasible=len(self.to_beat) > 0)
         return acquisition.bind(self.model, self.situation, self.data.space)
 
     def best(self, function: AcquisitionFunction) -> Array:
@@ -158,6 +164,9 @@ class Maximiser:
     def propose(self, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
         """Parameters and their receipt. `data` has at least one observation."""
         fitted = self._fit(view, trial, data)
+        if view.constrained:
+            template = self.surrogate if fitted.lesson is None else self.surrogate.unwarped()
+            fitted = replace(fitted, constraints=fitted_constraints(view, data, template, self.deterministic))
         every = _Imputed(*others.failed(data.space, view), others.pending(data.space, view, trial.number))
         imputed = every.thinned(fitted.gp)
         # What a proposal is to learn about concerns the whole space.
@@ -193,8 +202,11 @@ class Maximiser:
         gp, data, space = fitted.gp, fitted.data, fitted.data.space
         model = gp.believe(imputed.rows)
         latent = gp.latent_at_observed()
-        to_beat = latent if region.own is None else latent[region.own]
-        incumbents = data.X[np.argsort(latent, kind="stable")[:_N_INCUMBENTS]]
+        own = np.ones(len(latent), dtype=bool) if region.own is None else region.own
+        to_beat = np.flatnonzero(own & data.observations.feasible)
+        best = float(latent[to_beat if len(to_beat) else own].min())
+        models = tuple(constraint.model.believe(imputed.rows) for constraint in fitted.constraints)
+        incumbents = data.X[np.argsort(data.standing(latent), kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self.seed, "proposal", trial.number)
         # Around the best configurations there is no more to learn than elsewhere.
         pool = screen(model, space, incumbents if fitted.lesson is None else incumbents[:0], rng)
@@ -202,7 +214,8 @@ class Maximiser:
         return _Screening(
             data=data,
             model=model,
-            situation=Situation(float(to_beat.min()), len(latent), len(space)),
+            situation=Situation(best, len(latent), len(space), models),
+            to_beat=to_beat,
             incumbents=incumbents,
             pool=pool,
             seen=seen,
@@ -217,18 +230,19 @@ class Maximiser:
         data, model = screening.data, screening.model
         if screening.region.look is not None:
             return screening.region.look
-        if screening.region.own is not None:
+        if screening.region.own is not None or not len(screening.to_beat):
             return Decision(EI() if self.policy is not None else self.acquisition)
         if self.policy is not None:
             bounds = None
             if self.policy.wants_bounds:
-                bounds = upper_bound_regret(model, data.X, data.space, pool=screening.pool)
+                feasible = data.X[data.observations.feasible]
+                bounds = upper_bound_regret(model, feasible, data.space, pool=screening.pool)
             evidence = Evidence(
                 newest=lambda: newest_model_receipts(view.trials, trial.number),
                 model=model,
                 situation=screening.situation,
                 bounds=bounds,
-                best=float(data.losses.min()),
+                best=float(data.losses[data.observations.feasible].min()),
                 best_under=lambda acquisition: screening.best(screening.bound(acquisition)),
                 rng=stream(self.seed, "policy", trial.number),
             )
@@ -274,6 +288,10 @@ class Maximiser:
             phase=screening.region.words,
             turn=screening.region.turn,
             look=screening.region.look is not None,
+            constraints=tuple(
+                fit.state(constraint, configuration.x)
+                for fit, constraint in zip(fitted.constraints, screening.situation.constraints, strict=True)
+            ),
         )
 
 

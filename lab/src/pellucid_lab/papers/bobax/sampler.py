@@ -9,6 +9,7 @@ import numpy as np
 
 from pellucid.acquisition import EI, InformationGain
 from pellucid.acquisition.interleave import Interleave
+from pellucid.study.constraints import unconstrained
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.effects import Effects
 from pellucid.surrogates.averages.functionals import average
@@ -152,5 +153,5 @@ def _arrays(problem: KnownEffects, X: Array, y: Array) -> Any:
     from pellucid.study.arrays import Arrays
     from pellucid.study.observations import Observations
 
-    observations = Observations(tuple(range(len(y))), ({},) * len(y), y, None, (True,) * len(y))
+    observations = Observations(tuple(range(len(y))), ({},) * len(y), y, None, (True,) * len(y), unconstrained(len(y)))
     return Arrays(problem.space, observations, X)

@@ -1,0 +1,87 @@
+"""Which configurations are feasible, as far as the trials and a model of every constraint tell.
+
+Notation
+    P (n,)   chance that a configuration is feasible: the product over constraints of the chance that each is satisfied,
+             averaged over models with plausible hyperparameters
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from pellucid.explain.model import fitted_model, plausible_models
+from pellucid.explain.parts import joint_latent
+from pellucid.explain.text import counted, value_text
+from pellucid.numerics import Array
+from pellucid.study.arrays import encoded
+from pellucid.study.encoding import Space
+from pellucid.study.observations import Observations
+from pellucid.study.view import StudyView
+from pellucid.surrogates.constraint import ConstraintModel, limit_of
+
+_models: WeakKeyDictionary[StudyView, list[tuple[Space, tuple[tuple[ConstraintModel, ...], ...]]]] = WeakKeyDictionary()
+
+
+def constraint_models(view: StudyView, space: Space) -> tuple[tuple[ConstraintModel, ...], ...]:
+    """Of every constraint, the best fit and then the plausible ones; of each once per view and space."""
+    known = _models.setdefault(view, [])
+    for other, models in known:
+        if other == space:
+            return models
+    fitted = []
+    for name in view.observations.constraints.names:
+        about = view.about(name)
+        data = encoded(space, about.observations)
+        if len(data.losses):
+            best = ConstraintModel(name, fitted_model(about, data), limit_of(data.losses))
+            others = plausible_models(best.gp, data) if np.ptp(data.losses) > 0.0 else ()
+            fitted.append((best, *(replace(best, gp=gp) for gp in others)))
+    known.append((space, tuple(fitted)))
+    return known[-1][1]
+
+
+def best_fits(view: StudyView, space: Space) -> tuple[ConstraintModel, ...]:
+    """One model of every constraint."""
+    return tuple(models[0] for models in constraint_models(view, space))
+
+
+def chance_of_feasible(view: StudyView, space: Space, X: Array) -> Array:
+    """P at encoded configurations; 1 without constraints."""
+    chance: Array = np.ones(len(X))
+    for models in constraint_models(view, space):
+        drawn = models[1:] or models
+        chance = chance * np.mean([model.probability(X) for model in drawn], axis=0)
+    return chance
+
+
+def feasible_losses(view: StudyView, space: Space, Z: Array, F: Array) -> Array:
+    """Joint draws F (s, m) of the objective at candidates Z (m, d), infinite where a draw of a constraint is above its
+    limit."""
+    for models in constraint_models(view, space):
+        drawn = models[1:] or models
+        latent = joint_latent(tuple(model.gp for model in drawn), Z, (models[0].name,))
+        limits = np.repeat([model.threshold for model in drawn], len(latent) // len(drawn))
+        F = np.where(latent[: len(F)] <= limits[: len(F), None], F, np.inf)
+    return F
+
+
+def none_feasible(observations: Observations) -> str:
+    """The sentence about a study in which no trial is known to be feasible: which one comes closest."""
+    constraints = observations.constraints
+    n = counted(len(observations), "trial")
+    order = np.argsort(constraints.violation, kind="stable")
+    if not len(order) or not np.isfinite(constraints.violation[order[0]]):
+        return f"None of the {n} is known to be feasible: none reports its constraints as numbers."
+    closest = int(order[0])
+    nearest = f"The closest is trial {observations.numbers[closest]}: {violated(observations, closest)}."
+    return f"None of the {n} is feasible. {nearest}"
+
+
+def violated(observations: Observations, row: int) -> str:
+    """ "`memory` is 3.2 above its limit" """
+    values = zip(observations.constraints.names, observations.constraints.values[row].tolist(), strict=True)
+    parts = [f"`{name}` is {value_text(value)} above its limit" for name, value in values if value > 0.0]
+    return " and ".join(parts)

@@ -1,0 +1,69 @@
+"""Constraints of a proposal: a surrogate each, and how an acquisition takes account of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pellucid.acquisition.base import Acquisition, PointwiseAcquisition
+from pellucid.acquisition.constrained import Constrained
+from pellucid.acquisition.feasible import Feasible
+from pellucid.numerics import Array, compress_integers
+from pellucid.records import ConstraintState
+from pellucid.samplers.proposing.learning import fit_constraint, pack
+from pellucid.study.arrays import Arrays, encoded
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.constraint import ConstraintModel, limit_of
+
+
+@dataclass(frozen=True)
+class ConstraintFit:
+    """The surrogate of a constraint; the observations that it is conditioned on; and how many it was learned from."""
+
+    model: ConstraintModel
+    data: Arrays
+    learned_from: int
+
+    def state(self, model: ConstraintModel, x: Array) -> ConstraintState:
+        """What a receipt says of it. `model`: with trials imputed; x (1, d): the proposal."""
+        m, s = model.gp.latent(x)
+        mean, sd = model.gp.from_latent(m, s)
+        return ConstraintState(
+            name=model.name,
+            hyperparameters=model.gp.hyperparameters,
+            limit=model.limit,
+            fitted_on=compress_integers(self.data.observations.numbers),
+            learned_from=self.learned_from,
+            mean=float(mean[0]),
+            sd=float(sd[0]),
+            latent_mean=float(m[0]),
+            latent_sd=float(s[0]),
+            probability=float(model.probability(x)[0]),
+            curvature=pack(self.model.gp.inverse_hessian),
+        )
+
+
+def fitted_constraints(
+    view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool
+) -> tuple[ConstraintFit, ...]:
+    """Of every constraint of which a trial that fits the space has a value."""
+    fits = []
+    for name in view.observations.constraints.names:
+        own = encoded(data.space, view.observations.of_constraint(name))
+        if len(own.losses):
+            limit = limit_of(own.losses)
+            gp, used, learned_from = fit_constraint(view, own, name, template, deterministic)
+            fits.append(ConstraintFit(ConstraintModel(name, gp, limit), used, learned_from))
+    return tuple(fits)
+
+
+def constrained(acquisition: Acquisition, names: Sequence[str], *, any_feasible: bool) -> Acquisition:
+    """The acquisition among feasible configurations; the search for one as long as none is known.
+
+    An acquisition that needs more than mean and sd is returned unchanged: it has no single score to which the logarithm
+    of a chance could be added.
+    """
+    if not names or not isinstance(acquisition, (PointwiseAcquisition, Feasible)):
+        return acquisition
+    return Constrained.among_feasible(acquisition, tuple(names)) if any_feasible else Constrained(None, tuple(names))

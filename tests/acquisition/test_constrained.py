@@ -1,0 +1,88 @@
+"""Acquisitions among feasible configurations: sums of terms, gradients, and receipts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from optuna.distributions import FloatDistribution
+
+from pellucid.acquisition import EI, LCB
+from pellucid.acquisition.base import AcquisitionFunction, PointwiseAcquisition, Situation, from_state
+from pellucid.acquisition.constrained import Constrained
+from pellucid.acquisition.feasible import Chance, Feasible
+from pellucid.study.encoding import Space
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.constraint import ConstraintModel
+
+SPACE = Space.of({name: FloatDistribution(0, 1) for name in "ab"})
+X = np.random.default_rng(0).random((20, 2))
+Z = 0.05 + 0.9 * np.random.default_rng(1).random((15, 2))
+OBJECTIVE = GaussianProcess().fit(X, (X[:, 0] - 0.3) ** 2 + X[:, 1])
+MEMORY = ConstraintModel("memory", GaussianProcess().fit(X, X[:, 0] + X[:, 1] - 0.8), 0.0)
+TIME = ConstraintModel("time", GaussianProcess(warp="auto").fit(X, np.exp(3 * X[:, 1]) - 5.0), 0.0)
+SITUATION = Situation(float(OBJECTIVE.latent_at_observed().min()), 20, 2, (MEMORY, TIME))
+NAMES = ("memory", "time")
+BASES: list[PointwiseAcquisition | Feasible | None] = [None, EI(), LCB(0.5), LCB(2.0), LCB(None)]
+
+
+def bound(acquisition: Constrained) -> AcquisitionFunction:
+    return acquisition.bind(OBJECTIVE, SITUATION, SPACE)
+
+
+@pytest.mark.parametrize("base", BASES, ids=str)
+def test_the_score_is_that_of_the_base_plus_the_weighted_chances(base: PointwiseAcquisition | None) -> None:
+    function = bound(Constrained(base, NAMES, 0.3, 1.0))
+    alone = 0.0 if base is None else base.bind(OBJECTIVE, SITUATION, SPACE).score(Z)
+    chances = MEMORY.log_probability(Z, 1.0) + TIME.log_probability(Z, 1.0)
+    np.testing.assert_allclose(function.score(Z), alone + 0.3 * chances, rtol=1e-12)
+    np.testing.assert_allclose(function(Z), function.score(Z), rtol=1e-12)
+    assert set(function.weights()) == set(function.terms(Z)) == set(function.acquisition.words())
+
+
+@pytest.mark.parametrize("base", [*BASES, Feasible(EI(), 15, 5, (0.5, 0.5))], ids=str)
+def test_gradients_agree_with_finite_differences(base: PointwiseAcquisition | Feasible | None) -> None:
+    function, h = bound(Constrained(base, NAMES, 2.0, 0.5)), 1e-6
+    score, gradient = function.score_with_gradient(Z)
+    np.testing.assert_allclose(score, function.score(Z), rtol=1e-9)
+    for j in range(2):
+        step = h * np.eye(2)[j]
+        slope = (function.score(Z + step) - function.score(Z - step)) / (2 * h)
+        np.testing.assert_allclose(gradient[:, j], slope, rtol=1e-3, atol=1e-5 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("base", [*BASES, Feasible(LCB(0.5), 15, 5, (0.5, 0.5))], ids=str)
+def test_a_receipt_rebuilds_it(base: PointwiseAcquisition | Feasible | None) -> None:
+    acquisition = Constrained(base, NAMES, 0.07, 0.75)
+    state = bound(acquisition).state(Z[:1], SPACE)
+    again = from_state(state)
+    assert again == acquisition
+    assert json.loads(json.dumps(state.settings)) == state.settings
+
+
+def test_screening_ranks_like_the_score() -> None:
+    function = bound(Constrained.among_feasible(LCB(0.5), NAMES))
+    score, screened = function.score(Z), function.screen(Z)
+    likely = score > -50.0
+    assert 3 < likely.sum() < len(Z)
+    np.testing.assert_allclose(screened[likely], score[likely], rtol=2e-2, atol=1e-3)
+    assert (screened[~likely] < -40.0).all()
+
+
+def test_a_bound_that_explores_has_a_smaller_margin() -> None:
+    margins = [Constrained.among_feasible(LCB(lam), NAMES).margin for lam in (0.0, 0.5, 2.0, 5.0)]
+    assert margins == sorted(margins, reverse=True)
+    assert margins[-1] == 0.0
+
+
+def test_the_chance_of_failing_is_one_more_term() -> None:
+    chance = Chance.learned(X[:15], X[15:], SPACE).times(LCB(2.0))
+    assert isinstance(chance, Feasible)
+    terms = bound(Constrained.among_feasible(chance, NAMES)).terms(Z)
+    assert set(terms) == {"acquisition", "feasibility", "feasible: memory", "feasible: time"}
+
+
+def test_a_constraint_without_a_model_is_named() -> None:
+    with pytest.raises(ValueError, match="needs a model of every constraint, but latency has none"):
+        bound(Constrained(EI(), ("memory", "latency")))

@@ -1,0 +1,92 @@
+"""The chance that a constraint is satisfied: against draws, finite differences, and far in the tails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pellucid.numerics import Array
+from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.constraint import ConstraintModel, limit_of
+
+
+def model(warp: str | None = None) -> ConstraintModel:
+    rng = np.random.default_rng(0)
+    X = rng.random((25, 3))
+    y = np.exp(2.0 * X[:, 0] + np.sin(4.0 * X[:, 1])) - 3.0 + 0.3 * rng.standard_normal(25)
+    gp = GaussianProcess(warp="auto" if warp else None).fit(X, y)
+    return ConstraintModel("c", gp, 0.0)
+
+
+@pytest.mark.parametrize("warp", [None, "auto"])
+def test_the_chance_is_that_of_draws_of_the_function(warp: str | None) -> None:
+    fitted = model(warp)
+    Z = np.random.default_rng(1).random((12, 3))
+    draws = fitted.gp.sample(Z, 40_000, np.random.default_rng(2))
+    share = (draws <= 0.0).mean(axis=0)
+    chance = fitted.probability(Z)
+    error = np.sqrt(chance * (1.0 - chance) / len(draws))
+    assert (np.abs(share - chance) <= 4.5 * error + 1e-6).all()
+    np.testing.assert_allclose(np.exp(fitted.log_probability(Z)), chance, rtol=1e-10)
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.0, -3.0])
+def test_gradients_agree_with_finite_differences(margin: float) -> None:
+    fitted, h = model("auto"), 1e-6
+    Z = 0.05 + 0.9 * np.random.default_rng(3).random((20, 3))
+    value, gradient = fitted.log_probability_with_gradient(Z, margin)
+    np.testing.assert_allclose(value, fitted.log_probability(Z, margin), rtol=1e-9)
+    for j in range(3):
+        step = h * np.eye(3)[j]
+        slope = (fitted.log_probability(Z + step, margin) - fitted.log_probability(Z - step, margin)) / (2 * h)
+        np.testing.assert_allclose(gradient[:, j], slope, rtol=2e-4, atol=1e-5 * np.abs(slope).max())
+
+
+def test_far_outside_everything_stays_finite_and_points_back() -> None:
+    X = np.linspace(0.0, 1.0, 30)[:, None]
+    fitted = ConstraintModel("c", GaussianProcess(deterministic=True).fit(X, 1e3 * X[:, 0] - 1.0), 0.0)
+    Z = np.array([[0.05], [0.5], [0.999]])
+    value, gradient = fitted.log_probability_with_gradient(Z)
+    assert np.isfinite(value).all()
+    assert np.isfinite(gradient).all()
+    assert (np.diff(value) < 0.0).all()
+    assert (gradient < 0.0).all()
+    assert np.isfinite(fitted.screened(Z)).all()
+
+
+def test_a_margin_only_ever_lowers_the_chance_and_most_where_little_is_known() -> None:
+    fitted = model()
+    Z = np.random.default_rng(4).random((50, 3))
+    assert (fitted.log_probability(Z, 1.0) < fitted.log_probability(Z)).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "limit"),
+    [
+        ([-2.0, 1.0, 3.0], 0.0),
+        ([0.0, 1.0, 0.0], 0.5),  # 0 or 1
+        ([-2.0, -1.0, 0.0, 1.0], 0.5),  # Counts.
+        ([0.0, 0.02, 3.0], 0.01),  # Cut off below 0.
+        ([0.0, -4.0], 2.0),
+        ([0.0, 0.0], 1.0),
+    ],
+)
+def test_the_limit_lies_between_the_values_on_either_side(values: list[float], limit: float) -> None:
+    assert limit_of(np.array(values)) == limit
+
+
+def test_a_constraint_of_zeros_and_ones_is_sure_of_its_trials() -> None:
+    X: Array = np.random.default_rng(5).random((40, 2))
+    y = (X[:, 0] > 0.6).astype(float)
+    fitted = ConstraintModel("fits", GaussianProcess().fit(X, y), limit_of(y))
+    chance = fitted.probability(X)
+    assert (chance[y == 0.0] > 0.7).mean() > 0.85
+    assert (chance[y == 1.0] < 0.3).mean() > 0.85
+
+
+def test_belief_in_running_trials_does_not_move_the_mean() -> None:
+    fitted = model()
+    Z = np.random.default_rng(6).random((4, 3))
+    believed = fitted.believe(Z)
+    np.testing.assert_allclose(believed.gp.latent(Z)[0], fitted.gp.latent(Z)[0], atol=1e-9)
+    assert (believed.gp.latent(Z)[1] <= fitted.gp.latent(Z)[1]).all()
