@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -65,6 +65,45 @@ class Problem:
 
     def objective(self, trial: Trial) -> float:
         return self.evaluate(self.suggest(trial))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The value of a configuration and its constraints by name: one is kept if it is at most 0."""
+
+    value: float
+    constraints: Mapping[str, float]
+
+    @property
+    def feasible(self) -> bool:
+        return all(constraint <= 0.0 for constraint in self.constraints.values())
+
+
+@dataclass(frozen=True)
+class ConstrainedProblem:
+    """One objective and constraints that only an evaluation shows.
+
+    ``best`` is the best known feasible configuration, ``optimum`` its value, and ``source`` says where it comes from.
+    ``active`` names the constraints that bind there: none if the optimum is inside the feasible set.
+    ``noise``: the sd of what is added to a constraint before the study is told; ``evaluate`` stays exact.
+    """
+
+    name: str
+    direction: Direction
+    distributions: Mapping[str, BaseDistribution]
+    evaluate: Callable[[Mapping[str, Any]], Evaluation]
+    best: Mapping[str, Any]
+    optimum: float
+    source: str
+    active: tuple[str, ...]
+    noise: Mapping[str, float] = field(default_factory=dict)
+
+    def objective(self, trial: Trial) -> float:
+        """The value, with the exact constraints on the trial."""
+        evaluation = self.evaluate(suggest_all(trial, self.distributions))
+        for name, constraint in evaluation.constraints.items():
+            trial.set_constraint(name, constraint)
+        return evaluation.value
 
 
 @dataclass(frozen=True)

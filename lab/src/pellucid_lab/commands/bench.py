@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typer
 
+from pellucid_lab.commands.constrained import constrained
 from pellucid_lab.commands.costs import report, stopping
 from pellucid_lab.commands.hpob import hpob
 from pellucid_lab.commands.latency import latency
@@ -25,3 +26,4 @@ app.command()(report)
 app.command()(hpob)
 app.command()(ranking)
 app.command()(truth)
+app.command()(constrained)

@@ -314,10 +314,11 @@ def _score(model: Any, data: Data) -> float:
 
     with config_context(assume_finite=True, skip_parameter_validation=True), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Solvers that stop at their last step are part of the problem.
-        return fmean(_fold_score(model, fold, data.regression) for fold in data.folds)
+        return fmean(fold_score(model, fold, data.regression) for fold in data.folds)
 
 
-def _fold_score(model: Any, fold: Fold, regression: bool) -> float:
+def fold_score(model: Any, fold: Fold, regression: bool) -> float:
+    """Fit the model to the fold, and score it on the rest."""
     model.fit(fold.train_inputs, fold.train_targets)
     if regression:
         residuals = fold.test_targets - model.predict(fold.test_inputs)

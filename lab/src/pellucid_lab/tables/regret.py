@@ -25,6 +25,7 @@ from pellucid_lab.base import Scale
 from pellucid_lab.problems.suites import SUITES, regime
 from pellucid_lab.runs.regret import RegretRun
 from pellucid_lab.tables.found import FoundBranches, found_branches
+from pellucid_lab.tables.grids import StampedRun
 
 # The target precision of BBOB: smaller distances count as solved.
 PRECISION = 1e-8
@@ -197,7 +198,7 @@ def _make_table(
         duels=tuple(_duel(final[reference], other, final[other]) for other in methods if other != reference),
         by_problem=_by_problem(final, methods, cells),
         found=found_branches(runs),
-        versions=_merged_versions(runs),
+        versions=merged_versions(runs),
         commands=tuple(dict.fromkeys(run.command for run in runs if run.command)),
         dates=(dates[0], dates[-1]),
         machines=tuple(dict.fromkeys(run.machine for run in runs if run.machine)),
@@ -268,7 +269,7 @@ def _by_problem(
     return tuple(rows)
 
 
-def _merged_versions(runs: Sequence[RegretRun]) -> dict[str, str]:
+def merged_versions(runs: Sequence[StampedRun]) -> dict[str, str]:
     """The versions of all runs; if there are several of one package, all are named."""
     by_package: dict[str, dict[str, None]] = {}
     for run in runs:

@@ -61,7 +61,7 @@ def regret_grids(table: RegretTable) -> list[Grid]:
         (
             duel.method,
             *map(str, (duel.wins, duel.ties, duel.losses)),
-            _per_loss(duel),
+            per_loss(duel),
             f"{100 * duel.win_rate:.0f}%" if duel.cells else "–",
         )
         for duel in table.duels
@@ -119,7 +119,8 @@ def _significant(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
-def _per_loss(duel: Duel) -> str:
+def per_loss(duel: Duel) -> str:
+    """Wins per loss, as text."""
     if duel.wins == duel.losses == 0:
         return "–"
     return "no loss" if math.isinf(duel.wins_per_loss) else f"{duel.wins_per_loss:.1f}"
