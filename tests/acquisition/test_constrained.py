@@ -9,7 +9,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 
 from pellucid.acquisition import EI, LCB
-from pellucid.acquisition.base import AcquisitionFunction, PointwiseAcquisition, Situation, from_state
+from pellucid.acquisition.base import AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_state
 from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.feasible import Chance, Feasible
 from pellucid.study.encoding import Space
@@ -24,6 +24,7 @@ MEMORY = ConstraintModel("memory", GaussianProcess().fit(X, X[:, 0] + X[:, 1] - 
 TIME = ConstraintModel("time", GaussianProcess(warp="auto").fit(X, np.exp(3 * X[:, 1]) - 5.0), 0.0)
 SITUATION = Situation(float(OBJECTIVE.latent_at_observed().min()), 20, 2, (MEMORY, TIME))
 NAMES = ("memory", "time")
+POOL = Pool(Z, *OBJECTIVE.screen_with_correlations(Z))
 BASES: list[PointwiseAcquisition | Feasible | None] = [None, EI(), LCB(0.5), LCB(2.0), LCB(None)]
 
 
@@ -33,17 +34,17 @@ def bound(acquisition: Constrained) -> AcquisitionFunction:
 
 @pytest.mark.parametrize("base", BASES, ids=str)
 def test_the_score_is_that_of_the_base_plus_the_weighted_chances(base: PointwiseAcquisition | None) -> None:
-    function = bound(Constrained(base, NAMES, 0.3, 1.0))
+    function = bound(Constrained(base, NAMES, 0.3, 0.64))
     alone = 0.0 if base is None else base.bind(OBJECTIVE, SITUATION, SPACE).score(Z)
-    chances = MEMORY.log_probability(Z, 1.0) + TIME.log_probability(Z, 1.0)
-    np.testing.assert_allclose(function.score(Z), alone + 0.3 * chances, rtol=1e-12)
+    short = [np.minimum(0.0, constraint.log_probability(Z) - np.log(0.8)) for constraint in (MEMORY, TIME)]
+    np.testing.assert_allclose(function.score(Z), alone + 0.3 * sum(short), rtol=1e-12)
     np.testing.assert_allclose(function(Z), function.score(Z), rtol=1e-12)
     assert set(function.weights()) == set(function.terms(Z)) == set(function.acquisition.words())
 
 
 @pytest.mark.parametrize("base", [*BASES, Feasible(EI(), 15, 5, (0.5, 0.5))], ids=str)
 def test_gradients_agree_with_finite_differences(base: PointwiseAcquisition | Feasible | None) -> None:
-    function, h = bound(Constrained(base, NAMES, 2.0, 0.5)), 1e-6
+    function, h = bound(Constrained(base, NAMES, 2.0, 0.9)), 1e-6
     score, gradient = function.score_with_gradient(Z)
     np.testing.assert_allclose(score, function.score(Z), rtol=1e-9)
     for j in range(2):
@@ -62,7 +63,7 @@ def test_a_receipt_rebuilds_it(base: PointwiseAcquisition | Feasible | None) -> 
 
 
 def test_screening_ranks_like_the_score() -> None:
-    function = bound(Constrained.among_feasible(LCB(0.5), NAMES))
+    function = bound(Constrained.among_feasible(LCB(0.5), NAMES, POOL, SITUATION.best))
     score, screened = function.score(Z), function.screen(Z)
     likely = score > -50.0
     assert 3 < likely.sum() < len(Z)
@@ -70,16 +71,27 @@ def test_screening_ranks_like_the_score() -> None:
     assert (screened[~likely] < -40.0).all()
 
 
-def test_a_bound_that_explores_has_a_smaller_margin() -> None:
-    margins = [Constrained.among_feasible(LCB(lam), NAMES).margin for lam in (0.0, 0.5, 2.0, 5.0)]
-    assert margins == sorted(margins, reverse=True)
-    assert margins[-1] == 0.0
+def test_where_both_are_likely_enough_only_the_base_counts() -> None:
+    both = MEMORY.probability(Z) * TIME.probability(Z)
+    score = bound(Constrained(LCB(0.5), NAMES, 100.0, 0.5)).score(Z)
+    alone = LCB(0.5).bind(OBJECTIVE, SITUATION, SPACE).score(Z)
+    likely = np.minimum(MEMORY.probability(Z), TIME.probability(Z)) > np.sqrt(0.5)
+    assert likely.any()
+    np.testing.assert_allclose(score[likely], alone[likely])
+    assert (both[likely] >= 0.5).all()
+    assert (score[~likely] < alone[~likely]).all()
+
+
+def test_the_weight_of_a_bound_grows_with_what_could_be_gained_outside() -> None:
+    near, far = (Constrained.among_feasible(LCB(0.5), NAMES, POOL, best) for best in (SITUATION.best, 5.0))
+    assert near.weight < far.weight
+    assert Constrained.among_feasible(LCB(2.0), NAMES, POOL, 0.0).enough < near.enough
 
 
 def test_the_chance_of_failing_is_one_more_term() -> None:
     chance = Chance.learned(X[:15], X[15:], SPACE).times(LCB(2.0))
     assert isinstance(chance, Feasible)
-    terms = bound(Constrained.among_feasible(chance, NAMES)).terms(Z)
+    terms = bound(Constrained.among_feasible(chance, NAMES, POOL, 0.0)).terms(Z)
     assert set(terms) == {"acquisition", "feasibility", "feasible: memory", "feasible: time"}
 
 

@@ -81,7 +81,7 @@ FULL = Receipt(
     policy=PolicyState("Portfolio", {"alpha": 0.25, "gain 0": -1e-9}, ((0.5, 1 / 3), (0.0, 1.0))),
     bounds=(0.25, 1 / 3, -1e5),
     constraints=(
-        ConstraintState("memory", HYPERPARAMETERS, 0.5, "0-24", 25, -1.5, 0.25, -2.0, 1 / 3, 0.9, (1.0, 0.5)),
+        ConstraintState("memory", HYPERPARAMETERS, 0.5, "0-24", 25, -1.5, 0.25, -2.0, 1 / 3, 0.9, -0.5, (1.0, 0.5)),
         ConstraintState("time", HYPERPARAMETERS, 0.0, "3,7", 2, 1e9, 1e-9, 0.0, 1.0, 0.25),
     ),
     ranking=RankingState("0123456789abcdef", "tuned", 3, "ei", "last", 1.5, 0.25, 1024, 7),

@@ -7,7 +7,7 @@ import pytest
 
 from pellucid.numerics import Array
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel, limit_of
+from pellucid.surrogates.constraint import ConstraintModel, limit_of, targets, zero_of
 
 
 def model(warp: str | None = None) -> ConstraintModel:
@@ -30,15 +30,14 @@ def test_the_chance_is_that_of_draws_of_the_function(warp: str | None) -> None:
     np.testing.assert_allclose(np.exp(fitted.log_probability(Z)), chance, rtol=1e-10)
 
 
-@pytest.mark.parametrize("margin", [0.0, 1.0, -3.0])
-def test_gradients_agree_with_finite_differences(margin: float) -> None:
+def test_gradients_agree_with_finite_differences() -> None:
     fitted, h = model("auto"), 1e-6
     Z = 0.05 + 0.9 * np.random.default_rng(3).random((20, 3))
-    value, gradient = fitted.log_probability_with_gradient(Z, margin)
-    np.testing.assert_allclose(value, fitted.log_probability(Z, margin), rtol=1e-9)
+    value, gradient = fitted.log_probability_with_gradient(Z)
+    np.testing.assert_allclose(value, fitted.log_probability(Z), rtol=1e-9)
     for j in range(3):
         step = h * np.eye(3)[j]
-        slope = (fitted.log_probability(Z + step, margin) - fitted.log_probability(Z - step, margin)) / (2 * h)
+        slope = (fitted.log_probability(Z + step) - fitted.log_probability(Z - step)) / (2 * h)
         np.testing.assert_allclose(gradient[:, j], slope, rtol=2e-4, atol=1e-5 * np.abs(slope).max())
 
 
@@ -54,31 +53,29 @@ def test_far_outside_everything_stays_finite_and_points_back() -> None:
     assert np.isfinite(fitted.screened(Z)).all()
 
 
-def test_a_margin_only_ever_lowers_the_chance_and_most_where_little_is_known() -> None:
-    fitted = model()
-    Z = np.random.default_rng(4).random((50, 3))
-    assert (fitted.log_probability(Z, 1.0) < fitted.log_probability(Z)).all()
-
-
 @pytest.mark.parametrize(
-    ("values", "limit"),
+    ("values", "zero", "limit"),
     [
-        ([-2.0, 1.0, 3.0], 0.0),
-        ([0.0, 1.0, 0.0], 0.5),  # 0 or 1
-        ([-2.0, -1.0, 0.0, 1.0], 0.5),  # Counts.
-        ([0.0, 0.02, 3.0], 0.01),  # Cut off below 0.
-        ([0.0, -4.0], 2.0),
-        ([0.0, 0.0], 1.0),
+        ([-2.0, 1.0, 3.0], 0.0, 0.0),
+        ([0.0, 1.0, 0.0], -1.0, 0.0),  # 0 or 1
+        ([-2.0, -1.0, 0.0, 1.0], 0.0, 0.5),  # Counts.
+        ([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], -2.0, 0.0),  # Cut off below 0.
+        ([0.0, -4.0], 0.0, 2.0),
+        ([0.0, 0.0], -1.0, 0.0),
+        ([1.0, 2.0], 0.0, 0.0),
     ],
 )
-def test_the_limit_lies_between_the_values_on_either_side(values: list[float], limit: float) -> None:
-    assert limit_of(np.array(values)) == limit
+def test_zeros_lie_clearly_on_the_feasible_side(values: list[float], zero: float, limit: float) -> None:
+    observed = np.array(values)
+    assert zero_of(observed) == zero
+    assert limit_of(targets(observed, zero)) == limit
 
 
 def test_a_constraint_of_zeros_and_ones_is_sure_of_its_trials() -> None:
     X: Array = np.random.default_rng(5).random((40, 2))
     y = (X[:, 0] > 0.6).astype(float)
-    fitted = ConstraintModel("fits", GaussianProcess().fit(X, y), limit_of(y))
+    z = targets(y, zero_of(y))
+    fitted = ConstraintModel("fits", GaussianProcess().fit(X, z), limit_of(z))
     chance = fitted.probability(X)
     assert (chance[y == 0.0] > 0.7).mean() > 0.85
     assert (chance[y == 1.0] < 0.3).mean() > 0.85

@@ -35,8 +35,8 @@ from pellucid.surrogates.constraint import ConstraintModel
 _BATCH = 16
 # Evaluated configurations around which candidates for the lower bound are drawn.
 _N_INCUMBENTS = 5
-# A configuration is ruled out as infeasible if a constraint is this many standard deviations above its limit.
-_RULED_OUT = 3.0
+# A configuration is ruled out as infeasible if its chance of being feasible is smaller than this.
+_RULED_OUT = 1e-3
 # Where constraints meet, what is possible lies on narrow ridges: the bound needs more starts and longer climbs there.
 _RIDGE_STARTS, _RIDGE_CLIMB = 24, Climb(150, 1e-6)
 # Improvements below this share of the best value are rounding errors, and no reason to reset a policy.
@@ -90,7 +90,7 @@ def upper_bound_regret(
     rng = stream(0, "lower bound", n)
     if constraints:
         names = tuple(constraint.name for constraint in constraints)
-        ridge = Constrained(LCB(width), names, weight=1.0, margin=-_RULED_OUT).bind(model, situation, space)
+        ridge = Constrained(LCB(width), names, weight=1.0, enough=_RULED_OUT).bind(model, situation, space)
         highest = maximum(ridge, space, pool, rng, _RIDGE_STARTS, _RIDGE_CLIMB)
     else:
         highest = maximum(PointwiseFunction(LCB(width), model, situation), space, pool, rng)

@@ -1,20 +1,23 @@
 """An acquisition among configurations that are likely to be feasible.
 
 Notation
-    P_c(x)   chance that constraint c is satisfied at x, with a margin in standard deviations of the constraint (see
-             `surrogates.constraint`)
-    score    of the acquisition (log EI, or a bound in standard deviations) + w * the sum over c of log P_c. As long as
-             no feasible configuration is known, the sum alone: the search is for one that is feasible.
+    P_c(x)   chance that constraint c is satisfied at x;  n constraints
+    p        the chance that is enough: at p^(1/n) for every constraint, all of them are satisfied with chance p
+    t_c(x)   min(0, log P_c - log p / n), the term of a constraint: 0 where it is likely enough to be satisfied
+    score    of the acquisition (log EI, or a bound in standard deviations) + w * the sum over c of t_c. As long as no
+             feasible configuration is known, the sum alone, with p = 1: the search is for one that is feasible.
 
-With w = 1 and no margin this is EI times the chance of being feasible. But the best configurations often lie on the
-boundary of a constraint. There the last bits of improvement are worth more nats than the chance of being infeasible
-costs, and half of the proposals would be infeasible by a hair. With a larger weight and a margin they approach the
-boundary from the inside, as fast as the model gets to know it. A bound in standard deviations varies less than log EI,
-so its weight is smaller; one that explores the objective explores constraints as well, and has no margin.
+EI times the chance of being feasible would be w = p = 1. But the best configurations often lie on the boundary of a
+constraint. There the last bits of improvement are worth more nats than the chance of being infeasible costs, and half
+of the proposals would be infeasible by a hair; with a bound in the place of log EI, whose last bits are worth little,
+proposals would stay far from the boundary instead. So the chance counts only where it is not enough, and heavily: then
+proposals approach the boundary from the inside, as fast as the model gets to know it. A bound that explores the
+objective explores constraints as well: less is enough for it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,9 +42,12 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 
-# Weights of log P beside a logarithm and beside a bound, and the margin beside both; that of a bound shrinks with its
-# width, to nothing at this one. Chosen on the design problems of the laboratory's `constrained`.
-_LOG_WEIGHT, _BOUND_WEIGHT, _MARGIN, _WIDE = 10.0, 0.07, 1.0, 2.0
+# The weight beside a logarithm; and beside a bound, times the distance to the best bound anywhere, feasible or not: what
+# could be gained by ignoring the constraints, but never less than this. All of these, and what is enough, were chosen
+# on the design problems of the laboratory's `constrained`.
+_LOG_WEIGHT, _BOUND_WEIGHT, _LEAST_REACH = 10.0, 0.3, 0.1
+# The chance that is enough, and for bounds from this width on.
+_ENOUGH, _WIDE_ENOUGH, _WIDE = 0.9, 0.6, 1.5
 # Terms of constraints are called this, and the name of the constraint.
 PREFIX = "feasible: "
 
@@ -53,16 +59,19 @@ class Constrained(Acquisition):
     base: PointwiseAcquisition | Feasible | None
     constraints: tuple[str, ...]
     weight: float = 1.0
-    margin: float = 0.0
+    enough: float = 1.0
 
     @staticmethod
-    def among_feasible(base: PointwiseAcquisition | Feasible, constraints: tuple[str, ...]) -> Constrained:
-        """With the weight and the margin that suit the base."""
+    def among_feasible(
+        base: PointwiseAcquisition | Feasible, constraints: tuple[str, ...], pool: Pool, best: float
+    ) -> Constrained:
+        """With the weight and the chance that suit the base, given candidates and the best feasible trial's loss."""
         of = base.base if isinstance(base, Feasible) else base
         if not isinstance(of, LCB):
-            return Constrained(base, constraints, _LOG_WEIGHT, _MARGIN)
+            return Constrained(base, constraints, _LOG_WEIGHT, _ENOUGH)
         width = _WIDE if of.lam is None else of.lam
-        return Constrained(base, constraints, _BOUND_WEIGHT, _MARGIN * max(0.0, 1.0 - width / _WIDE))
+        reach = max(best - float((pool.mean - width * pool.sd).min()), _LEAST_REACH)
+        return Constrained(base, constraints, _BOUND_WEIGHT * reach, _WIDE_ENOUGH if width >= _WIDE else _ENOUGH)
 
     def words(self) -> dict[str, Term]:
         words = {} if self.base is None else _base_words(self.base)
@@ -77,7 +86,7 @@ class Constrained(Acquisition):
 
     def settings(self) -> dict[str, Any]:
         base = {} if self.base is None else {"base": self.base.name, "base settings": _listed(self.base.settings())}
-        return {**base, "constraints": list(self.constraints), "weight": self.weight, "margin": self.margin}
+        return {**base, "constraints": list(self.constraints), "weight": self.weight, "enough": self.enough}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Constrained:
@@ -86,7 +95,7 @@ class Constrained(Acquisition):
             base = from_name(settings["base"], _unlisted(settings["base settings"]))
         if base is not None and not isinstance(base, (PointwiseAcquisition, Feasible)):
             raise ValueError(f"Only an acquisition with one score can be constrained, but got {settings['base']!r}.")
-        return cls(base, tuple(settings["constraints"]), float(settings["weight"]), float(settings["margin"]))
+        return cls(base, tuple(settings["constraints"]), float(settings["weight"]), float(settings["enough"]))
 
     def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> AcquisitionFunction:
         known = {constraint.name for constraint in situation.constraints}
@@ -121,15 +130,14 @@ class _ConstrainedFunction(AcquisitionFunction):
         base: dict[str, Array] = {}
         if self.base is not None:
             base = self.base.terms(X) if _adds_up(self.base) else {"acquisition": self.base.score(X)}
-        margin = self.acquisition.margin
-        return {**base, **{f"{PREFIX}{c.name}": c.log_probability(X, margin) for c in self._constraints}}
+        return {**base, **{f"{PREFIX}{c.name}": self._short(c.log_probability(X)) for c in self._constraints}}
 
     def score(self, X: Array) -> Array:
         return self(X)
 
     def screen_pool(self, pool: Pool) -> Array:
         base = np.zeros(len(pool.X)) if self.base is None else self.base.screen_pool(pool)
-        chances = sum(c.screened(pool.X, self.acquisition.margin) for c in self._constraints)
+        chances = sum(self._short(c.screened(pool.X)) for c in self._constraints)
         return base + self.acquisition.weight * chances
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
@@ -137,9 +145,15 @@ class _ConstrainedFunction(AcquisitionFunction):
         if self.base is not None:
             score, slope = self.base.score_with_gradient(X)
         for constraint in self._constraints:
-            log_p, gradient = constraint.log_probability_with_gradient(X, self.acquisition.margin)
-            score, slope = score + self.acquisition.weight * log_p, slope + self.acquisition.weight * gradient
+            log_p, gradient = constraint.log_probability_with_gradient(X)
+            short = self._short(log_p)
+            score = score + self.acquisition.weight * short
+            slope = slope + self.acquisition.weight * np.where((short < 0.0)[:, None], gradient, 0.0)
         return score, slope
+
+    def _short(self, log_p: Array) -> Array:
+        """t_c: by how much the logarithm of a chance falls short of what is enough; never positive."""
+        return np.minimum(0.0, log_p - math.log(self.acquisition.enough) / len(self.acquisition.constraints))
 
     @property
     def _constraints(self) -> list[ConstraintModel]:

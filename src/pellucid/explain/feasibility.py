@@ -20,7 +20,7 @@ from pellucid.study.arrays import encoded
 from pellucid.study.encoding import Space
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
-from pellucid.surrogates.constraint import ConstraintModel, limit_of
+from pellucid.surrogates.constraint import ConstraintModel, limit_of, targets, zero_of
 
 _models: WeakKeyDictionary[StudyView, list[tuple[Space, tuple[tuple[ConstraintModel, ...], ...]]]] = WeakKeyDictionary()
 
@@ -36,7 +36,9 @@ def constraint_models(view: StudyView, space: Space) -> tuple[tuple[ConstraintMo
         about = view.about(name)
         data = encoded(space, about.observations)
         if len(data.losses):
-            best = ConstraintModel(name, fitted_model(about, data), limit_of(data.losses))
+            zero = zero_of(data.losses)
+            data = data.with_values(targets(data.losses, zero))
+            best = ConstraintModel(name, fitted_model(about, data), limit_of(data.losses), zero)
             others = plausible_models(best.gp, data) if np.ptp(data.losses) > 0.0 else ()
             fitted.append((best, *(replace(best, gp=gp) for gp in others)))
     known.append((space, tuple(fitted)))

@@ -18,7 +18,7 @@ from pellucid.study.encoding import Condition, Space
 from pellucid.study.trials import distribution_from
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel
+from pellucid.surrogates.constraint import ConstraintModel, targets
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
 
@@ -117,5 +117,6 @@ def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
 def _rebuilt_constraint(state: ConstraintState, view: StudyView, space: Space, imputed: Array) -> ConstraintModel:
     observed = view.observations_of(expand_integers(state.fitted_on)).of_constraint(state.name)
     data = encoded(space, observed)
-    gp = GaussianProcess.from_hyperparameters(state.hyperparameters).condition(data.X, data.losses)
-    return ConstraintModel(state.name, gp, state.limit).believe(imputed)
+    gp = GaussianProcess.from_hyperparameters(state.hyperparameters)
+    gp.condition(data.X, targets(data.losses, state.zero))
+    return ConstraintModel(state.name, gp, state.limit, state.zero).believe(imputed)

@@ -93,7 +93,7 @@ def is_pending(pending: Any, d: int) -> bool:
 
 
 def is_constraint(state: dict[str, Any], d: int) -> bool:
-    numbers = ("limit", "mean", "sd", "latent_mean", "latent_sd", "probability")
+    numbers = ("limit", "zero", "mean", "sd", "latent_mean", "latent_sd", "probability")
     return (
         isinstance(state["name"], str)
         and len(state["hyperparameters"].lengthscales) == d

@@ -143,7 +143,8 @@ class RankingState:
 class ConstraintState:
     """The model of a constraint behind a proposal, and what it predicted there.
 
-    limit             configurations count as feasible up to this value of the constraint (see `surrogates.constraint`)
+    limit             configurations count as feasible up to this value;  zero  what a value of 0 stands for: see
+                      `surrogates.constraint`
     fitted_on         trials that the model saw ('0-24,26');  learned_from, curvature  as in the receipt
     mean, sd          of the constraint's true value at the proposal, in its own unit;  latent_mean/sd  where exact
     probability       that the proposal is feasible in this respect
@@ -159,6 +160,7 @@ class ConstraintState:
     latent_mean: float
     latent_sd: float
     probability: float
+    zero: float = 0.0
     curvature: tuple[float, ...] = ()
 
     @staticmethod

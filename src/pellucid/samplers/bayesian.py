@@ -27,10 +27,9 @@ from pellucid.records import Receipt
 from pellucid.samplers.proposing import branches, looks, others
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
-from pellucid.samplers.proposing.maximising import Maximiser, Region
+from pellucid.samplers.proposing.maximising import Fitted, Maximiser, Region
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.search import ModelSearch
-from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.trials import pending
 from pellucid.study.view import StudyView
@@ -122,10 +121,9 @@ def _acquisition_and_policy(
     return (EI(), None) if multiplies else (DEFAULT_ACQUISITION, DEFAULT_POLICY)
 
 
-def _choice_or_look(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
-    region = branches.turn(view, trial, data, gp)
-    # What a look would find must be feasible, and without a model nothing says where that is.
-    return region if region.turn or view.constrained else looks.turn(view, trial, data, gp)
+def _choice_or_look(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
+    region = branches.turn(view, trial, fitted)
+    return region if region.turn else looks.turn(view, trial, fitted)
 
 
 @dataclass(frozen=True)

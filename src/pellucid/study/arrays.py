@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,11 @@ class Arrays:
         width = max(float(np.ptp(losses)), 1.0) if len(losses) else 1.0
         behind = losses.max(initial=0.0) + width * (2.0 - 1.0 / (1.0 + constraints.violation))
         return np.where(constraints.feasible, losses, behind)
+
+    def with_values(self, values: Array) -> Arrays:
+        """The same configurations with other values (n,), all of complete trials."""
+        observations = replace(self.observations, raw=values, complete=(True,) * len(values))
+        return replace(self, observations=observations)
 
     def select(self, rows: Indices) -> Arrays:
         """The observations in these rows."""

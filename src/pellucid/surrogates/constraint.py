@@ -3,12 +3,11 @@
 Notation
     m, s   latent mean and sd of the constraint at a configuration, without noise;  t  the limit on the latent scale
     P      Phi((t - m) / s), the chance that the true value is at most the limit; exact, because a warp is monotone
-    k      a margin in standard deviations: Phi((t - m) / s - k) asks for more than the limit where little is known
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,15 +18,18 @@ from pellucid.surrogates.gp import GaussianProcess
 
 # Beyond so many standard deviations the hazard phi / Phi is its asymptote, -z.
 _FAR = -1e5
+# The share of the positive values of a constraint that are smaller than a little.
+_LITTLE = 0.25
 
 
 @dataclass(frozen=True)
 class ConstraintModel:
-    """A constraint's surrogate: configurations are feasible where the constraint is at most `limit`."""
+    """A constraint's surrogate: configurations are feasible where it is at most `limit`. `zero`: see `zero_of`."""
 
     name: str
     gp: GaussianProcess
     limit: float
+    zero: float = 0.0
 
     @cached_property
     def threshold(self) -> float:
@@ -37,45 +39,59 @@ class ConstraintModel:
 
     def believe(self, X: Array) -> ConstraintModel:
         """As if X had been observed at the posterior mean."""
-        return ConstraintModel(self.name, self.gp.believe(X), self.limit)
+        return replace(self, gp=self.gp.believe(X))
 
     def probability(self, X: Array) -> Array:
         """P (n,)."""
         m, s = self.gp.latent(X)
         return normal_cdf((self.threshold - m) / s)
 
-    def log_probability(self, X: Array, margin: float = 0.0) -> Array:
-        return self._log(*self.gp.latent(X), margin)
+    def log_probability(self, X: Array) -> Array:
+        return self._log(*self.gp.latent(X))
 
-    def screened(self, X: Array, margin: float = 0.0) -> Array:
+    def screened(self, X: Array) -> Array:
         """The same in single precision, for ranking many candidates."""
-        return self._log(*self.gp.screen(X), margin)
+        return self._log(*self.gp.screen(X))
 
-    def log_probability_with_gradient(self, X: Array, margin: float = 0.0) -> tuple[Array, Array]:
+    def log_probability_with_gradient(self, X: Array) -> tuple[Array, Array]:
         """(n,) and its gradient (n, d)."""
         m, s, dm, ds = self.gp.latent_with_gradient(X)
-        distance = (self.threshold - m) / s
-        z = distance - margin
+        z = (self.threshold - m) / s
         log_p = log_normal_cdf(z)
         with np.errstate(over="ignore"):
             near = np.exp(-0.5 * z * z - 0.5 * np.log(2.0 * np.pi) - log_p)
         hazard = np.where(z < _FAR, -z, near)
-        return log_p, -(hazard / s)[:, None] * (dm + distance[:, None] * ds)
+        return log_p, -(hazard / s)[:, None] * (dm + z[:, None] * ds)
 
-    def _log(self, m: Array, s: Array, margin: float) -> Array:
-        return log_normal_cdf((self.threshold - m) / s - margin)
+    def _log(self, m: Array, s: Array) -> Array:
+        return log_normal_cdf((self.threshold - m) / s)
+
+
+def zero_of(values: Array) -> float:
+    """What a constraint of 0 stands for, given those observed (n,).
+
+    That is 0, unless no value is negative, as with constraints that are 0 or 1, or cut off below 0: then 0 only says
+    that a trial is feasible, not by how much, and stands for as much as others exceed the limit by little. Otherwise
+    the model would call every feasible configuration a toss-up.
+    """
+    positive = values[values > 0.0]
+    if (values < 0.0).any() or len(positive) == len(values):
+        return 0.0
+    return -float(np.quantile(positive, _LITTLE)) if len(positive) else -1.0
 
 
 def limit_of(values: Array) -> float:
-    """The value up to which configurations count as feasible, given those observed (n,).
+    """The value up to which configurations count as feasible, given those observed (n,), with zeros as they stand for.
 
-    That is 0, unless some are exactly 0, as with constraints that count, that are 0 or 1, or that are cut off below 0:
-    then it is half-way from 0 to the smallest positive one, so that the model does not call 0 itself a toss-up.
+    That is 0, unless some are exactly 0, as with counts: then it is half-way to the smallest positive one.
     """
     if not (values == 0.0).any():
         return 0.0
     positive = values[values > 0.0]
-    if len(positive):
-        return 0.5 * float(positive.min())
-    others = np.abs(values[values != 0.0])
+    others = positive if len(positive) else np.abs(values[values != 0.0])
     return 0.5 * float(others.min()) if len(others) else 1.0
+
+
+def targets(values: Array, zero: float) -> Array:
+    """What a constraint's surrogate is fitted to."""
+    return np.where(values == 0.0, zero, values)

@@ -184,6 +184,17 @@ def test_other_kinds_of_constraints_are_learned_too(reports: Reports) -> None:
     assert sum(feasible(study)[-10:]) >= 7
 
 
+@pytest.mark.parametrize("reports", [_zero_or_one, _hinge], ids=lambda reports: reports.__name__)
+def test_constraints_that_do_not_say_by_how_much_they_are_satisfied(reports: Reports) -> None:
+    """Then the boundary can only be found by crossing it."""
+    study = study_of(reports, n=40)
+    assert sum(feasible(study)[-20:]) >= 8
+    points = np.array([[trial.params["x"], trial.params["y"]] for trial in study.trials[-20:]])
+    excess = points[:, 0] * points[:, 1] + 0.5 * points[:, 0] - 0.4
+    assert np.median(excess) < 0.05
+    assert study.best_value < 0.62
+
+
 def test_trials_of_another_sampler_without_constraints_do_not_count_as_feasible() -> None:
     study = study_of(n=12)
     distributions = study.trials[-1].distributions

@@ -35,7 +35,7 @@ from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.looks import rooms
-from pellucid.samplers.proposing.maximising import Region
+from pellucid.samplers.proposing.maximising import Fitted, Region
 from pellucid.study import trials
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
@@ -70,8 +70,9 @@ class _Waiting:
         return self.settled, self.branch.n_trials
 
 
-def turn(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
+def turn(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
     """The choice whose turn it is; the whole space if it is none's turn."""
+    data, gp = fitted.data, fitted.gp
     if trial.number % _PERIOD == 0 or not any(dimension.categorical for dimension in data.space.dimensions):
         return Region()
     space, known = data.space, others.known(data.space, view, trial.number)

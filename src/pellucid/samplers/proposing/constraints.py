@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pellucid.acquisition.base import Acquisition, PointwiseAcquisition
+from pellucid.acquisition.base import Acquisition, PointwiseAcquisition, Pool, Situation
 from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.feasible import Feasible
 from pellucid.numerics import Array, compress_integers
@@ -14,7 +13,7 @@ from pellucid.samplers.proposing.learning import fit_constraint, pack
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel, limit_of
+from pellucid.surrogates.constraint import ConstraintModel, limit_of, targets, zero_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class ConstraintFit:
             latent_mean=float(m[0]),
             latent_sd=float(s[0]),
             probability=float(model.probability(x)[0]),
+            zero=model.zero,
             curvature=pack(self.model.gp.inverse_hessian),
         )
 
@@ -52,18 +52,23 @@ def fitted_constraints(
     for name in view.observations.constraints.names:
         own = encoded(data.space, view.observations.of_constraint(name))
         if len(own.losses):
-            limit = limit_of(own.losses)
+            zero = zero_of(own.losses)
+            own = own.with_values(targets(own.losses, zero))
             gp, used, learned_from = fit_constraint(view, own, name, template, deterministic)
-            fits.append(ConstraintFit(ConstraintModel(name, gp, limit), used, learned_from))
+            model = ConstraintModel(name, gp, limit_of(own.losses), zero)
+            fits.append(ConstraintFit(model, used, learned_from))
     return tuple(fits)
 
 
-def constrained(acquisition: Acquisition, names: Sequence[str], *, any_feasible: bool) -> Acquisition:
+def constrained(acquisition: Acquisition, situation: Situation, pool: Pool, *, any_feasible: bool) -> Acquisition:
     """The acquisition among feasible configurations; the search for one as long as none is known.
 
     An acquisition that needs more than mean and sd is returned unchanged: it has no single score to which the logarithm
     of a chance could be added.
     """
+    names = tuple(constraint.name for constraint in situation.constraints)
     if not names or not isinstance(acquisition, (PointwiseAcquisition, Feasible)):
         return acquisition
-    return Constrained.among_feasible(acquisition, tuple(names)) if any_feasible else Constrained(None, tuple(names))
+    if not any_feasible:
+        return Constrained(None, names)
+    return Constrained.among_feasible(acquisition, names, pool, situation.best)

@@ -26,11 +26,9 @@ from pellucid.acquisition.policy import Decision
 from pellucid.explain.parts import everywhere
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.maximising import Region
-from pellucid.study.arrays import Arrays
+from pellucid.samplers.proposing.maximising import Fitted, Region
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 # With more parameters, looks are too few for the space.
 _MOST_PARAMETERS = 2
@@ -40,6 +38,8 @@ RECENT, _N_CLOSE, _CLOSE, _IMPROVED = 8, 6, 0.05, 1e-4
 # Then one proposal in this many is a look, until no candidate has more room than this.
 _EVERY, _LEAST_ROOM = 2, 0.03
 _N_CANDIDATES = 256
+# The least chance of being feasible.
+_LIKELY = 0.5
 # A trial is compared with the best trials of this many cells around it, per parameter; cells have this width.
 _NEIGHBOURS, _CELL = 2, 0.03
 # It has had its chance once this many trials per parameter, and two more, are in the box around it: this far from it.
@@ -47,12 +47,12 @@ _NEIGHBOURS, _CELL = 2, 0.03
 _CHANCE, _BOX, _APART = 2, 0.1, 0.01
 
 
-def turn(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
-    """A look if it is the turn of one; otherwise the whole space."""
-    space = data.space
+def turn(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
+    """A look if it is the turn of one; otherwise the whole space. No look goes where trials are rarely feasible."""
+    data, gp, space = fitted.data, fitted.gp, fitted.data.space
     if trial.number % _EVERY or len(space) > _MOST_PARAMETERS or any(d.categorical for d in space.dimensions):
         return Region()
-    m = gp.latent_at_observed()
+    m = data.standing(gp.latent_at_observed())
     looked = {receipt.trial for receipt in model_receipts(view.trials, trial.number) if receipt.look}
     searched = [i for i, number in enumerate(data.observations.numbers) if number not in looked]
     if not settled(data.X, m, searched):
@@ -62,12 +62,12 @@ def turn(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess)
     why = f"the search had settled near trial {numbers[int(np.argmin(m))]}."
     i = neglected(data.X, m, known)
     if i is not None:
-        x = _around(data.X[i], known, data, gp)
+        x = _around(data.X[i], known, fitted)
         if x is not None:
             words = f"It looked around trial {numbers[i]}, which is better than its neighbours: {why}"
             return Region(turn=words, look=Decision(LCB(2.0), x=x))
     candidates = everywhere(space, _N_CANDIDATES)
-    room = rooms(candidates, known)
+    room = np.where(fitted.chance_of_feasible(candidates) >= _LIKELY, rooms(candidates, known), 0.0)
     if room.max() <= _LEAST_ROOM:
         return Region()
     words = f"It looked where nothing had been tried: {why}"
@@ -113,12 +113,13 @@ def neglected(X: Array, m: Array, K: Array) -> int | None:
     return None
 
 
-def _around(x: Array, known: Array, data: Arrays, gp: GaussianProcess) -> Array | None:
-    """The configuration (d,) in the box around x with the best lower bound; None if all of them are known."""
+def _around(x: Array, known: Array, fitted: Fitted) -> Array | None:
+    """The configuration (d,) in the box around x with the best lower bound; None if there is no new one."""
     steps = 2.0 * low_discrepancy(0, _N_CANDIDATES, np.full(len(x), 0.5)) - 1.0
-    Z = data.space.canonical(np.clip(x + _BOX * steps, 0.0, 1.0))
+    Z = fitted.data.space.canonical(np.clip(x + _BOX * steps, 0.0, 1.0))
     Z = Z[np.abs(Z[:, None] - known[None]).max(axis=2).min(axis=1, initial=1.0) > _APART]
+    Z = Z[fitted.chance_of_feasible(Z) >= _LIKELY]
     if not len(Z):
         return None
-    m, s = gp.latent(Z)
+    m, s = fitted.gp.latent(Z)
     return np.asarray(Z[int(np.argmin(m - 2.0 * s))])

@@ -63,15 +63,8 @@ class Region:
     look: Decision | None = None
 
 
-Regions = Callable[[StudyView, FrozenTrial, Arrays, GaussianProcess], Region]
-
-
-def whole_space(view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
-    return Region()
-
-
 @dataclass(frozen=True)
-class _Fit:
+class Fitted:
     """The surrogate; the observations that it is conditioned on; how many its hyperparameters were learned from; if the
     proposal is to learn about effects, the decision for that; and the surrogates of constraints."""
 
@@ -80,6 +73,20 @@ class _Fit:
     learned_from: int
     lesson: Decision | None = None
     constraints: tuple[ConstraintFit, ...] = ()
+
+    def chance_of_feasible(self, X: Array) -> Array:
+        """(n,); 1 without constraints."""
+        chance: Array = np.ones(len(X))
+        for constraint in self.constraints:
+            chance = chance * constraint.model.probability(X)
+        return chance
+
+
+Regions = Callable[[StudyView, FrozenTrial, Fitted], Region]
+
+
+def whole_space(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
+    return Region()
 
 
 @dataclass(frozen=True)
@@ -127,8 +134,7 @@ class _Screening:
         """The acquisition applied to the model, times the chances if there are any."""
         if self.chance is not None:
             acquisition = self.chance.times(acquisition)
-        names = [constraint.name for constraint in self.situation.constraints]
-        acquisition = constrained(acquisition, names, any_feasible=len(self.to_beat) > 0)
+        acquisition = constrained(acquisition, self.situation, self.pool, any_feasible=len(self.to_beat) > 0)
         return acquisition.bind(self.model, self.situation, self.data.space)
 
     def best(self, function: AcquisitionFunction) -> Array:
@@ -170,7 +176,7 @@ class Maximiser:
         every = _Imputed(*others.failed(data.space, view), others.pending(data.space, view, trial.number))
         imputed = every.thinned(fitted.gp)
         # What a proposal is to learn about concerns the whole space.
-        region = regions(view, trial, fitted.data, fitted.gp) if fitted.lesson is None else Region()
+        region = regions(view, trial, fitted) if fitted.lesson is None else Region()
         seen = data.space.canonical(np.vstack([data.X, every.rows]))
         screening = self._screen(trial, fitted, imputed, region, seen)
         decision = self._decide(view, trial, screening) if fitted.lesson is None else fitted.lesson
@@ -180,7 +186,7 @@ class Maximiser:
         receipt = self._receipt(view, trial, screening, fitted, imputed, decision, function, configuration)
         return configuration.params, receipt
 
-    def _fit(self, view: StudyView, trial: FrozenTrial, data: Arrays) -> _Fit:
+    def _fit(self, view: StudyView, trial: FrozenTrial, data: Arrays) -> Fitted:
         """The surrogate for improving the objective, or the one for learning about effects if this is its turn.
 
         Effects are averages of the objective itself, so their model has no output warp (and exact integrals).
@@ -190,14 +196,14 @@ class Maximiser:
         if learns or (turns is not None and turns.turn(trial.number, self.seed)):
             gp, used, learned_from = fit(view, data, self.surrogate.unwarped(), self.deterministic)
             if learns or turns is None:
-                return _Fit(gp, used, learned_from, Decision(self.acquisition))
+                return Fitted(gp, used, learned_from, Decision(self.acquisition))
             gain, widths = turns.still_wide(gp, data.space)
             if gain is not None:
                 numbers = {f"half-width {name}": width for name, width in widths.items()}
-                return _Fit(gp, used, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
-        return _Fit(*fit(view, data, self.surrogate, self.deterministic))
+                return Fitted(gp, used, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
+        return Fitted(*fit(view, data, self.surrogate, self.deterministic))
 
-    def _screen(self, trial: FrozenTrial, fitted: _Fit, imputed: _Imputed, region: Region, seen: Array) -> _Screening:
+    def _screen(self, trial: FrozenTrial, fitted: Fitted, imputed: _Imputed, region: Region, seen: Array) -> _Screening:
         """Candidates, and what is known about the space."""
         gp, data, space = fitted.gp, fitted.data, fitted.data.space
         model = gp.believe(imputed.rows)
@@ -258,7 +264,7 @@ class Maximiser:
         view: StudyView,
         trial: FrozenTrial,
         screening: _Screening,
-        fitted: _Fit,
+        fitted: Fitted,
         imputed: _Imputed,
         decision: Decision,
         function: AcquisitionFunction,

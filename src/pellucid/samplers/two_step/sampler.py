@@ -18,6 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import PointwiseAcquisition
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
+from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.intervals import Cheap
 from pellucid.numerics import one_thread, stream
 from pellucid.records import NotKnown, Receipt, TwoStepPlan
@@ -97,7 +98,7 @@ class TwoStepSampler(ModelSampler):
         return plan
 
     def best_trial(self, study: Study) -> FrozenTrial:
-        """The best among the trials of the two steps and the random trial they started from. With
+        """The best feasible one among the trials of the two steps and the random trial they started from. With
         goal="accuracy+speed" these are the cheap ones; `study.best_trial` may be a random trial that is a
         little better and much more expensive."""
         view = StudyView.of(study, "TwoStepSampler.best_trial")
@@ -111,7 +112,10 @@ class TwoStepSampler(ModelSampler):
             raise ValueError(
                 f"No trial of the two steps has finished with a value yet: they begin with trial {self._n_random}."
             )
-        return study.trials[observed.numbers[int(np.argmin(observed.losses))]]
+        if not observed.feasible.any():
+            raise ValueError(none_feasible(observed))
+        usable = observed.of_feasible_trials
+        return study.trials[usable.numbers[int(np.argmin(usable.losses))]]
 
 
 def _check(n_random: int, n_step1: int, goal: object, cheap: Mapping[str, object], acquisition: object) -> None:

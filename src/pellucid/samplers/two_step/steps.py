@@ -13,7 +13,7 @@ from pellucid.explain.intervals import Cheap
 from pellucid.explain.text import value_text
 from pellucid.records import NotKnown, TwoStepPlan
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.maximising import Region
+from pellucid.samplers.proposing.maximising import Fitted, Region
 from pellucid.samplers.two_step.plan import two_step_plan
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
@@ -45,7 +45,8 @@ class TwoSteps:
         self._planned = (key, plan)
         return plan
 
-    def region(self, view: StudyView, trial: FrozenTrial, data: Arrays, gp: GaussianProcess) -> Region:
+    def region(self, view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
+        data, gp = fitted.data, fitted.gp
         plan = self.plan(view)
         if isinstance(plan, NotKnown):
             words = f"All parameters are tuned, because the random trials do not say what matters: {plan}"
@@ -64,7 +65,7 @@ class TwoSteps:
         """Everything else, at the values that the first step found for what matters."""
         numbers = np.array(data.observations.numbers)
         first = (numbers >= self._n_random) & (numbers < self._n_random + self._n_step1) | (numbers == plan.trial)
-        expected = gp.latent_at_observed()
+        expected = data.standing(gp.latent_at_observed())
         # If none of them is inside the present ranges, the best of all.
         best = int(np.argmin(np.where(first, expected, np.inf) if first.any() else expected))
         configuration = data.observations.configurations[best]
