@@ -136,7 +136,7 @@ def test_an_impossible_level_is_refused(level: float) -> None:
 def test_the_objective_is_named_or_left_out() -> None:
     study = told(normal(20))
     assert pellucid.calibration(study, objective="objective") == pellucid.calibration(study, objective=0)
-    with pytest.raises(ValueError, match="one objective"):
+    with pytest.raises(ValueError, match="the objective or a constraint"):
         pellucid.calibration(study, objective="accuracy")
 
 

@@ -168,10 +168,11 @@ def test_records_do_not_change() -> None:
 
 def test_a_receipt_prints_as_a_sentence() -> None:
     expected = "Trial 42 maximised WEI; the model expected 12.5 ± 0.25 there. Step 1 tunes `lr`."
-    maximised = replace(FULL, look=False)
+    maximised = replace(FULL, look=False, constraints=())
     assert str(maximised) == f"{expected} It was the turn of `kind` = a."
+    assert "12.5 ± 0.25 there, feasible with a chance of 23%. Step" in str(replace(FULL, look=False))
     assert "Trial 42 maximised WEI" in str(replace(maximised, mean=None, sd=None))
-    assert str(FULL).startswith("Trial 42 was a look elsewhere; the model expected 12.5 ± 0.25 there.")
+    assert str(FULL).startswith("Trial 42 was a look elsewhere; the model expected 12.5 ± 0.25 there, feasible")
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")
 

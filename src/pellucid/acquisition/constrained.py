@@ -42,9 +42,9 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 
-# The weight beside a logarithm; and beside a bound, times the distance to the best bound anywhere, feasible or not: what
-# could be gained by ignoring the constraints, but never less than this. All of these, and what is enough, were chosen
-# on the design problems of the laboratory's `constrained`.
+# The weight beside a logarithm; and beside a bound, where it is multiplied by the distance to the best bound anywhere,
+# feasible or not, or by this if it is more: what could be gained by ignoring constraints. These, and what is enough,
+# were chosen on the design problems of the laboratory's `constrained`.
 _LOG_WEIGHT, _BOUND_WEIGHT, _LEAST_REACH = 10.0, 0.3, 0.1
 # The chance that is enough, and for bounds from this width on.
 _ENOUGH, _WIDE_ENOUGH, _WIDE = 0.9, 0.6, 1.5

@@ -47,7 +47,7 @@ def calibration(study: Study, *, objective: str | int | None = None, level: floa
 
     Args:
         study: any study with one objective.
-        objective: its name or number; a study with one objective needs none.
+        objective: the name of a constraint, for an answer about that; default: the study's objective.
         level: of the intervals.
     """
     check_level(level)

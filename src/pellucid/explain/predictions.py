@@ -16,6 +16,7 @@ import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.records import Receipt
+from pellucid.study.constraints import reported_constraints
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.values import plain
 from pellucid.study.view import StudyView
@@ -60,13 +61,37 @@ def _newest_first(view: StudyView) -> Iterator[Prediction]:
         receipt = readable_receipt(trial)
         if receipt is None or receipt.kind != "model":
             continue
-        value = trial.value
-        if value is None or not math.isfinite(value):
-            continue
-        sd = _predictive_sd(receipt)
-        if receipt.mean is None or sd is None or not applies(receipt, trial, view.direction):
-            continue
-        yield Prediction(trial.number, receipt.mean, sd, value, receipt.recalibration or 1.0)
+        prediction = (
+            _of_objective(trial, receipt, view)
+            if view.constraint is None
+            else _of_constraint(trial, receipt, view.constraint)
+        )
+        if prediction is not None:
+            yield prediction
+
+
+def _of_objective(trial: FrozenTrial, receipt: Receipt, view: StudyView) -> Prediction | None:
+    value, sd = trial.value, _predictive_sd(receipt)
+    if value is None or not math.isfinite(value):
+        return None
+    if receipt.mean is None or sd is None or not applies(receipt, trial, view.direction):
+        return None
+    return Prediction(trial.number, receipt.mean, sd, value, receipt.recalibration or 1.0)
+
+
+def _of_constraint(trial: FrozenTrial, receipt: Receipt, name: str) -> Prediction | None:
+    """Predictions of constraints are not recalibrated. A constraint that does not say by how much it is satisfied has
+    no value to predict."""
+    state = next((state for state in receipt.constraints if state.name == name), None)
+    value = reported_constraints(trial).get(name, math.inf)
+    if state is None or state.zero or not math.isfinite(value) or not applies(receipt, trial, receipt.direction):
+        return None
+    latent = (
+        np.array([state.latent_mean]),
+        np.array([math.hypot(state.latent_sd, math.sqrt(state.hyperparameters.noise))]),
+    )
+    mean, sd = GaussianProcess.from_hyperparameters(state.hyperparameters).from_latent(*latent)
+    return Prediction(trial.number, float(mean[0]), float(sd[0]), value, 1.0) if sd[0] > 0.0 else None
 
 
 def applies(receipt: Receipt, trial: FrozenTrial, direction: str) -> bool:

@@ -32,10 +32,14 @@ def history(record: History) -> go.Figure:
         add_band(figure, n, low, high, EXPLORE)
         figure.add_scatter(x=n, y=[e for _, e, _ in predicted], mode="lines", name="expected, 95% interval",
                            line={"color": EXPLORE, "width": 1})  # fmt: skip
-    for state, (symbol, colour) in _MARKS.items():
-        points = [(n, v) for n, v, _, _, s in rows if s == state and v is not None]
+    fine = record.feasible or (None,) * len(record.numbers)
+    usable = dict(zip(record.numbers, fine, strict=True))
+    kinds = {**_MARKS, "not feasible": ("x-thin-open", COLOURS[8])}
+    for kind, (symbol, colour) in kinds.items():
+        points = [(n, v) for n, v, _, _, s in rows
+                  if v is not None and kind == (s if usable[n] is not False else "not feasible")]  # fmt: skip
         if points:
-            figure.add_scatter(x=[n for n, _ in points], y=[v for _, v in points], mode="markers", name=state,
+            figure.add_scatter(x=[n for n, _ in points], y=[v for _, v in points], mode="markers", name=kind,
                                marker={"color": colour, "symbol": symbol, "size": 6, "opacity": 0.75},
                                hovertemplate="trial %{x}: %{y}<extra></extra>")  # fmt: skip
     best = _turns([(n, b) for n, b in zip(record.numbers, record.best, strict=True) if b is not None])

@@ -9,7 +9,7 @@ every answer. The answers: `recommendation`, `calibration` (were predictions tru
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
-from pellucid.records.finding import Finding, NotKnown, attempt, plain
+from pellucid.records.finding import Finding, NotKnown, attempt, percent, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
@@ -80,5 +80,6 @@ __all__ = [
     "TwoStepPlan",
     "Warp",
     "attempt",
+    "percent",
     "plain",
 ]

@@ -46,6 +46,12 @@ class History(Finding):
     def n_trials(self) -> int:
         return len(self.numbers)
 
+    @property
+    def best_trial(self) -> int | None:
+        """The first complete, feasible trial with the best value."""
+        last = self.best[-1] if self.best else None
+        return None if last is None else self.numbers[self.best.index(last)]
+
     def _columns(self) -> Mapping[str, Any]:
         """One row per trial."""
         names = ("numbers", "states", "values", "best", "expected", "sd", *(("feasible",) if self.feasible else ()))

@@ -102,3 +102,8 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # Arrays and numbers of NumPy.
         return plain(value.tolist())
     return str(value)
+
+
+def percent(chance: float) -> str:
+    """ "97%"; never 0% or 100%, because a model is never sure."""
+    return "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"{chance:.0%}"

@@ -8,9 +8,11 @@ Gaussian process with zero prior mean.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pellucid.records.finding import percent
 from pellucid.records.rules import (
     is_acquisition,
     is_conditions,
@@ -221,7 +223,7 @@ class Receipt:
         if self.kind == "ranking" and self.ranking is not None:
             return self._how_it_ranked(self.ranking)
         assert self.acquisition is not None
-        text = f"Trial {self.trial} maximised {self.acquisition.name}"
+        text = f"Trial {self.trial} maximised {self._maximised()}"
         if self.acquisition.learns_about:
             purpose = f"to learn about {self.acquisition.learns_about}, not to improve the objective"
             text = f"Trial {self.trial} was chosen {purpose}"
@@ -229,7 +231,19 @@ class Receipt:
             text = f"Trial {self.trial} was a look elsewhere"
         if self.mean is None or self.expected_sd is None:
             return f"{text}."
-        return f"{text}; the model expected {self.mean:.6g} ± {self.expected_sd:.2g} there."
+        expected = f"the model expected {self.mean:.6g} ± {self.expected_sd:.2g} there"
+        if not self.constraints:
+            return f"{text}; {expected}."
+        chance = math.prod(state.probability for state in self.constraints)
+        return f"{text}; {expected}, feasible with a chance of {percent(chance)}."
+
+    def _maximised(self) -> str:
+        """The acquisition; with constraints, what was maximised among feasible configurations."""
+        assert self.acquisition is not None
+        if not self.constraints or "constraints" not in self.acquisition.settings:
+            return self.acquisition.name
+        base = self.acquisition.settings.get("base")
+        return f"{base} where trials are likely to be feasible" if base else "the chance of being feasible"
 
     def _how_it_ranked(self, state: RankingState) -> str:
         by = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.finding import Finding
+from pellucid.records.finding import Finding, percent
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,3 @@ class Recommendation(Finding):
     def _columns(self) -> Mapping[str, Any]:
         """One row per parameter."""
         return {"param": list(self.params), "value": list(self.params.values())}
-
-
-def percent(chance: float) -> str:
-    """ "97%"; never 0% or 100%, because a model is never sure."""
-    return "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"{chance:.0%}"

@@ -10,7 +10,7 @@ from optuna.trial import TrialState
 
 from pellucid.explain.text import value_text, with_error
 from pellucid.plots import parameter_colour
-from pellucid.records import Calibration, Importance, NotKnown, ParameterRanges, Recommendation, RegretHistory
+from pellucid.records import Calibration, Importance, NotKnown, ParameterRanges, Recommendation, RegretHistory, percent
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
@@ -59,6 +59,7 @@ def _use(study: StudyAnswers) -> Markup:
     return joined(
         tag("p", f"Expect {_number(use.expected, use)}", class_="big"),
         tag("p", _interval(use), class_="soft"),
+        *([] if use.feasible is None else [tag("p", f"Feasible with a chance of {percent(use.feasible)}.")]),
         *(tag("p", note, class_="doubt") for note in use.notes),
         listed,
         tag("p", _best(study, use), class_="soft"),
@@ -84,10 +85,10 @@ def _best(study: StudyAnswers, use: Recommendation) -> Markup:
     """How the best value compares with the recommended trial: with noise it may have been luck."""
     history = study.history
     best = next((value for value in reversed(history.best) if value is not None), None)
-    if best is None or best == use.observed:
-        return joined("No other trial returned a better value.")
-    rows = zip(history.numbers, history.values, history.states, strict=True)
-    trial = next(n for n, value, state in rows if value == best and state == "complete")
+    trial = history.best_trial
+    if best is None or trial is None or best == use.observed:
+        kind = "feasible trial" if history.feasible else "trial"
+        return joined(f"No other {kind} returned a better value.")
     return joined(
         f"The best observed value, {_number(best, use)}, is that of ",
         tag("a", f"trial {trial}", href=f"#trial-{trial}"),

@@ -45,8 +45,8 @@ from pellucid.study.view import StudyView
 Answer = TypeVar("Answer")
 # Answers that are computed before trials are explained: steps of the progress bar.
 _N_ANSWERS = 8
-# Effects that a report shows: each is a figure.
-_MOST_EFFECTS = 6
+# Effects and constraints that a report shows: each is a figure.
+_MOST_EFFECTS, _MOST_CONSTRAINTS = 6, 6
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
 # product of both: together they take some seconds.
 _MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 40, 4, 40_000
@@ -59,6 +59,7 @@ class StudyAnswers:
     profiles      of the parameters that matter most, most important first: the best that can be reached
     effects       the same on average over all other settings;  joint  of the first two together
     failures      which parameters make trials fail; None if no trial failed
+    constraints   which parameters every constraint depends on, by its name
     explanations  of the recommended trial, the best, the last, and others spread evenly over the run
     unexplained   trials without an explanation, and why
     """
@@ -73,6 +74,7 @@ class StudyAnswers:
     ranges: ParameterRanges | NotKnown
     calibration: Calibration | NotKnown
     failures: HsicImportance | NotKnown | None
+    constraints: dict[str, Importance | NotKnown]
     profiles: tuple[ProfileEffect, ...] | NotKnown
     effects: tuple[PartialDependence, ...] | NotKnown
     joint: PartialDependence | None
@@ -108,6 +110,10 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
             ranges = answered("ranges", lambda: ranges_of(view))
             calibration = answered("were predictions true", lambda: calibration_of(view))
             failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
+            constraints = {
+                name: attempt(lambda name=name: shares_of(view.about(name)))  # type: ignore[misc]
+                for name in view.observations.constraints.names[:_MOST_CONSTRAINTS]
+            }
             profiles = answered("profiles", lambda: profiles_of(view, _shown(view, importance)))
             effects = answered("effects", lambda: _effects(view, importance))
             if isinstance(recommendation, Recommendation):
@@ -128,6 +134,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
         ranges=ranges,
         calibration=calibration,
         failures=failures if history.states.count("failed") else None,
+        constraints=constraints,
         profiles=profiles,
         effects=effects if isinstance(effects, NotKnown) else tuple(e for e in effects if len(e.params) == 1),
         joint=joint[0] if joint else None,
@@ -179,11 +186,10 @@ def _trials_to_explain(view: StudyView, history: History) -> list[int]:
     most = max(_FEWEST_EXPLAINED, min(_MOST_EXPLAINED, _WORK // max(len(ended) * width, 1)))
     proposed = [number for number, receipt in view.own_receipts.items() if receipt.proposed] or ended
     even = [proposed[round(i * (len(proposed) - 1) / max(most - 1, 1))] for i in range(most)]
-    return list(dict.fromkeys([*_best(view, history), proposed[-1], *even]))[:most]
+    return list(dict.fromkeys([*_best(history), proposed[-1], *even]))[:most]
 
 
-def _best(view: StudyView, history: History) -> list[int]:
-    """The number of the best complete trial, if there is one."""
-    rows = zip(history.numbers, history.values, history.states, strict=True)
-    ranked = sorted((view.sign * value, n) for n, value, state in rows if value is not None and state == "complete")
-    return [n for _, n in ranked[:1]]
+def _best(history: History) -> list[int]:
+    """The number of the best complete, feasible trial, if there is one."""
+    best = history.best_trial
+    return [] if best is None else [best]

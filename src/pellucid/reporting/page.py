@@ -32,7 +32,8 @@ from pellucid.reporting.markup import Markup, joined, prose, tag
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000
 _SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"),
              ("true", "Were predictions true"), ("matters", "What matters"), ("effects", "Effects"),
-             ("ranges", "Ranges"), ("failures", "Failures"), ("why", "Why this trial"))  # fmt: skip
+             ("ranges", "Ranges"), ("constraints", "Constraints"), ("failures", "Failures"),
+             ("why", "Why this trial"))  # fmt: skip
 
 
 def page(study: StudyAnswers) -> str:
@@ -169,6 +170,17 @@ def _ranges(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield tag("ul", *(tag("li", prose(advice.sentence)) for advice in study.ranges.advice))
 
 
+def _constraints(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if study.constraints:
+        yield tag("p", "Which parameters decide whether a trial is feasible, constraint by constraint.", class_="soft")
+    for i, (name, importance) in enumerate(study.constraints.items()):
+        yield tag("h3", tag("code", name))
+        if isinstance(importance, NotKnown):
+            yield _not_known(importance)
+        else:
+            yield figures.put(f"constraint-{i}", importance, top=60)
+
+
 def _failures(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.failures, NotKnown):
         yield _not_known(study.failures)
@@ -189,6 +201,8 @@ def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         trial = study.trials[i]
         value = study.history.values[i]
         text = f"trial {trial.number}: {study.history.states[i] if value is None else value_text(value)}"
+        if study.history.feasible and study.history.feasible[i] is False:
+            text += ", not feasible"
         label = f"{text}, explained" if trial.number in explained else text
         options.append(tag("option", label, value=str(trial.number), selected=trial.number == first))
     yield tag(
@@ -219,6 +233,7 @@ _CONTENT = {
     "matters": _matters,
     "effects": _effects,
     "ranges": _ranges,
+    "constraints": _constraints,
     "failures": _failures,
     "why": _why,
 }

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from optuna.study import Study
     from optuna.trial import FrozenTrial
 
+    from pellucid.study.view import StudyView
+
 # Receipts and durations are read from this many of the newest trials: enough for an average, and a refresh of the table
 # costs the same in a long study as in a short one.
 _RECENT = 50
@@ -58,7 +60,7 @@ def snapshot_of(study: Study) -> Snapshot:
     return Snapshot(
         n_counted=len(ended(view.trials)),
         counts=trials_by_state(view.trials),
-        best=best_trial(study),
+        best=best_trial(view),
         alpha=next((numbers["alpha"] for numbers in policies if "alpha" in numbers), None),
         proposal=str(receipts[0]) if receipts else "",
         seconds=_average_duration(view.trials[-_RECENT:]),
@@ -73,12 +75,13 @@ def count_towards_budget(study: Study) -> int:
     return len(ended(StudyView.of(study, "tune").trials))
 
 
-def best_trial(study: Study) -> BestTrial | None:
-    try:
-        best = study.best_trial
-    except ValueError:  # No trial is complete yet.
+def best_trial(view: StudyView) -> BestTrial | None:
+    """The best complete trial that is known to be feasible. Optuna's own counts trials without constraints, too."""
+    usable = view.observations.of_complete_trials.of_feasible_trials
+    if not len(usable):
         return None
-    return None if best.value is None else BestTrial(best.value, best.number, dict(best.params))
+    best = min(range(len(usable)), key=lambda row: float(usable.raw[row]))
+    return BestTrial(view.sign * float(usable.raw[best]) + 0.0, usable.numbers[best], dict(usable.configurations[best]))
 
 
 def _average_duration(trials: Sequence[FrozenTrial]) -> float | None:

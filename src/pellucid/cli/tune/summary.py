@@ -107,7 +107,7 @@ def _say_outcome(outcome: Outcome, n_counted: int, place: Place, options: Summar
 def _summary(
     view: StudyView, outcome: Outcome, place: Place, options: SummaryOptions, n_counted: int
 ) -> dict[str, Any]:
-    best = best_trial(view.study)
+    best = best_trial(view)
     return {
         "study": view.name,
         "storage": place.shown,

@@ -59,6 +59,7 @@ def partial_dependence(
     study: Study,
     params: str | Sequence[str],
     *,
+    objective: str | int | None = None,
     level: float = 0.95,
     trial: int | None = None,
     conditional_on: Mapping[str, Any] | None = None,
@@ -69,6 +70,7 @@ def partial_dependence(
     Args:
         study: any study with one objective, whichever sampler ran it.
         params: a name, or two names for the joint effect.
+        objective: the name of a constraint, for an answer about that; default: the study's objective.
         level: of the band.
         trial: show the curve through this trial's configuration, with its own band, instead of a dozen without.
         conditional_on: average only over configurations with these values of other parameters: a value, a list of
@@ -83,7 +85,7 @@ def partial_dependence(
         raise ValueError("`trial` needs a single parameter, but got two: leave `trial` out.")
     check_level(level)
     conditions = dict(conditional_on or {})
-    with opened(study, "partial_dependence") as view:
+    with opened(study, "partial_dependence", objective) as view:
         return _effect(_fitted(view, (*names, *conditions), surrogate), names, level, trial, conditions)
 
 

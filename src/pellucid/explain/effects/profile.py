@@ -70,7 +70,7 @@ def profile_effect(
     Args:
         study: any study with one objective, whichever sampler ran it.
         param: the name of the parameter.
-        objective: its name or number; a study with one objective needs none.
+        objective: the name of a constraint, for an answer about that; default: the study's objective.
         level: of the band.
     """
     check_level(level)
@@ -81,6 +81,8 @@ def profile_effect(
 def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> tuple[ProfileEffect, ...]:
     """The profiles of several parameters, of one model."""
     data, notes = effect_data(view, names, "A profile", _MOST_TRIALS)
+    if view.constrained and view.constraint is None:
+        notes = [*notes, f"This is about `{view.objective.name}` alone: what reaches it may not be feasible."]
     gp = _model(view, data)
     fitted = _Fitted(view, data, gp, models_of(gp, data), evidence(gp), tuple(notes))
     return tuple(_profile(fitted, name, level) for name in names)
