@@ -170,7 +170,7 @@ def test_a_receipt_prints_as_a_sentence() -> None:
     expected = "Trial 42 maximised WEI; the model expected 12.5 ± 0.25 there. Step 1 tunes `lr`."
     maximised = replace(FULL, look=False, constraints=())
     assert str(maximised) == f"{expected} It was the turn of `kind` = a."
-    assert "12.5 ± 0.25 there, feasible with a chance of 23%. Step" in str(replace(FULL, look=False))
+    assert "12.5 ± 0.25 there, feasible with a chance of 22%. Step" in str(replace(FULL, look=False))
     assert "Trial 42 maximised WEI" in str(replace(maximised, mean=None, sd=None))
     assert str(FULL).startswith("Trial 42 was a look elsewhere; the model expected 12.5 ± 0.25 there, feasible")
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))

@@ -352,7 +352,7 @@ def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> 
     trials = tuple(study.get_trials(deepcopy=False))
     why = NotKnown("not asked")
     answers = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, why, why, why, why,
-                           None, why, why, None, (), {})  # fmt: skip
+                           None, {}, why, why, None, (), {})  # fmt: skip
     assert len(set_page(answers)) < 6e6
 
 

@@ -8,6 +8,8 @@ Notation
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -31,13 +33,20 @@ _FIRST_MOVE, _LARGEST_MOVE = 0.1, 0.3
 _SWEEP_ALL = 12
 # Random values tried for parameters that a change switches on.
 _CHILD_DRAWS = 4
+# Times that a refined row is halved towards where it came from because it is not allowed.
+_PULLS = 8
 # Finite spaces up to this size are listed completely if everything promising is known.
 _ENUMERABLE = 50_000
 
 
-def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generator) -> Pool:
-    """Candidates everywhere and around the incumbents (if any), with their approximate posterior."""
+# Which rows (m, d) may be proposed at all, (m,).
+Allowed = Callable[[Array], npt.NDArray[np.bool_]]
+
+
+def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generator, also: Array | None = None) -> Pool:
+    """Candidates everywhere and around the incumbents (if any), with their approximate posterior. `also`: more."""
     X = candidates(space, incumbents, rng)
+    X = X if also is None else np.unique(np.vstack([X, also]), axis=0)
     return Pool(X, *model.screen_with_correlations(X))
 
 
@@ -49,8 +58,9 @@ def propose(
     rng: np.random.Generator,
     separation: float = SEPARATION,
     pool: Pool | None = None,
+    allowed: Allowed | None = None,
 ) -> Array:
-    """The canonical configuration (d,) with the best score found that is not in `seen` (if there is one).
+    """The canonical configuration (d,) with the best score found that is allowed and not in `seen` (if there is one).
 
     `separation`: how far from everything seen, in at least one coordinate, a continuous proposal must stay.
     `pool`: candidates that have been screened already; by default they are drawn here.
@@ -65,15 +75,40 @@ def propose(
     screened = function.screen(X) if pool is None else function.screen_pool(pool)
     if pool is not None and known.countable:
         screened = screened[fresh]
+    if allowed is not None:
+        fine = allowed(X)
+        if not fine.any():
+            return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(screened))], allowed=allowed)
+        X, screened = X[fine], screened[fine]
     shortlist, scores = _rescored(function, X[np.argsort(-screened, kind="stable")[:N_RESCORED]])
     starts = _diverse(space, shortlist)
     refined, refined_scores = _refine(function, space, known, shortlist[starts], scores[starts], rng, function.climb)
+    if allowed is not None and len(refined) == len(starts):
+        refined = _pulled_back(space, allowed, shortlist[starts], refined)
+        refined_scores = function.score(refined)
+    elif allowed is not None:
+        fine = allowed(refined)
+        refined, refined_scores = refined[fine], refined_scores[fine]
     X = np.vstack([refined, shortlist])
     values = np.concatenate([refined_scores, scores])
     for i in np.argsort(-values, kind="stable"):
         if not known.near(X[i]):
             return np.asarray(X[i])
-    return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(values))])
+    return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(values))], allowed=allowed)
+
+
+def _pulled_back(space: Space, allowed: Allowed, starts: Array, X: Array) -> Array:
+    """Rows of X (m, d), moved towards the allowed ones that they were refined from until they are allowed as well."""
+    out: Array = X.copy()
+    share = 1.0
+    for _ in range(_PULLS):
+        wrong = ~allowed(out)
+        if not wrong.any():
+            return out
+        share *= 0.5
+        out[wrong] = space.canonical(starts[wrong] + share * (X[wrong] - starts[wrong]))
+    out[~allowed(out)] = starts[~allowed(out)]
+    return out
 
 
 def maximum(
@@ -308,9 +343,17 @@ def _neighbours(space: Space, X: Array, rng: np.random.Generator) -> tuple[Array
     return space.canonical(moved), owners
 
 
-def _unseen(function: Scored, space: Space, known: Known, rng: np.random.Generator, otherwise: Array) -> Array:
+def _unseen(
+    function: Scored,
+    space: Space,
+    known: Known,
+    rng: np.random.Generator,
+    otherwise: Array,
+    allowed: Allowed | None = None,
+) -> Array:
     """The best unseen configuration if everything promising is known already; `otherwise` if nothing is left."""
     pool = unseen(space, known, rng)
+    pool = pool if allowed is None or not len(pool) else pool[allowed(pool)]
     if len(pool) == 0:
         return otherwise
     scores = np.concatenate([function.screen(part) for part in np.array_split(pool, len(pool) // 4096 + 1)])

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pellucid.acquisition.base import Climb, Pool, Scored
-from pellucid.acquisition.optimize import SEPARATION, Known, propose
+from pellucid.acquisition.optimize import SEPARATION, Allowed, Known, propose
 from pellucid.numerics import Array
 from pellucid.study.encoding import INACTIVE, Condition, Space
 
@@ -57,8 +57,16 @@ class Slice:
         rows[:, self.columns] = X
         return self.whole.canonical(rows)
 
-    def best(self, function: Scored, X: Array, seen: Array, rng: np.random.Generator, separation: float) -> Array:
-        """The row of the whole space (d,) with the best score that is not in `seen`.
+    def best(
+        self,
+        function: Scored,
+        X: Array,
+        seen: Array,
+        rng: np.random.Generator,
+        separation: float,
+        allowed: Allowed | None = None,
+    ) -> Array:
+        """The row of the whole space (d,) with the best score that is allowed and not in `seen`.
 
         X (n, d): evaluated rows. The search looks closely around those that score best once they are in the slice.
         """
@@ -67,7 +75,9 @@ class Slice:
         incumbents = rows[np.argsort(-inside.score(rows), kind="stable")[:_N_INCUMBENTS]]
         known = self.embedded(seen[:, self.columns])
         seen_inside = seen[(np.abs(known - seen) <= separation).all(axis=1)][:, self.columns]
-        x = propose(inside, self.free, incumbents, self.free.canonical(seen_inside), rng, separation)
+        fine: Allowed | None = None if allowed is None else lambda X: allowed(self.embedded(X))
+        known_inside = self.free.canonical(seen_inside)
+        x = propose(inside, self.free, incumbents, known_inside, rng, separation, allowed=fine)
         return np.asarray(self.embedded(x[None])[0])
 
     def exhausted(self, seen: Array) -> bool:

@@ -7,7 +7,7 @@ can die at any point, and a study resumed in another process goes on as if it ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
 from pellucid.samplers.proposing.maximising import Fitted, Maximiser, Region
 from pellucid.samplers.proposing.publishing import Proposal
+from pellucid.samplers.proposing.rules import Predicate, Rule, checked
 from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.study.encoding import Space
 from pellucid.study.trials import pending
@@ -54,6 +55,10 @@ class BayesianSampler(ModelSampler):
         deterministic_objective: the same parameters always return the same value.
         avoid_failures: multiply the acquisition by the chance that a trial does not fail, learned from the trials that
             failed; from the second failure on.
+        allowed: which configurations may be proposed: a function of the parameters that returns True or False, such as
+            `lambda params: params["batch"] * params["length"] <= 4096`. Only the first trial is not asked about,
+            because its parameters are not known before it runs. Constraints that only a trial can show need no
+            argument: report them with `trial.set_constraint`.
         warn_independent_sampling: log when a parameter unknown to the model had to be sampled on its own.
         conditions: child -> (parent, values of the parent for which the child exists), if trials do not show it.
         ordinal: names of ordered categorical parameters; None treats sorted numeric choices as ordered.
@@ -70,12 +75,14 @@ class BayesianSampler(ModelSampler):
         independent_sampler: BaseSampler | None = None,
         deterministic_objective: bool = False,
         avoid_failures: bool = False,
+        allowed: Callable[[dict[str, Any]], bool] | None = None,
         warn_independent_sampling: bool = True,
         conditions: Mapping[str, tuple[str, Sequence[Any]]] | None = None,
         ordinal: Sequence[str] | None = None,
     ) -> None:
         if n_startup_trials < 0:
             raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
+        checked(allowed)
         chosen, policy = _acquisition_and_policy(acquisition, interleave)
         seed = seed_or_random(seed)
         template = GaussianProcess(warp="auto") if surrogate is None else surrogate
@@ -87,11 +94,12 @@ class BayesianSampler(ModelSampler):
             deterministic=deterministic_objective or template.deterministic,
             avoid_failures=avoid_failures,
             seed=seed,
+            allowed=allowed,
         )
         # A search that the user has chosen proposes what it is meant to.
         regions = _choice_or_look if acquisition is None and interleave is None else branches.turn
         super().__init__(
-            ModelSearch(Coverage(n_startup_trials, seed), maximiser, conditions, ordinal, regions),
+            ModelSearch(Coverage(n_startup_trials, seed, allowed), maximiser, conditions, ordinal, regions),
             IndependentSampling(seed, independent_sampler, warn_independent_sampling),
         )
 
@@ -132,6 +140,7 @@ class Coverage:
 
     n_trials: int
     seed: int
+    allowed: Predicate | None = None
 
     def ongoing(self, trial: FrozenTrial, n_observed: int) -> bool:
         return n_observed < max(self.n_trials, 1)
@@ -149,8 +158,16 @@ class Coverage:
                 rng = stream(self.seed, "startup again", trial.number)
                 fresh = unseen(space, known, rng)
                 u = fresh[rng.integers(len(fresh), size=1)] if len(fresh) else u
+        rule = Rule.of(self.allowed, view, space)
+        if rule is not None and not rule(u).all():
+            u = self._moved(rule, u, trial)
         params = space.decode(u, only_active=False)[0]
         return params, Receipt(trial.number, "startup", self.seed, plain_params(params))
+
+    def _moved(self, rule: Rule, u: Array, trial: FrozenTrial) -> Array:
+        """The allowed configuration that is nearest to u (1, d)."""
+        found = rule.found(u[:0], stream(self.seed, "allowed start", trial.number))
+        return np.asarray(found[int(np.abs(found - u).max(axis=1).argmin())][None])
 
     def _with_rarest_choices(self, u: Array, view: StudyView, trial: FrozenTrial, space: Space) -> Array:
         """Encoded u (1, d) with the choice of each categorical parameter that the fewest trials have had."""

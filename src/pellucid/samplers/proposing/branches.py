@@ -34,7 +34,7 @@ from pellucid.explain.parts import Branch, best_rows, branches, descends, inside
 from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.looks import rooms
+from pellucid.samplers.proposing.looks import LIKELY, rooms
 from pellucid.samplers.proposing.maximising import Fitted, Region
 from pellucid.study import trials
 from pellucid.study.arrays import Arrays
@@ -82,7 +82,8 @@ def turn(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
         if not len(part.free) or part.exhausted(known) or (choice.settled and trial.number % _PERIOD > 1):
             continue
         words = _words(space, choice, _chance(gp, data, choice.branch))
-        look = None if choice.gap is None else Decision(PosteriorVariance(), x=choice.gap)
+        looks = choice.gap is not None and fitted.chance_of_feasible(choice.gap[None])[0] >= LIKELY
+        look = Decision(PosteriorVariance(), x=choice.gap) if looks else None
         return Region(part, turn=words, own=choice.own if choice.own.any() else None, look=look)
     return Region()
 

@@ -38,7 +38,7 @@ class Configuration:
 
 def rounded(space: Space, x: Array, rng: np.random.Generator, held: Mapping[str, float] | None = None) -> Configuration:
     """The configuration of an encoded row x (d,). `held`: values in the user's units that encoding would round."""
-    row = _on_grid(space, x)[None]
+    row = on_grid(space, x)[None]
     on = space.active(row)
     params = space.decode(np.where(on, row, rng.random(row.shape)), only_active=False)[0]
     params.update(held or {})
@@ -46,7 +46,8 @@ def rounded(space: Space, x: Array, rng: np.random.Generator, held: Mapping[str,
     return Configuration(params, plain_params(active), space.encode([active])[0])
 
 
-def _on_grid(space: Space, x: Array) -> Array:
+def on_grid(space: Space, x: Array) -> Array:
+    """Encoded rows as they would be proposed."""
     continuous = np.array([dimension.cells == 0 for dimension in space.dimensions])
     return np.where(continuous, np.round(x * _GRID) / _GRID, x)
 

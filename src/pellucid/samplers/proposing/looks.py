@@ -39,7 +39,7 @@ RECENT, _N_CLOSE, _CLOSE, _IMPROVED = 8, 6, 0.05, 1e-4
 _EVERY, _LEAST_ROOM = 2, 0.03
 _N_CANDIDATES = 256
 # The least chance of being feasible.
-_LIKELY = 0.5
+LIKELY = 0.5
 # A trial is compared with the best trials of this many cells around it, per parameter; cells have this width.
 _NEIGHBOURS, _CELL = 2, 0.03
 # It has had its chance once this many trials per parameter, and two more, are in the box around it: this far from it.
@@ -67,7 +67,7 @@ def turn(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
             words = f"It looked around trial {numbers[i]}, which is better than its neighbours: {why}"
             return Region(turn=words, look=Decision(LCB(2.0), x=x))
     candidates = everywhere(space, _N_CANDIDATES)
-    room = np.where(fitted.chance_of_feasible(candidates) >= _LIKELY, rooms(candidates, known), 0.0)
+    room = np.where(fitted.chance_of_feasible(candidates) >= LIKELY, rooms(candidates, known), 0.0)
     if room.max() <= _LEAST_ROOM:
         return Region()
     words = f"It looked where nothing had been tried: {why}"
@@ -118,7 +118,7 @@ def _around(x: Array, known: Array, fitted: Fitted) -> Array | None:
     steps = 2.0 * low_discrepancy(0, _N_CANDIDATES, np.full(len(x), 0.5)) - 1.0
     Z = fitted.data.space.canonical(np.clip(x + _BOX * steps, 0.0, 1.0))
     Z = Z[np.abs(Z[:, None] - known[None]).max(axis=2).min(axis=1, initial=1.0) > _APART]
-    Z = Z[fitted.chance_of_feasible(Z) >= _LIKELY]
+    Z = Z[fitted.chance_of_feasible(Z) >= LIKELY]
     if not len(Z):
         return None
     m, s = fitted.gp.latent(Z)

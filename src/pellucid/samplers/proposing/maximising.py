@@ -30,6 +30,7 @@ from pellucid.samplers.proposing.configuration import Configuration, rounded, sh
 from pellucid.samplers.proposing.constraints import ConstraintFit, constrained, fitted_constraints
 from pellucid.samplers.proposing.learning import fit, pack
 from pellucid.samplers.proposing.publishing import Proposal
+from pellucid.samplers.proposing.rules import Predicate, Rule
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import newest_model_receipts
 from pellucid.study.view import StudyView
@@ -66,17 +67,18 @@ class Region:
 @dataclass(frozen=True)
 class Fitted:
     """The surrogate; the observations that it is conditioned on; how many its hyperparameters were learned from; if the
-    proposal is to learn about effects, the decision for that; and the surrogates of constraints."""
+    proposal is to learn about effects, the decision for that; the surrogates of constraints; and the user's rule."""
 
     gp: GaussianProcess
     data: Arrays
     learned_from: int
     lesson: Decision | None = None
     constraints: tuple[ConstraintFit, ...] = ()
+    rule: Rule | None = None
 
     def chance_of_feasible(self, X: Array) -> Array:
-        """(n,); 1 without constraints."""
-        chance: Array = np.ones(len(X))
+        """(n,); 1 without constraints, 0 where the rule allows nothing."""
+        chance: Array = np.ones(len(X)) if self.rule is None else self.rule(X).astype(float)
         for constraint in self.constraints:
             chance = chance * constraint.model.probability(X)
         return chance
@@ -127,6 +129,7 @@ class _Screening:
     seen: Array
     separation: float
     region: Region
+    rule: Rule | None
     chance: Chance | None
     rng: np.random.Generator
 
@@ -140,9 +143,9 @@ class _Screening:
     def best(self, function: AcquisitionFunction) -> Array:
         """The new configuration (d,) with the best score."""
         if self.region.slice is not None:
-            return self.region.slice.best(function, self.data.X, self.seen, self.rng, self.separation)
+            return self.region.slice.best(function, self.data.X, self.seen, self.rng, self.separation, self.rule)
         space = self.data.space
-        return propose(function, space, self.incumbents, self.seen, self.rng, self.separation, self.pool)
+        return propose(function, space, self.incumbents, self.seen, self.rng, self.separation, self.pool, self.rule)
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,7 @@ class Maximiser:
     deterministic: bool
     avoid_failures: bool
     seed: int
+    allowed: Predicate | None = None
 
     @property
     def named_params(self) -> tuple[str, ...]:
@@ -173,6 +177,7 @@ class Maximiser:
         if view.constrained:
             template = self.surrogate if fitted.lesson is None else self.surrogate.unwarped()
             fitted = replace(fitted, constraints=fitted_constraints(view, data, template, self.deterministic))
+        fitted = replace(fitted, rule=Rule.of(self.allowed, view, data.space))
         every = _Imputed(*others.failed(data.space, view), others.pending(data.space, view, trial.number))
         imputed = every.thinned(fitted.gp)
         # What a proposal is to learn about concerns the whole space.
@@ -215,7 +220,8 @@ class Maximiser:
         incumbents = data.X[np.argsort(data.standing(latent), kind="stable")[:_N_INCUMBENTS]]
         rng = stream(self.seed, "proposal", trial.number)
         # Around the best configurations there is no more to learn than elsewhere.
-        pool = screen(model, space, incumbents if fitted.lesson is None else incumbents[:0], rng)
+        also = None if fitted.rule is None else fitted.rule.found(data.X, stream(self.seed, "allowed", trial.number))
+        pool = screen(model, space, incumbents if fitted.lesson is None else incumbents[:0], rng, also)
         learn_chance = self.avoid_failures and len(imputed.X_failed) >= FEWEST_FAILURES
         return _Screening(
             data=data,
@@ -227,6 +233,7 @@ class Maximiser:
             seen=seen,
             separation=_separation(gp.data.z) if space.nominal else SEPARATION,
             region=region,
+            rule=fitted.rule,
             chance=Chance.learned(data.X, imputed.X_failed, space) if learn_chance else None,
             rng=rng,
         )

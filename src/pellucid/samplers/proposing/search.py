@@ -14,6 +14,7 @@ from pellucid.records import Receipt
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.maximising import Maximiser, Regions, whole_space
 from pellucid.samplers.proposing.publishing import Proposal
+from pellucid.samplers.proposing.rules import Rule, RuleError
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 
@@ -76,10 +77,16 @@ class ModelSearch:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
             return self._maximiser.propose(view, trial, data, self._regions)
+        except RuleError:
+            raise
         except Exception as error:  # A running study gets its next trial even if the model fails.
             _logger.warning("Trial %d is sampled at random: the model failed (%s).", trial.number, error, exc_info=True)
             space = Space.of(search_space, None, self._ordinal)
-            u = stream(seed, "fallback", trial.number).random((1, len(space)))
+            rng = stream(seed, "fallback", trial.number)
+            u = rng.random((1, len(space)))
+            rule = Rule.of(self._maximiser.allowed, view, space)
+            if rule is not None and not rule(u).all():
+                u = rule.found(u, rng)[:1]
             params = space.decode(u, only_active=False)[0]
             return params, Receipt(trial.number, "fallback", seed, plain_params(params), failure("the model", error))
 
