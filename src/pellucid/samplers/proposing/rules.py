@@ -19,7 +19,7 @@ from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 
 Predicate = Callable[[dict[str, Any]], bool]
-# Configurations that are tried in search of allowed ones: in all, and at a time; how many of the allowed are enough; and
+# Configurations that are tried in search of allowed ones: in all, and at a time; how many allowed ones are enough; and
 # how often in a row no other one is found before the search ends.
 _MOST_TRIED, _AT_ONCE, _ENOUGH, _IN_VAIN = 65_536, 1024, 256, 4
 # Of the steps away from an allowed configuration, the largest and the smallest, as shares of the range.
