@@ -101,3 +101,12 @@ def test_methods_that_ignore_constraints_and_impossible_numbers_are_refused() ->
         plan_constrained(["arc"], ["random"], [0], 10, 10, "")
     with pytest.raises(Mistake, match="The constrained problems are"):
         plan_constrained(["ark"], ["random"], [0], 10, 60, "")
+
+
+def test_our_runs_keep_the_chances_that_receipts_stated_and_the_recommendation() -> None:
+    run = run_constrained_task(ConstrainedTask("disk", "pellucid", 0, 5, 12))
+    assert [trial for trial, _ in run.chances] == list(range(5, 12))
+    assert all(0.0 <= chance <= 1.0 for _, chance in run.chances)
+    assert run.recommended
+    assert run.feasible[run.recommended[0]]
+    assert run_constrained_task(ConstrainedTask("disk", "random", 0, 5, 6)).chances == ()

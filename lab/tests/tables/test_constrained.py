@@ -140,3 +140,15 @@ def test_the_page_says_how_it_was_made() -> None:
     assert "| optuna-gp | 1 | 2 | 0 | no loss | 1 | 2 | 0 |" in text
     assert text.endswith("2026-01-01 · optuna 5.0.0 · a machine\n")
     assert text.count("pellucid bench constrained") == 1
+
+
+def test_stated_chances_stand_beside_what_happened() -> None:
+    said = replace(run("pellucid", GOOD), chances=((2, 0.05), (3, 0.95), (4, 1.0), (5, 0.91)), recommended=(4, 0.98))
+    grid = next(grid for grid in constrained_grids([said]) if grid.title == "Feasible with the chance that was said")
+    assert grid.rows == (
+        ("0% to 10%", "1", "5.0%", "0.0%"),
+        ("90% to 100%", "3", "95.3%", "100.0%"),
+        ("all proposals", "4", "72.8%", "75.0%"),
+        ("recommendations", "1", "98.0%", "100.0%"),
+    )
+    assert not any("chance" in grid.title for grid in constrained_grids(RUNS))

@@ -58,7 +58,9 @@ class ConstrainedRun:
     """A finished run; every series has one entry per trial.
 
     ``constraints`` and ``feasible`` are exact; ``told`` has the noisy constraints as the study knows them, and is empty
-    without noise. ``ask_s``: CPU seconds. ``active``: the constraints that bind at the optimum.
+    without noise. ``ask_s``: CPU seconds. ``active``: the constraints that bind at the optimum. ``chances``: what our
+    receipts said of the chance that each proposal is feasible, by trial; ``recommended``: our recommendation at the
+    end, a trial and its chance. Both are empty for other methods and if there is none.
     """
 
     problem: str
@@ -74,6 +76,8 @@ class ConstrainedRun:
     optimum: float
     active: tuple[str, ...]
     told: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    chances: tuple[tuple[int, float], ...] = ()
+    recommended: tuple[int, float] | tuple[()] = ()
     wall_s: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
@@ -126,6 +130,8 @@ def run_constrained_task(task: ConstrainedTask) -> ConstrainedRun:
         optimum=problem.optimum,
         active=problem.active,
         told=_series([trial.constraints for trial in study.trials]) if problem.noise else {},
+        chances=_chances(study),
+        recommended=_recommended(study) if task.method == "pellucid" else (),
         wall_s=round(time.perf_counter() - started, 3),
         **stamp((*packages_of(task.method), *packages_of_problem(task.problem)), task.command),
     )
@@ -142,6 +148,24 @@ def _step(study: Study, problem: ConstrainedProblem, errors: Mapping[str, float]
         trial.set_constraint(name, constraint + errors.get(name, 0.0))
     study.tell(trial, evaluation.value)
     return evaluation, asked - start
+
+
+def _chances(study: Study) -> tuple[tuple[int, float], ...]:
+    import pellucid
+
+    receipts = [receipt for receipt in pellucid.receipts(study) if receipt.constraints]
+    said = [math.prod(state.probability for state in receipt.constraints) for receipt in receipts]
+    return tuple((receipt.trial, round(chance, 6)) for receipt, chance in zip(receipts, said, strict=True))
+
+
+def _recommended(study: Study) -> tuple[int, float] | tuple[()]:
+    import pellucid
+
+    try:
+        use = pellucid.recommend(study)
+    except ValueError:  # No trial is feasible.
+        return ()
+    return () if use.feasible is None else (use.trial, round(use.feasible, 6))
 
 
 def _series(rows: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:

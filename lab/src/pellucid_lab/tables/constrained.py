@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean, median
 
 from pellucid_lab.runs.constrained import ConstrainedRun
@@ -21,6 +22,8 @@ LAST = 20
 # Best values that agree to this share of their size tie: closer ones are the same to a user.
 PRECISION = 1e-6
 REFERENCE = "pellucid"
+# Ends of the intervals in which stated chances are compared with what happened.
+BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0 + 1e-9)
 _NOTHING = "–"
 
 
@@ -128,7 +131,27 @@ def constrained_grids(runs: Sequence[ConstrainedRun]) -> list[Grid]:
     grids = [_method_grid(methods, runs)]
     if others:
         grids += [_duel_grid(others, runs), _problem_duel_grid(others, runs)]
-    return [*grids, *_problem_grids(methods, runs)]
+    return [*grids, *_chance_grids(runs), *_problem_grids(methods, runs)]
+
+
+def _chance_grids(runs: Sequence[ConstrainedRun]) -> list[Grid]:
+    """What was said of the chance of being feasible, beside what happened."""
+    proposals = [(chance, run.feasible[trial]) for run in runs for trial, chance in run.chances]
+    recommended = [(run.recommended[1], run.feasible[run.recommended[0]]) for run in runs if run.recommended]
+    if not proposals:
+        return []
+    rows = []
+    for low, high in pairwise(BINS):
+        inside = [(chance, fine) for chance, fine in proposals if low <= chance < high]
+        if inside:
+            said, found = fmean(chance for chance, _ in inside), fmean(fine for _, fine in inside)
+            rows.append((f"{low:.0%} to {min(high, 1.0):.0%}", str(len(inside)), f"{said:.1%}", f"{found:.1%}"))
+    everything = [("all proposals", proposals), ("recommendations", recommended)]
+    for name, pairs in everything:
+        if pairs:
+            said, found = fmean(chance for chance, _ in pairs), fmean(fine for _, fine in pairs)
+            rows.append((name, str(len(pairs)), f"{said:.1%}", f"{found:.1%}"))
+    return [Grid("Feasible with the chance that was said", ("said", "n", "mean of it", "truly feasible"), tuple(rows))]
 
 
 def _method_grid(methods: Sequence[str], runs: Sequence[ConstrainedRun]) -> Grid:
