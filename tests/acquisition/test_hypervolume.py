@@ -10,7 +10,7 @@ import pytest
 from pellucid.acquisition.fronts import Boxes, boxes, front, reference_point, volume
 from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_slopes
 from pellucid.acquisition.improvement import log_expected_improvement
-from pellucid.numerics import Array, Mask, log_improvement
+from pellucid.numerics import Array, Mask, log_improvement, log_normal_cdf
 
 OBJECTIVES = (1, 2, 3, 4)
 CONTINUOUS, TIED = "continuous", "tied"
@@ -292,10 +292,23 @@ def test_far_out_slopes_are_those_of_the_squared_distance() -> None:
 def test_rows_that_differ_in_the_last_digit_do_no_harm() -> None:
     step = np.arange(8.0)[:, None] * np.array([[1.0, -1.0]]) * 1e-15
     m, s = candidates(2, 200, seed=3)
-    for shift in (0.0, 30.0):
-        close = log_ehvi(m + shift, s, boxes(step - 0.5, np.zeros(2)))
+    for shift in ([0.0, 0.0], [30.0, 30.0], [3.0, 30.0], [30.0, 3.0]):
+        close = assert_sensible(m + shift, s, boxes(step - 0.5, np.zeros(2)))
         np.testing.assert_allclose(close, log_ehvi(m + shift, s, boxes(np.full((1, 2), -0.5), np.zeros(2))), rtol=1e-10)
-        assert_sensible(m + shift, s, boxes(step - 0.5, np.zeros(2)))
+
+
+def test_a_narrow_box_far_out_keeps_its_digits() -> None:
+    """Where both ends have a log h of -5e9, whose last digit is 1e-6, and differ by 1e-4."""
+    m, s = np.full((1, 1), 1e5), np.ones((1, 1))
+    for width in (1e-9, 2e-9, 5e-9):
+        narrow = Boxes(np.array([[-width]]), np.zeros((1, 1)))
+        value, by_m, by_s = log_ehvi_slopes(m, s, narrow)
+        # D = width Phi(z) in the middle of the box; d log Phi = -z, and z^2 - 1 for s.
+        assert value[0] - float(log_normal_cdf(np.array(-1e5))) == pytest.approx(
+            np.log(width) - 0.5e5 * width, abs=1e-5
+        )
+        assert by_m[0, 0] == pytest.approx(-1e5, rel=1e-6)
+        assert by_s[0, 0] == pytest.approx(1e10, rel=1e-6)
 
 
 @pytest.mark.parametrize("k", OBJECTIVES)

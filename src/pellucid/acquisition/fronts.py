@@ -114,6 +114,7 @@ def boxes(Y: Array, reference: Array) -> Boxes:
     divide = (_interval, _strips, _sweep_boxes, _slab_boxes)[len(reference) - 1]
     ends = np.array(divide([tuple(row) for row in rows.tolist()], tuple(reference.tolist())), dtype=float)
     ends = ends.reshape(-1, len(reference), 2)
+    # Rows that tie in the last objective leave empty boxes.
     ends = ends[(ends[:, :, 0] < ends[:, :, 1]).all(axis=1)]
     return Boxes(np.ascontiguousarray(ends[:, :, 0]), np.ascontiguousarray(ends[:, :, 1]))
 
@@ -219,8 +220,7 @@ def _sweep_boxes(rows: list[Row], reference: Row) -> Ends:
 
     def close(first: int, last: int, level: float) -> None:
         for (left, right, top), start in zip(stairs.strips(first, last), since[first:last], strict=True):
-            if start < level:
-                ends.append((left, right, -np.inf, top, start, level))
+            ends.append((left, right, -np.inf, top, start, level))
 
     for x, y, level in sorted(rows, key=_from_last):
         first, last = stairs.cut(x, y)
@@ -253,7 +253,7 @@ def _slab_boxes(rows: list[Row], reference: Row) -> Ends:
         shadows = [other for other in shadows if any(a < b for a, b in zip(other, point, strict=True))]
         insort(shadows, tuple(point), key=_from_last)
         now = {box: since.get(box, level) for box in _sweep_boxes(shadows, reference[:3])}
-        ends += [(*box, start, level) for box, start in since.items() if start < level and box not in now]
+        ends += [(*box, start, level) for box, start in since.items() if box not in now]
         since = now
     return ends + [(*box, start, reference[3]) for box, start in since.items()]
 

@@ -152,7 +152,7 @@ def _log_sum_slopes(m: Array, s: Array, boxes: Boxes) -> tuple[Array, Array, Arr
 
 
 def _logarithm(total: Array, most: Array, s: Array) -> tuple[Array, Mask]:
-    trusted = (total > _TRUSTED * most) & (most < _LARGEST)
+    trusted = np.asarray(total > _TRUSTED * most)
     return np.log(np.where(trusted, total, 1.0)) + np.log(s).sum(axis=1), trusted
 
 
@@ -228,7 +228,7 @@ def _far_slopes(m: Array, s: Array, boxes: Boxes) -> Slopes:
         # (Phi(z_u) - Phi(z_l)) / D = (cdf_share(z_u) - e cdf_share(z_l)) / (1 - e), and phi likewise; where e = 1 the
         # share of the box is zero.
         e = np.exp(decay)
-        weights = shares / np.where(e < 1.0, -np.expm1(decay), 1.0)
+        weights = shares / np.where(decay < 0.0, -np.expm1(decay), 1.0)
         by_m[:, i] = -np.einsum("bq,bq->q", weights, tail.cdf_share[axis.upper] - e * tail.cdf_share[axis.lower])
         by_s[:, i] = np.einsum("bq,bq->q", weights, tail.pdf_share[axis.upper] - e * tail.pdf_share[axis.lower])
     with np.errstate(over="ignore"):
