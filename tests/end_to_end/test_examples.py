@@ -63,6 +63,16 @@ def test_a_scikit_learn_pipeline_with_branches() -> None:
     assert re.search(stopping, printed)
 
 
+def test_a_forest_that_has_to_fit_into_a_small_device() -> None:
+    printed = run("constraints.py", "--trials", "25")
+    assert re.search(r"Use trees=\d+, .*feasible with a chance of", printed)
+    trees, depth = (int(number(rf"{name}=(\d+)", printed)) for name in ("trees", "depth"))
+    assert trees * depth <= 300
+    assert re.search(r"The best feasible trial is number \d+ .* \d+ of 25 trials were feasible", printed)
+    assert re.search(r"What makes a forest too large\? .*`(leaf|trees)`", printed)
+    assert re.search(r"maximised \w+ where trials are likely to be feasible", printed)
+
+
 def test_lightgbm_with_early_stopping_and_pruning() -> None:
     try:
         import lightgbm  # noqa: F401
