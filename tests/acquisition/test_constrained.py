@@ -65,10 +65,10 @@ def test_a_receipt_rebuilds_it(base: PointwiseAcquisition | Feasible | None) -> 
 def test_screening_ranks_like_the_score() -> None:
     function = bound(Constrained.among_feasible(LCB(0.5), NAMES, POOL, SITUATION.best))
     score, screened = function.score(Z), function.screen(Z)
-    likely = score > -50.0
+    likely = score > -10.0
     assert 3 < likely.sum() < len(Z)
-    np.testing.assert_allclose(screened[likely], score[likely], rtol=2e-2, atol=1e-3)
-    assert (screened[~likely] < -40.0).all()
+    np.testing.assert_allclose(screened[likely], score[likely], rtol=2e-2, atol=1e-2)
+    assert (screened[~likely] < -8.0).all()
 
 
 def test_where_both_are_likely_enough_only_the_base_counts() -> None:

@@ -11,7 +11,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
-from pellucid.acquisition.base import Climb, PointwiseFunction, Situation
+from pellucid.acquisition.base import Effort, PointwiseFunction, Situation
 from pellucid.acquisition.optimize import climb, propose
 from pellucid.numerics import Array
 from pellucid.study.encoding import Condition, Space
@@ -305,7 +305,7 @@ class Peak:
         Q, _ = np.linalg.qr(rng.standard_normal((d, d)))
         return Peak(rng.uniform(-0.3, 1.3, size=d), Q @ np.diag(np.geomspace(1.0, condition, d)) @ Q.T)
 
-    climb = Climb()
+    effort = Effort()
 
     def score(self, X: Array) -> Array:
         return -np.einsum("ij,jk,ik->i", X - self.c, self.A, X - self.c)
@@ -323,7 +323,7 @@ class Tables:
 
     worth: Array  # (d, categories)
 
-    climb = Climb()
+    effort = Effort()
 
     def score(self, X: Array) -> Array:
         categories = self.worth.shape[1]
@@ -348,14 +348,14 @@ def test_the_best_of_millions_of_category_combinations_is_found_by_flips(seed: i
 def test_climbing_reaches_a_peak_inside_the_cube() -> None:
     peak = Peak(np.array([0.3, 0.8, 0.5]), np.diag([1.0, 5.0, 20.0]))
     starts = np.random.default_rng(0).random((20, 3))
-    x, f = climb(peak, starts, np.ones((20, 3), dtype=bool), Climb(60))  # type: ignore[arg-type]
+    x, f = climb(peak, starts, np.ones((20, 3), dtype=bool), Effort(60))  # type: ignore[arg-type]
     np.testing.assert_allclose(x, np.tile(peak.c, (20, 1)), atol=0.02)
     assert (f > -0.005).all()
 
 
 def test_climbing_goes_to_the_border_when_the_peak_is_beyond_it() -> None:
     peak = Peak(np.array([1.4, 0.5]), np.eye(2))
-    x, _ = climb(peak, np.random.default_rng(0).random((10, 2)), np.ones((10, 2), dtype=bool), Climb(40))  # type: ignore[arg-type]
+    x, _ = climb(peak, np.random.default_rng(0).random((10, 2)), np.ones((10, 2), dtype=bool), Effort(40))  # type: ignore[arg-type]
     np.testing.assert_allclose(x, np.tile([1.0, 0.5], (10, 1)), atol=0.03)
 
 
@@ -368,7 +368,7 @@ def test_climbing_a_slanted_ridge_never_goes_down_or_out(d: int, condition: floa
         peak = Peak.slanted(d, condition, rng)
         starts = np.round(rng.random((8, d)), rng.integers(0, 4))  # Corners and borders among them.
         free = rng.random((8, d)) < 0.8
-        x, f = climb(peak, starts.copy(), free, Climb(evaluations))  # type: ignore[arg-type]
+        x, f = climb(peak, starts.copy(), free, Effort(evaluations))  # type: ignore[arg-type]
         assert x.min() >= 0.0
         assert x.max() <= 1.0
         np.testing.assert_array_equal(x[~free], starts[~free])
@@ -387,7 +387,7 @@ def test_climbing_an_acquisition_never_goes_down_or_out(name: str, acquisition: 
     starts = problem.space.canonical(np.vstack([rng.random((10, d)), np.round(rng.random((5, d))), problem.seen[:5]]))
     free = problem.space.active(starts) & np.array([not k.cells for k in problem.space.dimensions])
     before, _ = problem.function.score_with_gradient(starts)
-    x, f = climb(problem.function, starts.copy(), free, Climb(15))
+    x, f = climb(problem.function, starts.copy(), free, Effort(15))
     assert x.min() >= 0.0
     assert x.max() <= 1.0
     np.testing.assert_array_equal(x[~free], starts[~free])
@@ -403,8 +403,8 @@ def test_rows_climb_together_as_well_as_alone(seed: int) -> None:
     problem = fitted(distributions, conditions)
     starts = np.random.default_rng(seed).random((6, 2))
     free = np.ones((6, 2), dtype=bool)
-    _, together = climb(problem.function, starts.copy(), free, Climb(10))
-    alone = [climb(problem.function, starts[i : i + 1].copy(), free[:1], Climb(10))[1][0] for i in range(6)]
+    _, together = climb(problem.function, starts.copy(), free, Effort(10))
+    alone = [climb(problem.function, starts[i : i + 1].copy(), free[:1], Effort(10))[1][0] for i in range(6)]
     assert (together >= np.array(alone) - 0.02).all()
 
 

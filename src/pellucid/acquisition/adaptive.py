@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Acquisition, Climb, PointwiseFunction, Pool, Situation
+from pellucid.acquisition.base import Acquisition, Effort, PointwiseFunction, Pool, Situation
 from pellucid.acquisition.bounds import LCB, confidence_width
 from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.improvement import EI, PI, WEI
@@ -38,7 +38,7 @@ _N_INCUMBENTS = 5
 # A configuration is ruled out as infeasible if its chance of being feasible is smaller than this.
 _RULED_OUT = 1e-3
 # Where constraints meet, what is possible lies on narrow ridges: the bound needs more starts and longer climbs there.
-_RIDGE_STARTS, _RIDGE_CLIMB = 24, Climb(150, 1e-6)
+_RIDGE_STARTS, _RIDGE_CLIMB = 24, Effort(150, 1e-6)
 # Improvements below this share of the best value are rounding errors, and no reason to reset a policy.
 _SMALLEST_PROGRESS = 1e-12
 

@@ -69,18 +69,24 @@ class Model(Protocol):
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]: ...
 
 
-class Climb(NamedTuple):
-    """How long one climb to a maximum goes on: evaluations at most, and the gain of a step that ends it."""
+class Effort(NamedTuple):
+    """How hard a function is maximised: evaluations of a climb at most, and the gain of a step that ends it;
+    climbs; and candidates that are spread over a space with continuous parameters."""
 
     evaluations: int = 6
     enough: float = 1e-3
+    climbs: int = 4
+    everywhere: int = 256
+
+
+USUAL = Effort()
 
 
 class Scored(Protocol):
     """A function that can be maximised."""
 
     @property
-    def climb(self) -> Climb: ...
+    def effort(self) -> Effort: ...
 
     def score(self, X: Array) -> Array: ...
 
@@ -171,8 +177,8 @@ class AcquisitionFunction(ABC):
     situation: Situation
 
     @property
-    def climb(self) -> Climb:
-        return Climb()
+    def effort(self) -> Effort:
+        return USUAL
 
     @abstractmethod
     def weights(self) -> dict[str, float]: ...

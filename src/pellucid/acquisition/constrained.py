@@ -27,7 +27,7 @@ import numpy as np
 from pellucid.acquisition.base import (
     Acquisition,
     AcquisitionFunction,
-    Climb,
+    Effort,
     PointwiseAcquisition,
     Pool,
     Situation,
@@ -45,9 +45,11 @@ from pellucid.surrogates.constraint import ConstraintModel
 # The weight beside a logarithm; and beside a bound, where it is multiplied by the distance to the best bound anywhere,
 # feasible or not, or by this if it is more: what could be gained by ignoring constraints. These, and what is enough,
 # were chosen on the design problems of the laboratory's `constrained`.
-_LOG_WEIGHT, _BOUND_WEIGHT, _LEAST_REACH = 10.0, 0.3, 0.1
+_LOG_WEIGHT, _BOUND_WEIGHT, _LEAST_REACH = 10.0, 0.15, 0.1
 # The chance that is enough, and for bounds from this width on.
-_ENOUGH, _WIDE_ENOUGH, _WIDE = 0.9, 0.6, 1.5
+_ENOUGH, _WIDE_ENOUGH, _WIDE = 0.85, 0.5, 1.5
+# Where several constraints meet, the best configuration lies at the end of a narrow, winding ridge, one of many.
+HARD = Effort(40, 1e-4, climbs=30, everywhere=1024)
 # Terms of constraints are called this, and the name of the constraint.
 PREFIX = "feasible: "
 
@@ -114,9 +116,8 @@ class _ConstrainedFunction(AcquisitionFunction):
     base: AcquisitionFunction | None
 
     @property
-    def climb(self) -> Climb:
-        """Longer: where several constraints meet, the way to the best configuration is a narrow, winding ridge."""
-        return Climb(40, 1e-4)
+    def effort(self) -> Effort:
+        return HARD
 
     @property
     def mean_term(self) -> str | None:

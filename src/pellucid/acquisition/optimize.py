@@ -13,16 +13,16 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Climb, Model, Pool, Scored
+from pellucid.acquisition.base import USUAL, Effort, Model, Pool, Scored
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.study.encoding import Space
 from pellucid.surrogates.averages.effects import FEW_CELLS
 
 # How the time of a proposal is spent. Candidates everywhere and around the incumbents; in a countable space many
 # perturbations round to the same configuration and sweeps cover the neighbourhood, so more of them are global.
-N_GLOBAL, N_LOCAL, N_COUNTABLE = 256, 256, (2048, 256)
-# Candidates whose score is computed in double precision, and starts of the refinement, for proposals and for bounds.
-N_RESCORED, N_STARTS, N_BOUND_STARTS = 24, 4, 2
+N_LOCAL, N_COUNTABLE = 256, (2048, 256)
+# Candidates whose score is computed in double precision, at least and for each climb; and climbs for bounds.
+N_RESCORED, _PER_CLIMB, N_BOUND_STARTS = 24, 2, 2
 # Starting points differ by this much in some coordinate: closer ones would climb to the same optimum.
 _DIVERSE = 0.02
 # More than a step of the grid that proposals are rounded to, so that rounding cannot make two of them equal.
@@ -43,11 +43,23 @@ _ENUMERABLE = 50_000
 Allowed = Callable[[Array], npt.NDArray[np.bool_]]
 
 
-def screen(model: Model, space: Space, incumbents: Array, rng: np.random.Generator, also: Array | None = None) -> Pool:
+def screen(
+    model: Model,
+    space: Space,
+    incumbents: Array,
+    rng: np.random.Generator,
+    also: Array | None = None,
+    effort: Effort = USUAL,
+) -> Pool:
     """Candidates everywhere and around the incumbents (if any), with their approximate posterior. `also`: more."""
-    X = candidates(space, incumbents, rng)
+    X = candidates(space, incumbents, rng, _counts(space, effort))
     X = X if also is None else np.unique(np.vstack([X, also]), axis=0)
     return Pool(X, *model.screen_with_correlations(X))
+
+
+def _counts(space: Space, effort: Effort) -> tuple[int, int]:
+    """Candidates everywhere, and around the incumbents."""
+    return N_COUNTABLE if np.isfinite(space.size()) else (effort.everywhere, N_LOCAL)
 
 
 def propose(
@@ -66,7 +78,8 @@ def propose(
     `pool`: candidates that have been screened already; by default they are drawn here.
     """
     known = Known(space, seen, separation)
-    X = candidates(space, incumbents, rng) if pool is None else pool.X
+    effort = function.effort
+    X = candidates(space, incumbents, rng, _counts(space, effort)) if pool is None else pool.X
     if known.countable:
         fresh = ~known.exactly(X)
         if not fresh.any():
@@ -80,9 +93,11 @@ def propose(
         if not fine.any():
             return _unseen(function, space, known, rng, otherwise=X[int(np.argmax(screened))], allowed=allowed)
         X, screened = X[fine], screened[fine]
-    shortlist, scores = _rescored(function, X[np.argsort(-screened, kind="stable")[:N_RESCORED]])
-    starts = _diverse(space, shortlist)
-    refined, refined_scores = _refine(function, space, known, shortlist[starts], scores[starts], rng, function.climb)
+    shortlist, scores = _rescored(
+        function, X[np.argsort(-screened, kind="stable")[: max(N_RESCORED, _PER_CLIMB * effort.climbs)]]
+    )
+    starts = _diverse(space, shortlist, effort.climbs)
+    refined, refined_scores = _refine(function, space, known, shortlist[starts], scores[starts], rng, effort)
     if allowed is not None and len(refined) == len(starts):
         refined = _pulled_back(space, allowed, shortlist[starts], refined)
         refined_scores = function.score(refined)
@@ -117,13 +132,13 @@ def maximum(
     pool: Pool,
     rng: np.random.Generator,
     starts: int = N_BOUND_STARTS,
-    effort: Climb | None = None,
+    effort: Effort | None = None,
 ) -> float:
     """The largest score found anywhere, also at known configurations: for a bound, not for a proposal."""
     nothing_known = Known(space, np.empty((0, len(space))), SEPARATION)
     best = np.argsort(-function.screen_pool(pool), kind="stable")[:starts]
     X, scores = _rescored(function, pool.X[best])
-    _, refined = _refine(function, space, nothing_known, X, scores, rng, effort or function.climb)
+    _, refined = _refine(function, space, nothing_known, X, scores, rng, effort or function.effort)
     return float(refined.max())
 
 
@@ -152,21 +167,19 @@ class Known:
         return bool(len(self.seen)) and bool((np.abs(self.seen - x).max(axis=1) <= self.separation).any())
 
 
-def candidates(
-    space: Space, incumbents: Array, rng: np.random.Generator, counts: tuple[int, int] | None = None
-) -> Array:
+def candidates(space: Space, incumbents: Array, rng: np.random.Generator, counts: tuple[int, int]) -> Array:
     """Canonical configurations everywhere and around the incumbents; `counts`: how many of each."""
     X = space.canonical(_pool(space, incumbents, rng, counts))
     return np.unique(X, axis=0) if np.isfinite(space.size()) else X
 
 
-def _pool(space: Space, incumbents: Array, rng: np.random.Generator, counts: tuple[int, int] | None) -> Array:
+def _pool(space: Space, incumbents: Array, rng: np.random.Generator, counts: tuple[int, int]) -> Array:
     """A randomly shifted low-discrepancy sequence and perturbations of the incumbents on scales from 0.1% to 30%."""
     d = len(space)
-    n_global, n_local = counts or (N_COUNTABLE if np.isfinite(space.size()) else (N_GLOBAL, N_LOCAL))
-    everywhere = low_discrepancy(0, n_global, rng.random(d))
+    n_global, n_local = counts
+    spread = low_discrepancy(0, n_global, rng.random(d))
     if len(incumbents) == 0:
-        return everywhere
+        return spread
     centres = incumbents[rng.integers(len(incumbents), size=n_local)]
     moved = rng.random((n_local, d)) < max(0.25, min(1.0, 3.0 / d))
     moved[np.arange(n_local), rng.integers(d, size=n_local)] = True
@@ -179,20 +192,20 @@ def _pool(space: Space, incumbents: Array, rng: np.random.Generator, counts: tup
         if dimension.nominal:
             flip = moved[:, j] & (rng.random(n_local) < 0.5)
             local[:, j] = np.where(flip, rng.random(n_local), centres[:, j])
-    return np.vstack([everywhere, np.clip(local, 0.0, 1.0)])
+    return np.vstack([spread, np.clip(local, 0.0, 1.0)])
 
 
-def _diverse(space: Space, ranked: Array) -> npt.NDArray[np.intp]:
+def _diverse(space: Space, ranked: Array, count: int) -> npt.NDArray[np.intp]:
     """Good starting points that differ: the best ones that are apart, and the best of every other activity pattern."""
     apart = np.abs(ranked[:, None, :] - ranked[None, :, :]).max(axis=2) > _DIVERSE
     chosen = [0]
     for i in range(1, len(ranked)):
-        if len(chosen) < N_STARTS and apart[i, chosen].all():
+        if len(chosen) < count and apart[i, chosen].all():
             chosen.append(i)
     if space.conditions:
         patterns = space.active(ranked)
         for i in range(len(ranked)):
-            if len(chosen) < 2 * N_STARTS and not (patterns[chosen] == patterns[i]).all(axis=1).any():
+            if len(chosen) < 2 * count and not (patterns[chosen] == patterns[i]).all(axis=1).any():
                 chosen.append(i)
     return np.array(chosen)
 
@@ -204,7 +217,7 @@ def _refine(
     X: Array,
     scores: Array,
     rng: np.random.Generator,
-    effort: Climb,
+    effort: Effort,
 ) -> tuple[Array, Array]:
     smooth = np.array([d.cells == 0 or d.cells > FEW_CELLS for d in space.dimensions])
     discrete = np.array([d.cells > 0 for d in space.dimensions])
@@ -228,7 +241,7 @@ def _refine(
     return X, scores
 
 
-def climb(function: Scored, X: Array, free: npt.NDArray[np.bool_], effort: Climb) -> tuple[Array, Array]:
+def climb(function: Scored, X: Array, free: npt.NDArray[np.bool_], effort: Effort) -> tuple[Array, Array]:
     """Projected BFGS from every row at once, moving only `free` (m, d) entries; returns points and scores.
 
     All rows take part in every evaluation, finished or not: a handful of rows costs little more than one.

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.base import Climb, Pool, Scored
+from pellucid.acquisition.base import Effort, Pool, Scored
 from pellucid.acquisition.optimize import SEPARATION, Allowed, Known, propose
 from pellucid.numerics import Array
 from pellucid.study.encoding import INACTIVE, Condition, Space
@@ -112,8 +112,8 @@ class OnSlice:
     part: Slice
 
     @property
-    def climb(self) -> Climb:
-        return self.function.climb
+    def effort(self) -> Effort:
+        return self.function.effort
 
     def score(self, X: Array) -> Array:
         return self.function.score(self.part.embedded(X))

@@ -15,7 +15,8 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.adaptive import upper_bound_regret
-from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation
+from pellucid.acquisition.base import USUAL, Acquisition, AcquisitionFunction, Pool, Situation
+from pellucid.acquisition.constrained import HARD
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave, Multiplied
@@ -221,7 +222,8 @@ class Maximiser:
         rng = stream(self.seed, "proposal", trial.number)
         # Around the best configurations there is no more to learn than elsewhere.
         also = None if fitted.rule is None else fitted.rule.found(data.X, stream(self.seed, "allowed", trial.number))
-        pool = screen(model, space, incumbents if fitted.lesson is None else incumbents[:0], rng, also)
+        near = incumbents if fitted.lesson is None else incumbents[:0]
+        pool = screen(model, space, near, rng, also, HARD if models else USUAL)
         learn_chance = self.avoid_failures and len(imputed.X_failed) >= FEWEST_FAILURES
         return _Screening(
             data=data,
