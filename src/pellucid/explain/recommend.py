@@ -96,7 +96,7 @@ def recommendation_of(
         notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there is no interval.")
     elif low is None:
         notes.append(f"All {n} trials returned the same value, so there is no interval.")
-    notes += _on_feasibility(view, data.observations, best, chance, feasible)
+    notes += _on_feasibility(view, data.observations, best, chance, feasible, low if view.sign > 0 else high)
     return Recommendation(
         params=dict(data.observations.configurations[best]),
         trial=data.observations.numbers[best],
@@ -129,15 +129,21 @@ def _chosen(gp: GaussianProcess, observations: Observations, chance: Array | Non
 
 
 def _on_feasibility(
-    view: StudyView, observations: Observations, best: int, chance: Array | None, required: float
+    view: StudyView,
+    observations: Observations,
+    best: int,
+    chance: Array | None,
+    required: float,
+    end: float | None,
 ) -> list[str]:
-    """What a reader should know about the chance of being feasible."""
+    """What a reader should know about the chance of being feasible. `end`: the better one of the interval."""
     if chance is None:
         return []
     values = observations.raw
     if chance[best] < required:
         return [f"No feasible trial is feasible with a chance of {required:.0%}: this one has the largest."]
-    better = np.flatnonzero(observations.feasible & (values < values[best]) & (chance < required))
+    limit = float(values[best]) if end is None else min(float(values[best]), view.sign * end)
+    better = np.flatnonzero(observations.feasible & (values < limit) & (chance < required))
     if not len(better):
         return []
     other = int(better[np.argmin(values[better])])
