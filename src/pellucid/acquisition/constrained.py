@@ -50,6 +50,9 @@ _LOG_WEIGHT, _BOUND_WEIGHT, _LEAST_REACH = 10.0, 0.15, 0.1
 _ENOUGH, _WIDE_ENOUGH, _WIDE = 0.85, 0.5, 1.5
 # Where several constraints meet, the best configuration lies at the end of a narrow, winding ridge, one of many.
 HARD = Effort(40, 1e-4, climbs=30, everywhere=1024)
+# Terms are at least this: hopeless is hopeless. Most of a space can be thousands of nats away from being feasible, and
+# an explanation would speak of nothing else. The score is not cut off, because climbs need its slope.
+_FLOOR = math.log(1e-3)
 # Terms of constraints are called this, and the name of the constraint.
 PREFIX = "feasible: "
 
@@ -84,7 +87,8 @@ class Constrained(Acquisition):
         return words
 
     def unit(self, scale: LatentScale) -> Unit:
-        return Unit("log", 1.0)
+        bound = isinstance(self.base, PointwiseAcquisition) and self.base.mean_term is not None
+        return self.base.unit(scale) if bound and self.base is not None else Unit("log", 1.0)
 
     def settings(self) -> dict[str, Any]:
         base = {} if self.base is None else {"base": self.base.name, "base settings": _listed(self.base.settings())}
@@ -131,10 +135,14 @@ class _ConstrainedFunction(AcquisitionFunction):
         base: dict[str, Array] = {}
         if self.base is not None:
             base = self.base.terms(X) if _adds_up(self.base) else {"acquisition": self.base.score(X)}
-        return {**base, **{f"{PREFIX}{c.name}": self._short(c.log_probability(X)) for c in self._constraints}}
+        short = {f"{PREFIX}{c.name}": self._short(c.log_probability(X)) for c in self._constraints}
+        if self.base is not None:
+            short = {name: np.maximum(term, _FLOOR) for name, term in short.items()}
+        return {**base, **short}
 
     def score(self, X: Array) -> Array:
-        return self(X)
+        base = np.zeros(len(X)) if self.base is None else self.base.score(X)
+        return base + self.acquisition.weight * sum(self._short(c.log_probability(X)) for c in self._constraints)
 
     def screen_pool(self, pool: Pool) -> Array:
         base = np.zeros(len(pool.X)) if self.base is None else self.base.screen_pool(pool)
