@@ -90,8 +90,22 @@ def test_every_parameter_of_a_constraint_is_named(study: Study) -> None:
     assert profile.best == 0
     curve = pellucid.partial_dependence(study, "x", objective="time")
     np.testing.assert_allclose(curve.mean, np.array(curve.values[0], dtype=float) - 0.9, atol=0.05)
-    assert any("may not be feasible" in note for note in pellucid.profile_effect(study, "x").notes)
-    assert not any("may not be feasible" in note for note in profile.notes)
+    assert not any("feasible counts" in note for note in profile.notes)
+
+
+def test_a_profile_shows_what_can_be_reached_by_feasible_configurations(study: Study) -> None:
+    """The best at x is the largest y with x + y <= 1.2; nothing is feasible above x = 0.9."""
+    profile = pellucid.profile_effect(study, "x")
+    x = np.array(profile.values, dtype=float)
+    y = np.minimum(1.0, 1.2 - x)
+    truth = -((1.0 - x) ** 2) - (1.0 - y) ** 2
+    inside = (x > 0.3) & (x < 0.85)
+    np.testing.assert_allclose(np.array(profile.mean)[inside], truth[inside], atol=0.08)
+    covered = (np.array(profile.low) <= truth + 0.01) & (truth - 0.01 <= np.array(profile.high))
+    assert covered[inside].mean() >= 0.9
+    assert 0.4 <= x[profile.best] <= 0.8
+    assert np.array(profile.mean)[x > 0.95].max() < -0.5
+    assert any("Only what is feasible counts" in note for note in profile.notes)
 
 
 def test_predictions_of_a_constraint_are_checked_like_those_of_the_objective(study: Study) -> None:

@@ -7,7 +7,7 @@ Notation
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,7 +16,7 @@ from pellucid.explain.model import fitted_model, plausible_models
 from pellucid.explain.parts import joint_latent
 from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array
-from pellucid.study.arrays import encoded
+from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Space
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
@@ -68,6 +68,33 @@ def feasible_losses(view: StudyView, space: Space, Z: Array, F: Array) -> Array:
         limits = np.repeat([model.threshold for model in drawn], len(latent) // len(drawn))
         F = np.where(latent[: len(F)] <= limits[: len(F), None], F, np.inf)
     return F
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """What the best fits of a study's constraints say about configurations of a space. `worst`: the loss that an
+    infeasible configuration counts with."""
+
+    constraints: tuple[ConstraintModel, ...]
+    worst: float
+
+    @staticmethod
+    def of(view: StudyView, data: Arrays) -> Feasibility | None:
+        """None if there is nothing to keep."""
+        if not view.constrained or view.constraint is not None:
+            return None
+        return Feasibility(best_fits(view, data.space), float(data.losses.max()))
+
+    def log_chance(self, X: Array) -> Array:
+        """(m,)"""
+        return np.asarray(sum(constraint.log_probability(X) for constraint in self.constraints) + np.zeros(len(X)))
+
+    def kept(self, Z: Array, F: Array) -> Array:
+        """Joint draws F (s, m) of losses at Z (m, d), the worst where a draw of a constraint is above its limit."""
+        for constraint in self.constraints:
+            latent = joint_latent((constraint.gp,), Z, (constraint.name,))
+            F = np.where(np.resize(latent, F.shape) <= constraint.threshold, F, np.maximum(F, self.worst))
+        return F
 
 
 def none_feasible(observations: Observations) -> str:

@@ -7,7 +7,8 @@ Notation
     grid (G,)      encoded values of the parameter in question, which is column j
     X (G, m, d)    candidates: canonical configurations whose column j has the value of their grid point
     mean, sd       posterior of the fitted model at candidates, latent
-    optimism k     candidates are ranked by mean - k sd: lower is more promising
+    optimism k     candidates are ranked by mean - k sd: lower is more promising; with constraints, those that are too
+                   unlikely to be feasible come last: below 1/2 for k = 0, and below less for more optimism
     S              number of joint draws, over all models
 """
 
@@ -18,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.numerics import Array, cholesky, low_discrepancy, stream
+from pellucid.explain.feasibility import Feasibility
+from pellucid.numerics import Array, cholesky, log_normal_cdf, low_discrepancy, stream
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average
@@ -34,24 +36,28 @@ _N_SHARED = 96
 # Degrees of optimism by which candidates are judged, and how many are drawn together: in all, and per grid point.
 _OPTIMISM = (0.0, 1.0, 2.0, 3.0)
 _MOST_JOINT, _MOST_PER_VALUE = 480, 96
+# How much a candidate's rank loses for every nat that its chance of being feasible falls short.
+_UNLIKELY = 10.0
 # Joint draws over all models.
 _N_DRAWS = 192
 
 
-def candidates(gp: GaussianProcess, space: Space, column: int, grid: Array) -> Array:
+def candidates(
+    gp: GaussianProcess, space: Space, column: int, grid: Array, feasibility: Feasibility | None = None
+) -> Array:
     """The most promising configurations at every value of a parameter, (G, m, d)."""
     held = Average.of(space, {column: grid})
     fixed = (column, *held.axes)
     everywhere = _held_at(held, column, low_discrepancy(0, _N_EVERYWHERE, np.full(len(space), 0.5)), narrowed=True)
     pool = np.concatenate([everywhere, _held_at(held, column, _best_observed(gp, space, held), narrowed=False)], axis=1)
-    ranked = _Ranked.of(gp, pool)
+    ranked = _Ranked.of(gp, pool, feasibility)
     rng = stream(0, "profile", column)
     for step in _STEPS:
         starts = ranked.most_promising(_N_STARTS * len(_OPTIMISM))
-        ranked = ranked.joined(_Ranked.of(gp, _moved(space, starts, fixed, step, rng)))
+        ranked = ranked.joined(_Ranked.of(gp, _moved(space, starts, fixed, step, rng), feasibility))
     # What was found at one grid point is tried at all: otherwise a value is worse where the search had less luck.
     found = ranked.most_promising(max(_N_SHARED // len(grid), len(_OPTIMISM))).reshape(-1, len(space))
-    ranked = ranked.joined(_Ranked.of(gp, _held_at(held, column, found, narrowed=False)))
+    ranked = ranked.joined(_Ranked.of(gp, _held_at(held, column, found, narrowed=False), feasibility))
     return ranked.most_promising(min(_MOST_PER_VALUE, max(_MOST_JOINT // len(grid), len(_OPTIMISM))))
 
 
@@ -82,10 +88,15 @@ class _Ranked:
     scores: Array
 
     @staticmethod
-    def of(gp: GaussianProcess, X: Array) -> _Ranked:
+    def of(gp: GaussianProcess, X: Array, feasibility: Feasibility | None) -> _Ranked:
         G, m, d = X.shape
         mean, sd = (part.reshape(G, m) for part in gp.screen(X.reshape(-1, d)))
-        return _Ranked(X, np.stack([mean - k * sd for k in _OPTIMISM]))
+        scores = np.stack([mean - k * sd for k in _OPTIMISM])
+        if feasibility is not None:
+            chance = feasibility.log_chance(X.reshape(-1, d)).reshape(G, m)
+            short = np.stack([np.maximum(log_normal_cdf(np.array(-k)) - chance, 0.0) for k in _OPTIMISM])
+            scores = scores + _UNLIKELY * short
+        return _Ranked(X, scores)
 
     def joined(self, other: _Ranked) -> _Ranked:
         X = np.concatenate([self.X, other.X], axis=1)
@@ -129,10 +140,13 @@ class BestDraws:
     sure: Array
 
 
-def drawn_best(gp: GaussianProcess, models: Sequence[GaussianProcess], X: Array) -> BestDraws:
+def drawn_best(
+    gp: GaussianProcess, models: Sequence[GaussianProcess], X: Array, feasibility: Feasibility | None = None
+) -> BestDraws:
     """Joint draws of models of equal weight at the candidates X (G, m, d); `gp` is the fitted model.
 
-    How far draws are from the mean is widened by the `surprise` of their model.
+    How far draws are from the mean is widened by the `surprise` of their model. What is not feasible in a draw counts
+    as the worst trial; so does a mean that is more likely infeasible than not.
     """
     G, m, d = X.shape
     rows, which = np.unique(X.reshape(-1, d), axis=0, return_inverse=True)
@@ -142,13 +156,22 @@ def drawn_best(gp: GaussianProcess, models: Sequence[GaussianProcess], X: Array)
     own = [model.hyperparameters for model in models]
     latent = [(o.y_mean - h.y_mean + o.y_scale * mean) / h.y_scale for o, (mean, _) in zip(own, joints, strict=True)]
     mean = np.mean(latent, axis=0)[which]
+    if feasibility is not None:
+        unlikely = (feasibility.log_chance(rows) < np.log(0.5))[which]
+        mean = np.where(unlikely, np.maximum(mean, float(gp.data.z.max())), mean)
     chosen = which[np.arange(G), np.argmin(mean, axis=1)]
     rng = stream(0, "profile draws", len(rows))
     size = -(-_N_DRAWS // len(models))
-    best, sure = [], []
+    best, sure, every = [], [], []
     for model, (centre, covariance) in zip(models, joints, strict=True):
         noise = rng.standard_normal((size, len(rows))) @ cholesky(covariance).L.T
         draws = centre + np.sqrt(surprise(model)) * noise
-        best.append(model.losses(draws[:, which].min(axis=2)))
-        sure.append(model.losses(draws[:, chosen]))
+        if feasibility is None:
+            best.append(model.losses(draws[:, which].min(axis=2)))
+            sure.append(model.losses(draws[:, chosen]))
+        else:
+            every.append(model.losses(draws))
+    if feasibility is not None:
+        kept = feasibility.kept(rows, np.concatenate(every))
+        best, sure = [kept[:, which].min(axis=2)], [kept[:, chosen]]
     return BestDraws(gp.losses(mean.min(axis=1)), np.concatenate(best), np.concatenate(sure))

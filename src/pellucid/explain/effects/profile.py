@@ -27,6 +27,7 @@ from pellucid.explain.effects.trials import (
     support_of,
 )
 from pellucid.explain.evidence import ENOUGH, evidence
+from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
 from pellucid.records import ProfileEffect
@@ -81,8 +82,6 @@ def profile_effect(
 def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> tuple[ProfileEffect, ...]:
     """The profiles of several parameters, of one model."""
     data, notes = effect_data(view, names, "A profile", _MOST_TRIALS)
-    if view.constrained and view.constraint is None:
-        notes = [*notes, f"This is about `{view.objective.name}` alone: what reaches it may not be feasible."]
     gp = _model(view, data)
     fitted = _Fitted(view, data, gp, models_of(gp, data), evidence(gp), tuple(notes))
     return tuple(_profile(fitted, name, level) for name in names)
@@ -121,7 +120,9 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     dimension = data.space.dimensions[column]
     size = max(_LINE, min(dimension.cells, _MOST_CHOICES)) if dimension.categorical else _LINE
     grid = effect_grid(data.space, [column], size)
-    draws = drawn_best(gp, fitted.models, candidates(gp, data.space, column, grid[:, 0]))
+    feasibility = Feasibility.of(view, data)
+    found = candidates(gp, data.space, column, grid[:, 0], feasibility)
+    draws = drawn_best(gp, fitted.models, found, feasibility)
     spread = _spread(gp, data, draws)
     unit = max(spread, _NOISES * _noise(gp, data))
     judged = judged_choices(data, column, grid[:, 0])
@@ -161,7 +162,19 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         trial_objectives=_floats(view.sign * data.losses),
         direction=view.direction,
         sentence=profile_sentence(profile, dimension, verdict, level=level),
-        notes=(*profile_notes(data, column, profile), *fitted.notes),
+        notes=(*profile_notes(data, column, profile), *fitted.notes, *_infeasible(fitted, draws)),
+    )
+
+
+def _infeasible(fitted: _Fitted, draws: BestDraws) -> tuple[str, ...]:
+    """A note if nothing feasible is expected at some values."""
+    if not fitted.view.constrained or fitted.view.constraint is not None:
+        return ()
+    worst = fitted.view.sign * float(fitted.data.losses.max())
+    if draws.mean.max() < float(fitted.data.losses.max()):
+        return ("Only what is feasible counts.",)
+    return (
+        f"Only what is feasible counts; a value without anything feasible is shown as the worst trial, {worst:.4g}.",
     )
 
 
