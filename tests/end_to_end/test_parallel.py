@@ -81,7 +81,7 @@ def two_on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Study:
         if is_new:
             # The study exists before the workers do, so that they begin together.
             optuna.create_study(study_name=STUDY, storage=url)
-            options = ("--sleep", "0.03", "--startup", str(STARTUP), "--seed")
+            options = ("--together", "2", "--sleep", "0.03", "--startup", str(STARTUP), "--seed")
             finish(*(start_worker(url, "conditional", 50, *options, seed) for seed in ("1", "2")))
     return load(url)
 
@@ -111,7 +111,7 @@ def test_four_processes_on_postgresql_finish_a_hundred_trials_without_repeating_
 ) -> None:
     optuna.create_study(study_name=STUDY, storage=postgres)
     # The same seed for all: they differ by the trial number and by the trials that they see of each other.
-    options = ("--sleep", "0.05", "--startup", str(STARTUP), "--seed", "0")
+    options = ("--together", "4", "--sleep", "0.05", "--startup", str(STARTUP), "--seed", "0")
     finish(*(start_worker(postgres, "conditional", 25, *options) for _ in range(4)))
     study = load(postgres)
     assert_nothing_is_lost(study, 100)

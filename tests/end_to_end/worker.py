@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--startup", type=int, default=5)
     parser.add_argument("--model", help="file of a ranking model, for a ranking sampler")
     parser.add_argument("--sleep", type=float, default=0.0, help="seconds that every trial takes at least")
+    parser.add_argument("--together", type=int, default=0, help="workers that must be ready before the first trial")
     parser.add_argument("--hang-at", type=int, default=-1, help="trial that never ends")
     parser.add_argument("--marker", type=Path, help="file that the hanging trial creates")
     parser.add_argument(
@@ -75,7 +76,19 @@ def main() -> None:
         load_if_exists=True,
         sampler=sampler,
     )
+    wait_for_others(study, options.together)
     study.optimize(objective, n_trials=options.n_trials)
+
+
+def wait_for_others(study: optuna.Study, n_workers: int) -> None:
+    """Begin when so many workers are ready: on a busy machine, one may take seconds longer to start."""
+    if n_workers == 0:
+        return
+    study.set_user_attr(f"ready {os.getpid()}", True)
+    for _ in range(600):
+        if len(study.user_attrs) >= n_workers:
+            return
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":
