@@ -109,4 +109,5 @@ def test_our_runs_keep_the_chances_that_receipts_stated_and_the_recommendation()
     assert all(0.0 <= chance <= 1.0 for _, chance in run.chances)
     assert run.recommended
     assert run.feasible[run.recommended[0]]
+    assert run.verdict == ()  # Twelve trials are too few for one.
     assert run_constrained_task(ConstrainedTask("disk", "random", 0, 5, 6)).chances == ()

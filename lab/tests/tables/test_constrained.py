@@ -17,6 +17,7 @@ from pellucid_lab.tables.constrained import (
     earlier_feasible,
     first_feasible,
     late_share,
+    left,
     method_summary,
 )
 
@@ -152,3 +153,13 @@ def test_stated_chances_stand_beside_what_happened() -> None:
         ("recommendations", "1", "98.0%", "100.0%"),
     )
     assert not any("chance" in grid.title for grid in constrained_grids(RUNS))
+
+
+def test_verdicts_stand_beside_what_was_left() -> None:
+    """The optimum is 1; the runs reached 2, 5 and nothing."""
+    right = replace(run("pellucid", GOOD), verdict=(True, 1.5, 1.2))
+    wrong = replace(run("pellucid", LATE, seed=1), verdict=(True, 2.0, 3.0))
+    goes_on = replace(run("pellucid", NEVER, "inside"), verdict=(False, 9.0, 0.1))
+    assert [left(each) for each in (right, wrong, goes_on)] == [1.0, 4.0, math.inf]
+    grid = next(grid for grid in constrained_grids([right, wrong, goes_on]) if grid.title.startswith("Can you stop"))
+    assert grid.rows == (("boundary", "2", "2", "1", "1 of 2"), ("inside", "1", "0", "0", "0 of 1"))

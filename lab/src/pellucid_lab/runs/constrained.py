@@ -60,7 +60,8 @@ class ConstrainedRun:
     ``constraints`` and ``feasible`` are exact; ``told`` has the noisy constraints as the study knows them, and is empty
     without noise. ``ask_s``: CPU seconds. ``active``: the constraints that bind at the optimum. ``chances``: what our
     receipts said of the chance that each proposal is feasible, by trial; ``recommended``: our recommendation at the
-    end, a trial and its chance. Both are empty for other methods and if there is none.
+    end, a trial and its chance; ``verdict``: our answer to whether the study can stop then, with what it saw left at
+    most and its tolerance. All are empty for other methods and if there is none.
     """
 
     problem: str
@@ -78,6 +79,7 @@ class ConstrainedRun:
     told: Mapping[str, Sequence[float]] = field(default_factory=dict)
     chances: tuple[tuple[int, float], ...] = ()
     recommended: tuple[int, float] | tuple[()] = ()
+    verdict: tuple[bool, float, float] | tuple[()] = ()
     wall_s: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
@@ -132,6 +134,7 @@ def run_constrained_task(task: ConstrainedTask) -> ConstrainedRun:
         told=_series([trial.constraints for trial in study.trials]) if problem.noise else {},
         chances=_chances(study),
         recommended=_recommended(study) if task.method == "pellucid" else (),
+        verdict=_verdict(study) if task.method == "pellucid" else (),
         wall_s=round(time.perf_counter() - started, 3),
         **stamp((*packages_of(task.method), *packages_of_problem(task.problem)), task.command),
     )
@@ -166,6 +169,15 @@ def _recommended(study: Study) -> tuple[int, float] | tuple[()]:
     except ValueError:  # No trial is feasible.
         return ()
     return () if use.feasible is None else (use.trial, round(use.feasible, 6))
+
+
+def _verdict(study: Study) -> tuple[bool, float, float] | tuple[()]:
+    import pellucid
+
+    verdict = pellucid.stopping_verdict(study)
+    if verdict.bound is None or verdict.tolerance is None:
+        return ()
+    return verdict.stop, verdict.bound, verdict.tolerance
 
 
 def _series(rows: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:

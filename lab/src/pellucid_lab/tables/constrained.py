@@ -131,7 +131,31 @@ def constrained_grids(runs: Sequence[ConstrainedRun]) -> list[Grid]:
     grids = [_method_grid(methods, runs)]
     if others:
         grids += [_duel_grid(others, runs), _problem_duel_grid(others, runs)]
-    return [*grids, *_chance_grids(runs), *_problem_grids(methods, runs)]
+    return [*grids, *_chance_grids(runs), *_stop_grids(runs), *_problem_grids(methods, runs)]
+
+
+def left(run: ConstrainedRun) -> float:
+    """How much better the optimum is than the best feasible value; never negative, because some optima are only the
+    best known."""
+    best = best_feasible(run, run.n_trials)
+    if best is None:
+        return math.inf
+    return max(best - run.optimum if run.direction == "minimize" else run.optimum - best, 0.0)
+
+
+def _stop_grids(runs: Sequence[ConstrainedRun]) -> list[Grid]:
+    """Our verdicts at the end of the runs, beside what was truly left to find."""
+    judged = [(*run.verdict, left(run), run) for run in runs if run.verdict]
+    rows = []
+    for kind, active in (("boundary", True), ("inside", False)):
+        here = [row for row in judged if bool(row[4].active) == active]
+        stops = [row for row in here if row[0]]
+        wrong = sum(truth > tolerance for _, _, tolerance, truth, _ in stops)
+        covered = sum(bound >= truth for _, bound, _, truth, _ in here)
+        if here:
+            rows.append((kind, str(len(here)), str(len(stops)), str(wrong), f"{covered} of {len(here)}"))
+    columns = ("optimum", "verdicts", "stops", "more left than tolerated", "no more left than the bound")
+    return [Grid("Can you stop after the last trial?", columns, tuple(rows))] if rows else []
 
 
 def _chance_grids(runs: Sequence[ConstrainedRun]) -> list[Grid]:
