@@ -14,13 +14,13 @@ import numpy as np
 
 from pellucid.explain.model import fitted_model, plausible_models
 from pellucid.explain.parts import joint_latent
-from pellucid.explain.text import counted, value_text
+from pellucid.explain.text import value_text
 from pellucid.numerics import Array
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Space
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
-from pellucid.surrogates.constraint import ConstraintModel, limit_of, targets, zero_of
+from pellucid.surrogates.constraint import ConstraintModel, limit_of, log_chance, targets, zero_of
 
 _models: WeakKeyDictionary[StudyView, list[tuple[Space, tuple[tuple[ConstraintModel, ...], ...]]]] = WeakKeyDictionary()
 
@@ -87,7 +87,7 @@ class Feasibility:
 
     def log_chance(self, X: Array) -> Array:
         """(m,)"""
-        return np.asarray(sum(constraint.log_probability(X) for constraint in self.constraints) + np.zeros(len(X)))
+        return log_chance(self.constraints, X)
 
     def kept(self, Z: Array, F: Array) -> Array:
         """Joint draws F (s, m) of losses at Z (m, d), the worst where a draw of a constraint is above its limit."""
@@ -100,13 +100,14 @@ class Feasibility:
 def none_feasible(observations: Observations) -> str:
     """The sentence about a study in which no trial is known to be feasible: which one comes closest."""
     constraints = observations.constraints
-    n = counted(len(observations), "trial")
+    n = len(observations)
+    none = "The only trial is not" if n == 1 else f"None of the {n} trials is"
     order = np.argsort(constraints.violation, kind="stable")
     if not len(order) or not np.isfinite(constraints.violation[order[0]]):
-        return f"None of the {n} is known to be feasible: none reports its constraints as numbers."
+        return f"{none} known to be feasible: no constraint was reported as a number."
     closest = int(order[0])
     nearest = f"The closest is trial {observations.numbers[closest]}: {violated(observations, closest)}."
-    return f"None of the {n} is feasible. {nearest}"
+    return f"{none} feasible. {nearest}"
 
 
 def violated(observations: Observations, row: int) -> str:

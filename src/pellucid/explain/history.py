@@ -101,4 +101,5 @@ def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | Non
 def _infeasible(view: StudyView) -> str:
     """How many trials were feasible: "31 of 40 trials were feasible."."""
     feasible = view.observations.feasible
-    return f"{int(feasible.sum())} of {counted(len(feasible), 'trial')} were feasible."
+    were = "was" if len(feasible) == 1 else "were"
+    return f"{int(feasible.sum())} of {counted(len(feasible), 'trial')} {were} feasible."

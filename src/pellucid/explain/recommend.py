@@ -141,7 +141,7 @@ def _on_feasibility(
         return []
     values = observations.raw
     if chance[best] < required:
-        return [f"No feasible trial is feasible with a chance of {required:.0%}: this one has the largest."]
+        return [f"No trial has a chance of {required:.0%} of being truly feasible; this one comes closest."]
     limit = float(values[best]) if end is None else min(float(values[best]), view.sign * end)
     better = np.flatnonzero(observations.feasible & (values < limit) & (chance < required))
     if not len(better):

@@ -7,6 +7,7 @@ Notation
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -65,6 +66,14 @@ class ConstraintModel:
 
     def _log(self, m: Array, s: Array) -> Array:
         return log_normal_cdf((self.threshold - m) / s)
+
+
+def log_chance(constraints: Iterable[ConstraintModel], X: Array) -> Array:
+    """The logarithm (n,) of the chance that all of them are satisfied; 0 if there are none."""
+    total: Array = np.zeros(len(X))
+    for constraint in constraints:
+        total = total + constraint.log_probability(X)
+    return total
 
 
 def zero_of(values: Array) -> float:

@@ -36,6 +36,7 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import newest_model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess, thinning
+from pellucid.surrogates.constraint import log_chance
 from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
 
 # Observed configurations around which candidates are drawn: the best by the model's mean.
@@ -79,10 +80,8 @@ class Fitted:
 
     def chance_of_feasible(self, X: Array) -> Array:
         """(n,); 1 without constraints, 0 where the rule allows nothing."""
-        chance: Array = np.ones(len(X)) if self.rule is None else self.rule(X).astype(float)
-        for constraint in self.constraints:
-            chance = chance * constraint.model.probability(X)
-        return chance
+        chance = np.exp(log_chance([constraint.model for constraint in self.constraints], X))
+        return np.asarray(chance if self.rule is None else chance * self.rule(X))
 
 
 Regions = Callable[[StudyView, FrozenTrial, Fitted], Region]
