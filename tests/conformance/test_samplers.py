@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator
 import optuna
 import pytest
 from optuna.samplers import BaseSampler
-from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.testing.pytest_samplers import (
+    BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
+    RelativeSamplerTestCase,
+    SingleOnlySamplerTestCase,
+)
 from tests.conformance.spaces import mixed
 from tests.helpers import kinds, messages, states
 
@@ -16,8 +21,8 @@ from pellucid.acquisition import EI
 from pellucid.samplers.two_step import sampler as two_step
 
 
-class Suite(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """All three suites. A proposal that had to fall back fails its test."""
+class Suite(BasicSamplerTestCase, RelativeSamplerTestCase):
+    """The suites for all samplers. A proposal that had to fall back fails its test."""
 
     @pytest.fixture(autouse=True)
     def no_fallback(self, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
@@ -25,7 +30,7 @@ class Suite(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTest
         assert [message for message in messages(caplog) if "model failed" in message] == []
 
 
-class TestBayesian(Suite):
+class TestBayesian(Suite, MultiObjectiveSamplerTestCase):
     """One finished trial is enough for the model to take over: the suites' studies are short."""
 
     @pytest.fixture
@@ -33,7 +38,7 @@ class TestBayesian(Suite):
         return lambda: BayesianSampler(n_startup_trials=1, seed=0)
 
 
-class TestTwoStep(Suite):
+class TestTwoStep(Suite, SingleOnlySamplerTestCase):
     """Two random trials do not say what matters, so all parameters are tuned; the suites' studies are too short for
     more."""
 

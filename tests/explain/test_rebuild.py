@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import optuna
 import pytest
 from optuna.samplers import TPESampler
-from optuna.study import Study
-from tests.helpers import RECEIPT_KEY, bowl, new_study, two_objectives
+from tests.helpers import RECEIPT_KEY, bowl, new_study
 from tests.study.receipts import with_receipts
 
 import pellucid
-
-
-@pytest.mark.parametrize("call", [pellucid.recommend, lambda study: pellucid.rebuild(study, 0)])
-def test_recommend_and_rebuild_refuse_several_objectives(call: Callable[[Study], object]) -> None:
-    study = two_objectives()
-    study.sampler = optuna.samplers.RandomSampler(seed=0)
-    study.optimize(lambda trial: (bowl(trial), 1.0), n_trials=3)
-    with pytest.raises(ValueError, match=r"one objective.*has 2"):
-        call(study)
 
 
 @pytest.mark.parametrize("number", [8, 999, -1])

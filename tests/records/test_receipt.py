@@ -17,6 +17,7 @@ from pellucid.records import (
     AcquisitionState,
     ConstraintState,
     Hyperparameters,
+    ObjectiveState,
     PolicyState,
     RankingState,
     Receipt,
@@ -84,8 +85,16 @@ FULL = Receipt(
         ConstraintState("memory", HYPERPARAMETERS, 0.5, "0-24", 25, -1.5, 0.25, -2.0, 1 / 3, 0.9, -0.5, (1.0, 0.5)),
         ConstraintState("time", HYPERPARAMETERS, 0.0, "3,7", 2, 1e9, 1e-9, 0.0, 1.0, 0.25),
     ),
+    objectives=(
+        ObjectiveState("f1", "maximize", HYPERPARAMETERS, "0-24", 25, 0.5, 0.1, None, 1.0, -0.0, 1 / 3, None, (2.0,)),
+        ObjectiveState("ms", "minimize", HYPERPARAMETERS, "3,7", 2, 1e9, 1e-9, 0.25, 1.5, 0.0, 1.0, -3.0),
+    ),
+    front="3,7-9",
+    reference=(0.5, 1 / 3),
     ranking=RankingState("0123456789abcdef", "tuned", 3, "ei", "last", 1.5, 0.25, 1024, 7),
 )
+
+ONE = replace(FULL, objectives=())
 
 
 # ------------------------------------------------------------------------------------------ round trip
@@ -106,6 +115,20 @@ def test_a_receipt_survives_json() -> None:
     assert isinstance(again.hyperparameters, Hyperparameters)
     assert isinstance(again.hyperparameters.warp, Warp)
     assert isinstance(again.acquisition, AcquisitionState)
+
+
+def test_a_receipt_of_several_objectives_speaks_about_each_of_them() -> None:
+    several = replace(FULL, kind="model", hyperparameters=None, mean=None, sd=None, look=False, phase="", turn="")
+    about = several.about(1)
+    assert (about.mean, about.sd, about.predictive_sd, about.recalibration) == (1e9, 1e-9, 0.25, 1.5)
+    assert (about.direction, about.fitted_on, about.learned_from, about.best_value) == ("minimize", "3,7", 2, -3.0)
+    assert about.hyperparameters == HYPERPARAMETERS
+    assert about.objectives == several.objectives
+    assert about.params == several.params
+    assert "expected f1 0.5 ± 0.1 and ms 1e+09 ± 0.25 there" in str(several)
+    assert FULL.about(2) is FULL
+    with pytest.raises(RecordError, match="needs hyperparameters"):
+        replace(several, objectives=several.objectives[:1])
 
 
 @pytest.mark.parametrize("kind", ["startup", "fallback"])
@@ -168,11 +191,11 @@ def test_records_do_not_change() -> None:
 
 def test_a_receipt_prints_as_a_sentence() -> None:
     expected = "Trial 42 maximised WEI; the model expected 12.5 ± 0.25 there. Step 1 tunes `lr`."
-    maximised = replace(FULL, look=False, constraints=())
+    maximised = replace(ONE, look=False, constraints=())
     assert str(maximised) == f"{expected} It was the turn of `kind` = a."
-    assert "12.5 ± 0.25 there, feasible with a chance of 22%. Step" in str(replace(FULL, look=False))
+    assert "12.5 ± 0.25 there, feasible with a chance of 22%. Step" in str(replace(ONE, look=False))
     assert "Trial 42 maximised WEI" in str(replace(maximised, mean=None, sd=None))
-    assert str(FULL).startswith("Trial 42 was a look elsewhere; the model expected 12.5 ± 0.25 there, feasible")
+    assert str(ONE).startswith("Trial 42 was a look elsewhere; the model expected 12.5 ± 0.25 there, feasible")
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")
 
@@ -189,11 +212,11 @@ def test_a_recommendation_prints_as_a_sentence() -> None:
 
 
 def changed(**fields: Any) -> str:
-    return json.dumps({**json.loads(FULL.to_json()), **fields})
+    return json.dumps({**json.loads(ONE.to_json()), **fields})
 
 
 def without(*names: str) -> str:
-    data = json.loads(FULL.to_json())
+    data = json.loads(ONE.to_json())
     return json.dumps({name: value for name, value in data.items() if name not in names})
 
 
@@ -257,6 +280,14 @@ WRONG: list[dict[str, Any]] = [
     {"constraints": [{**json.loads(FULL.to_json())["constraints"][0], "limit": "0"}]},
     {"constraints": [{**json.loads(FULL.to_json())["constraints"][0], "fitted_on": "0-"}]},
     {"constraints": [{**json.loads(FULL.to_json())["constraints"][0], "unknown": 1}]},
+    {"objectives": [{**json.loads(FULL.to_json())["objectives"][0], "direction": "up"}]},
+    {"objectives": [{**json.loads(FULL.to_json())["objectives"][0], "recalibration": 0.5}]},
+    {"objectives": [{**json.loads(FULL.to_json())["objectives"][0], "best_value": "good"}]},
+    {"objectives": [{**json.loads(FULL.to_json())["objectives"][0], "name": None}]},
+    {"objectives": [3]},
+    {"front": "3-"},
+    {"reference": ["far"]},
+    {"reference": [math.inf]},
     {"trial": "first"},
     {"trial": -1},
     {"trial": 1.5},

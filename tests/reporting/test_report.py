@@ -363,7 +363,7 @@ def test_a_folder_and_several_objectives_are_refused_with_the_rule(tmp_path: Pat
     with pytest.raises(ValueError, match=r"A report is a file, but .* is a folder"):
         pellucid.report(study, tmp_path)
     two = optuna.create_study(directions=["minimize", "maximize"])
-    with pytest.raises(ValueError, match="report works on studies with one objective"):
+    with pytest.raises(ValueError, match="report answers about one objective at a time"):
         pellucid.report(two, tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
 

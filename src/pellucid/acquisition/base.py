@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from pellucid.acquisition.fronts import Boxes, boxes, volume
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.records import AcquisitionState, RecordError, Term
@@ -37,12 +39,42 @@ class Situation:
     best         latent value to improve on
     n_observed   observations of the model;  dimension  parameters of the space
     constraints  the models of the constraints, if the study has any
+    outcomes     what several objectives are to improve on; None if there is only one
     """
 
     best: float
     n_observed: int
     dimension: int
     constraints: tuple[ConstraintModel, ...] = ()
+    outcomes: Outcomes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Several objectives, on the latent scales of their models.
+
+    models      one for each objective;  front (f, k)  outcomes that are to be improved on
+    reference   (k,), the point below which volume counts
+    """
+
+    models: tuple[GaussianProcess, ...]
+    front: Array
+    reference: Array
+
+    @cached_property
+    def boxes(self) -> Boxes:
+        """What the front leaves open."""
+        return boxes(self.front, self.reference)
+
+    @property
+    def volume(self) -> float:
+        """What the front dominates."""
+        return volume(self.front, self.reference)
+
+
+def latent_rows(models: Sequence[GaussianProcess], X: Array) -> Array:
+    """Latent means (n, k) of several objectives at configurations."""
+    return np.stack([model.latent(X)[0] for model in models], axis=1) if len(X) else np.empty((0, len(models)))
 
 
 @dataclass(frozen=True)
@@ -113,10 +145,13 @@ class Acquisition(ABC):
 
     name        in receipts; the name of the class unless the class sets another one
     log_score   whether the score is the logarithm of the value, so that adding to it multiplies the value
+    one_score   whether it has a score of its own for every configuration, to which the logarithm of a chance can be
+                added
     """
 
     name: ClassVar[str]
     log_score: ClassVar[bool] = False
+    one_score: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -237,6 +272,7 @@ class PointwiseAcquisition(Acquisition):
     """
 
     mean_term: ClassVar[str | None] = None
+    one_score = True
 
     @abstractmethod
     def weights(self, situation: Situation) -> dict[str, float]: ...

@@ -61,15 +61,13 @@ PREFIX = "feasible: "
 class Constrained(Acquisition):
     """`base` times the chance that the constraints of these names are satisfied; None: this chance alone."""
 
-    base: PointwiseAcquisition | Feasible | None
+    base: Acquisition | None
     constraints: tuple[str, ...]
     weight: float = 1.0
     enough: float = 1.0
 
     @staticmethod
-    def among_feasible(
-        base: PointwiseAcquisition | Feasible, constraints: tuple[str, ...], pool: Pool, best: float
-    ) -> Constrained:
+    def among_feasible(base: Acquisition, constraints: tuple[str, ...], pool: Pool, best: float) -> Constrained:
         """With the weight and the chance that suit the base, given candidates and the best feasible trial's loss."""
         of = base.base if isinstance(base, Feasible) else base
         if not isinstance(of, LCB):
@@ -99,7 +97,7 @@ class Constrained(Acquisition):
         base: Acquisition | None = None
         if "base" in settings:
             base = from_name(settings["base"], _unlisted(settings["base settings"]))
-        if base is not None and not isinstance(base, (PointwiseAcquisition, Feasible)):
+        if base is not None and not base.one_score:
             raise ValueError(f"Only an acquisition with one score can be constrained, but got {settings['base']!r}.")
         return cls(base, tuple(settings["constraints"]), float(settings["weight"]), float(settings["enough"]))
 
@@ -174,8 +172,8 @@ def _adds_up(function: AcquisitionFunction) -> bool:
     return function.mean_term is not None or isinstance(function.acquisition, Feasible)
 
 
-def _base_words(base: PointwiseAcquisition | Feasible) -> dict[str, Term]:
-    if isinstance(base, Feasible) or base.mean_term is not None:
+def _base_words(base: Acquisition) -> dict[str, Term]:
+    if isinstance(base, Feasible) or (isinstance(base, PointwiseAcquisition) and base.mean_term is not None):
         return base.words()
     return {"acquisition": Term(f"acquisition ({base.name})", "{better} predicted {objective}", "prediction")}
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.acquisition.base import Acquisition, AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_name
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation, from_name
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.records import Term
@@ -57,9 +57,8 @@ class Chance:
         return Chance(len(X_ok), len(X_failed), rounded)
 
     def times(self, acquisition: Acquisition) -> Acquisition:
-        """The acquisition times the chance. One that needs more than mean and sd is returned unchanged: it has no
-        single score to which the logarithm of a chance could be added."""
-        if not isinstance(acquisition, PointwiseAcquisition):
+        """The acquisition times the chance; unchanged if it has no single score to which a logarithm could be added."""
+        if not acquisition.one_score:
             return acquisition
         return Feasible(acquisition, self.n_ok, self.n_failed, self.lengthscales)
 
@@ -68,7 +67,9 @@ class Chance:
 class Feasible(Acquisition):
     """`base` times a `Chance`, whose fields it has."""
 
-    base: PointwiseAcquisition
+    one_score = True
+
+    base: Acquisition
     n_ok: int
     n_failed: int
     lengthscales: tuple[float, ...]
@@ -90,9 +91,9 @@ class Feasible(Acquisition):
     def from_settings(cls, settings: Mapping[str, Any]) -> Feasible:
         own = ("base", "n_ok", "n_failed", "lengthscales")
         base = from_name(settings["base"], {name: value for name, value in settings.items() if name not in own})
-        if not isinstance(base, PointwiseAcquisition):
+        if not base.one_score:
             raise ValueError(
-                f"Only an acquisition of mean and sd can be multiplied by a chance, but got {settings['base']!r}."
+                f"Only an acquisition with one score can be multiplied by a chance, but got {settings['base']!r}."
             )
         scales = tuple(float(l) for l in settings["lengthscales"])
         return cls(base, int(settings["n_ok"]), int(settings["n_failed"]), scales)

@@ -30,10 +30,16 @@ _WORSE = 10.0
 def opened(study: Study, asker: str, objective: str | int | None = None) -> Iterator[StudyView]:
     """The view of a study for one public call, with linear algebra on one thread.
 
-    Raises ValueError if `objective` is neither None, nor the name or number of the study's one objective, nor the name
-    of a constraint.
+    Raises ValueError if `objective` is neither the name or number of an objective, nor the name of a constraint; None
+    is the objective of a study that has only one.
     """
-    view = StudyView.of(study, asker).about(objective)
+    view = StudyView.whole(study)
+    if objective is None and view.several:
+        either = " or ".join(f"objective={objective.name!r}" for objective in view.objectives)
+        raise ValueError(
+            f"{asker} answers about one objective at a time, but this study has {len(view.objectives)}: pass {either}."
+        )
+    view = view.about(objective)
     with one_thread:
         yield view
 

@@ -62,7 +62,7 @@ def _newest_first(view: StudyView) -> Iterator[Prediction]:
         if receipt is None or receipt.kind != "model":
             continue
         prediction = (
-            _of_objective(trial, receipt, view)
+            _of_objective(trial, receipt.about(view.index), view)
             if view.constraint is None
             else _of_constraint(trial, receipt, view.constraint)
         )
@@ -71,12 +71,12 @@ def _newest_first(view: StudyView) -> Iterator[Prediction]:
 
 
 def _of_objective(trial: FrozenTrial, receipt: Receipt, view: StudyView) -> Prediction | None:
-    value, sd = trial.value, _predictive_sd(receipt)
-    if value is None or not math.isfinite(value):
+    values, sd = trial.values, _predictive_sd(receipt)
+    if values is None or len(values) <= view.index or not math.isfinite(values[view.index]):
         return None
     if receipt.mean is None or sd is None or not applies(receipt, trial, view.direction):
         return None
-    return Prediction(trial.number, receipt.mean, sd, value, receipt.recalibration or 1.0)
+    return Prediction(trial.number, receipt.mean, sd, values[view.index], receipt.recalibration or 1.0)
 
 
 def _of_constraint(trial: FrozenTrial, receipt: Receipt, name: str) -> Prediction | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from optuna.study import Study
 
-from pellucid.acquisition.base import AcquisitionFunction, Situation, from_state
+from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
 from pellucid.explain.model import opened
 from pellucid.numerics import Array, expand_integers
 from pellucid.records import ConstraintState, Receipt
@@ -26,7 +26,7 @@ WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model propos
 @dataclass(frozen=True)
 class RebuiltProposal:
     """A past decision: the space, the surrogate (conditioned on pending trials too), and the acquisition that chose the
-    trial."""
+    trial. With several objectives, `surrogate` and `predict` are about the one that was asked about."""
 
     receipt: Receipt
     space: Space
@@ -38,6 +38,12 @@ class RebuiltProposal:
         """The surrogates of the constraints, if the study has any."""
         return self.acquisition.situation.constraints
 
+    @property
+    def surrogates(self) -> tuple[GaussianProcess, ...]:
+        """One for every objective."""
+        outcomes = self.acquisition.situation.outcomes
+        return (self.surrogate,) if outcomes is None else outcomes.models
+
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
         return self.space.encode(configurations)[0]
 
@@ -47,14 +53,15 @@ class RebuiltProposal:
         return (-mean if self.receipt.direction == "maximize" else mean), sd
 
 
-def rebuild(study: Study, trial: int) -> RebuiltProposal:
+def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltProposal:
     """The surrogate and the acquisition exactly as they were when a trial was proposed.
 
     Args:
-        study: any study with one objective.
+        study: any study.
         trial: number of the trial; a model must have proposed it.
+        objective: name or number of the one whose surrogate predicts; every one is in `surrogates`.
     """
-    with opened(study, "rebuild") as view:
+    with opened(study, "rebuild", objective) as view:
         if not view.trials:
             raise ValueError("The study has no trials yet, so there is nothing to rebuild.")
         view.trial(trial)
@@ -100,18 +107,37 @@ def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int]
 
 
 def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
-    assert receipt.hyperparameters is not None and receipt.acquisition is not None
+    """`receipt`: about the objective of the view."""
+    assert receipt.acquisition is not None
     imputed = expand_integers(receipt.believed)
     space, data = space_and_data(receipt, view, imputed)
-    gp = GaussianProcess.from_hyperparameters(receipt.hyperparameters)
-    gp.condition(data.X, data.losses, data.observations.noise_variance)
     failed = [view.by_number[number].params for number in imputed]
-    rows = [space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))]
-    constraints = tuple(_rebuilt_constraint(state, view, space, np.vstack(rows)) for state in receipt.constraints)
-    situation = Situation(receipt.acquisition.best, len(data.losses), len(space), constraints)
-    surrogate = gp.believe(np.vstack(rows))
-    function = from_state(receipt.acquisition).bind(surrogate, situation, space)
+    rows = np.vstack([space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))])
+    constraints = tuple(_rebuilt_constraint(state, view, space, rows) for state in receipt.constraints)
+    outcomes = _rebuilt_outcomes(receipt, view, space, rows) if receipt.objectives else None
+    surrogate = _rebuilt_model(receipt, data).believe(rows) if outcomes is None else outcomes.models[view.index]
+    situation = Situation(receipt.acquisition.best, len(data.losses), len(space), constraints, outcomes)
+    first = surrogate if outcomes is None else outcomes.models[0]
+    function = from_state(receipt.acquisition).bind(first, situation, space)
     return RebuiltProposal(receipt, space, surrogate, function)
+
+
+def _rebuilt_model(receipt: Receipt, data: Arrays) -> GaussianProcess:
+    assert receipt.hyperparameters is not None
+    gp = GaussianProcess.from_hyperparameters(receipt.hyperparameters)
+    return gp.condition(data.X, data.losses, data.observations.noise_variance)
+
+
+def _rebuilt_outcomes(receipt: Receipt, view: StudyView, space: Space, imputed: Array) -> Outcomes:
+    """The models of several objectives, and the front that the proposal was to improve."""
+    models = []
+    for about in view.each:
+        own = receipt.about(about.index)
+        models.append(_rebuilt_model(own, encoded(space, about.observations_of(expand_integers(own.fitted_on)))))
+    front = space.encode([view.by_number[number].params for number in expand_integers(receipt.front)])[0]
+    return Outcomes(
+        tuple(model.believe(imputed) for model in models), latent_rows(models, front), np.array(receipt.reference)
+    )
 
 
 def _rebuilt_constraint(state: ConstraintState, view: StudyView, space: Space, imputed: Array) -> ConstraintModel:

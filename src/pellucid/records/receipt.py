@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from pellucid.records.finding import percent
@@ -20,6 +20,7 @@ from pellucid.records.rules import (
     is_count,
     is_finite_from,
     is_number,
+    is_objective,
     is_pending,
     is_plain,
     is_policy,
@@ -30,6 +31,7 @@ from pellucid.records.states import (
     AcquisitionState,
     ConstraintState,
     Hyperparameters,
+    ObjectiveState,
     PolicyState,
     RankingState,
     RecordError,
@@ -65,6 +67,10 @@ class Receipt:
     turn            why it was the turn of a choice that has had few trials, or of a look, in words; otherwise empty
     look            whether it was a look elsewhere: the acquisition is recorded, but was not maximised
     constraints     the models of the constraints, and what they predicted
+    objectives      with several objectives, the model of each and what it predicted; the fields above that concern one
+                    model are then empty: `about` fills them in
+    front           with several objectives, trials whose outcomes the proposal was to improve on ('3,7-9')
+    reference       the reference point of the volume that they dominate, on the latent scale
     ranking         how a ranking surrogate chose it, for receipts of that kind
     bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
                     anywhere), as losses in the user's unit; empty if the policy did not need them
@@ -99,6 +105,9 @@ class Receipt:
     turn: str = ""
     look: bool = False
     constraints: tuple[ConstraintState, ...] = ()
+    objectives: tuple[ObjectiveState, ...] = ()
+    front: str = ""
+    reference: tuple[float, ...] = ()
     ranking: RankingState | None = None
     version: int = RECEIPT_VERSION
 
@@ -107,7 +116,8 @@ class Receipt:
             raise RecordError(
                 f"A receipt's kind is 'model', 'ranking', 'startup' or 'fallback', but got {self.kind!r}."
             )
-        if self.kind == "model" and (self.hyperparameters is None or self.acquisition is None):
+        modelled = self.hyperparameters is not None or len(self.objectives) > 1
+        if self.kind == "model" and (not modelled or self.acquisition is None):
             raise RecordError("A receipt of kind 'model' needs hyperparameters and an acquisition.")
         if self.kind == "ranking" and self.ranking is None:
             raise RecordError("A receipt of kind 'ranking' needs a ranking.")
@@ -140,6 +150,9 @@ class Receipt:
             "acquisition": got["acquisition"] is None or is_acquisition(vars(got["acquisition"])),
             "hyperparameters": h is None or (len(h.lengthscales) == len(space) and len(h.nominal) in (0, len(space))),
             "constraints": all(is_constraint(vars(state), len(space)) for state in got["constraints"]),
+            "objectives": all(is_objective(vars(state), len(space)) for state in got["objectives"]),
+            "front": is_spans(got["front"]),
+            "reference": all(is_finite_from(value, -math.inf) for value in got["reference"]),
             "learned_from": is_count(got["learned_from"]),
             "curvature": all(map(is_number, got["curvature"])),
             "policy": got["policy"] is None or is_policy(vars(got["policy"])),
@@ -155,6 +168,14 @@ class Receipt:
         """Whether a model chose the trial: an acquisition or a ranking. Other trials were sampled."""
         return self.kind in ("model", "ranking")
 
+    def about(self, index: int) -> Receipt:
+        """With what it says about one objective in the fields that concern one model; itself if there is only one."""
+        if index >= len(self.objectives):
+            return self
+        state = self.objectives[index]
+        same = {entry.name for entry in fields(state)} - {"name"}
+        return replace(self, **{name: getattr(state, name) for name in same})
+
     @property
     def expected_sd(self) -> float | None:
         """How far the value was expected to be from `mean`; in receipts of earlier versions, the function alone."""
@@ -168,9 +189,8 @@ class Receipt:
         data = dict(vars(self))
         if self.hyperparameters is not None:
             data["hyperparameters"] = _plain(self.hyperparameters)
-        data["constraints"] = [
-            {**vars(state), "hyperparameters": _plain(state.hyperparameters)} for state in self.constraints
-        ]
+        for part in ("constraints", "objectives"):
+            data[part] = [{**vars(state), "hyperparameters": _plain(state.hyperparameters)} for state in data[part]]
         if self.acquisition is not None:
             data["acquisition"] = {k: v for k, v in vars(self.acquisition).items() if k != "learns_about" or v}
         if self.policy is not None:
@@ -204,7 +224,9 @@ class Receipt:
                 points = tuple(tuple(row) for row in data["policy"].pop("points", ()))
                 data["policy"] = PolicyState(**data["policy"], points=points)
             data["constraints"] = tuple(ConstraintState.from_dict(state) for state in data.get("constraints", ()))
+            data["objectives"] = tuple(ObjectiveState.from_dict(state) for state in data.get("objectives", ()))
             data["bounds"] = tuple(data.get("bounds", ()))
+            data["reference"] = tuple(data.get("reference", ()))
             data["ordinal"] = tuple(data.get("ordinal", ()))
             data["curvature"] = tuple(data.get("curvature", ()))
             data["pending"] = {k: tuple(v) for k, v in data.get("pending", {}).items()}
@@ -229,13 +251,26 @@ class Receipt:
             text = f"Trial {self.trial} was chosen {purpose}"
         if self.look:
             text = f"Trial {self.trial} was a look elsewhere"
-        if self.mean is None or self.expected_sd is None:
+        expected = self._expected()
+        if not expected:
             return f"{text}."
-        expected = f"the model expected {self.mean:.6g} ± {self.expected_sd:.2g} there"
         if not self.constraints:
             return f"{text}; {expected}."
         chance = math.prod(state.probability for state in self.constraints)
         return f"{text}; {expected}, feasible with a chance of {percent(chance)}."
+
+    def _expected(self) -> str:
+        """What the model expected; empty if it is not known."""
+        if self.objectives:
+            about = [self.about(i) for i in range(len(self.objectives))]
+            each = [
+                f"{state.name} {one.mean:.6g} ± {one.expected_sd:.2g}"
+                for state, one in zip(self.objectives, about, strict=True)
+            ]
+            return f"the model expected {', '.join(each[:-1])} and {each[-1]} there"
+        if self.mean is None or self.expected_sd is None:
+            return ""
+        return f"the model expected {self.mean:.6g} ± {self.expected_sd:.2g} there"
 
     def _maximised(self) -> str:
         """The acquisition; with constraints, what was maximised among feasible configurations."""

@@ -102,3 +102,19 @@ def is_constraint(state: dict[str, Any], d: int) -> bool:
         and all(is_number(state[name]) for name in numbers)
         and all(map(is_number, state["curvature"]))
     )
+
+
+def is_objective(state: dict[str, Any], d: int) -> bool:
+    numbers = ("mean", "sd", "latent_mean", "latent_sd")
+    return (
+        isinstance(state["name"], str)
+        and state["direction"] in ("minimize", "maximize")
+        and len(state["hyperparameters"].lengthscales) == d
+        and is_spans(state["fitted_on"])
+        and is_count(state["learned_from"])
+        and all(is_number(state[name]) for name in numbers)
+        and (state["best_value"] is None or is_number(state["best_value"]))
+        and (state["predictive_sd"] is None or is_finite_from(state["predictive_sd"], 0.0))
+        and is_finite_from(state["recalibration"], 1.0)
+        and all(map(is_number, state["curvature"]))
+    )

@@ -167,3 +167,27 @@ class ConstraintState:
     def from_dict(data: dict[str, Any]) -> ConstraintState:
         own = {**data, "hyperparameters": Hyperparameters.from_dict(data["hyperparameters"])}
         return ConstraintState(**{**own, "curvature": tuple(own.get("curvature", ()))})
+
+
+@dataclass(frozen=True)
+class ObjectiveState:
+    """The model of one of several objectives behind a proposal, and what it predicted there; fields as in a receipt."""
+
+    name: str
+    direction: str
+    hyperparameters: Hyperparameters
+    fitted_on: str
+    learned_from: int
+    mean: float
+    sd: float
+    predictive_sd: float | None
+    recalibration: float
+    latent_mean: float
+    latent_sd: float
+    best_value: float | None
+    curvature: tuple[float, ...] = ()
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> ObjectiveState:
+        own = {**data, "hyperparameters": Hyperparameters.from_dict(data["hyperparameters"])}
+        return ObjectiveState(**{**own, "curvature": tuple(own.get("curvature", ()))})

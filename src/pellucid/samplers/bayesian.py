@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 from optuna.samplers import BaseSampler
+from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.alternation import DEFAULT_POLICY
 from pellucid.acquisition.base import Acquisition
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
+from pellucid.acquisition.fronts import MOST_OBJECTIVES
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
@@ -40,11 +42,14 @@ from pellucid.surrogates import GaussianProcess
 class BayesianSampler(ModelSampler):
     """Bayesian optimisation with an exact Gaussian process, for mixed and conditional spaces.
 
+    With two to four objectives, each has a process of its own, and a proposal maximises the volume that it is expected
+    to add to what the front dominates (EHVI).
+
     Above 2,000 finished trials, the process is conditioned on 1,500 of them: the newest, the neighbours of the best,
     and others spread over the space. Receipts name them.
 
     Args:
-        acquisition: what is maximised, or a policy that chooses it anew for every proposal; default
+        acquisition: for one objective, what is maximised, or a policy that chooses it anew for every proposal; default
             `pellucid.acquisition.Alternation()`: LCB(0.5) and LCB(2.0) in turns, and looks elsewhere once a search of
             one or two numeric parameters has settled.
         surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
@@ -102,6 +107,22 @@ class BayesianSampler(ModelSampler):
             ModelSearch(Coverage(n_startup_trials, seed, allowed), maximiser, conditions, ordinal, regions),
             IndependentSampling(seed, independent_sampler, warn_independent_sampling),
         )
+        self._for_one = [name for name, given in (("acquisition", acquisition), ("interleave", interleave)) if given]
+
+    def _view(self, study: Study) -> StudyView:
+        view = StudyView.whole(study)
+        if len(view.objectives) > MOST_OBJECTIVES:
+            raise ValueError(
+                f"BayesianSampler works on up to {MOST_OBJECTIVES} objectives, but this study has "
+                f"{len(view.objectives)}. Optuna's NSGAIIISampler works on more."
+            )
+        if view.several and self._for_one:
+            given = " and ".join(f"`{name}`" for name in self._for_one)
+            raise ValueError(
+                f"{given} can be chosen for studies with one objective, but this study has {len(view.objectives)}: "
+                "leave it out, and the expected gain of the front is maximised."
+            )
+        return view
 
 
 def _acquisition_and_policy(

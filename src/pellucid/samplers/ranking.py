@@ -178,13 +178,13 @@ class RankingSampler(BaseSampler):
         self._fallback.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        return StudyView.of(study, type(self).__name__).varying
+        return self._view(study).varying
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         with one_thread:
-            return publish(study, trial, type(self).__name__, lambda view: self._propose(view, trial, search_space))
+            return publish(study, trial, self._view, lambda view: self._propose(view, trial, search_space))
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -203,6 +203,9 @@ class RankingSampler(BaseSampler):
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._fallback.after_trial(study, trial, state, values)
+
+    def _view(self, study: Study) -> StudyView:
+        return StudyView.of(study, type(self).__name__)
 
     # ------------------------------------------------------------------ how a proposal is made
 

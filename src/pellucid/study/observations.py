@@ -95,14 +95,15 @@ class Observations:
         return replace(chosen, raw=values, noise_variance=None, complete=(True,) * len(rows))
 
 
-def observations(trials: Sequence[FrozenTrial], sign: float) -> Observations:
-    """Complete trials, and pruned trials that reported a value. Trials without a number are left out."""
-    values = [_value(trial) for trial in trials]
+def observations(trials: Sequence[FrozenTrial], sign: float, index: int = 0) -> Observations:
+    """Complete trials, and pruned trials that reported a value. Trials without a number are left out. `index`: of the
+    objective, if there are several."""
+    values = [_value(trial, index) for trial in trials]
     usable = [trial for trial, value in zip(trials, values, strict=True) if value is not None]
     reported = [trial.user_attrs.get(NOISE_ATTRIBUTE) for trial in usable]
     noise = None
     if reported.count(None) < len(reported):
-        noise = np.array([_noise_variance(variance) for variance in reported], dtype=float)
+        noise = np.array([_noise_variance(variance, index) for variance in reported], dtype=float)
     return Observations(
         tuple([trial.number for trial in usable]),
         tuple([trial.params for trial in usable]),
@@ -113,32 +114,39 @@ def observations(trials: Sequence[FrozenTrial], sign: float) -> Observations:
     )
 
 
-def _value(trial: FrozenTrial) -> float | None:
-    """The value that a trial counts with; None if it has none."""
+def _value(trial: FrozenTrial, index: int) -> float | None:
+    """The value that a trial counts with; None if it has none, or if another of its objectives is no number."""
     value: float | None = None
     state = trial.state
     if state is _COMPLETE:
         values = trial.values  # A property that builds a list on every access.
-        value = None if values is None else values[0]
+        if values is None or len(values) <= index or (len(values) > 1 and any(map(math.isnan, values))):
+            return None
+        value = values[index]
     elif state is _PRUNED and trial.intermediate_values:
         value = trial.intermediate_values[max(trial.intermediate_values)]
     return None if value is None or math.isnan(value) else value
 
 
-def _noise_variance(reported: object) -> float:
+def _noise_variance(reported: object, index: int = 0) -> float:
     """The reported variance of a trial's value; NaN if there is none, or none that makes sense."""
+    if isinstance(reported, (list, tuple)):
+        return _noise_variance(reported[index]) if index < len(reported) else math.nan
     if isinstance(reported, (int, float)) and not isinstance(reported, bool):
         return float(reported) if math.isfinite(reported) and reported >= 0 else math.nan
     return math.nan
 
 
-def report_noise(trial: Trial, variance: float) -> None:
+def report_noise(trial: Trial, variance: float | Sequence[float]) -> None:
     """Tell the model how noisy the value of a trial is: its variance, in the squared unit of the objective.
+
+    With several objectives, pass one variance for each.
 
     Call it inside the objective, for example with the variance of the mean over cross-validation folds. Without it the
     model estimates one noise level for all trials.
     """
-    noise = _noise_variance(variance.item() if hasattr(variance, "item") else variance)  # NumPy's numbers, too.
-    if math.isnan(noise):
+    plain: Any = variance.tolist() if hasattr(variance, "tolist") else variance  # NumPy's numbers, too.
+    each = list(plain) if isinstance(plain, (list, tuple)) else [plain]
+    if not each or any(math.isnan(_noise_variance(one)) for one in each):
         raise ValueError(f"A noise variance must be a finite number of at least 0, but got {variance!r}.")
-    trial.set_user_attr(NOISE_ATTRIBUTE, noise)
+    trial.set_user_attr(NOISE_ATTRIBUTE, each if isinstance(plain, (list, tuple)) else float(plain))

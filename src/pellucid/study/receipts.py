@@ -97,15 +97,18 @@ def model_receipts(trials: Sequence[FrozenTrial], before: int) -> tuple[Receipt,
     return tuple(newest_model_receipts(trials, before))[::-1]
 
 
-def last_model_receipt(trials: Sequence[FrozenTrial], kernel: str, *, warped: bool = True) -> Receipt | None:
-    """The newest own receipt of a model with this kernel.
+def last_model_receipt(
+    trials: Sequence[FrozenTrial], kernel: str, *, warped: bool = True, index: int = 0
+) -> Receipt | None:
+    """The newest own receipt of a model with this kernel, about the objective with this index.
 
     `warped`: of a model that was free to choose an output warp. Models that learn about effects were not, so they
     continue each other (`warped=False`), or any other model without a warp.
     """
     for trial in reversed(trials):
         receipt = own_receipt(trial)
-        if receipt is None or receipt.kind != "model" or receipt.acquisition is None or receipt.hyperparameters is None:
+        receipt = receipt.about(index) if receipt is not None and receipt.kind == "model" else None
+        if receipt is None or receipt.acquisition is None or receipt.hyperparameters is None:
             continue
         if receipt.hyperparameters.kernel != kernel:
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -42,62 +42,106 @@ class Objective:
         return _SIGNS[self.direction]
 
 
-def single_objective(study: Study, asker: str) -> Direction:
-    """The direction of a study with one objective. Raises ValueError if it has several."""
-    directions = study.directions
-    if len(directions) != 1:
+def objectives_of(study: Study) -> tuple[Objective, ...]:
+    """In the order in which trials return their values."""
+    directions: list[Direction] = [
+        "maximize" if direction == StudyDirection.MAXIMIZE else "minimize" for direction in study.directions
+    ]
+    names = study.metric_names
+    if not names:
+        several = len(directions) > 1
+        names = [f"objective {i}" if several else "objective" for i in range(len(directions))]
+    return tuple(Objective(name, direction) for name, direction in zip(names, directions, strict=True))
+
+
+def single_objective(study: Study, asker: str) -> Objective:
+    """The objective of a study with one. Raises ValueError if it has several."""
+    objectives = objectives_of(study)
+    if len(objectives) != 1:
         raise ValueError(
-            f"{asker} works on studies with one objective, but this study has {len(directions)}. "
-            "Use one of Optuna's multi-objective samplers for it."
+            f"{asker} works on studies with one objective, but this study has {len(objectives)}: {named(objectives)}. "
+            "`pellucid.BayesianSampler` works on several."
         )
-    return "maximize" if directions[0] == StudyDirection.MAXIMIZE else "minimize"
+    return objectives[0]
+
+
+def named(objectives: Sequence[Objective]) -> str:
+    return ", ".join(repr(objective.name) for objective in objectives)
 
 
 @dataclass(frozen=True, eq=False)
 class StudyView:
-    """A study with one objective, at one moment.
+    """A study at one moment, and what answers are about: one of its objectives, or a constraint.
 
+    objectives   all of them, in the order in which trials return their values
     trials       in the order of their numbers; they are the storage's own objects: read them, never change them
+    index        the objective that answers are about
     constraint   the constraint that takes the place of the objective in every answer; None: the objective itself
     """
 
-    direction: Direction
+    objectives: tuple[Objective, ...]
     trials: Sequence[FrozenTrial]
     study: Study = field(repr=False)
+    index: int = 0
     constraint: str | None = None
 
     @staticmethod
     def of(study: Study, asker: str) -> StudyView:
-        """`asker`: the caller that the error message names if the study has several objectives."""
-        return StudyView(single_objective(study, asker), study.get_trials(deepcopy=False), study)
+        """Of a study with one objective. `asker`: the caller that the error message names if there are several."""
+        return StudyView((single_objective(study, asker),), study.get_trials(deepcopy=False), study)
+
+    @staticmethod
+    def whole(study: Study) -> StudyView:
+        """Of any study; if it has several objectives, `each` has a view about every one of them."""
+        return StudyView(objectives_of(study), study.get_trials(deepcopy=False), study)
 
     @property
     def name(self) -> str:
         return self.study.study_name
 
+    @property
+    def several(self) -> bool:
+        """Whether the study has more than one objective."""
+        return len(self.objectives) > 1
+
+    @cached_property
+    def each(self) -> tuple[StudyView, ...]:
+        """A view about every objective."""
+        others = [replace(self, index=i, constraint=None) for i in range(len(self.objectives))]
+        return tuple(self if i == self.index and self.constraint is None else view for i, view in enumerate(others))
+
     @cached_property
     def objective(self) -> Objective:
-        if self.constraint is not None:
-            return Objective(self.constraint, self.direction)
-        names = self.study.metric_names
-        return Objective(names[0] if names else "objective", self.direction)
+        return self.objectives[self.index] if self.constraint is None else Objective(self.constraint, "minimize")
 
     def about(self, objective: str | int | None) -> StudyView:
-        """The view for answers about the objective or about a constraint, by its name. Raises ValueError if the study
-        has none of this name."""
-        if objective in (None, 0, self.objective.name):
+        """The view for answers about an objective, by its name or number, or about a constraint, by its name.
+
+        Raises ValueError if the study has none of this name, or if it has several objectives and none is named.
+        """
+        names = [objective.name for objective in self.objectives]
+        if objective is None and not self.several:
             return self
-        if objective in self.observations.constraints.names:
-            return StudyView("minimize", self.trials, self.study, str(objective))
-        names = ", ".join(repr(name) for name in (self.objective.name, *self.observations.constraints.names))
-        raise ValueError(
-            f"`objective` must be the objective or a constraint of this study ({names}), but got {objective!r}."
-        )
+        if isinstance(objective, str) and objective in names:
+            return self.each[names.index(objective)]
+        if isinstance(objective, int) and not isinstance(objective, bool) and 0 <= objective < len(names):
+            return self.each[objective]
+        constraints = self.observations.constraints.names
+        if objective in constraints:
+            return replace(self, index=0, constraint=str(objective))
+        rule = "one of the objectives" if self.several else "the objective"
+        either = ", ".join(repr(name) for name in (*names, *constraints))
+        raise ValueError(f"`objective` must be {rule} or a constraint of this study ({either}), but got {objective!r}.")
+
+    @property
+    def direction(self) -> Direction:
+        """Of what answers are about."""
+        return self.objective.direction
 
     @property
     def sign(self) -> float:
         """+1 if the study minimises, -1 if it maximises: loss = sign * value."""
-        return _SIGNS[self.direction]
+        return self.objective.sign
 
     # ------------------------------------------------------------------ trials
 
@@ -118,7 +162,7 @@ class StudyView:
         return self._observed([self.by_number[number] for number in numbers])
 
     def _observed(self, trials: Sequence[FrozenTrial]) -> Observations:
-        observed = observations(trials, self.sign)
+        observed = observations(trials, self.objectives[self.index].sign, self.index)
         return observed if self.constraint is None else observed.of_constraint(self.constraint)
 
     @property
@@ -156,13 +200,14 @@ class StudyView:
 
     def receipt(self, number: int) -> Receipt | None:
         """The receipt of a trial, or None. Raises RecordError if it is damaged or written by a newer version."""
-        return read_receipt(self.by_number[number])
+        receipt = read_receipt(self.by_number[number])
+        return None if receipt is None else receipt.about(self.index)
 
     @cached_property
     def receipts(self) -> dict[int, Receipt]:
         """Readable receipts by the number of the trial that has them."""
         receipts = {trial.number: readable_receipt(trial) for trial in self.trials}
-        return {number: receipt for number, receipt in receipts.items() if receipt is not None}
+        return {number: receipt.about(self.index) for number, receipt in receipts.items() if receipt is not None}
 
     @cached_property
     def own_receipts(self) -> dict[int, Receipt]:

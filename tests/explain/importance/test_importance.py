@@ -274,7 +274,7 @@ def test_studies_without_enough_information_are_refused() -> None:
         pellucid.hsic_importance(drawn(20, lambda trial: trial.suggest_float("x", 1, 1) + trial.number))
     with pytest.raises(ValueError, match="between 0 and 1, but got 10"):
         pellucid.best(10)
-    with pytest.raises(ValueError, match="works on studies with one objective"):
+    with pytest.raises(ValueError, match="one objective at a time, but this study has 2"):
         pellucid.hsic_importance(optuna.create_study(directions=["minimize", "minimize"]))
 
 

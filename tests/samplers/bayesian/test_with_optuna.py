@@ -18,15 +18,9 @@ from tests.helpers import (
     kinds,
     last_receipt,
     new_study,
-    two_objectives,
 )
 
 import pellucid
-
-
-def test_the_sampler_refuses_several_objectives() -> None:
-    with pytest.raises(ValueError, match=r"one objective.*has 2.*multi-objective samplers"):
-        two_objectives().optimize(lambda trial: (bowl(trial), 1.0), n_trials=1)
 
 
 def test_a_copy_without_the_first_trial_is_modelled_at_once() -> None:

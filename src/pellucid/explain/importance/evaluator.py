@@ -85,7 +85,9 @@ def _asked(
     study: Study, params: list[str] | None, target: Target | None, asker: str
 ) -> tuple[list[FrozenTrial], Array, dict[str, BaseDistribution], list[str], Direction]:
     """Complete trials with a finite value, these values, newest distributions, parameters asked for, and direction."""
-    direction: Direction = "minimize" if target is not None else single_objective(study, f"{asker} without a `target`")
+    direction: Direction = "minimize"
+    if target is None:
+        direction = single_objective(study, f"{asker} without a `target`").direction
     trials, values = [], []
     for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)):
         value = float(target(trial)) if target is not None else float(trial.values[0])

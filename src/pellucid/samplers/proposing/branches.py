@@ -76,12 +76,12 @@ def turn(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
     if trial.number % _PERIOD == 0 or not any(dimension.categorical for dimension in data.space.dimensions):
         return Region()
     space, known = data.space, others.known(data.space, view, trial.number)
-    waiting = _waiting(view, trial, data, data.standing(gp.latent_at_observed()), known)
+    waiting = _waiting(view, trial, data, fitted.standing, known)
     for choice in sorted(waiting, key=lambda choice: choice.order):
         part = _part(space, choice.branch)
         if not len(part.free) or part.exhausted(known) or (choice.settled and trial.number % _PERIOD > 1):
             continue
-        words = _words(space, choice, _chance(gp, data, choice.branch))
+        words = _words(space, choice, None if view.several else _chance(gp, data, choice.branch))
         looks = choice.gap is not None and fitted.chance_of_feasible(choice.gap[None])[0] >= LIKELY
         look = Decision(PosteriorVariance(), x=choice.gap) if looks else None
         return Region(part, turn=words, own=choice.own if choice.own.any() else None, look=look)
@@ -170,11 +170,11 @@ def _value(space: Space, branch: Branch) -> float:
     return float(space.dimensions[branch.column].midpoint(np.array([branch.code]))[0])
 
 
-def _words(space: Space, waiting: _Waiting, chance: float) -> str:
+def _words(space: Space, waiting: _Waiting, chance: float | None) -> str:
     branch = waiting.branch
     dimension = space.dimensions[branch.column]
     choice = value_text(dimension.decode(np.array([_value(space, branch)]))[0])
     tried = f"tried {counted(branch.n_trials, 'time')}, and {fair_chance(branch)} are its fair chance"
-    alone = f"The model alone puts its chance of being best at {chance:.2g}."
+    alone = "" if chance is None else f" The model alone puts its chance of being best at {chance:.2g}."
     look = "" if waiting.gap is None else " Its search had settled, so this trial looked into the widest gap."
-    return f"It was the turn of `{dimension.name}` = {choice}: {tried}. {alone}{look}"
+    return f"It was the turn of `{dimension.name}` = {choice}: {tried}.{alone}{look}"

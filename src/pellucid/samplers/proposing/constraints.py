@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pellucid.acquisition.base import Acquisition, PointwiseAcquisition, Pool, Situation
+from pellucid.acquisition.base import Acquisition, Pool, Situation
 from pellucid.acquisition.constrained import Constrained
-from pellucid.acquisition.feasible import Feasible
 from pellucid.numerics import Array, compress_integers
 from pellucid.records import ConstraintState
 from pellucid.samplers.proposing.learning import fit_constraint, pack
@@ -63,11 +62,10 @@ def fitted_constraints(
 def constrained(acquisition: Acquisition, situation: Situation, pool: Pool, *, any_feasible: bool) -> Acquisition:
     """The acquisition among feasible configurations; the search for one as long as none is known.
 
-    An acquisition that needs more than mean and sd is returned unchanged: it has no single score to which the logarithm
-    of a chance could be added.
+    An acquisition without a single score, to which the logarithm of a chance could be added, is returned unchanged.
     """
     names = tuple(constraint.name for constraint in situation.constraints)
-    if not names or not isinstance(acquisition, (PointwiseAcquisition, Feasible)):
+    if not names or not acquisition.one_score:
         return acquisition
     if not any_feasible:
         return Constrained(None, names)

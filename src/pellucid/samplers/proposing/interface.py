@@ -81,7 +81,7 @@ class ModelSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         with one_thread:
-            return publish(study, trial, type(self).__name__, lambda view: self.propose(view, trial, search_space))
+            return publish(study, trial, self._view, lambda view: self.propose(view, trial, search_space))
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -103,4 +103,5 @@ class ModelSampler(BaseSampler):
             self._independent.sampler.after_trial(study, trial, state, values)
 
     def _view(self, study: Study) -> StudyView:
+        """Of the study as it is now. Raises ValueError if it has more objectives than the sampler can handle."""
         return StudyView.of(study, type(self).__name__)

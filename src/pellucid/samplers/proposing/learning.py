@@ -60,7 +60,7 @@ def fit(
     view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool
 ) -> tuple[GaussianProcess, Arrays, int]:
     """The surrogate, the observations that it is conditioned on, and from how many its hyperparameters were learned."""
-    last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
+    last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None, index=view.index)
     surprise = last is not None and surprised(last, view, data)
     return _continued(view, data, template, deterministic, _Past.of_objective(last), surprise=surprise)
 
@@ -100,7 +100,8 @@ def surprised(last: Receipt, view: StudyView, data: Arrays) -> bool:
     observed = zip(data.observations.numbers, data.losses, strict=True)
     new = {number: loss for number, loss in observed if number >= last.trial or str(number) in last.pending}
     receipts = [own_receipt(trial) for trial in view.trials if trial.number in new]
-    return any(missed(receipt, float(new[receipt.trial])) for receipt in receipts if receipt is not None)
+    about = [receipt.about(view.index) for receipt in receipts if receipt is not None]
+    return any(missed(receipt, float(new[receipt.trial])) for receipt in about)
 
 
 def missed(receipt: Receipt, loss: float) -> bool:

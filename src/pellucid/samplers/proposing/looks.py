@@ -48,11 +48,16 @@ _CHANCE, _BOX, _APART = 2, 0.1, 0.01
 
 
 def turn(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
-    """A look if it is the turn of one; otherwise the whole space. No look goes where trials are rarely feasible."""
-    data, gp, space = fitted.data, fitted.gp, fitted.data.space
-    if trial.number % _EVERY or len(space) > _MOST_PARAMETERS or any(d.categorical for d in space.dimensions):
+    """A look if it is the turn of one; otherwise the whole space.
+
+    No look goes where trials are rarely feasible. With several objectives there are none: that search keeps moving
+    along the front.
+    """
+    data, space = fitted.data, fitted.data.space
+    small = len(space) <= _MOST_PARAMETERS and not any(dimension.categorical for dimension in space.dimensions)
+    if trial.number % _EVERY or not small or view.several:
         return Region()
-    m = data.standing(gp.latent_at_observed())
+    m = fitted.standing
     looked = {receipt.trial for receipt in model_receipts(view.trials, trial.number) if receipt.look}
     searched = [i for i, number in enumerate(data.observations.numbers) if number not in looked]
     if not settled(data.X, m, searched):

@@ -35,7 +35,7 @@ from pellucid.samplers.proposing.rules import Predicate, Rule
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import newest_model_receipts
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess, thinning
+from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import log_chance
 from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
 
@@ -69,7 +69,8 @@ class Region:
 @dataclass(frozen=True)
 class Fitted:
     """The surrogate; the observations that it is conditioned on; how many its hyperparameters were learned from; if the
-    proposal is to learn about effects, the decision for that; the surrogates of constraints; and the user's rule."""
+    proposal is to learn about effects, the decision for that; the surrogates of constraints; the user's rule; and, with
+    several objectives, how far the observations are behind the front (n,)."""
 
     gp: GaussianProcess
     data: Arrays
@@ -77,6 +78,12 @@ class Fitted:
     lesson: Decision | None = None
     constraints: tuple[ConstraintFit, ...] = ()
     rule: Rule | None = None
+    latent: Array | None = None
+
+    @property
+    def standing(self) -> Array:
+        """How good the observations are (n,), smaller is better; infeasible ones come last."""
+        return self.data.standing(self.gp.latent_at_observed() if self.latent is None else self.latent)
 
     def chance_of_feasible(self, X: Array) -> Array:
         """(n,); 1 without constraints, 0 where the rule allows nothing."""
@@ -92,27 +99,7 @@ def whole_space(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
 
 
 @dataclass(frozen=True)
-class _Imputed:
-    """Trials without a value: numbers and rows of those that failed, rows of those that run, by number."""
-
-    failed: list[int]
-    X_failed: Array
-    running: dict[int, Array]
-
-    @property
-    def rows(self) -> Array:
-        d = self.X_failed.shape[1]
-        return np.vstack([self.X_failed, np.array(list(self.running.values())).reshape(-1, d)])
-
-    def thinned(self, gp: GaussianProcess) -> _Imputed:
-        """With a choice of the failed trials if there are too many for all of them."""
-        l = np.array(gp.hyperparameters.lengthscales)
-        rows = thinning.newest_and_spread_rows(gp.kernel, l, self.X_failed, thinning.MOST_FAILED)
-        return _Imputed([self.failed[row] for row in rows], self.X_failed[rows], self.running)
-
-
-@dataclass(frozen=True)
-class _Screening:
+class Screening:
     """Everything that acquisitions are maximised with for one proposal.
 
     to_beat (k,)  observations that the proposal must improve on, as positions; none if none of them is feasible
@@ -178,7 +165,7 @@ class Maximiser:
             template = self.surrogate if fitted.lesson is None else self.surrogate.unwarped()
             fitted = replace(fitted, constraints=fitted_constraints(view, data, template, self.deterministic))
         fitted = replace(fitted, rule=Rule.of(self.allowed, view, data.space))
-        every = _Imputed(*others.failed(data.space, view), others.pending(data.space, view, trial.number))
+        every = others.Imputed.of(data.space, view, trial.number)
         imputed = every.thinned(fitted.gp)
         # What a proposal is to learn about concerns the whole space.
         region = regions(view, trial, fitted) if fitted.lesson is None else Region()
@@ -208,7 +195,9 @@ class Maximiser:
                 return Fitted(gp, used, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
         return Fitted(*fit(view, data, self.surrogate, self.deterministic))
 
-    def _screen(self, trial: FrozenTrial, fitted: Fitted, imputed: _Imputed, region: Region, seen: Array) -> _Screening:
+    def _screen(
+        self, trial: FrozenTrial, fitted: Fitted, imputed: others.Imputed, region: Region, seen: Array
+    ) -> Screening:
         """Candidates, and what is known about the space."""
         gp, data, space = fitted.gp, fitted.data, fitted.data.space
         model = gp.believe(imputed.rows)
@@ -224,7 +213,7 @@ class Maximiser:
         near = incumbents if fitted.lesson is None else incumbents[:0]
         pool = screen(model, space, near, rng, also, HARD if models else USUAL)
         learn_chance = self.avoid_failures and len(imputed.X_failed) >= FEWEST_FAILURES
-        return _Screening(
+        return Screening(
             data=data,
             model=model,
             situation=Situation(best, len(latent), len(space), models),
@@ -239,7 +228,7 @@ class Maximiser:
             rng=rng,
         )
 
-    def _decide(self, view: StudyView, trial: FrozenTrial, screening: _Screening) -> Decision:
+    def _decide(self, view: StudyView, trial: FrozenTrial, screening: Screening) -> Decision:
         """The acquisition of a proposal that is meant to improve the objective."""
         data, model = screening.data, screening.model
         if screening.region.look is not None:
@@ -271,9 +260,9 @@ class Maximiser:
         self,
         view: StudyView,
         trial: FrozenTrial,
-        screening: _Screening,
+        screening: Screening,
         fitted: Fitted,
-        imputed: _Imputed,
+        imputed: others.Imputed,
         decision: Decision,
         function: AcquisitionFunction,
         configuration: Configuration,

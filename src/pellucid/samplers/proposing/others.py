@@ -6,6 +6,7 @@ A configuration is complete if it has every parameter that is always active; onl
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,32 @@ from pellucid.numerics import Array
 from pellucid.study import trials
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess, thinning
+
+
+@dataclass(frozen=True)
+class Imputed:
+    """Trials without a value: numbers and rows of those that failed, rows of those that run, by number."""
+
+    failed: list[int]
+    X_failed: Array
+    running: dict[int, Array]
+
+    @staticmethod
+    def of(space: Space, view: StudyView, number: int) -> Imputed:
+        """All of them but trial `number` that fit the space."""
+        return Imputed(*failed(space, view), pending(space, view, number))
+
+    @property
+    def rows(self) -> Array:
+        d = self.X_failed.shape[1]
+        return np.vstack([self.X_failed, np.array(list(self.running.values())).reshape(-1, d)])
+
+    def thinned(self, gp: GaussianProcess) -> Imputed:
+        """With a choice of the failed trials if there are too many for all of them."""
+        l = np.array(gp.hyperparameters.lengthscales)
+        rows = thinning.newest_and_spread_rows(gp.kernel, l, self.X_failed, thinning.MOST_FAILED)
+        return Imputed([self.failed[row] for row in rows], self.X_failed[rows], self.running)
 
 
 def taken(params: Mapping[str, Any], others: Mapping[int, Mapping[str, Any]]) -> bool:

@@ -21,15 +21,17 @@ _MOST_ATTEMPTS = 5
 Proposal = tuple[dict[str, Any], Receipt]
 
 
-def publish(study: Study, trial: FrozenTrial, asker: str, propose: Callable[[StudyView], Proposal]) -> dict[str, Any]:
-    """Parameters for the trial, with their receipt in the storage. `asker`: the sampler, for error messages."""
+def publish(
+    study: Study, trial: FrozenTrial, view: Callable[[Study], StudyView], propose: Callable[[StudyView], Proposal]
+) -> dict[str, Any]:
+    """Parameters for the trial, with their receipt in the storage. `view`: of the study as it is now."""
     parts = 0
     for attempt in range(_MOST_ATTEMPTS):
-        before = StudyView.of(study, asker)
+        before = view(study)
         going_on = {other.number for other in before.trials if other.state in UNFINISHED}
         params, receipt = propose(before)
         parts = write_receipt(study, trial, receipt, at_least=parts)
-        after = StudyView.of(study, asker)
+        after = view(study)
         running = pending(after.trials, trial.number)
         # From the second attempt on, a younger trial counts only once it has begun: while both are still proposing the
         # younger one steps aside, because two that both keep stepping aside would collide again.

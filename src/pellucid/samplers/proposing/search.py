@@ -11,6 +11,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.numerics import stream
 from pellucid.records import Receipt
+from pellucid.samplers.proposing import several
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.maximising import Maximiser, Regions, whole_space
 from pellucid.samplers.proposing.publishing import Proposal
@@ -76,6 +77,8 @@ class ModelSearch:
             if starting or len(data.losses) == 0:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
+            if view.several:
+                return several.propose(self._maximiser, view, trial, data, self._regions)
             return self._maximiser.propose(view, trial, data, self._regions)
         except RuleError:
             raise

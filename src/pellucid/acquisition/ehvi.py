@@ -1,0 +1,78 @@
+"""Expected hypervolume improvement as an acquisition: what a trial is expected to add to a front.
+
+The volume is measured on the latent scales of the models, on which every objective has a spread of about one: so none
+of them rules the others because of its unit, or because of a few trials that are much worse than all others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Effort, Outcomes, Pool, Situation
+from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_slopes
+from pellucid.acquisition.units import LatentScale, Unit
+from pellucid.numerics import Array
+from pellucid.records import Term
+from pellucid.study.encoding import Space
+from pellucid.surrogates import GaussianProcess
+
+# A front has as many ways to be improved as it has gaps and ends, so there are more optima than with one objective.
+MANY = Effort(evaluations=8, enough=1e-3, climbs=6, everywhere=384)
+
+
+@dataclass(frozen=True)
+class EHVI(Acquisition):
+    """Expected hypervolume improvement, for studies with several objectives: exact, for 2 to 4 of them."""
+
+    log_score = True
+    one_score = True
+
+    def words(self) -> dict[str, Term]:
+        return {"gain": Term("expected gain of the front", "more expected gain of the front", "prediction")}
+
+    def unit(self, scale: LatentScale) -> Unit:
+        return Unit("log", 1.0)
+
+    def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> AcquisitionFunction:
+        if situation.outcomes is None:
+            raise ValueError("EHVI needs several objectives, but this study has one: use EI() instead.")
+        return _VolumeFunction(self, model, situation, situation.outcomes)
+
+
+@dataclass(frozen=True)
+class _VolumeFunction(AcquisitionFunction):
+    acquisition: EHVI
+    model: GaussianProcess
+    situation: Situation
+    outcomes: Outcomes
+
+    @property
+    def effort(self) -> Effort:
+        return MANY
+
+    def weights(self) -> dict[str, float]:
+        return {"gain": 1.0}
+
+    def terms(self, X: Array) -> dict[str, Array]:
+        return {"gain": self.score(X)}
+
+    def score(self, X: Array) -> Array:
+        return self._log([model.latent(X) for model in self.outcomes.models])
+
+    def screen_pool(self, pool: Pool) -> Array:
+        others = (model.screen(pool.X) for model in self.outcomes.models[1:])
+        return self._log([(pool.mean, pool.sd), *others])
+
+    def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
+        m, s, dm, ds = zip(*(model.latent_with_gradient(X) for model in self.outcomes.models), strict=True)
+        score, by_m, by_s = log_ehvi_slopes(np.stack(m, axis=1), np.stack(s, axis=1), self.outcomes.boxes)
+        slope: Array = np.zeros_like(X)
+        for i in range(len(m)):
+            slope += by_m[:, i, None] * dm[i] + by_s[:, i, None] * ds[i]
+        return score, slope
+
+    def _log(self, posteriors: list[tuple[Array, Array]]) -> Array:
+        m, s = (np.stack(part, axis=1) for part in zip(*posteriors, strict=True))
+        return log_ehvi(m, s, self.outcomes.boxes)

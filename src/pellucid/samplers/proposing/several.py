@@ -1,0 +1,221 @@
+"""A proposal for several objectives: a model of each, and what a trial is expected to add to their front.
+
+Notation
+    k objectives;  n observations
+    Y (n, k)   latent means of the observations, smaller is better: without the luck of noisy values
+    behind     (n,), how much an observation would have to improve in every objective to be on the front; 0 on it
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from optuna.trial import FrozenTrial
+
+from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, latent_rows
+from pellucid.acquisition.constrained import HARD
+from pellucid.acquisition.ehvi import EHVI, MANY
+from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
+from pellucid.acquisition.fronts import front, reference_point
+from pellucid.acquisition.optimize import SEPARATION, screen
+from pellucid.explain.predictions import recent_predictions
+from pellucid.numerics import Array, Indices, Mask, compress_integers, stream
+from pellucid.records import ObjectiveState, Receipt
+from pellucid.samplers.proposing import others
+from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
+from pellucid.samplers.proposing.constraints import fitted_constraints
+from pellucid.samplers.proposing.learning import fit, pack
+from pellucid.samplers.proposing.maximising import Fitted, Maximiser, Region, Regions, Screening
+from pellucid.samplers.proposing.publishing import Proposal
+from pellucid.samplers.proposing.rules import Rule
+from pellucid.study.arrays import Arrays
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess, warp
+from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
+
+# Observed configurations around which candidates are drawn: of the front, or the nearest to it, at least and at most.
+_FEWEST_INCUMBENTS, _MOST_INCUMBENTS = 5, 32
+
+
+@dataclass(frozen=True)
+class _ObjectiveFit:
+    """The surrogate of an objective; the observations that it is conditioned on; and how many it was learned from."""
+
+    view: StudyView
+    gp: GaussianProcess
+    data: Arrays
+    learned_from: int
+
+    def state(self, model: GaussianProcess, x: Array) -> ObjectiveState:
+        """What a receipt says of it. `model`: with trials imputed; x (1, d): the proposal."""
+        m, s = model.latent(x)
+        mean, sd = model.from_latent(m, s)
+        widening = recalibration([prediction.unwidened_z for prediction in recent_predictions(self.view, RECENT)])
+        predicted = widening * float(predictive_sd(self.gp, m, s)[0])
+        feasible = self.data.losses[self.data.observations.feasible]
+        return ObjectiveState(
+            name=self.view.objective.name,
+            direction=self.view.direction,
+            hyperparameters=self.gp.hyperparameters,
+            fitted_on=compress_integers(self.data.observations.numbers),
+            learned_from=self.learned_from,
+            mean=self.view.sign * float(mean[0]),
+            sd=float(sd[0]),
+            predictive_sd=predicted if math.isfinite(predicted) else None,
+            recalibration=widening,
+            latent_mean=float(m[0]),
+            latent_sd=float(s[0]),
+            best_value=self.view.sign * float(feasible.min()) if len(feasible) else None,
+            curvature=pack(self.gp.inverse_hessian),
+        )
+
+
+def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
+    """Parameters and their receipt. `data` has at least one observation."""
+    fits = [
+        _ObjectiveFit(about, *fit(about, values_of(about, data), settings.surrogate, settings.deterministic))
+        for about in view.each
+    ]
+    Y = np.stack([_means(each, data) for each in fits], axis=1)
+    fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=behind(Y, data.observations.feasible))
+    if view.constrained:
+        constraints = fitted_constraints(view, data, settings.surrogate, settings.deterministic)
+        fitted = replace(fitted, constraints=constraints)
+    fitted = replace(fitted, rule=Rule.of(settings.allowed, view, data.space))
+    every = others.Imputed.of(data.space, view, trial.number)
+    imputed = every.thinned(fits[0].gp)
+    region = regions(view, trial, fitted)
+    to_beat = _to_beat(Y, data, region)
+    outcomes = Outcomes(
+        tuple(each.gp.believe(imputed.rows) for each in fits),
+        latent_rows([each.gp for each in fits], data.X[to_beat]),
+        _reference(fits, data, Y),
+    )
+    screening = _screened(settings, trial, fitted, fits[0].data, imputed, region, outcomes, to_beat)
+    seen = data.space.canonical(np.vstack([data.X, every.rows]))
+    function = screening.bound(EHVI())
+    x = replace(screening, seen=seen).best(function) if region.look is None else region.look.x
+    assert x is not None
+    configuration = rounded(data.space, x, screening.rng, region.held)
+    receipt = _receipt(settings, view, trial, screening, fits, fitted, imputed, function, configuration, to_beat)
+    return configuration.params, receipt
+
+
+def values_of(about: StudyView, data: Arrays) -> Arrays:
+    """The same configurations with the values of the objective that a view is about."""
+    observed = about.observations
+    if observed.numbers != data.observations.numbers:
+        rows = {number: i for i, number in enumerate(observed.numbers)}
+        observed = observed.select([rows[number] for number in data.observations.numbers])
+    return replace(data, observations=observed)
+
+
+def behind(Y: Array, among: Mask) -> Array:
+    """See above. `among` (n,): which observations can be on the front; all, if none can."""
+    among = among if among.any() else np.ones(len(Y), dtype=bool)
+    rows = Y[among]
+    best = rows[front(rows)]
+    out: Array = np.zeros(len(Y))
+    for point in best:
+        out = np.maximum(out, (Y - point).min(axis=1))
+    return out
+
+
+def _means(fit: _ObjectiveFit, data: Arrays) -> Array:
+    """Y, of one objective: a large study is fitted on a choice of its trials."""
+    thinned = len(fit.data.losses) < len(data.losses)
+    return np.asarray(fit.gp.latent(data.X)[0] if thinned else fit.gp.latent_at_observed())
+
+
+def _reference(fits: list[_ObjectiveFit], data: Arrays, Y: Array) -> Array:
+    """The reference point of the values as they were returned, on the latent scale, where one bad trial may be no
+    outlier; never better than the front as the models see it."""
+    feasible = data.observations.feasible
+    rows = np.flatnonzero(feasible if feasible.any() else np.ones(len(Y), dtype=bool))
+    losses = np.stack([values_of(each.view, data).losses for each in fits], axis=1)[rows]
+    point = reference_point(losses)
+    hyperparameters = [each.gp.hyperparameters for each in fits]
+    latent = [
+        float((warp.forward(h.warp, point[i : i + 1])[0] - h.y_mean) / h.y_scale) for i, h in enumerate(hyperparameters)
+    ]
+    nadir = reference_point(Y[rows][front(Y[rows])])
+    return np.maximum(latent, nadir)
+
+
+def _to_beat(Y: Array, data: Arrays, region: Region) -> Indices:
+    """The observations of the front that the proposal is to improve, as positions."""
+    possible = data.observations.feasible if region.own is None else data.observations.feasible & region.own
+    rows = np.flatnonzero(possible)
+    return np.asarray(rows[front(Y[rows])])
+
+
+def _screened(
+    settings: Maximiser,
+    trial: FrozenTrial,
+    fitted: Fitted,
+    first: Arrays,
+    imputed: others.Imputed,
+    region: Region,
+    outcomes: Outcomes,
+    to_beat: Indices,
+) -> Screening:
+    """Candidates, and what is known about the space. `first`: what the model of the first objective is fitted to."""
+    data, space = fitted.data, fitted.data.space
+    rng = stream(settings.seed, "proposal", trial.number)
+    constraints = tuple(constraint.model.believe(imputed.rows) for constraint in fitted.constraints)
+    order = np.argsort(fitted.standing, kind="stable")
+    n_front = int((fitted.standing <= 0.0).sum())
+    nearest = order[: max(n_front, _FEWEST_INCUMBENTS)]
+    incumbents = data.X[nearest if len(nearest) <= _MOST_INCUMBENTS else rng.choice(nearest, _MOST_INCUMBENTS, False)]
+    also = None if fitted.rule is None else fitted.rule.found(data.X, stream(settings.seed, "allowed", trial.number))
+    learn_chance = settings.avoid_failures and len(imputed.X_failed) >= FEWEST_FAILURES
+    return Screening(
+        data=data,
+        model=outcomes.models[0],
+        situation=Situation(outcomes.volume, len(data.losses), len(space), constraints, outcomes),
+        to_beat=to_beat,
+        incumbents=incumbents,
+        pool=screen(outcomes.models[0], space, incumbents, rng, also, HARD if constraints else MANY),
+        seen=data.X,
+        separation=SEPARATION,
+        region=region,
+        rule=fitted.rule,
+        chance=Chance.learned(first.X, imputed.X_failed, space) if learn_chance else None,
+        rng=rng,
+    )
+
+
+def _receipt(
+    settings: Maximiser,
+    view: StudyView,
+    trial: FrozenTrial,
+    screening: Screening,
+    fits: list[_ObjectiveFit],
+    fitted: Fitted,
+    imputed: others.Imputed,
+    function: AcquisitionFunction,
+    configuration: Configuration,
+    to_beat: Indices,
+) -> Receipt:
+    outcomes, x = screening.situation.outcomes, configuration.x
+    assert outcomes is not None
+    shared = shared_fields(view, trial, settings.seed, configuration, screening.data)
+    numbers = screening.data.observations.numbers
+    return Receipt(
+        **{**shared, "direction": "minimize", "best_value": None},
+        kind="model",
+        believed=compress_integers(imputed.failed),
+        pending={str(number): tuple(row.tolist()) for number, row in imputed.running.items()},
+        acquisition=function.state(x, screening.data.space),
+        turn=screening.region.turn,
+        look=screening.region.look is not None,
+        constraints=tuple(
+            each.state(constraint, x)
+            for each, constraint in zip(fitted.constraints, screening.situation.constraints, strict=True)
+        ),
+        objectives=tuple(each.state(model, x) for each, model in zip(fits, outcomes.models, strict=True)),
+        front=compress_integers([numbers[row] for row in to_beat]),
+        reference=tuple(outcomes.reference.tolist()),
+    )

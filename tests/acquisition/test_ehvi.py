@@ -1,0 +1,75 @@
+"""EHVI as an acquisition: gradients by finite differences, screening beside the score, and one objective refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from optuna.distributions import FloatDistribution
+from tests.problems import central_difference
+
+from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Pool, Situation, latent_rows
+from pellucid.acquisition.ehvi import EHVI
+from pellucid.acquisition.feasible import Feasible
+from pellucid.acquisition.fronts import front, volume
+from pellucid.numerics import Array
+from pellucid.study.encoding import Space
+from pellucid.surrogates import GaussianProcess
+
+SPACE = Space.of({name: FloatDistribution(0, 1) for name in "abc"})
+
+
+def slopes(function: AcquisitionFunction, X: Array) -> Array:
+    return np.array([central_difference(lambda x: function.score(x[None])[0], x, 1e-4) for x in X])
+
+
+def outcomes(k: int) -> Outcomes:
+    rng = np.random.default_rng(k)
+    X = rng.random((14, 3))
+    Y = np.stack([((X - rng.random(3)) ** 2).sum(axis=1) for _ in range(k)], axis=1)
+    models = tuple(GaussianProcess().fit(X, y) for y in Y.T)
+    latent = latent_rows(models, X)
+    return Outcomes(models, latent[front(latent)], latent.max(axis=0) + 0.2)
+
+
+def situation(of: Outcomes) -> Situation:
+    return Situation(of.volume, 14, 3, (), of)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_gradients_and_screening_agree_with_the_score(k: int) -> None:
+    of = outcomes(k)
+    function = EHVI().bind(of.models[0], situation(of), SPACE)
+    X = np.random.default_rng(0).random((6, 3))
+    score, slope = function.score_with_gradient(X)
+    np.testing.assert_allclose(score, function.score(X), atol=1e-9)
+    np.testing.assert_allclose(slope, slopes(function, X), rtol=1e-4, atol=1e-4)
+    pool = Pool(X, *of.models[0].screen_with_correlations(X))
+    np.testing.assert_allclose(function.screen_pool(pool), score, atol=0.05)
+    np.testing.assert_allclose(function(X), score, atol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_score_is_the_expected_growth_of_the_volume(k: int) -> None:
+    of = outcomes(k)
+    x = np.array([[0.35, 0.6, 0.45]])
+    rng = np.random.default_rng(1)
+    m, s = (np.array(part)[:, 0] for part in zip(*(model.latent(x) for model in of.models), strict=True))
+    draws = m + s * rng.standard_normal((20_000, k))
+    gains = [volume(np.vstack([of.front, draw]), of.reference) - of.volume for draw in draws]
+    expected = np.exp(EHVI().bind(of.models[0], situation(of), SPACE).score(x)[0])
+    assert abs(np.mean(gains) - expected) < 4.5 * np.std(gains) / np.sqrt(len(gains))
+
+
+def test_a_chance_multiplies_it() -> None:
+    of = outcomes(2)
+    function = Feasible(EHVI(), 12, 2, (1.0, 1.0, 1.0)).bind(of.models[0], situation(of), SPACE)
+    X = np.random.default_rng(0).random((4, 3))
+    np.testing.assert_allclose(function.score_with_gradient(X)[1], slopes(function, X), atol=1e-3)
+    again = Feasible.from_settings(Feasible(EHVI(), 12, 2, (1.0, 1.0, 1.0)).settings())
+    assert again == Feasible(EHVI(), 12, 2, (1.0, 1.0, 1.0))
+
+
+def test_one_objective_is_refused() -> None:
+    of = outcomes(2)
+    with pytest.raises(ValueError, match=r"needs several objectives.*use EI\(\) instead"):
+        EHVI().bind(of.models[0], Situation(0.0, 14, 3), SPACE)
