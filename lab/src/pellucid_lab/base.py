@@ -107,6 +107,37 @@ class ConstrainedProblem:
 
 
 @dataclass(frozen=True)
+class Outcomes:
+    """The objectives of a configuration and its constraints, both by name: a constraint is kept if it is at most 0."""
+
+    values: Mapping[str, float]
+    constraints: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def feasible(self) -> bool:
+        return all(constraint <= 0.0 for constraint in self.constraints.values())
+
+
+@dataclass(frozen=True)
+class SeveralProblem:
+    """Several objectives, and possibly constraints that only an evaluation shows.
+
+    ``directions`` names the objectives. Volume counts from ``reference``, in units of ``volume``, that of the known
+    front; ``source`` says where that comes from. ``noise``: the sd of what is added to an objective before the study is
+    told; ``evaluate`` stays exact.
+    """
+
+    name: str
+    directions: Mapping[str, Direction]
+    suggest: Callable[[Trial], Params]
+    evaluate: Callable[[Mapping[str, Any]], Outcomes]
+    reference: tuple[float, ...]
+    volume: float
+    source: str
+    noise: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Suite:
     """A family of problems with the protocol that applies unless an option changes it.
 

@@ -11,6 +11,7 @@ from pellucid_lab.commands.constrained import constrained
 from pellucid_lab.commands.costs import report, stopping
 from pellucid_lab.commands.hpob import hpob
 from pellucid_lab.commands.latency import latency
+from pellucid_lab.commands.moo import moo
 from pellucid_lab.commands.ranking import ranking
 from pellucid_lab.commands.regret import regret, tabulate
 from pellucid_lab.commands.scale import scale
@@ -27,3 +28,4 @@ app.command()(hpob)
 app.command()(ranking)
 app.command()(truth)
 app.command()(constrained)
+app.command()(moo)

@@ -121,6 +121,14 @@ class Surrogate:
         parent, values = self.active_when[name]
         return params.get(parent) in values
 
+    def suggest(self, trial: Trial) -> Params:
+        """The active parameters of a trial."""
+        params: Params = {}
+        for name, distribution in self.space.items():
+            if self.active(name, params):
+                params[name] = suggest_value(trial, name, distribution)
+        return params
+
 
 def _distribution(entry: Mapping[str, Any]) -> BaseDistribution:
     if entry["type"] == "categorical":
@@ -227,13 +235,6 @@ def yahpo(scenario: Scenario, task: str, data: str | None) -> Problem:
     fixed = {scenario.task: task, **dict(scenario.fidelity)}
     typical, high = reference_search(scenario, task, data)
 
-    def suggest(trial: Trial) -> Params:
-        params: Params = {}
-        for name, distribution in surrogate.space.items():
-            if surrogate.active(name, params):
-                params[name] = suggest_value(trial, name, distribution)
-        return params
-
     def evaluate(params: Mapping[str, Any]) -> float:
         return surrogate.predict({**params, **fixed})[scenario.target]
 
@@ -241,7 +242,7 @@ def yahpo(scenario: Scenario, task: str, data: str | None) -> Problem:
         name=task,
         suite=scenario.name,
         direction="maximize",
-        suggest=suggest,
+        suggest=surrogate.suggest,
         evaluate=evaluate,
         distributions=None if surrogate.active_when else dict(surrogate.space),
         optimum=high,

@@ -1,0 +1,71 @@
+"""``pellucid bench moo``: methods on problems with several objectives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pellucid.cli.errors import Unavailable
+from pellucid.cli.terminal import say, sentences
+from pellucid_lab.options import AsJson, Data, Jobs, Quiet, TableFile
+from pellucid_lab.terminal import command_line, integers, names_in, write
+
+_SEEDS = {"design": "0-4", "reported": "100-109"}
+
+
+def moo(
+    problems: Annotated[
+        str, typer.Option(help="design, reported, or names of problems separated by commas.")
+    ] = "reported",
+    methods: Annotated[
+        str, typer.Option(help="Some of pellucid, optuna-gp, optuna-tpe, optuna-nsga2 and random.")
+    ] = "pellucid,optuna-gp,optuna-tpe,optuna-nsga2,random",
+    seeds: Annotated[
+        str | None, typer.Option(help="Like 0 or 0-9; default: 0-4 for design, 100-109 otherwise.")
+    ] = None,
+    init: Annotated[int, typer.Option(min=1, help="Random trials at the start, the same for every method.")] = 10,
+    trials: Annotated[int, typer.Option(min=2, help="All trials of a run, those at the start included.")] = 100,
+    data: Data = None,
+    out: Annotated[
+        Path, typer.Option(help="File with one JSON line per run; runs that it already has are skipped.")
+    ] = Path("moo.jsonl"),
+    jobs: Jobs = 2,
+    table: TableFile = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Dominated volume and time of methods on problems with several objectives.
+
+    Rules and defaults are chosen on the design problems and seeds; results are reported on the others.
+    Repeat the command to continue after a stop, or use other methods or problems to add to the same file.
+    """
+    with sentences():
+        from pellucid_lab.problems.several import SETS
+        from pellucid_lab.runs.runner import run_missing, stop_on_failures
+        from pellucid_lab.runs.several import plan_several, run_several_task, several_file
+        from pellucid_lab.tables.grids import show_grids
+        from pellucid_lab.tables.several import several_grids, several_page
+
+        planned, notes = plan_several(
+            SETS[problems] if problems in SETS else names_in(problems, "--problems"),
+            names_in(methods, "--methods"),
+            integers(seeds if seeds is not None else _SEEDS.get(problems, _SEEDS["reported"]), "--seeds"),
+            init,
+            trials,
+            data,
+            command_line(),
+        )
+        for note in notes:
+            say(note)
+        if not planned:
+            raise Unavailable("Nothing to run: every requested problem or method is skipped.")
+        file = several_file(out)
+        failures = run_missing("runs", run_several_task, planned, file, jobs, quiet)
+        runs = [run for run in file.read() if (run.n_init, run.n_trials) == (init, trials)]
+        if runs:
+            if table is not None:
+                write(table, several_page(runs))
+            show_grids(several_grids(runs), as_json, quiet)
+        stop_on_failures(failures, len(planned))
