@@ -37,9 +37,9 @@ def drawn_models(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess, ..
     return plausible_models(gp, data) if few else (gp,)
 
 
-def joint_losses(models: tuple[GaussianProcess, ...], Z: Array) -> Array:
-    """F: the same draws whenever the models and the candidates are the same."""
-    latent = joint_latent(models, Z).reshape(len(models), -1, len(Z))
+def joint_losses(models: tuple[GaussianProcess, ...], Z: Array, about: tuple[str, ...] = ()) -> Array:
+    """F: the same draws whenever the models and the candidates are the same. `about`: see `joint_latent`."""
+    latent = joint_latent(models, Z, about).reshape(len(models), -1, len(Z))
     return np.vstack([model.losses(draws) for model, draws in zip(models, latent, strict=True)])
 
 

@@ -42,6 +42,13 @@ class Arrays:
         observations = replace(self.observations, raw=values, complete=(True,) * len(values))
         return replace(self, observations=observations)
 
+    def about(self, observations: Observations) -> Arrays:
+        """The same trials with the values of another objective, of which these are all observations."""
+        if observations.numbers != self.observations.numbers:
+            rows = {number: i for i, number in enumerate(observations.numbers)}
+            observations = observations.select([rows[number] for number in self.observations.numbers])
+        return replace(self, observations=observations)
+
     def select(self, rows: Indices) -> Arrays:
         """The observations in these rows."""
         return Arrays(self.space, self.observations.select(rows.tolist()), self.X[rows])

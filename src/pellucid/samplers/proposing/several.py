@@ -75,7 +75,7 @@ class _ObjectiveFit:
 def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
     """Parameters and their receipt. `data` has at least one observation."""
     fits = [
-        _ObjectiveFit(about, *fit(about, values_of(about, data), settings.surrogate, settings.deterministic))
+        _ObjectiveFit(about, *fit(about, data.about(about.observations), settings.surrogate, settings.deterministic))
         for about in view.each
     ]
     Y = np.stack([_means(each, data) for each in fits], axis=1)
@@ -103,15 +103,6 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
     return configuration.params, receipt
 
 
-def values_of(about: StudyView, data: Arrays) -> Arrays:
-    """The same configurations with the values of the objective that a view is about."""
-    observed = about.observations
-    if observed.numbers != data.observations.numbers:
-        rows = {number: i for i, number in enumerate(observed.numbers)}
-        observed = observed.select([rows[number] for number in data.observations.numbers])
-    return replace(data, observations=observed)
-
-
 def behind(Y: Array, among: Mask) -> Array:
     """See above. `among` (n,): which observations can be on the front; all, if none can."""
     among = among if among.any() else np.ones(len(Y), dtype=bool)
@@ -134,7 +125,7 @@ def _reference(fits: list[_ObjectiveFit], data: Arrays, Y: Array) -> Array:
     outlier; never better than the front as the models see it."""
     feasible = data.observations.feasible
     rows = np.flatnonzero(feasible if feasible.any() else np.ones(len(Y), dtype=bool))
-    losses = np.stack([values_of(each.view, data).losses for each in fits], axis=1)[rows]
+    losses = np.stack([data.about(each.view.observations).losses for each in fits], axis=1)[rows]
     point = reference_point(losses)
     hyperparameters = [each.gp.hyperparameters for each in fits]
     latent = [

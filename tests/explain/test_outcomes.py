@@ -1,0 +1,46 @@
+"""Joint draws of several objectives: as the models say, independent of each other, infinite where infeasible."""
+
+from __future__ import annotations
+
+import numpy as np
+import optuna
+import pytest
+from optuna.trial import Trial
+
+from pellucid.explain.outcomes import joint_outcomes, objective_models, observed_outcomes
+from pellucid.study.view import StudyView
+
+
+@pytest.fixture(scope="module")
+def view() -> StudyView:
+    def objective(trial: Trial) -> tuple[float, float]:
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        trial.set_constraint("memory", x - 0.7)
+        return x + y**2, (x - 1.0) ** 2
+
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(objective, n_trials=14)
+    return StudyView.whole(study)
+
+
+def test_outcomes_are_losses_of_every_objective(view: StudyView) -> None:
+    returned = np.array([trial.values for trial in view.trials])
+    np.testing.assert_allclose(observed_outcomes(view, view.data), returned * [1.0, -1.0])
+
+
+def test_draws_follow_each_model_and_are_independent(view: StudyView) -> None:
+    Z = np.array([[0.1, 0.9], [0.4, 0.05]])
+    F = joint_outcomes(view, view.data, Z)
+    assert F.shape[1:] == (2, 2)
+    for j, gp in enumerate(objective_models(view, view.data)):
+        mean, sd = gp.predict(Z)
+        assert (np.abs(F[:, :, j].mean(axis=0) - mean) < 3.0 * sd + 0.02).all()
+    for i in range(2):
+        assert abs(np.corrcoef(F[:, i, 0], F[:, i, 1])[0, 1]) < 0.2
+
+
+def test_infeasible_draws_are_infinite_in_every_objective(view: StudyView) -> None:
+    F = joint_outcomes(view, view.data, np.array([[0.95, 0.5], [0.1, 0.5]]))
+    assert np.isinf(F[:, 0]).all(axis=1).mean() > 0.9
+    assert np.isfinite(F[:, 1]).all()
+    assert (np.isinf(F[:, :, 0]) == np.isinf(F[:, :, 1])).all()
