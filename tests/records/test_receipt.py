@@ -86,8 +86,10 @@ FULL = Receipt(
         ConstraintState("time", HYPERPARAMETERS, 0.0, "3,7", 2, 1e9, 1e-9, 0.0, 1.0, 0.25),
     ),
     objectives=(
-        ObjectiveState("f1", "maximize", HYPERPARAMETERS, "0-24", 25, 0.5, 0.1, None, 1.0, -0.0, 1 / 3, None, (2.0,)),
-        ObjectiveState("ms", "minimize", HYPERPARAMETERS, "3,7", 2, 1e9, 1e-9, 0.25, 1.5, 0.0, 1.0, -3.0),
+        ObjectiveState(
+            "f1", "maximize", HYPERPARAMETERS, "0-24", 25, 0.5, 0.1, None, 1.0, -0.0, 1 / 3, None, 5.5, (2.0,)
+        ),
+        ObjectiveState("ms", "minimize", HYPERPARAMETERS, "3,7", 2, 1e9, 1e-9, 0.25, 1.5, 0.0, 1.0, -3.0, 1e308),
     ),
     front="3,7-9",
     reference=(0.5, 1 / 3),

@@ -199,7 +199,7 @@ class _Tail:
         """log e (b, q): how much smaller h is at the lower end of a box than at its upper end; never positive."""
         low, high = axis.lower, axis.upper
         z_high = self.z.take(high, axis=0)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # What is below an infinite end is replaced.
             width = (axis.ends[high] - axis.ends[low])[:, None] / s
             steep = 0.5 * width * (z_high + self.z.take(low, axis=0)) - axis.differences(self.log_g)
         decay = np.where(z_high <= _NEAR, steep, -axis.differences(self.log_h))

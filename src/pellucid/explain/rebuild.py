@@ -133,7 +133,8 @@ def _rebuilt_outcomes(receipt: Receipt, view: StudyView, space: Space, imputed: 
     models = []
     for about in view.each:
         own = receipt.about(about.index)
-        models.append(_rebuilt_model(own, encoded(space, about.observations_of(expand_integers(own.fitted_on)))))
+        data = encoded(space, about.observations_of(expand_integers(own.fitted_on)))
+        models.append(_rebuilt_model(own, data.below(receipt.objectives[about.index].ceiling)))
     front = space.encode([view.by_number[number].params for number in expand_integers(receipt.front)])[0]
     return Outcomes(
         tuple(model.believe(imputed) for model in models), latent_rows(models, front), np.array(receipt.reference)

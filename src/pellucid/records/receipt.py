@@ -173,7 +173,7 @@ class Receipt:
         if index >= len(self.objectives):
             return self
         state = self.objectives[index]
-        same = {entry.name for entry in fields(state)} - {"name"}
+        same = {entry.name for entry in fields(state)} - {"name", "ceiling"}
         return replace(self, **{name: getattr(state, name) for name in same})
 
     @property

@@ -105,7 +105,7 @@ def is_constraint(state: dict[str, Any], d: int) -> bool:
 
 
 def is_objective(state: dict[str, Any], d: int) -> bool:
-    numbers = ("mean", "sd", "latent_mean", "latent_sd")
+    numbers = ("mean", "sd", "latent_mean", "latent_sd", "ceiling")
     return (
         isinstance(state["name"], str)
         and state["direction"] in ("minimize", "maximize")

@@ -171,7 +171,10 @@ class ConstraintState:
 
 @dataclass(frozen=True)
 class ObjectiveState:
-    """The model of one of several objectives behind a proposal, and what it predicted there; fields as in a receipt."""
+    """The model of one of several objectives behind a proposal, and what it predicted there; fields as in a receipt.
+
+    ceiling   the loss that worse ones counted as
+    """
 
     name: str
     direction: str
@@ -185,6 +188,7 @@ class ObjectiveState:
     latent_mean: float
     latent_sd: float
     best_value: float | None
+    ceiling: float
     curvature: tuple[float, ...] = ()
 
     @staticmethod

@@ -52,7 +52,8 @@ class BayesianSampler(ModelSampler):
         acquisition: for one objective, what is maximised, or a policy that chooses it anew for every proposal; default
             `pellucid.acquisition.Alternation()`: LCB(0.5) and LCB(2.0) in turns, and looks elsewhere once a search of
             one or two numeric parameters has settled.
-        surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`.
+        surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`, and
+            `GaussianProcess()` for each of several objectives.
         interleave: spend some proposals on learning the effects of parameters (BOBAX), see `pellucid.Interleave`.
         n_startup_trials: finished trials before the model takes over; until then the space is covered evenly.
         seed: same seed, same trials, same proposals. None picks one at random.
@@ -104,7 +105,14 @@ class BayesianSampler(ModelSampler):
         # A search that the user has chosen proposes what it is meant to.
         regions = _choice_or_look if acquisition is None and interleave is None else branches.turn
         super().__init__(
-            ModelSearch(Coverage(n_startup_trials, seed, allowed), maximiser, conditions, ordinal, regions),
+            ModelSearch(
+                Coverage(n_startup_trials, seed, allowed),
+                maximiser,
+                conditions,
+                ordinal,
+                regions,
+                several=GaussianProcess() if surrogate is None else surrogate,
+            ),
             IndependentSampling(seed, independent_sampler, warn_independent_sampling),
         )
         self._for_one = [name for name, given in (("acquisition", acquisition), ("interleave", interleave)) if given]

@@ -49,6 +49,13 @@ class Arrays:
             observations = observations.select([rows[number] for number in self.observations.numbers])
         return replace(self, observations=observations)
 
+    def below(self, ceiling: float) -> Arrays:
+        """The same, with losses above the ceiling counted as the ceiling."""
+        observations = self.observations
+        if len(observations) and observations.losses.max() <= ceiling:
+            return self
+        return replace(self, observations=replace(observations, raw=np.minimum(observations.raw, ceiling)))
+
     def select(self, rows: Indices) -> Arrays:
         """The observations in these rows."""
         return Arrays(self.space, self.observations.select(rows.tolist()), self.X[rows])

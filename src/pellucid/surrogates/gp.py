@@ -305,6 +305,11 @@ class GaussianProcess:
         mean, sd = self.latent(np.atleast_2d(np.asarray(X, dtype=float)))
         return self.losses(mean + float(ndtri(p)) * sd)
 
+    def to_latent(self, losses: Array) -> Array:
+        """Inverse of `losses`."""
+        h = self.hyperparameters
+        return np.asarray((warp.forward(h.warp, losses) - h.y_mean) / h.y_scale)
+
     def losses(self, latent: Array) -> Array:
         """Latent values in the unit of y. The map is monotone, so bounds and quantiles stay exact."""
         h = self.hyperparameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from optuna.distributions import BaseDistribution
@@ -18,6 +19,7 @@ from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule, RuleError
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
 
 _logger = logging.getLogger("pellucid")
 # Characters of an error that a receipt keeps.
@@ -51,9 +53,12 @@ class ModelSearch:
         conditions: Mapping[str, tuple[str, Sequence[Any]]] | None,
         ordinal: Sequence[str] | None,
         regions: Regions = whole_space,
+        several: GaussianProcess | None = None,
     ) -> None:
+        """`several`: the surrogate for several objectives; None if the search is for one."""
         self.start = start
         self._maximiser, self._regions = maximiser, regions
+        self._for_several = None if several is None else replace(maximiser, surrogate=several)
         self._conditions = dict(conditions or {})
         self._ordinal = None if ordinal is None else tuple(ordinal)
         self._warned_of_names = False
@@ -77,8 +82,8 @@ class ModelSearch:
             if starting or len(data.losses) == 0:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
-            if view.several:
-                return several.propose(self._maximiser, view, trial, data, self._regions)
+            if self._for_several is not None and view.several:
+                return several.propose(self._for_several, view, trial, data, self._regions)
             return self._maximiser.propose(view, trial, data, self._regions)
         except RuleError:
             raise

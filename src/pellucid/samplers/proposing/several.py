@@ -1,5 +1,15 @@
 """A proposal for several objectives: a model of each, and what a trial is expected to add to their front.
 
+How much volume a trial adds depends on the reference point. Far behind the front, the ends of the front are worth most:
+a front that was first found at one end is followed to the other, but then its ends are polished for ever. Just behind
+the front, gaps and the middle are worth most. So the two take turns. With constraints, every second proposal also goes
+where it may well be infeasible if there is much to gain: the feasible part that was found first may not be the only
+one.
+
+Chosen on the design problems of the laboratory's `moo`. There, models without an output warp were better than those
+with one. A warp resolves what is close to the best value of an objective, where many trials of such a search are, and
+the front is everywhere else.
+
 Notation
     k objectives;  n observations
     Y (n, k)   latent means of the observations, smaller is better: without the luck of noisy values
@@ -15,13 +25,13 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, latent_rows
-from pellucid.acquisition.constrained import HARD
+from pellucid.acquisition.constrained import HARD, Constrained
 from pellucid.acquisition.ehvi import EHVI, MANY
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.fronts import front, reference_point
 from pellucid.acquisition.optimize import SEPARATION, screen
 from pellucid.explain.predictions import recent_predictions
-from pellucid.numerics import Array, Indices, Mask, compress_integers, stream
+from pellucid.numerics import Array, Indices, compress_integers, stream
 from pellucid.records import ObjectiveState, Receipt
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
@@ -32,9 +42,11 @@ from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess, warp
+from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
 
+# Every proposal whose number is not a multiple of this has the near reference point.
+_FAR_EVERY = 2
 # Observed configurations around which candidates are drawn: of the front, or the nearest to it, at least and at most.
 _FEWEST_INCUMBENTS, _MOST_INCUMBENTS = 5, 32
 
@@ -44,9 +56,15 @@ class _ObjectiveFit:
     """The surrogate of an objective; the observations that it is conditioned on; and how many it was learned from."""
 
     view: StudyView
+    ceiling: float
     gp: GaussianProcess
     data: Arrays
     learned_from: int
+
+    @staticmethod
+    def of(about: StudyView, data: Arrays, ceiling: float, settings: Maximiser) -> _ObjectiveFit:
+        own = data.about(about.observations).below(ceiling)
+        return _ObjectiveFit(about, ceiling, *fit(about, own, settings.surrogate, settings.deterministic))
 
     def state(self, model: GaussianProcess, x: Array) -> ObjectiveState:
         """What a receipt says of it. `model`: with trials imputed; x (1, d): the proposal."""
@@ -68,18 +86,17 @@ class _ObjectiveFit:
             latent_mean=float(m[0]),
             latent_sd=float(s[0]),
             best_value=self.view.sign * float(feasible.min()) if len(feasible) else None,
+            ceiling=self.ceiling,
             curvature=pack(self.gp.inverse_hessian),
         )
 
 
 def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
     """Parameters and their receipt. `data` has at least one observation."""
-    fits = [
-        _ObjectiveFit(about, *fit(about, data.about(about.observations), settings.surrogate, settings.deterministic))
-        for about in view.each
-    ]
+    ceilings = zip(view.each, _ceilings(view, data), strict=True)
+    fits = [_ObjectiveFit.of(about, data, ceiling, settings) for about, ceiling in ceilings]
     Y = np.stack([_means(each, data) for each in fits], axis=1)
-    fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=behind(Y, data.observations.feasible))
+    fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=behind(Y, _candidates_of_front(data)))
     if view.constrained:
         constraints = fitted_constraints(view, data, settings.surrogate, settings.deterministic)
         fitted = replace(fitted, constraints=constraints)
@@ -87,15 +104,15 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
     every = others.Imputed.of(data.space, view, trial.number)
     imputed = every.thinned(fits[0].gp)
     region = regions(view, trial, fitted)
-    to_beat = _to_beat(Y, data, region)
+    to_beat, near = _to_beat(Y, data, region), trial.number % _FAR_EVERY > 0
     outcomes = Outcomes(
         tuple(each.gp.believe(imputed.rows) for each in fits),
         latent_rows([each.gp for each in fits], data.X[to_beat]),
-        _reference(fits, data, Y),
+        _reference(fits, data, Y, near=near),
     )
     screening = _screened(settings, trial, fitted, fits[0].data, imputed, region, outcomes, to_beat)
     seen = data.space.canonical(np.vstack([data.X, every.rows]))
-    function = screening.bound(EHVI())
+    function = _bound(screening, explores=near)
     x = replace(screening, seen=seen).best(function) if region.look is None else region.look.x
     assert x is not None
     configuration = rounded(data.space, x, screening.rng, region.held)
@@ -103,11 +120,9 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
     return configuration.params, receipt
 
 
-def behind(Y: Array, among: Mask) -> Array:
-    """See above. `among` (n,): which observations can be on the front; all, if none can."""
-    among = among if among.any() else np.ones(len(Y), dtype=bool)
-    rows = Y[among]
-    best = rows[front(rows)]
+def behind(Y: Array, among: Indices) -> Array:
+    """See above. `among`: the observations that can be on the front."""
+    best = Y[among][front(Y[among])]
     out: Array = np.zeros(len(Y))
     for point in best:
         out = np.maximum(out, (Y - point).min(axis=1))
@@ -120,19 +135,40 @@ def _means(fit: _ObjectiveFit, data: Arrays) -> Array:
     return np.asarray(fit.gp.latent(data.X)[0] if thinned else fit.gp.latent_at_observed())
 
 
-def _reference(fits: list[_ObjectiveFit], data: Arrays, Y: Array) -> Array:
-    """The reference point of the values as they were returned, on the latent scale, where one bad trial may be no
-    outlier; never better than the front as the models see it."""
+def _candidates_of_front(data: Arrays) -> Indices:
+    """Observations that can be on the front, as positions: the feasible ones, or all if none is."""
     feasible = data.observations.feasible
-    rows = np.flatnonzero(feasible if feasible.any() else np.ones(len(Y), dtype=bool))
-    losses = np.stack([data.about(each.view.observations).losses for each in fits], axis=1)[rows]
-    point = reference_point(losses)
-    hyperparameters = [each.gp.hyperparameters for each in fits]
-    latent = [
-        float((warp.forward(h.warp, point[i : i + 1])[0] - h.y_mean) / h.y_scale) for i, h in enumerate(hyperparameters)
-    ]
-    nadir = reference_point(Y[rows][front(Y[rows])])
-    return np.maximum(latent, nadir)
+    return np.flatnonzero(feasible if feasible.any() else np.ones(len(feasible), dtype=bool))
+
+
+def _ceilings(view: StudyView, data: Arrays) -> list[float]:
+    """The reference point of all values as they were returned.
+
+    What is beyond it adds no volume, so models need not know how far beyond: one bad trial is bad, however bad.
+    """
+    losses = np.stack([data.about(about.observations).losses for about in view.each], axis=1)
+    return [float(value) for value in reference_point(losses[_candidates_of_front(data)])]
+
+
+def _reference(fits: list[_ObjectiveFit], data: Arrays, Y: Array, *, near: bool) -> Array:
+    """The reference point, on the latent scale: just behind the front as the models see it, or that of all values."""
+    rows = _candidates_of_front(data)
+    of_front = reference_point(Y[rows][front(Y[rows])])
+    if near:
+        return of_front
+    of_all = [each.gp.to_latent(np.array([each.ceiling]))[0] for each in fits]
+    return np.maximum(of_all, of_front)
+
+
+def _bound(screening: Screening, *, explores: bool) -> AcquisitionFunction:
+    """The acquisition applied to the models. `explores`: times the chance of being feasible, instead of only where that
+    is likely."""
+    constraints = screening.situation.constraints
+    if not explores or not constraints or not len(screening.to_beat):
+        return screening.bound(EHVI())
+    base = EHVI() if screening.chance is None else screening.chance.times(EHVI())
+    product = Constrained(base, tuple(constraint.name for constraint in constraints))
+    return product.bind(screening.model, screening.situation, screening.data.space)
 
 
 def _to_beat(Y: Array, data: Arrays, region: Region) -> Indices:
