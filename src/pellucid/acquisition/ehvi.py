@@ -19,7 +19,7 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 # A front has as many ways to be improved as it has gaps and ends, so there are more optima than with one objective.
-MANY = Effort(evaluations=8, enough=1e-3, climbs=6, everywhere=384)
+MANY = Effort(evaluations=6, enough=1e-3, climbs=5, everywhere=256)
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,8 @@ def _log_sum(m: Array, s: Array, boxes: Boxes) -> tuple[Array, Mask]:
     products, most = np.ones((len(boxes), len(m))), np.ones(len(m))
     with np.errstate(over="ignore", invalid="ignore"):
         for i, axis in enumerate(boxes.axes):
-            h, _, _ = _normal_parts(m[:, i], s[:, i], axis)
+            z = np.maximum(_standardised(m[:, i], s[:, i], axis), _LAST_Z)
+            h = _with_infinity(normal_pdf(z) + z * normal_cdf(z))
             products *= axis.differences(h)
             most *= np.maximum(h[-1], 1.0)
         return _logarithm(products.sum(axis=0), most, s)

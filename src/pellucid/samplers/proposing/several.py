@@ -123,10 +123,10 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
 def behind(Y: Array, among: Indices) -> Array:
     """See above. `among`: the observations that can be on the front."""
     best = Y[among][front(Y[among])]
-    out: Array = np.zeros(len(Y))
-    for point in best:
-        out = np.maximum(out, (Y - point).min(axis=1))
-    return out
+    least = Y[:, None, 0] - best[None, :, 0]
+    for j in range(1, Y.shape[1]):
+        np.minimum(least, Y[:, None, j] - best[None, :, j], out=least)
+    return np.asarray(least.max(axis=1, initial=0.0))
 
 
 def _means(fit: _ObjectiveFit, data: Arrays) -> Array:
