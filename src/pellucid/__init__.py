@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from pellucid.explain.rebuild import RebuiltProposal, rebuild
     from pellucid.explain.recommend import recommend
     from pellucid.explain.stopping import regret_history, stopping_verdict
-    from pellucid.goals import best, failed
+    from pellucid.goals import best, failed, on_the_front
     from pellucid.records import (
         Calibration,
         DesirabilityPaths,
         Finding,
+        FrontHistory,
+        FrontVerdict,
         History,
         HsicImportance,
         Importance,
@@ -61,6 +63,8 @@ __all__ = [
     "Calibration",
     "DesirabilityPaths",
     "Finding",
+    "FrontHistory",
+    "FrontVerdict",
     "History",
     "HsicImportance",
     "HsicImportanceEvaluator",
@@ -97,6 +101,7 @@ __all__ = [
     "hsic_importance",
     "importance",
     "interval_reduction",
+    "on_the_front",
     "parameter_ranges",
     "partial_dependence",
     "profile_effect",
@@ -140,10 +145,10 @@ _MODULES = {
     "pellucid.explain.rebuild": "RebuiltProposal rebuild",
     "pellucid.explain.recommend": "recommend",
     "pellucid.explain.stopping": "regret_history stopping_verdict",
-    "pellucid.goals": "best failed",
-    "pellucid.records": "Calibration DesirabilityPaths Finding History HsicImportance Importance ImportanceComparison "
-    "IntervalReduction NotKnown ParameterRanges PartialDependence ProfileEffect ProposalExplanation "
-    "ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
+    "pellucid.goals": "best failed on_the_front",
+    "pellucid.records": "Calibration DesirabilityPaths Finding FrontHistory FrontVerdict History HsicImportance "
+    "Importance ImportanceComparison IntervalReduction NotKnown ParameterRanges PartialDependence ProfileEffect "
+    "ProposalExplanation ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
     "TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",

@@ -1,4 +1,4 @@
-"""Goals of a study: trials among the best or worst, below or above a value, failed, or chosen by a predicate."""
+"""Goals of a study: trials among the best or worst, below or above a value, on the front, failed, or by a predicate."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.numerics import Array, Mask
+
+Sign = float | Array
+_DEFAULT_SHARE = 0.1
+# Trials that are compared with all others at once: they bound the memory.
+_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -21,26 +26,29 @@ class Goal:
     failures  whether failed trials are included in the analysis
     wanted    whether reaching the goal is desirable
     share     of the trials that reach the goal, if the goal is defined by a share
+    joint     whether the goal is about all objectives: `reached` then takes values (n, k) and signs (k,)
     """
 
     words: str
-    reached: Callable[[Array, Mask, float], Mask]
+    reached: Callable[[Array, Mask, Sign], Mask]
     failures: bool = False
     wanted: bool = True
     share: float | None = None
+    joint: bool = False
 
 
-def as_goal(goal: Goal | Callable[[float], bool] | None) -> Goal:
-    """The goal itself, the best tenth for None, or trials that satisfy a predicate of the objective."""
+def as_goal(goal: Goal | Callable[[float], bool] | None, *, joint: bool = False) -> Goal:
+    """The goal itself, or trials that satisfy a predicate of the objective. None: the best tenth, or if it is `joint`,
+    the tenth nearest to the front."""
     if goal is None:
-        return best()
+        return on_the_front(_DEFAULT_SHARE) if joint else best(_DEFAULT_SHARE)
     if isinstance(goal, Goal):
         return goal
     if callable(goal):
         return such_that(goal)
     raise ValueError(
-        "`goal` must be a goal of `pellucid.goals` (best, worst, below, above or failed) or a predicate, but got "
-        f"{goal!r}."
+        "`goal` must be a goal of `pellucid.goals` (best, worst, below, above, on_the_front or failed) or a predicate, "
+        f"but got {goal!r}."
     )
 
 
@@ -54,6 +62,19 @@ def worst(share: float = 0.1) -> Goal:
     """The worst `share` of the trials."""
     words = f"being among the worst {100 * _share(share):g}%"
     return Goal(words, lambda values, _, sign: _lowest(-sign * values, share), wanted=False, share=share)
+
+
+def on_the_front(share: float | None = None) -> Goal:
+    """Trials on the front of all objectives: no other trial is as good in every objective and better in one.
+
+    Few trials are on a front, often too few to compare them with the rest. With a `share`, the goal is reached by this
+    share of the trials: those that the fewest others dominate, so that the front itself comes first. With one
+    objective, the front is the best trial, and `on_the_front(0.1)` the same as `best(0.1)`.
+    """
+    if share is None:
+        return Goal("being on the front", lambda values, _, signs: _n_better(values * signs) == 0, joint=True)
+    words = f"being among the {100 * _share(share):g}% nearest to the front"
+    return Goal(words, lambda values, _, signs: _lowest(_n_better(values * signs), share), share=share, joint=True)
 
 
 def below(value: float) -> Goal:
@@ -78,7 +99,7 @@ def such_that(predicate: Callable[[float], bool], words: str = "reaching the goa
     if not callable(predicate):
         raise ValueError(f"`predicate` must be a function of the objective's value, but got {predicate!r}.")
 
-    def reached(values: Array, _: Mask, __: float) -> Mask:
+    def reached(values: Array, _: Mask, __: Sign) -> Mask:
         return np.array([not math.isnan(value) and bool(predicate(value)) for value in values.tolist()], dtype=bool)
 
     return Goal(words, reached)
@@ -99,3 +120,16 @@ def _lowest(losses: Array, share: float) -> Mask:
     inside = losses <= last
     # If all losses would be included, only those below the tie are.
     return np.asarray(losses < last if inside.all() else inside)
+
+
+def _n_better(losses: Array) -> Array:
+    """How many rows (n,) dominate each row of losses (n, k); infinitely many if a value is NaN."""
+    out = np.full(len(losses), np.inf)
+    known = np.flatnonzero(~np.isnan(losses).any(axis=1))
+    rows = losses[known]
+    for first in range(0, len(rows), _AT_ONCE):
+        part = rows[first : first + _AT_ONCE]
+        as_good = np.logical_and.reduce([column <= own[:, None] for column, own in zip(rows.T, part.T, strict=True)])
+        better = np.logical_or.reduce([column < own[:, None] for column, own in zip(rows.T, part.T, strict=True)])
+        out[known[first : first + _AT_ONCE]] = (as_good & better).sum(axis=1)
+    return out

@@ -105,6 +105,22 @@ def volume(Y: Array, reference: Array) -> float:
     return measure(rows, reference) if len(rows) else 0.0
 
 
+def volumes(Y: Array, reference: Array) -> Array:
+    """Volumes (n,) that the first row, the first two, and so on dominate below the reference.
+
+    A row y adds its own volume without the part that the front dominates, which is what max(front, y) does.
+    """
+    Y, reference = np.asarray(Y, dtype=float), np.asarray(reference, dtype=float)
+    best = np.empty((0, len(reference)))
+    total, out = 0.0, np.zeros(len(Y))
+    for i, y in enumerate(Y):
+        if (reference > y).all() and not (best <= y).all(axis=1).any():
+            total += float(np.prod(reference - y)) - volume(np.maximum(best, y), reference)
+            best = np.vstack([best[~(best >= y).all(axis=1)], y])
+        out[i] = total
+    return out
+
+
 def boxes(Y: Array, reference: Array) -> Boxes:
     """The outcomes below the reference that no row weakly dominates, as disjoint boxes.
 

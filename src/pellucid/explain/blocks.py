@@ -25,18 +25,20 @@ from pellucid.explain.parts import (
     joint_losses,
 )
 from pellucid.explain.text import counted, value_text
-from pellucid.numerics import Mask
+from pellucid.numerics import Array, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
+# Fewer trials say too little about the rest of the space for a verdict to stop.
+MIN_TRIALS = 20
 # Trials in which the best value must not have improved by more than the tolerance.
 _RECENT = 5
 # A choice without parameters of its own may also be ruled out by the model, from this number of trials on and with this
 # chance; more choices than this are not judged one by one.
-_FEWEST, _RULED_OUT, _MOST_JUDGED, _N_SPREAD = 2, 0.02, 12, 16
+_FEWEST, RULED_OUT, MOST_JUDGED, N_SPREAD = 2, 0.02, 12, 16
 # Choices of one parameter that are named one by one.
 _MOST_NAMED = 3
 # With this many parameters, a look everywhere is affordable: this share of the space must have a trial in the box
@@ -108,34 +110,39 @@ def _unseen(evidence: Evidence) -> list[str]:
 
 def _untried(evidence: Evidence) -> list[str]:
     """Choices with too few trials, except those that the model may rule out."""
-    few = [branch for branch in _short_of_trials(evidence) if branch.n_own or branch.n_trials < _FEWEST]
+    few = [branch for branch in short_of_trials(evidence.view, evidence.data) if needs_trials(branch)]
     return _words(evidence, few)
 
 
 def _not_ruled_out(evidence: Evidence) -> list[str]:
     """Choices with few trials that may hold something better by more than the tolerance, according to the model."""
-    few, data, space = _short_of_trials(evidence), evidence.data, evidence.data.space
-    if not few or len(few) > _MOST_JUDGED:
+    few, data, space = short_of_trials(evidence.view, evidence.data), evidence.data, evidence.data.space
+    if not few or len(few) > MOST_JUDGED:
         return _words(evidence, few)
-    parts = [inside_branch(evidence.gp, data, branch, _N_SPREAD) for branch in few]
+    parts = [inside_branch(evidence.gp, data, branch, N_SPREAD) for branch in few]
     Z = np.unique(np.vstack([best_rows(evidence.gp, data, 8), *parts]), axis=0)
     draws, active = joint_losses(drawn_models(evidence.gp, data), Z), space.active(Z)
     draws = feasible_losses(evidence.view, space, Z, draws)
     possible = []
     for branch in few:
         inside = branch.holds(space, Z, active)
-        if inside.all() or chance_of(draws, inside, ~inside, evidence.tolerance).probability > _RULED_OUT:
+        if inside.all() or chance_of(draws, inside, ~inside, evidence.tolerance).probability > RULED_OUT:
             possible.append(branch)
     return _words(evidence, possible)
 
 
-def _short_of_trials(evidence: Evidence) -> list[Branch]:
+def needs_trials(branch: Branch) -> bool:
+    """Whether a choice that is short of trials is beyond what the model may rule out."""
+    return branch.n_own > 0 or branch.n_trials < _FEWEST
+
+
+def short_of_trials(view: StudyView, data: Arrays) -> list[Branch]:
     """Choices without an order, or with parameters of their own, that have not had their chance."""
-    dimensions = evidence.data.space.dimensions
+    dimensions = data.space.dimensions
     out = []
-    for branch in branches(evidence.data):
+    for branch in branches(data):
         dimension = dimensions[branch.column]
-        tried = replace(branch, n_trials=branch.n_trials + _failures(evidence.view.trials, dimension, branch.code))
+        tried = replace(branch, n_trials=branch.n_trials + _failures(view.trials, dimension, branch.code))
         if (dimension.nominal or branch.n_own) and tried.n_trials < branch.fair_chance:
             out.append(tried)
     return out
@@ -151,8 +158,13 @@ def _failures(trials: Sequence[FrozenTrial], dimension: Dimension, code: int) ->
 
 
 def _words(evidence: Evidence, few: Sequence[Branch]) -> list[str]:
-    data, out = evidence.data, []
-    best = data.X[int(np.argmin(data.standing(data.losses)))][None]
+    data = evidence.data
+    return choice_words(data, few, data.X[[int(np.argmin(data.standing(data.losses)))]])
+
+
+def choice_words(data: Arrays, few: Sequence[Branch], best: Array) -> list[str]:
+    """Why choices with few trials hold a stop back. `best`: the configurations (m, d) that lead."""
+    out, active = [], data.space.active(best)
     for column in dict.fromkeys(branch.column for branch in few):
         dimension = data.space.dimensions[column]
         of_this = [branch for branch in few if branch.column == column]
@@ -161,7 +173,7 @@ def _words(evidence: Evidence, few: Sequence[Branch]) -> list[str]:
             continue
         for branch in of_this:
             choice = value_text(dimension.decode(dimension.midpoint(np.array([branch.code])))[0])
-            leads = branch.holds(data.space, best, data.space.active(best))[0]
+            leads = branch.holds(data.space, best, active).any()
             why = "too few to know how good it gets" if leads else "too few to rule it out"
             out.append(f"`{dimension.name}` = {choice} was tried {counted(branch.n_trials, 'time')}, {why}")
     return out

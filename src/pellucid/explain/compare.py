@@ -180,7 +180,7 @@ def _spread(values: Array) -> float:
 # ---------------------------------------------------------------------- of a trial
 
 
-def compare_importance(study: Study, trial: int) -> ImportanceComparison:
+def compare_importance(study: Study, trial: int, *, objective: str | int | None = None) -> ImportanceComparison:
     """Each parameter's share in the predicted objective of a trial, by four methods, and which parameters interact.
 
     The model is that of `explain_proposal`. The absolute shares sum to one; a negative share counted against the trial.
@@ -188,10 +188,11 @@ def compare_importance(study: Study, trial: int) -> ImportanceComparison:
     splits about the same difference as the Shapley values.
 
     Args:
-        study: any study with one objective.
+        study: any study.
         trial: number of the trial.
+        objective: the one whose prediction is split, by name or number, if the study has several.
     """
-    with opened(study, "compare_importance") as view:
+    with opened(study, "compare_importance", objective) as view:
         return _compared(case_of(view, trial))
 
 

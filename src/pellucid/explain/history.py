@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from optuna.study import Study
 from optuna.trial import TrialState
 
+from pellucid.acquisition.fronts import front, reference_point, volumes
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
-from pellucid.explain.text import counted, value_text
-from pellucid.records import History, Phase, Receipt
+from pellucid.explain.text import counted, share_text, value_text
+from pellucid.records import FrontHistory, History, Phase, Receipt
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
 
@@ -23,13 +25,19 @@ _KINDS = {"startup": "start-up", "model": "model", "ranking": "earlier studies",
 _ANOTHER_SAMPLER = "another sampler"
 
 
-def history(study: Study) -> History:
+def history(study: Study, *, objective: str | int | None = None) -> History | FrontHistory:
     """Every trial with its value, what the model expected of it, and which sampler chose it.
 
+    With several objectives: every trial with its values, and the volume that the front of the feasible trials so far
+    dominates.
+
     Args:
-        study: any study with one objective.
+        study: any study.
+        objective: the course of this one alone, by name or number, or of a constraint by its name.
     """
-    with opened(study, "history") as view:
+    if objective is None and len(study.directions) > 1:
+        return front_history_of(StudyView.whole(study))
+    with opened(study, "history", objective) as view:
         return history_of(view)
 
 
@@ -49,7 +57,7 @@ def history_of(view: StudyView) -> History:
     receipts = [view.own_receipts.get(trial.number) for trial in view.trials]
     return History(
         numbers=tuple(trial.number for trial in view.trials),
-        states=tuple("interrupted" if interrupted(trial) else _STATES[trial.state] for trial in view.trials),
+        states=_states(view),
         values=tuple(value_of.get(trial.number) for trial in view.trials),
         best=tuple(best),
         expected=tuple(None if receipt is None else receipt.mean for receipt in receipts),
@@ -59,6 +67,10 @@ def history_of(view: StudyView) -> History:
         sentence=_sentence(view, value_of, best_trial),
         feasible=tuple(feasible.get(trial.number) for trial in view.trials) if view.constrained else (),
     )
+
+
+def _states(view: StudyView) -> tuple[str, ...]:
+    return tuple("interrupted" if interrupted(trial) else _STATES[trial.state] for trial in view.trials)
 
 
 def _phases(view: StudyView) -> tuple[Phase, ...]:
@@ -103,3 +115,61 @@ def _infeasible(view: StudyView) -> str:
     feasible = view.observations.feasible
     were = "was" if len(feasible) == 1 else "were"
     return f"{int(feasible.sum())} of {counted(len(feasible), 'trial')} {were} feasible."
+
+
+# ---------------------------------------------------------------------- several objectives
+
+
+def front_history_of(view: StudyView) -> FrontHistory:
+    """Of a study with several objectives, about all of them."""
+    observations = view.observations
+    numbers, feasible = np.array(observations.numbers, dtype=int), observations.feasible
+    signs = [objective.sign for objective in view.objectives]
+    returned = np.stack([about.observations.raw for about in view.each], axis=1) * signs
+    value_of = dict(zip(observations.numbers, map(tuple, returned.tolist()), strict=True))
+    fine = dict(zip(observations.numbers, feasible.tolist(), strict=True))
+    volume_of: dict[int, float] = {}
+    grew = on_front = reference = np.empty(0)
+    if feasible.any():
+        Y = np.stack([about.observations.losses for about in view.each], axis=1)[feasible]
+        reference = reference_point(Y)
+        dominated = volumes(Y, reference)
+        grew = numbers[feasible][np.diff(dominated, prepend=0.0) > 0.0]
+        on_front = numbers[feasible][front(Y)]
+        shares = dominated / dominated[-1]
+        volume_of = dict(zip(numbers[feasible].tolist(), shares.tolist(), strict=True))
+    course: list[float | None] = []
+    for trial in view.trials:
+        course.append(volume_of.get(trial.number, course[-1] if course else None))
+    return FrontHistory(
+        numbers=tuple(trial.number for trial in view.trials),
+        states=_states(view),
+        values=tuple(value_of.get(trial.number) for trial in view.trials),
+        volume=tuple(course),
+        feasible=tuple(fine.get(trial.number) for trial in view.trials) if view.constrained else (),
+        grew=tuple(grew.tolist()),
+        front=tuple(on_front.tolist()),
+        phases=_phases(view),
+        objectives=tuple(objective.name for objective in view.objectives),
+        directions=tuple(objective.direction for objective in view.objectives),
+        reference=tuple((reference * signs).tolist()) if len(reference) else (),
+        sentence=_front_sentence(view, volume_of, grew.tolist(), len(on_front)),
+    )
+
+
+def _front_sentence(view: StudyView, volume_of: dict[int, float], grew: list[int], n_front: int) -> str:
+    if not view.trials:
+        return "The study has no trials yet."
+    if not volume_of and len(view.observations):
+        return none_feasible(view.observations)
+    if not volume_of:
+        return f"None of the {len(view.trials)} trials has finished with a value yet."
+    n = len(view.observations)
+    are = "is" if n_front == 1 else "are"
+    infeasible = f" {_infeasible(view)}" if view.constrained else ""
+    here = f"{n_front} of {counted(n, 'trial')} {are} on the front, which last grew with trial {grew[-1]}"
+    recent = list(volume_of.values())[-1 - len(volume_of) // 3]
+    if recent <= 0.0 or len(volume_of) < 3:
+        return f"{here}.{infeasible}"
+    growth = 1.0 / recent - 1.0
+    return f"{here}; the last third of the trials made its volume grow by {share_text(growth)}.{infeasible}"

@@ -10,11 +10,10 @@ import numpy as np
 from optuna.study import Study
 from scipy.special import bdtr
 
-from pellucid.explain.importance.draws import Sample, sample_of
+from pellucid.explain.importance.draws import Sample, Subject, opened_for, sample_of
 from pellucid.explain.importance.hsic import MEDIAN, PermutationTest, hsic_index, negligible, permutation_test
-from pellucid.explain.model import opened
 from pellucid.explain.text import unknown_parameter, value_text
-from pellucid.goals import Goal, as_goal
+from pellucid.goals import Goal
 from pellucid.numerics import Array, Mask
 from pellucid.records import IntervalReduction
 from pellucid.records.importance import SIGNIFICANCE
@@ -35,6 +34,7 @@ def interval_reduction(
     *,
     cheap: Cheap = "low",
     goal: Goal | Callable[[float], bool] | None = None,
+    objective: str | int | None = None,
     n_permutations: int = 999,
     seed: int = 0,
 ) -> IntervalReduction:
@@ -44,24 +44,24 @@ def interval_reduction(
     cheap end of the rest is as good as the rest.
 
     Args:
-        study: with one objective; its random trials are used, as for `hsic_importance`.
+        study: any study; its random trials are used, as for `hsic_importance`.
         param: an integer or float parameter.
         cheap: which values are cheap, "low" or "high" ones.
-        goal: default `pellucid.best(0.1)`.
+        goal: default `pellucid.best(0.1)`; with several objectives `pellucid.on_the_front(0.1)`, about all of them.
+        objective: the one that the goal is about, by name or number, or a constraint by its name.
         n_permutations, seed: of the tests.
     """
     if cheap not in get_args(Cheap):
         raise ValueError(f"`cheap` is 'low' or 'high', but got {cheap!r}.")
-    checked_goal = as_goal(goal)
-    if not checked_goal.wanted:
-        raise ValueError(
-            f"`goal` must be something to reach, but got {checked_goal.words}: a value costs nothing if the goal is "
-            "reached as often with it."
-        )
-    with opened(study, "interval_reduction") as view:
-        sample, notes, _ = sample_of(view.trials, checked_goal, view.sign)
+    with opened_for(study, "interval_reduction", goal, objective) as (view, checked):
+        if not checked.wanted:
+            raise ValueError(
+                f"`goal` must be something to reach, but got {checked.words}: a value costs nothing if the goal is "
+                "reached as often with it."
+            )
+        sample, notes, _ = sample_of(view.trials, checked, Subject.of(view, checked))
         column = numeric_column(sample, param)
-        return reduced(sample, column, cheap, checked_goal, notes, n_permutations=n_permutations, seed=seed)
+        return reduced(sample, column, cheap, checked, notes, n_permutations=n_permutations, seed=seed)
 
 
 def numeric_column(sample: Sample, param: str) -> int:

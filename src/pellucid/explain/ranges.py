@@ -12,7 +12,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
-from pellucid.explain.importance.draws import FEWEST, in_a_step, sample_of
+from pellucid.explain.importance.draws import FEWEST, Subject, in_a_step, sample_of
 from pellucid.explain.limits import end_of_counts, end_of_shares
 from pellucid.explain.model import opened
 from pellucid.explain.parts import Branch, best_rows, chance_of, joint_latent
@@ -53,7 +53,7 @@ _N_TICKED, _MOST_CHOICES = 12, 60
 _MOST_NAMED = 3
 
 
-def parameter_ranges(study: Study) -> ParameterRanges:
+def parameter_ranges(study: Study, *, objective: str | int | None = None) -> ParameterRanges:
     """The ranges of a study, where its trials and the best of them are, and advice on what to change.
 
     Advice, most certain first: widen a range if the model gets better towards its bound, narrow it or drop a choice if
@@ -64,9 +64,11 @@ def parameter_ranges(study: Study) -> ParameterRanges:
     parameters at values that were not compared with others.
 
     Args:
-        study: any study with one objective.
+        study: any study.
+        objective: the one that the advice is about, by name or number, if the study has several. What it says to remove
+            may be good for the others.
     """
-    with opened(study, "parameter_ranges") as view:
+    with opened(study, "parameter_ranges", objective) as view:
         return ranges_of(view)
 
 
@@ -77,7 +79,7 @@ def ranges_of(view: StudyView) -> ParameterRanges:
         raise ValueError(f"All {len(losses)} trials returned the same value, so they say nothing about ranges.")
     if len(losses) and not view.observations.feasible.any():
         raise ValueError(f"Which ranges to change is not known. {none_feasible(view.observations)}")
-    top, _, _ = sample_of(trials, best_tenth(), view.sign, source="all")
+    top, _, _ = sample_of(trials, best_tenth(), Subject.of(view, best_tenth()), source="all")
     axes = []
     for j, dimension in enumerate(top.space.dimensions):
         having = top.present[:, j]

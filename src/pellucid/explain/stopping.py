@@ -8,18 +8,18 @@ within the tolerance is not enough for a stop: `explain.blocks` has the reasons 
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
-from pellucid.explain.blocks import Evidence, blocks
+from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks
 from pellucid.explain.feasibility import best_fits, none_feasible
+from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
 from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.explain.parts import gain_of_tuning
-from pellucid.explain.text import counted
+from pellucid.explain.text import as_share, counted
+from pellucid.numerics import one_thread
 from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
@@ -32,8 +32,6 @@ _UNSEEN = (
     "The model cannot see a narrow optimum that no trial has come near; "
     "if there may be one, run some random trials before you stop."
 )
-# Fewer trials say too little about the rest of the space for a verdict to stop.
-MIN_TRIALS = 20
 # Half-width of the bounds, in standard deviations: each is crossed in 5% of cases.
 _WIDTH = 1.64
 # The default tolerance without noise: this share of what tuning has gained so far.
@@ -53,6 +51,7 @@ def stopping_verdict(
     regret_below: float | str | None = None,
     min_trials: int = MIN_TRIALS,
     surrogate: GaussianProcess | None = None,
+    objective: str | int | None = None,
 ) -> StoppingVerdict:
     """Whether the study can stop, and why. Works for studies of any sampler.
 
@@ -60,17 +59,27 @@ def stopping_verdict(
     has hardly been tried, other fits that suit the trials as well, a best value that has only just improved, or, with
     one or two parameters, parts of the space without a trial.
 
+    With several objectives, the verdict (a `FrontVerdict`) is about the volume that the front of the feasible trials
+    dominates, below a reference point that no single bad trial moves: by how much it could still grow, as a share.
+    What speaks against a stop there: the last third of the trials made it grow by more than the tolerance, a choice
+    that has hardly been tried, or other fits.
+
     Args:
-        study: any study with one objective.
+        study: any study.
         regret_below: how much improvement you are ready to forgo: in the unit of the objective (0.002), or as a share
             of what tuning has gained so far ("2%"), which is the distance from the median of the first ten trials to
             the best one. None: the noise of one trial (its estimated standard deviation), because smaller differences
-            cannot be seen anyway, or "3%" if that is more.
+            cannot be seen anyway, or "3%" if that is more. With several objectives: a share of the volume ("2%"), by
+            default "3%".
         min_trials: with fewer finished trials the verdict is always to continue.
-        surrogate: kernel and warp of the model; default `GaussianProcess(warp="auto")`.
+        surrogate: kernel and warp of the models; default `GaussianProcess(warp="auto")`.
+        objective: a verdict on this one alone, by name or number, if the study has several.
     """
     check_stopping(regret_below, min_trials)
-    with opened(study, "stopping_verdict") as view:
+    if objective is None and len(study.directions) > 1:
+        with one_thread:
+            return front_verdict_of(StudyView.whole(study), regret_below, min_trials, surrogate)
+    with opened(study, "stopping_verdict", objective) as view:
         return stopping_verdict_of(view, regret_below, min_trials, surrogate)
 
 
@@ -85,7 +94,7 @@ def stopping_verdict_of(
 
 def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
     """Raise ValueError if an argument of `stopping_verdict` is out of its range."""
-    amount = _share(regret_below) if isinstance(regret_below, str) else regret_below
+    amount = as_share(regret_below) if isinstance(regret_below, str) else regret_below
     if regret_below is not None and not (amount is not None and np.isfinite(amount) and amount > 0.0):
         raise ValueError(
             "`regret_below` must be a positive number in the unit of the objective, a share of the gain such as '2%', "
@@ -93,12 +102,6 @@ def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
         )
     if min_trials < 1:
         raise ValueError(f"`min_trials` must be at least 1, but got {min_trials}.")
-
-
-def _share(text: str) -> float | None:
-    """0.02 for "2%"; None if the text is no share."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*%\s*", text)
-    return float(match.group(1)) / 100.0 if match else None
 
 
 def verdict_and_fit(
@@ -157,7 +160,7 @@ def _looks(view: StudyView) -> tuple[str, ...]:
 def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> tuple[float, str]:
     """In the unit of the objective, and in words."""
     if isinstance(regret_below, str):
-        limit = (_share(regret_below) or 0.0) * gain
+        limit = (as_share(regret_below) or 0.0) * gain
         return limit, f"your tolerance is {regret_below.strip()} of the gain so far, {limit:.2g}"
     if regret_below is not None:
         return regret_below, f"your tolerance is {regret_below:.2g}"
@@ -199,15 +202,24 @@ def _noise(gp: GaussianProcess) -> float:
 
 
 def regret_history(
-    study: Study, *, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
+    study: Study,
+    *,
+    regret_below: float | str | None = None,
+    min_trials: int = MIN_TRIALS,
+    objective: str | int | None = None,
 ) -> RegretHistory:
     """How much there was left to find over the run, and how much proposals explored.
 
+    With several objectives: by what share the volume that the front dominated could still grow.
+
     Args:
-        study, regret_below, min_trials: as for `stopping_verdict`.
+        study, regret_below, min_trials, objective: as for `stopping_verdict`.
     """
     check_stopping(regret_below, min_trials)
-    with opened(study, "regret_history") as view:
+    if objective is None and len(study.directions) > 1:
+        with one_thread:
+            return front_regret_history_of(StudyView.whole(study), regret_below, min_trials)
+    with opened(study, "regret_history", objective) as view:
         return regret_history_of(view, regret_below, min_trials)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection
 from difflib import get_close_matches
 from typing import Any
@@ -30,6 +31,17 @@ def _looks_like_a_literal(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def as_share(text: str) -> float | None:
+    """0.02 for "2%"; None if the text is no share."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*%\s*", text)
+    return float(match.group(1)) / 100.0 if match else None
+
+
+def share_text(share: float) -> str:
+    """ "1.2%", "34%", "250%" """
+    return f"{100.0 * share:.2g}%" if share < 0.995 else f"{100.0 * share:.0f}%"
 
 
 def condition_text(space: Space, rule: Condition) -> str:

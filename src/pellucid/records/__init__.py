@@ -7,7 +7,7 @@ every answer. The answers: `recommendation`, `calibration` (were predictions tru
 """
 
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
-from pellucid.records.course import History, Phase, RegretHistory, StoppingVerdict
+from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
 from pellucid.records.finding import Finding, NotKnown, attempt, percent, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
@@ -48,6 +48,8 @@ __all__ = [
     "Contribution",
     "DesirabilityPaths",
     "Finding",
+    "FrontHistory",
+    "FrontVerdict",
     "HeldParameter",
     "History",
     "HsicImportance",

@@ -59,6 +59,55 @@ class History(Finding):
 
 
 @dataclass(frozen=True)
+class FrontHistory(Finding):
+    """Every trial of a study with several objectives; None if there is no value.
+
+    states       as in `History`
+    values       what trials returned, one value for every objective
+    volume       the volume that the feasible trials so far dominate, as a share of what all of them do
+    feasible     as in `History`
+    grew         trials that made the volume grow
+    front        trials that are on the front now: feasible, and none is as good in every objective and better in one
+    objectives   their names;  directions  of each
+    reference    the point below which volume counts, in the units of the objectives; empty if no trial is feasible
+    """
+
+    numbers: tuple[int, ...]
+    states: tuple[str, ...]
+    values: tuple[tuple[float, ...] | None, ...]
+    volume: tuple[float | None, ...]
+    feasible: tuple[bool | None, ...]
+    grew: tuple[int, ...]
+    front: tuple[int, ...]
+    phases: tuple[Phase, ...]
+    objectives: tuple[str, ...]
+    directions: tuple[str, ...]
+    reference: tuple[float, ...]
+    sentence: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_trials(self) -> int:
+        return len(self.numbers)
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per trial."""
+        grew, front = set(self.grew), set(self.front)
+        columns: dict[str, Any] = {
+            "numbers": self.numbers,
+            "states": self.states,
+            "volume": self.volume,
+            "grew": [number in grew for number in self.numbers],
+            "front": [number in front for number in self.numbers],
+            **({"feasible": self.feasible} if self.feasible else {}),
+        }
+        for i, name in enumerate(self.objectives):
+            free = name if name not in columns else f"objective {name}"
+            columns[free] = [None if row is None else row[i] for row in self.values]
+        return columns
+
+
+@dataclass(frozen=True)
 class StoppingVerdict(Finding):
     """Whether a study can stop.
 
@@ -93,8 +142,34 @@ class StoppingVerdict(Finding):
 
 
 @dataclass(frozen=True)
+class FrontVerdict(StoppingVerdict):
+    """Whether a study with several objectives can stop.
+
+    bound        the volume that the front dominates could still grow by at most this share, in 95% of joint draws of
+                 the objectives; None if there are too few trials to say
+    tolerance    the share by which it may
+    more_trials  as in `StoppingVerdict`
+    n_front      trials on the front
+    reference    the point below which volume counts, in the units of the objectives
+
+    There is no best value, and no noise of one value.
+    """
+
+    n_front: int = 0
+    reference: tuple[float, ...] = ()
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row."""
+        names = ("stop", "n_trials", "n_front", "bound", "tolerance", "more_trials", "reason")
+        return {name: [getattr(self, name)] for name in names}
+
+
+@dataclass(frozen=True)
 class RegretHistory(Finding):
     """How much there was left to find over the run, and whether proposals explored.
+
+    With several objectives, `stopping` is a `FrontVerdict`, and bounds are shares of the volume that the front of the
+    trials so far dominated.
 
     after, bounds    how much the model saw left at most after each of these trials (95% bounds, with the
                      hyperparameters fitted to all trials)

@@ -7,11 +7,13 @@ import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.explain.stopping import MIN_TRIALS, check_stopping, verdict_and_fit
+from pellucid.explain.blocks import MIN_TRIALS
+from pellucid.explain.front_stopping import check_share, front_verdict_and_fits
+from pellucid.explain.stopping import check_stopping, verdict_and_fit
 from pellucid.numerics import one_thread
-from pellucid.records import Hyperparameters
+from pellucid.records import Hyperparameters, StoppingVerdict
 from pellucid.study.storage import set_user_attribute
-from pellucid.study.view import StudyView, single_objective
+from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"
@@ -45,20 +47,15 @@ class StopWhen:
         self._regret_below, self._min_trials = regret_below, min_trials
         self._patience, self._surrogate = patience, surrogate
         self._agreed = 0
-        # The last fit starts the next one, which only saves time.
-        self._last: Hyperparameters | None = None
+        # The last fits, one of each objective, start the next ones, which only saves time.
+        self._last: tuple[Hyperparameters, ...] = ()
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
-        single_objective(study, type(self).__name__)
+        if len(study.directions) > 1:
+            check_share(self._regret_below)
         try:
             with one_thread:
-                verdict, self._last = verdict_and_fit(
-                    StudyView.of(study, type(self).__name__),
-                    self._regret_below,
-                    self._min_trials,
-                    self._surrogate,
-                    self._last,
-                )
+                verdict = self._verdict(StudyView.whole(study))
         except Exception as error:  # A callback that raises would end the study, so it goes on without a verdict.
             _logger.warning("No verdict on stopping after trial %d (%s).", trial.number, error, exc_info=True)
             self._agreed = 0
@@ -68,3 +65,12 @@ class StopWhen:
             _logger.info("%s", verdict.sentence)
             set_user_attribute(study, STOPPED_ATTRIBUTE, verdict.sentence)
             study.stop()
+
+    def _verdict(self, view: StudyView) -> StoppingVerdict:
+        settings = self._regret_below, self._min_trials, self._surrogate
+        if view.several:
+            verdict, self._last = front_verdict_and_fits(view, *settings, self._last)
+            return verdict
+        single, last = verdict_and_fit(view, *settings, self._last[0] if self._last else None)
+        self._last = () if last is None else (last,)
+        return single

@@ -15,7 +15,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.explain.importance.choices import choice_index, choice_test
-from pellucid.explain.importance.draws import FEWEST, Sample, Source, check_random, sample_of
+from pellucid.explain.importance.draws import FEWEST, Sample, Source, Subject, check_random, opened_for, sample_of
 from pellucid.explain.importance.hsic import (
     PermutationTest,
     chosen_bandwidth,
@@ -27,8 +27,7 @@ from pellucid.explain.importance.hsic import (
 )
 from pellucid.explain.importance.of_model import importance_of_model
 from pellucid.explain.importance.words import bins, importance_sentence, where
-from pellucid.explain.model import opened
-from pellucid.goals import Goal, as_goal
+from pellucid.goals import Goal
 from pellucid.numerics import Array
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
@@ -53,6 +52,7 @@ def hsic_importance(
     study: Study,
     goal: Goal | Callable[[float], bool] | None = None,
     *,
+    objective: str | int | None = None,
     pairs: bool = True,
     source: Source = "random",
     bandwidth: Literal["median", "max"] | float = "median",
@@ -65,8 +65,10 @@ def hsic_importance(
     of `importance`.
 
     Args:
-        study: any study with one objective.
-        goal: `pellucid.best(0.1)` (default), `pellucid.failed()`, another one of `pellucid.goals`, or a predicate.
+        study: any study.
+        goal: `pellucid.best(0.1)` (default), `pellucid.failed()`, another one of `pellucid.goals`, or a predicate. With
+            several objectives the default is `pellucid.on_the_front(0.1)`, about all of them.
+        objective: the one that the goal is about, by name or number, or a constraint by its name.
         pairs: look for interactions among the (at most ten) parameters that are not impactful alone. Choices are taken
             in the order of their declaration there; alone, their order does not count.
         source: "random" uses the trials that were drawn at random (start-up trials, if receipts show which); "all"
@@ -78,9 +80,8 @@ def hsic_importance(
     """
     if source not in get_args(Source):
         raise ValueError(f"`source` is one of {', '.join(get_args(Source))}, but got {source!r}.")
-    checked_goal = as_goal(goal)
-    with opened(study, "hsic_importance") as view:
-        return importance_for(view, checked_goal, pairs, source, PermutationSettings(bandwidth, n_permutations, seed))
+    with opened_for(study, "hsic_importance", goal, objective) as (view, checked):
+        return importance_for(view, checked, pairs, source, PermutationSettings(bandwidth, n_permutations, seed))
 
 
 DEFAULT_SETTINGS = PermutationSettings()
@@ -97,7 +98,7 @@ def importance_for(
         return importance_of_model(view, goal, settings.seed)
     if source == "random":
         check_random(view.trials, goal)
-    sample, notes, random = sample_of(view.trials, goal, view.sign, source)
+    sample, notes, random = sample_of(view.trials, goal, Subject.of(view, goal), source)
     return importance_of(sample, goal, notes, random=random, pairs=pairs, source=source, settings=settings)
 
 

@@ -6,22 +6,27 @@ receipts, values that do not look like random draws are reported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from optuna.distributions import BaseDistribution
+from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 from scipy.special import kolmogorov
 
-from pellucid.goals import Goal
-from pellucid.numerics import Array, Mask, stream
+from pellucid.explain.model import opened
+from pellucid.goals import Goal, Sign, as_goal
+from pellucid.numerics import Array, Mask, one_thread, stream
 from pellucid.study.activity import infer_conditions
 from pellucid.study.constraints import constraints
 from pellucid.study.encoding import Space
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.trials import interrupted
+from pellucid.study.view import StudyView
 
 Source = Literal["random", "all", "surrogate"]
 # With fewer trials, or fewer of them in the goal, the permutation test has no power at all.
@@ -45,16 +50,75 @@ class Sample:
     in_goal: Mask
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What a goal is about: an objective, all of them (`index` is None) or a constraint. `signs`: of all objectives."""
+
+    signs: tuple[float, ...]
+    index: int | None = 0
+    constraint: str | None = None
+
+    @staticmethod
+    def of(view: StudyView, goal: Goal) -> Subject:
+        signs = tuple(objective.sign for objective in view.objectives)
+        return Subject(signs, None if goal.joint else view.index, view.constraint)
+
+    @property
+    def sign(self) -> Sign:
+        """What turns values into losses: an entry for every objective if it is about all of them."""
+        if self.index is None:
+            return np.array(self.signs)
+        return 1.0 if self.constraint is not None else self.signs[self.index]
+
+    def values(self, trials: Sequence[FrozenTrial]) -> Array:
+        """(n,), or (n, k) of all objectives; NaN without a value.
+
+        No goal of an objective is reached by a trial that must not be used, so that its values are NaN, too.
+        """
+        limits = constraints(trials)
+        if self.constraint is not None:
+            known = self.constraint in limits.names
+            return limits.values[:, limits.names.index(self.constraint)] if known else np.full(len(trials), math.nan)
+        nothing = [math.nan] * len(self.signs)
+        rows = [trial.values if trial.state == TrialState.COMPLETE else nothing for trial in trials]
+        values = np.array(rows, dtype=float).reshape(len(trials), len(self.signs))
+        values[~limits.feasible] = math.nan
+        return values if self.index is None else values[:, self.index]
+
+
+@contextmanager
+def opened_for(
+    study: Study, asker: str, goal: Goal | Callable[[float], bool] | None, objective: str | int | None
+) -> Iterator[tuple[StudyView, Goal]]:
+    """The view of a study for one public call about a goal, and the goal. With several objectives of which none is
+    named, the goal must be about all of them or about failures, and the default is to be near their front."""
+    several = len(study.directions) > 1 and objective is None
+    checked = as_goal(goal, joint=several)
+    if checked.joint and objective is not None:
+        raise ValueError(
+            f"The goal ({checked.words}) is about all objectives, but got objective={objective!r}: leave it out, or "
+            "use a goal of one objective, such as `pellucid.best()`."
+        )
+    if checked.joint or (several and checked.failures):
+        with one_thread:
+            yield StudyView.whole(study), checked
+    else:
+        with opened(study, asker, objective) as view:
+            yield view, checked
+
+
 def sample_of(
-    trials: Sequence[FrozenTrial], goal: Goal, sign: float, source: Source = "random"
+    trials: Sequence[FrozenTrial], goal: Goal, subject: Subject, source: Source = "random"
 ) -> tuple[Sample, list[str], bool]:
     """Trials with their goal, notes on them, and whether they are random draws as far as is known."""
     usable, notes, chosen = usable_trials(trials, goal, source)
-    sample = _sample(usable, goal, sign)
+    sample = _sample(usable, goal, subject)
     doubts = [] if chosen else _not_uniform(sample)
     notes = [*notes, *doubts]
     share = float(sample.in_goal.mean())
-    if goal.share is not None and share > _MANY_TIES * goal.share:
+    if goal.share is not None and goal.joint and share > _MANY_TIES * goal.share:
+        notes.append(f"Many trials are on the front, or as near to it as others: {100 * share:.0f}% reach the goal.")
+    elif goal.share is not None and share > _MANY_TIES * goal.share:
         notes.append(f"Many trials are equally good: {100 * share:.0f}% of them count as {goal.words}.")
     return sample, notes, not (chosen or doubts)
 
@@ -94,7 +158,7 @@ def check_random(trials: Sequence[FrozenTrial], goal: Goal) -> None:
 
 def _counts(trial: FrozenTrial, goal: Goal) -> bool:
     if trial.state == TrialState.COMPLETE:
-        return trial.values is not None and not np.isnan(trial.values[0])
+        return trial.values is not None and not any(map(math.isnan, trial.values))
     ended = trial.state in (TrialState.FAIL, TrialState.PRUNED) and not interrupted(trial)
     return goal.failures and ended
 
@@ -133,23 +197,21 @@ def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTri
     return space, kept, X[fits]
 
 
-def _sample(trials: Sequence[FrozenTrial], goal: Goal, sign: float) -> Sample:
+def _sample(trials: Sequence[FrozenTrial], goal: Goal, subject: Subject) -> Sample:
     space, kept, X = encoded_trials(trials)
-    values = np.array([t.values[0] if t.state == TrialState.COMPLETE else np.nan for t in kept], dtype=float)
-    # No goal of the objective is reached by a trial that must not be used.
-    values[~constraints(kept).feasible] = np.nan
     failures = np.array([t.state == TrialState.FAIL for t in kept], dtype=bool)
     present = np.array([[name in t.params for name in space.names] for t in kept])
-    in_goal = _checked_goal(goal, np.asarray(goal.reached(values, failures, sign), dtype=bool))
+    in_goal = _checked_goal(goal, np.asarray(goal.reached(subject.values(kept), failures, subject.sign), dtype=bool))
     return Sample(space, spread_over_cells(space, X, [t.number for t in kept]), present, in_goal)
 
 
 def _checked_goal(goal: Goal, in_goal: Mask) -> Mask:
     reached = int(in_goal.sum())
     if not _FEWEST_IN_GOAL <= reached < len(in_goal):
+        nearer = " `pellucid.on_the_front(0.1)` counts trials near the front, too." if goal.joint else ""
         raise ValueError(
             f"The goal ({goal.words}) must be reached by at least {_FEWEST_IN_GOAL} trials and not by all, but "
-            f"{reached} of {len(in_goal)} reach it."
+            f"{reached} of {len(in_goal)} reach it.{nearer if reached < _FEWEST_IN_GOAL else ''}"
         )
     return in_goal
 

@@ -6,6 +6,7 @@ agree about. Wiggles that only one draw has cancel, as they should: the draws of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,19 +15,19 @@ from scipy.special import ndtr
 from pellucid.explain.effects.words import unexplored
 from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.importance.choices import ranks
-from pellucid.explain.importance.draws import encoded_trials, spread_over_cells, usable_trials
+from pellucid.explain.importance.draws import Subject, encoded_trials, spread_over_cells, usable_trials
 from pellucid.explain.importance.hsic import MEDIAN, NEGLIGIBLE, embeddings, holm, largest_possible
 from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import rows_of
-from pellucid.goals import Goal
+from pellucid.goals import Goal, Sign
 from pellucid.numerics import Array, Mask, stream
 from pellucid.records import HsicImportance, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.arrays import arrays
 from pellucid.study.encoding import Space
-from pellucid.study.observations import observations
 from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
 
 # Fresh configurations, and posterior draws on them: their joint covariance costs the cube of the first.
 _N_FRESH, _N_DRAWS = 1024, 48
@@ -44,20 +45,23 @@ def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportanc
         )
     trials, notes, _ = usable_trials(view.trials, goal, "surrogate")
     space, _, _ = encoded_trials(trials)
-    data = arrays({d.name: d.distribution for d in space.dimensions}, observations(trials, view.sign))
-    gp = fitted_model(view, data)
+    distributions = {dimension.name: dimension.distribution for dimension in space.dimensions}
+    fits = []
+    for about in view.each if goal.joint else (view,):
+        data = arrays(distributions, about.observations_of([trial.number for trial in trials]))
+        fits.append(fitted_model(about, data))
     u = rows_of({}, data.space, 0, _N_FRESH, 0)
     X = data.space.canonical(u)
-    values = view.sign * gp.sample(X, _N_DRAWS, stream(seed, "posterior"))
-    goals = _goals(values, goal, view.sign)
+    goals = _goals(_values(view, goal, fits, X, seed), goal, Subject.of(view, goal).sign)
     spread, active = spread_over_cells(data.space, u, range(len(u))), data.space.active(X)
     measured = [_agreed(data.space, j, spread, active[:, j], goals) for j in range(len(data.space))]
     adjusted = holm(np.array([parameter.p for parameter in measured]))
     # Draws of a model that knows little agree about little, which does not show that there is no effect.
-    doubts = unexplored(gp, X)
+    doubts = next((doubts for gp in fits if (doubts := unexplored(gp, X))), [])
+    gains = np.max([evidence(gp) for gp in fits], axis=0)
     judged = [
         replace(parameter, p_adjusted=float(p), verdict=_verdict(parameter.verdict, float(p), gain, bool(doubts)))
-        for parameter, p, gain in zip(measured, adjusted, evidence(gp).tolist(), strict=True)
+        for parameter, p, gain in zip(measured, adjusted, gains.tolist(), strict=True)
     ]
     parameters = tuple(sorted(judged, key=lambda parameter: -parameter.index))
     n = len(data.losses)
@@ -74,7 +78,18 @@ def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportanc
     )
 
 
-def _goals(values: Array, goal: Goal, sign: float) -> Array:
+def _values(view: StudyView, goal: Goal, fits: Sequence[GaussianProcess], X: Array, seed: int) -> Array:
+    """(R, n), or (R, n, k) of all objectives: draws, in the user's unit."""
+    if not goal.joint:
+        return view.sign * fits[0].sample(X, _N_DRAWS, stream(seed, "posterior"))
+    draws = [
+        about.sign * gp.sample(X, _N_DRAWS, stream(seed, "posterior", about.index))
+        for about, gp in zip(view.each, fits, strict=True)
+    ]
+    return np.stack(draws, axis=2)
+
+
+def _goals(values: Array, goal: Goal, sign: Sign) -> Array:
     """(R, n): which configurations reach the goal, for every draw in which some do and some do not."""
     n = values.shape[1]
     no_failures = np.zeros(n, dtype=bool)

@@ -15,7 +15,7 @@ import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.importance.analysis import importance_of
-from pellucid.explain.importance.draws import Sample, sample_of
+from pellucid.explain.importance.draws import Sample, Subject, sample_of
 from pellucid.explain.intervals import Cheap, numeric_column, reduced
 from pellucid.explain.text import value_text
 from pellucid.goals import best
@@ -54,7 +54,7 @@ class _CheapEnd:
 
 def two_step_plan(trials: Sequence[FrozenTrial], sign: float, cheap: Mapping[str, Cheap]) -> TwoStepPlan:
     """The plan from random trials. Raises ValueError if they do not say what matters."""
-    sample, notes, _ = sample_of(trials, _GOAL, sign)
+    sample, notes, _ = sample_of(trials, _GOAL, Subject((sign,)))
     importance = importance_of(sample, _GOAL, notes)
     ends, refused = _cheap_ends(sample, cheap)
     notes = [*notes, *refused]

@@ -1,0 +1,292 @@
+"""Whether a study with several objectives can stop: by how much the volume that its front dominates could still grow.
+
+The bound is a 95% quantile over joint draws of all objectives (`explain.remaining`), doubled. As with one objective, a
+bound within the tolerance is not enough for a stop: what holds it back is below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pellucid.acquisition.fronts import front, reference_point, volumes
+from pellucid.explain.blocks import (
+    MIN_TRIALS,
+    MOST_JUDGED,
+    N_SPREAD,
+    RULED_OUT,
+    choice_words,
+    needs_trials,
+    short_of_trials,
+)
+from pellucid.explain.feasibility import constraint_models, none_feasible
+from pellucid.explain.model import default_template, fitted_model
+from pellucid.explain.outcomes import observed_outcomes
+from pellucid.explain.parts import Branch, drawn_models, inside_branch
+from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
+from pellucid.explain.text import as_share, counted, share_text
+from pellucid.numerics import Array
+from pellucid.records import FrontVerdict, Hyperparameters, RegretHistory
+from pellucid.study.arrays import Arrays
+from pellucid.study.receipts import model_receipts
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+# The doubt about every stop.
+_UNSEEN = (
+    "The models cannot see a part of the front that no trial has come near; "
+    "if there may be one, run some random trials before you stop."
+)
+# Chosen on the design problems of `pellucid bench moo` (27 runs of 30 to 100 trials, 135 verdicts). The quantile of the
+# draws alone was exceeded in 44% of them, where objectives have kinks most of all; doubled in 25%.
+_QUANTILE, _WIDENING = 0.95, 2.0
+# The default tolerance.
+_DEFAULT_SHARE = 0.03
+# This part of the trials, the last ones, must not have made the volume grow by more than the tolerance.
+_RECENT = 3
+# The bound falls roughly with this power of the number of trials; nothing is predicted further ahead than this many
+# times the trials that there are.
+_POWER, _FURTHEST = 1.5, 2.0
+# Bounds over the run by the number of objectives, and how many trials their models are conditioned on at most.
+_N_BOUNDS, _MOST_CONDITIONED = {2: 12, 3: 8, 4: 6}, 1500
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """The trials behind a verdict, the best fit of every objective, and the share that may be lost by a stop."""
+
+    view: StudyView
+    data: Arrays
+    fits: tuple[GaussianProcess, ...]
+    reference: Array
+    tolerance: float
+
+    @property
+    def X(self) -> Array:
+        """Configurations of the feasible trials."""
+        return self.data.X[self.data.observations.feasible]
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """The best fits, and other fits that suit the trials."""
+        pairs = zip(self.view.each, self.fits, strict=True)
+        others = [drawn_models(gp, self.data.about(about.observations)) for about, gp in pairs]
+        objectives = tuple((gp, *drawn[1:]) for gp, drawn in zip(self.fits, others, strict=True))
+        return Beliefs(objectives, constraint_models(self.view, self.data.space), self.reference)
+
+    @property
+    def best_fits(self) -> Beliefs:
+        limits = tuple(models[:1] for models in constraint_models(self.view, self.data.space))
+        return Beliefs(tuple((gp,) for gp in self.fits), limits, self.reference)
+
+
+def front_verdict_of(
+    view: StudyView,
+    regret_below: float | str | None = None,
+    min_trials: int = MIN_TRIALS,
+    surrogate: GaussianProcess | None = None,
+) -> FrontVerdict:
+    return front_verdict_and_fits(view, regret_below, min_trials, surrogate, ())[0]
+
+
+def front_verdict_and_fits(
+    view: StudyView,
+    regret_below: float | str | None,
+    min_trials: int,
+    surrogate: GaussianProcess | None,
+    starts: tuple[Hyperparameters, ...],
+) -> tuple[FrontVerdict, tuple[Hyperparameters, ...]]:
+    """The verdict, and the hyperparameters behind it. `starts`: those of an earlier verdict, to begin the fits with."""
+    limit, words = _tolerance(regret_below)
+    n = sum(view.observations.complete)
+
+    def no_verdict(reason: str) -> tuple[FrontVerdict, tuple[Hyperparameters, ...]]:
+        return FrontVerdict(False, n, None, None, limit, None, reason), starts
+
+    if n < max(min_trials, 2):
+        return no_verdict(f"a verdict needs {max(min_trials, 2)} finished trials, and this study has {n}")
+    if not view.varying:
+        return no_verdict("no parameter varies, so there is nothing to model")
+    if not view.observations.feasible.any():
+        return no_verdict(f"there is nothing to use yet. {none_feasible(view.observations).rstrip('.')}")
+    data = view.data
+    inside, feasible = len(data.losses), data.observations.feasible
+    if inside < 2:
+        return no_verdict(f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}")
+    if not feasible.any():
+        return no_verdict("no trial inside the present ranges is feasible")
+    Y = observed_outcomes(view, data)
+    if not np.ptp(Y, axis=0).any():
+        return no_verdict("all finished trials returned the same values, which say nothing about the rest of the space")
+    evidence = _Evidence(view, data, _fitted(view, surrogate, starts), reference_point(Y[feasible]), limit)
+    bound = growth_bound(evidence.best_fits, data, evidence.X)
+    signs = [objective.sign for objective in view.objectives]
+    about = int(front(Y[feasible]).sum()), tuple((evidence.reference * signs).tolist())
+    grow = "more than double" if bound > 1.0 else f"grow by at most {share_text(bound)}"
+    left = f"the volume that the front dominates could {grow} after {n} trials; {words}"
+    ends = tuple(gp.hyperparameters for gp in evidence.fits)
+    if bound > limit:
+        more = _more_trials(n, bound, limit)
+        how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
+        reason = f"{left}; {how_long} to get there"
+        return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, *about), ends
+    blocked = _blocks(evidence)
+    reason = f"{'; '.join(blocked)} ({left})" if blocked else left
+    notes = () if blocked else (_UNSEEN,)
+    return FrontVerdict(not blocked, n, None, bound, limit, None, reason, notes, blocked, None, *about), ends
+
+
+def growth_bound(beliefs: Beliefs, data: Arrays, X: Array) -> float:
+    """By what share the volume that the front dominates could still grow at most. X: the feasible trials."""
+    return _WIDENING * float(np.quantile(growth_draws(beliefs, data.space, X), _QUANTILE))
+
+
+def check_share(regret_below: float | str | None) -> None:
+    """Raise ValueError if this is no tolerance for several objectives."""
+    _tolerance(regret_below)
+
+
+def _tolerance(regret_below: float | str | None) -> tuple[float, str]:
+    """As a share, and in words."""
+    if regret_below is None:
+        return _DEFAULT_SHARE, f"the tolerance is {share_text(_DEFAULT_SHARE)}"
+    share = as_share(regret_below) if isinstance(regret_below, str) else None
+    if share is None:
+        raise ValueError(
+            "With several objectives, `regret_below` must be a share of the volume that the front dominates, such as "
+            f"'2%', or None, but got {regret_below!r}."
+        )
+    return share, f"your tolerance is {share_text(share)}"
+
+
+def _more_trials(n: int, bound: float, limit: float) -> int | None:
+    """Roughly how many trials bring the bound to the limit; None if that is too far ahead."""
+    more = n * ((bound / limit) ** (1.0 / _POWER) - 1.0)
+    if more > _FURTHEST * n:
+        return None
+    step = 1 if more < 10 else 5 if more < 50 else 10
+    return int(step * np.ceil(more / step))
+
+
+def _fitted(
+    view: StudyView, surrogate: GaussianProcess | None, starts: tuple[Hyperparameters, ...]
+) -> tuple[GaussianProcess, ...]:
+    template = default_template() if surrogate is None else surrogate
+    fits = []
+    for about in view.each:
+        data = view.data.about(about.observations)
+        start = starts[about.index] if starts else None
+        if start is None or start.nominal not in ((), data.space.nominal):
+            fits.append(fitted_model(about, data, surrogate))
+        else:
+            gp = template.unfitted(data.space.nominal)
+            fits.append(gp.fit(data.X, data.losses, data.observations.noise_variance, start=start, restart=True))
+    return tuple(fits)
+
+
+# ---------------------------------------------------------------------- reasons to go on
+
+
+def _blocks(evidence: _Evidence) -> tuple[str, ...]:
+    """The expensive questions are only asked if the cheap ones give no reason."""
+    few = short_of_trials(evidence.view, evidence.data)
+    cheap = (*_still_growing(evidence), *_words(evidence, [branch for branch in few if needs_trials(branch)]))
+    return cheap or (*_not_ruled_out(evidence, few), *_other_fits(evidence))
+
+
+def _still_growing(evidence: _Evidence) -> list[str]:
+    """Measured without the luck of noisy values."""
+    feasible = evidence.data.observations.feasible
+    means = [gp.losses(gp.latent_at_observed())[feasible] for gp in evidence.fits]
+    dominated = volumes(np.stack(means, axis=1), evidence.reference)
+    recent = len(dominated) // _RECENT
+    if recent == 0:
+        return []
+    before = max(float(dominated[-1 - recent]), 1e-300)
+    share = float(dominated[-1]) / before - 1.0
+    if share <= evidence.tolerance:
+        return []
+    return [f"the last {counted(recent, 'trial')} made the volume grow by {share_text(share)}"]
+
+
+def _words(evidence: _Evidence, few: list[Branch]) -> list[str]:
+    if not few:
+        return []
+    rows = np.flatnonzero(evidence.data.observations.feasible)
+    best = rows[front(observed_outcomes(evidence.view, evidence.data)[rows])]
+    return choice_words(evidence.data, few, evidence.data.X[best])
+
+
+def _not_ruled_out(evidence: _Evidence, few: list[Branch]) -> list[str]:
+    """Choices with few trials that may make the volume grow by more than the tolerance, according to the models."""
+    if not few or len(few) > MOST_JUDGED:
+        return _words(evidence, few)
+    space = evidence.data.space
+    about = [evidence.data.about(view.observations) for view in evidence.view.each]
+    X = evidence.X[foremost(evidence.fits, evidence.X)]
+    possible = []
+    for branch in few:
+        parts = [inside_branch(gp, data, branch, N_SPREAD) for gp, data in zip(evidence.fits, about, strict=True)]
+        F = evidence.beliefs.outcomes(X, np.unique(np.vstack(parts), axis=0))
+        others = ~branch.holds(space, X, space.active(X))
+        if not others.any():
+            possible.append(branch)
+            continue
+        share = growth(F[:, : len(X)][:, others], F, evidence.reference)
+        if ((share > evidence.tolerance).sum() + 1.0) / (len(share) + 2.0) > RULED_OUT:
+            possible.append(branch)
+    return _words(evidence, possible)
+
+
+def _other_fits(evidence: _Evidence) -> list[str]:
+    """The bound with the hyperparameters that the trials allow."""
+    if all(len(each) == 1 for each in evidence.beliefs.objectives):
+        return []
+    bound = growth_bound(evidence.beliefs, evidence.data, evidence.X)
+    if bound <= evidence.tolerance:
+        return []
+    return [f"the best fits of the models see little left, but other fits that suit the trials see {share_text(bound)}"]
+
+
+# ---------------------------------------------------------------------- over the run
+
+
+def front_regret_history_of(
+    view: StudyView, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
+) -> RegretHistory:
+    stopping, hyperparameters = front_verdict_and_fits(view, regret_below, min_trials, None, ())
+    after: tuple[int, ...] = ()
+    bounds: tuple[float, ...] = ()
+    if hyperparameters and stopping.bound is not None:
+        counts = _counts(view)
+        numbers = view.data.observations.numbers
+        after = (*(numbers[count - 1] for count in counts), numbers[-1])
+        bounds = (*(_bound_after(view, hyperparameters, count) for count in counts), stopping.bound)
+    proposals = model_receipts(view.trials, len(view.trials))
+    nothing = (None,) * len(proposals)
+    return RegretHistory(stopping, after, bounds, tuple(receipt.trial for receipt in proposals), nothing, nothing)
+
+
+def _counts(view: StudyView) -> list[int]:
+    """Numbers of trials after which there is a bound: from the first two feasible ones on, early ones closer together,
+    fewer of them if they cost more."""
+    data = view.data
+    n, feasible = len(data.losses), data.observations.feasible
+    last = max(2, min(int(0.9 * n), _MOST_CONDITIONED))
+    counts = np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS[len(view.objectives)]).round().astype(int)
+    return [count for count in np.unique(counts).tolist() if feasible[:count].sum() > 1]
+
+
+def _bound_after(view: StudyView, hyperparameters: tuple[Hyperparameters, ...], count: int) -> float:
+    """The bound after the first `count` trials, with the hyperparameters of all."""
+    data = view.data.select(np.arange(count))
+    feasible = data.observations.feasible
+    models = []
+    for about, record in zip(view.each, hyperparameters, strict=True):
+        own = data.about(about.observations)
+        gp = GaussianProcess.from_hyperparameters(record)
+        models.append((gp.condition(own.X, own.losses, own.observations.noise_variance),))
+    limits = tuple(each[:1] for each in constraint_models(view, data.space))
+    reference = reference_point(observed_outcomes(view, data)[feasible])
+    return growth_bound(Beliefs(tuple(models), limits, reference), data, data.X[feasible])
