@@ -152,13 +152,14 @@ class _Counted:
     def __init__(self, F: Array, reference: Array) -> None:
         best = F.reshape(-1, F.shape[2]).min(axis=0)
         points = low_discrepancy(0, _N_POINTS, np.zeros(F.shape[2]))
-        self._points = best + points * (reference - best)
+        self._columns = [np.ascontiguousarray(column) for column in (best + points * (reference - best)).T]
         self._size = float(np.prod(reference - best))
 
     def __call__(self, Y: Array, reference: Array) -> float:
         rows = Y[(reference > Y).all(axis=1)]
-        rows = rows[front(rows)]
-        left = self._points
-        for row in rows:
-            left = left[~(left >= row).all(axis=1)]
-        return self._size * (1.0 - len(left) / len(self._points))
+        left = self._columns
+        # Rows that dominate most come first, so that few points are left for the others.
+        for row in rows[np.argsort(-np.prod(reference - rows, axis=1), kind="stable")].tolist():
+            open_ = np.logical_or.reduce([column < value for column, value in zip(left, row, strict=True)])
+            left = [column[open_] for column in left]
+        return self._size * (1.0 - len(left[0]) / _N_POINTS)

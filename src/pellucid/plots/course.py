@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pellucid.plots.base import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, add_band, draws, frame, say
-from pellucid.records import History, RegretHistory, StoppingVerdict
+from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 
 # The axis is cut if the worst value is this many times further from the best than the 90% quantile.
 _FAR = 3.0
@@ -17,6 +17,7 @@ _FAR = 3.0
 _MOST_POINTS, _MOST_PHASES = 2000, 12
 _FILLS = {"start-up": "rgba(138,146,156,0.14)", "random": "rgba(209,73,91,0.12)", "step 1": "rgba(90,169,199,0.16)",
           "step 2": "rgba(63,143,107,0.16)"}  # fmt: skip
+_VOLUME = "growth of the volume"
 _MARKS = {"complete": ("circle", EXPLOIT), "pruned": ("triangle-down-open", GREY)}
 
 
@@ -56,15 +57,58 @@ def history(record: History) -> go.Figure:
     if every > 1:
         doubts.append(f"One in {every} trials is shown.")
     say(figure, record.sentence, doubts)
-    if len(record.phases) <= _MOST_PHASES:
-        for phase in record.phases:
+    _shade(figure, record.phases)
+    figure.update_xaxes(title="trial")
+    figure.update_layout(
+        yaxis={"title": "objective", "range": reach},
+        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
+        legend=LEGEND_ABOVE,
+    )
+    return figure
+
+
+def _shade(figure: go.Figure, phases: Sequence[Phase]) -> None:
+    """How trials were chosen, if that does not change too often to be seen."""
+    if len(phases) <= _MOST_PHASES:
+        for phase in phases:
             if phase.label in _FILLS:
                 figure.add_vrect(x0=phase.first - 0.5, x1=phase.last + 0.5, fillcolor=_FILLS[phase.label], line_width=0,
                                  layer="below", annotation_text=phase.label,
                                  annotation_position="bottom left")  # fmt: skip
+
+
+@draws(FrontHistory)
+def front_history(record: FrontHistory) -> go.Figure:
+    """The volume that the front dominates over the trials, and which of them made it grow."""
+    figure = go.Figure()
+    course = {n: v for n, v in zip(record.numbers, record.volume, strict=True) if v is not None}
+    line = _turns(list(course.items()))
+    figure.add_scatter(x=[n for n, _ in line], y=[v for _, v in line], mode="lines", name="volume that is dominated",
+                       line={"color": CHOSEN, "width": 3, "shape": "hv"}, hoverinfo="skip")  # fmt: skip
+    front = set(record.front)
+    for name, colour, numbers in (
+        ("on the front now", EXPLOIT, [n for n in record.grew if n in front]),
+        ("on the front once", GREY, [n for n in record.grew if n not in front]),
+    ):
+        if numbers:
+            figure.add_scatter(x=numbers, y=[course[n] for n in numbers], mode="markers", name=name,
+                               marker={"color": colour, "size": 7},
+                               hovertemplate="trial %{x}: %{y:.1%}<extra></extra>")  # fmt: skip
+    fine = record.feasible or (None,) * len(record.numbers)
+    for name, symbol, height, numbers in (
+        ("not feasible", "x-thin-open", 0.06, [n for n, f in zip(record.numbers, fine, strict=True) if f is False]),
+        ("failed", "x", 0.02, [n for n, state in zip(record.numbers, record.states, strict=True) if state == "failed"]),
+    ):
+        if numbers:
+            figure.add_scatter(x=numbers, y=[height] * len(numbers), yaxis="y2", mode="markers", name=name,
+                               marker={"color": COLOURS[8], "symbol": symbol, "size": 7},
+                               hovertemplate="trial %{x}<extra></extra>")  # fmt: skip
+    frame(figure, "", 900, 460)
+    say(figure, record.sentence, record.notes)
+    _shade(figure, record.phases)
     figure.update_xaxes(title="trial")
     figure.update_layout(
-        yaxis={"title": "objective", "range": reach},
+        yaxis={"title": "volume, as a share of the last", "range": [0.0, 1.05], "tickformat": ".0%"},
         yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
         legend=LEGEND_ABOVE,
     )
@@ -111,7 +155,10 @@ def regret_history(record: RegretHistory) -> go.Figure:
                                row=2, col=1)  # fmt: skip
     frame(figure, "", 900, 380 + 140 * known)
     say(figure, record.stopping.sentence, [])
-    figure.update_yaxes(title="objective", exponentformat="power", row=1, col=1)
+    of_volume = isinstance(record.stopping, FrontVerdict)
+    figure.update_yaxes(title=_VOLUME if of_volume else "objective", exponentformat="power", row=1, col=1)
+    if of_volume:
+        figure.update_yaxes(tickformat="~%", row=1, col=1)
     if all(bound > 0.0 for bound in record.bounds) and len(record.bounds) > 1:
         figure.update_yaxes(type="log", dtick="D2", row=1, col=1)
     if known:
@@ -121,6 +168,7 @@ def regret_history(record: RegretHistory) -> go.Figure:
     return figure
 
 
+@draws(FrontVerdict)
 @draws(StoppingVerdict)
 def stopping(record: StoppingVerdict) -> go.Figure:
     """The bound of the regret as a bar, with the tolerance as a line and the noise of one trial as a shaded band."""
@@ -138,4 +186,6 @@ def stopping(record: StoppingVerdict) -> go.Figure:
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 130, margin={"t": top + 10, "l": 160})
     figure.update_xaxes(title="objective", rangemode="tozero", exponentformat="power")
+    if isinstance(record, FrontVerdict):
+        figure.update_xaxes(title=_VOLUME, tickformat="~%")
     return figure

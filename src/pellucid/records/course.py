@@ -148,7 +148,7 @@ class FrontVerdict(StoppingVerdict):
     bound        the volume that the front dominates could still grow by at most this share, in 95% of joint draws of
                  the objectives; None if there are too few trials to say
     tolerance    the share by which it may
-    more_trials  as in `StoppingVerdict`
+    more_trials  as in `StoppingVerdict`, but only somewhat more than half of the estimates are right to a factor of 2.5
     n_front      trials on the front
     reference    the point below which volume counts, in the units of the objectives
 

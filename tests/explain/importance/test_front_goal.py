@@ -1,0 +1,122 @@
+"""The goal of being on the front: which trials reach it, and every answer that takes a goal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import optuna
+import pytest
+from optuna.samplers import RandomSampler
+from optuna.study import Study
+from optuna.trial import Trial
+
+import pellucid
+from pellucid import goals
+from pellucid.acquisition.fronts import front
+
+
+def reached(goal: goals.Goal, values: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    return goal.reached(values, np.zeros(len(values), dtype=bool), signs)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_front_is_what_no_other_trial_dominates(k: int) -> None:
+    signs = np.array([1.0, -1.0, 1.0])[:k]
+    values = np.random.default_rng(k).random((400, k)).round(1 if k > 1 else 6)
+    values[7, 0] = math.nan
+    on = reached(pellucid.on_the_front(), values, signs)
+    losses = values * signs
+    # `front` keeps the first of equal rows, the goal all of them.
+    best = losses[front(losses)]
+    assert on.tolist() == [any((row == other).all() for other in best) for row in losses]
+
+
+def test_a_share_takes_those_that_the_fewest_others_dominate() -> None:
+    signs = np.array([1.0, 1.0])
+    values = np.random.default_rng(0).random((300, 2))
+    dominators = np.array([((values <= row).all(axis=1) & (values < row).any(axis=1)).sum() for row in values])
+    near = reached(pellucid.on_the_front(0.2), values, signs)
+    assert 60 <= near.sum() < 80
+    assert dominators[near].max() < dominators[~near].min()
+    assert (near | ~reached(pellucid.on_the_front(), values, signs)).all(), "the front itself comes first"
+    one = values[:, :1]
+    assert reached(pellucid.on_the_front(0.1), one, signs[:1]).tolist() == (
+        reached(pellucid.best(0.1), one[:, 0], signs[0]).tolist()
+    )
+    with pytest.raises(ValueError, match="`share` must be between 0 and 1"):
+        pellucid.on_the_front(2.0)
+
+
+def objective(trial: Trial) -> tuple[float, float]:
+    """x trades one objective for the other, y only wastes, and z does nothing."""
+    x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+    trial.suggest_float("z", 0, 1)
+    trial.set_constraint("memory", x - 0.9)
+    if x > 0.97:
+        raise RuntimeError
+    return x + 2.0 * y, -(1.0 - x) - 2.0 * y
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=RandomSampler(seed=0))
+    study.set_metric_names(["latency", "accuracy"])
+    study.optimize(objective, n_trials=250, catch=(RuntimeError,))
+    return study
+
+
+def test_by_default_several_objectives_ask_for_the_front(study: Study) -> None:
+    importance = pellucid.hsic_importance(study, n_permutations=199, pairs=False)
+    assert importance.goal == "being among the 10% nearest to the front"
+    assert importance.impactful[0] == "y"
+    assert "z" not in importance.impactful
+    assert importance == pellucid.hsic_importance(study, pellucid.on_the_front(0.1), n_permutations=199, pairs=False)
+    feasible = [t for t in study.trials if t.values and t.params["x"] <= 0.9]
+    values = np.array([t.values for t in feasible])
+    exact = pellucid.hsic_importance(study, pellucid.on_the_front(), n_permutations=99, pairs=False)
+    assert exact.n_goal == front(values * [1.0, -1.0]).sum()
+
+
+def test_a_model_draws_all_objectives(study: Study) -> None:
+    importance = pellucid.hsic_importance(study, source="surrogate")
+    assert importance.source == "surrogate"
+    assert "y" in importance.impactful
+    assert "z" not in importance.impactful
+
+
+def test_a_goal_of_one_objective_or_constraint_names_it(study: Study) -> None:
+    with pytest.raises(ValueError, match=r"one objective at a time.*objective='latency' or objective='accuracy'"):
+        pellucid.hsic_importance(study, pellucid.best())
+    latency = pellucid.hsic_importance(study, objective="latency", n_permutations=199, pairs=False)
+    assert latency.goal == "being among the best 10%"
+    assert set(latency.impactful) == {"x", "y"}
+    # The accuracy is maximised, so that x has the opposite effect on it.
+    low, high = (
+        next(p for p in pellucid.hsic_importance(study, objective=name, n_permutations=99).parameters if p.name == "x")
+        for name in ("latency", "accuracy")
+    )
+    assert low.bins != high.bins
+    memory = pellucid.hsic_importance(study, goals.above(0.0), objective="memory", n_permutations=99, pairs=False)
+    assert memory.impactful == ("x",)
+    with pytest.raises(ValueError, match=r"about all objectives, but got objective='latency'"):
+        pellucid.hsic_importance(study, pellucid.on_the_front(), objective="latency")
+    failures = pellucid.hsic_importance(study, pellucid.failed(), n_permutations=99, pairs=False)
+    assert failures.impactful == ("x",)
+
+
+def test_interval_reduction_and_ranges(study: Study) -> None:
+    reduction = pellucid.interval_reduction(study, "z", n_permutations=99)
+    assert reduction.goal == "being among the 10% nearest to the front"
+    of_one = pellucid.interval_reduction(study, "z", objective="accuracy", goal=pellucid.best(0.2), n_permutations=99)
+    assert of_one.goal == "being among the best 20%"
+    with pytest.raises(ValueError, match="must be something to reach"):
+        pellucid.interval_reduction(study, "z", goal=pellucid.failed())
+
+
+def test_a_front_of_too_few_trials_says_what_to_use() -> None:
+    study = optuna.create_study(directions=["minimize"] * 2, sampler=RandomSampler(seed=0))
+    study.optimize(lambda trial: [trial.suggest_float("x", 0, 1)] * 2, n_trials=30)
+    with pytest.raises(ValueError, match=r"but 1 of 30 reach it\. `pellucid.on_the_front\(0.1\)` counts trials near"):
+        pellucid.hsic_importance(study, pellucid.on_the_front())
+    assert pellucid.hsic_importance(study, n_permutations=99).n_goal == 3
