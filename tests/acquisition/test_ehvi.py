@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from optuna.distributions import FloatDistribution
@@ -73,3 +76,8 @@ def test_one_objective_is_refused() -> None:
     of = outcomes(2)
     with pytest.raises(ValueError, match=r"needs several objectives.*use EI\(\) instead"):
         EHVI().bind(of.models[0], Situation(0.0, 14, 3), SPACE)
+
+
+def test_receipts_find_it_without_a_sampler() -> None:
+    ask = "from pellucid.acquisition.base import from_name; print(from_name('EHVI', {}))"
+    assert subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True).stdout == "EHVI()\n"

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from pellucid.acquisition.fronts import Boxes, boxes, front, reference_point, volume
+from pellucid.acquisition.fronts import Boxes, boxes, front, reference_point, volume, volumes
 from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_slopes
 from pellucid.acquisition.improvement import log_expected_improvement
 from pellucid.numerics import Array, Mask, log_improvement, log_normal_cdf
@@ -67,6 +67,15 @@ def test_five_objectives_are_refused_in_one_sentence() -> None:
         front(np.zeros((2, 5)))
     with pytest.raises(ValueError, match="one finite value per objective"):
         boxes(np.zeros((2, 2)), np.array([1.0, np.inf]))
+
+
+@pytest.mark.parametrize(("k", "kind"), list(product(OBJECTIVES, (CONTINUOUS, TIED))))
+def test_volumes_of_the_first_rows_are_those_of_each_alone(k: int, kind: str) -> None:
+    Y = outcomes(k, 30, seed=k, kind=kind)
+    Y[3], Y[4] = np.nan, np.inf
+    reference = np.full(k, 0.1)
+    expected = [volume(Y[:n], reference) for n in range(1, len(Y) + 1)]
+    np.testing.assert_allclose(volumes(Y, reference), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("k", "kind"), list(product(OBJECTIVES, (CONTINUOUS, TIED))))

@@ -219,12 +219,6 @@ def test_settings_that_make_no_sense_are_refused_with_the_rule(wrong: Callable[[
         wrong()
 
 
-def test_several_objectives_are_refused() -> None:
-    study = optuna.create_study(directions=["minimize", "minimize"])
-    with pytest.raises(ValueError, match="one objective"):
-        pellucid.stopping_verdict(study)
-
-
 def test_trials_outside_the_present_ranges_are_the_reason_for_no_verdict() -> None:
     study = study_of(RandomSampler(seed=0))
     study.optimize(lambda t: t.suggest_float("x", *((7.0, 8.0) if t.number == 25 else (0.0, 1.0))), n_trials=26)

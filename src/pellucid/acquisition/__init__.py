@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Receipts refer to acquisitions by class name, so every class must be defined before a receipt is read.
-from pellucid.acquisition import feasible, interleave  # noqa: F401
+from pellucid.acquisition import ehvi, feasible, interleave  # noqa: F401
 from pellucid.acquisition.adaptive import SAWEI, Portfolio, Pulse, Steps, Switch
 from pellucid.acquisition.alternation import Alternation
 from pellucid.acquisition.base import Acquisition, PointwiseAcquisition

@@ -65,8 +65,7 @@ def parameter_ranges(study: Study, *, objective: str | int | None = None) -> Par
 
     Args:
         study: any study.
-        objective: the one that the advice is about, by name or number, if the study has several. What it says to remove
-            may be good for the others.
+        objective: the one that the advice is about, by name or number, if the study has several.
     """
     with opened(study, "parameter_ranges", objective) as view:
         return ranges_of(view)
@@ -86,11 +85,19 @@ def ranges_of(view: StudyView) -> ParameterRanges:
         others, good = (tuple(top.u[having & part, j].tolist()) for part in (~top.in_goal, top.in_goal))
         axes.append(RangeAxis(dimension.name, _ticks(dimension), others, good))
     judged = judged_of(view)
+    alone = _alone(view)
     if judged is None:
-        return ParameterRanges(tuple(axes), (), len(top.in_goal))
+        return ParameterRanges(tuple(axes), (), len(top.in_goal), alone)
     pieces, notes = _widen(judged)
     advice = sorted([*pieces, *_narrow(judged), *_drops(judged)], key=lambda piece: piece.probability)
-    return ParameterRanges(tuple(axes), tuple(advice), len(top.in_goal), (*notes, *_untried(judged)))
+    return ParameterRanges(tuple(axes), tuple(advice), len(top.in_goal), (*alone, *notes, *_untried(judged)))
+
+
+def _alone(view: StudyView) -> tuple[str, ...]:
+    """A note if there are other objectives."""
+    if not view.several or view.constraint is not None:
+        return ()
+    return (f"This is about `{view.objective.name}` alone: other ranges may be better for another objective.",)
 
 
 def _ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:

@@ -79,7 +79,9 @@ def test_by_default_several_objectives_ask_for_the_front(study: Study) -> None:
 
 
 def test_a_model_draws_all_objectives(study: Study) -> None:
-    importance = pellucid.hsic_importance(study, source="surrogate")
+    few = optuna.create_study(directions=study.directions)
+    few.add_trials(study.trials[:50])
+    importance = pellucid.hsic_importance(few, source="surrogate")
     assert importance.source == "surrogate"
     assert "y" in importance.impactful
     assert "z" not in importance.impactful
@@ -105,13 +107,26 @@ def test_a_goal_of_one_objective_or_constraint_names_it(study: Study) -> None:
     assert failures.impactful == ("x",)
 
 
-def test_interval_reduction_and_ranges(study: Study) -> None:
+def test_interval_reduction_takes_them_too(study: Study) -> None:
     reduction = pellucid.interval_reduction(study, "z", n_permutations=99)
     assert reduction.goal == "being among the 10% nearest to the front"
     of_one = pellucid.interval_reduction(study, "z", objective="accuracy", goal=pellucid.best(0.2), n_permutations=99)
     assert of_one.goal == "being among the best 20%"
     with pytest.raises(ValueError, match="must be something to reach"):
         pellucid.interval_reduction(study, "z", goal=pellucid.failed())
+
+
+def test_ranges_and_comparisons_are_about_one_objective(study: Study) -> None:
+    few = optuna.create_study(directions=study.directions)
+    few.set_metric_names(["latency", "accuracy"])
+    few.add_trials(study.trials[:30])
+    ranges = pellucid.parameter_ranges(few, objective="accuracy")
+    assert "This is about `accuracy` alone" in ranges.notes[0]
+    latency, accuracy = (pellucid.compare_importance(few, 3, objective=i) for i in (0, 1))
+    assert latency.shapley != accuracy.shapley
+    for ask in (pellucid.parameter_ranges, lambda study: pellucid.compare_importance(study, 3)):
+        with pytest.raises(ValueError, match="one objective at a time"):
+            ask(study)
 
 
 def test_a_front_of_too_few_trials_says_what_to_use() -> None:

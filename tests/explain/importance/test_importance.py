@@ -275,7 +275,7 @@ def test_studies_without_enough_information_are_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1, but got 10"):
         pellucid.best(10)
     with pytest.raises(ValueError, match="one objective at a time, but this study has 2"):
-        pellucid.hsic_importance(optuna.create_study(directions=["minimize", "minimize"]))
+        pellucid.hsic_importance(optuna.create_study(directions=["minimize", "minimize"]), pellucid.best())
 
 
 def test_a_constant_objective_makes_nothing_matter() -> None:
