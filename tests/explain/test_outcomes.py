@@ -7,7 +7,8 @@ import optuna
 import pytest
 from optuna.trial import Trial
 
-from pellucid.explain.outcomes import joint_outcomes, objective_models, observed_outcomes
+from pellucid.acquisition.fronts import reference_point
+from pellucid.explain.outcomes import joint_outcomes, objective_models, observed_outcomes, reference_of
 from pellucid.study.view import StudyView
 
 
@@ -44,3 +45,14 @@ def test_infeasible_draws_are_infinite_in_every_objective(view: StudyView) -> No
     assert np.isinf(F[:, 0]).all(axis=1).mean() > 0.9
     assert np.isfinite(F[:, 1]).all()
     assert (np.isinf(F[:, :, 0]) == np.isinf(F[:, :, 1])).all()
+
+
+def test_the_reference_stays_where_feasible_trials_are_only_in_one_corner() -> None:
+    rng = np.random.default_rng(0)
+    Y = np.vstack([rng.random((12, 2)), [0.9, 0.05] + 0.01 * rng.random((80, 2))])
+    corner = np.arange(len(Y)) >= 12
+    np.testing.assert_allclose(reference_of(Y, np.ones(len(Y), dtype=bool)), reference_point(Y))
+    assert reference_point(Y[corner])[1] < 0.1
+    assert (reference_of(Y, corner) > Y[:10].max(axis=0)).all(), "as at the start"
+    wild = np.vstack([Y, [[1e9, 1e9]]])
+    assert (reference_of(wild, np.append(corner, False)) < 2.0).all(), "one bad trial does not move it"

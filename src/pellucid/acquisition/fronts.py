@@ -33,6 +33,8 @@ _MARGIN = 0.1
 # An outcome is an outlier if it is farther above the upper quartile than this many times the distance from there to
 # the best. Normal and exponential outcomes of a few hundred trials have none; one extreme outcome is always one.
 _FENCE = 3.0
+# Trials at the start of a search, before it knows where the front is.
+_FIRST = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +161,17 @@ def reference_point(Y: Array) -> Array:
         beyond = worst + np.where(worst > best, margin, _MARGIN * magnitude)
     # A margin below the last digit of the outcome would leave the worst outcome of the front on the reference.
     return np.asarray(np.clip(beyond, np.nextafter(worst, np.inf), np.finfo(float).max))
+
+
+def steady_reference_point(Y: Array) -> Array:
+    """The worst of the reference points of the first 10 rows, 20, 40 and so on, and of all.
+
+    A search comes closer to the front, so that what was usual at its start is an outlier later; this point stays.
+    """
+    counts = [len(Y)]
+    while _FIRST * 2 ** (len(counts) - 1) < len(Y):
+        counts.append(_FIRST * 2 ** (len(counts) - 1))
+    return np.asarray(np.max([reference_point(Y[:count]) for count in counts], axis=0))
 
 
 # ----------------------------------------------------------------------------------------------- one and two objectives

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.fronts import front, reference_point, volumes
+from pellucid.acquisition.fronts import front, volumes
 from pellucid.explain.blocks import (
     MIN_TRIALS,
     MOST_JUDGED,
@@ -22,7 +22,7 @@ from pellucid.explain.blocks import (
 )
 from pellucid.explain.feasibility import constraint_models, none_feasible
 from pellucid.explain.model import default_template, fitted_model
-from pellucid.explain.outcomes import observed_outcomes
+from pellucid.explain.outcomes import observed_outcomes, reference_of
 from pellucid.explain.parts import Branch, drawn_models, inside_branch
 from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
 from pellucid.explain.text import as_share, counted, share_text
@@ -120,7 +120,7 @@ def front_verdict_and_fits(
     Y = observed_outcomes(view, data)
     if not np.ptp(Y, axis=0).any():
         return no_verdict("all finished trials returned the same values, which say nothing about the rest of the space")
-    evidence = _Evidence(view, data, _fitted(view, surrogate, starts), reference_point(Y[feasible]), limit)
+    evidence = _Evidence(view, data, _fitted(view, surrogate, starts), reference_of(Y, feasible), limit)
     bound = growth_bound(evidence.best_fits, data, evidence.X)
     signs = [objective.sign for objective in view.objectives]
     about = int(front(Y[feasible]).sum()), tuple((evidence.reference * signs).tolist())
@@ -289,5 +289,5 @@ def _bound_after(view: StudyView, hyperparameters: tuple[Hyperparameters, ...], 
         gp = GaussianProcess.from_hyperparameters(record)
         models.append((gp.condition(own.X, own.losses, own.observations.noise_variance),))
     limits = tuple(each[:1] for each in constraint_models(view, data.space))
-    reference = reference_point(observed_outcomes(view, data)[feasible])
+    reference = reference_of(observed_outcomes(view, data), feasible)
     return growth_bound(Beliefs(tuple(models), limits, reference), data, data.X[feasible])

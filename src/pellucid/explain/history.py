@@ -6,9 +6,10 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import TrialState
 
-from pellucid.acquisition.fronts import front, reference_point, volumes
+from pellucid.acquisition.fronts import front, volumes
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
+from pellucid.explain.outcomes import reference_of
 from pellucid.explain.text import counted, share_text, value_text
 from pellucid.records import FrontHistory, History, Phase, Receipt
 from pellucid.study.trials import interrupted
@@ -131,8 +132,8 @@ def front_history_of(view: StudyView) -> FrontHistory:
     volume_of: dict[int, float] = {}
     grew = on_front = reference = np.empty(0)
     if feasible.any():
-        Y = np.stack([about.observations.losses for about in view.each], axis=1)[feasible]
-        reference = reference_point(Y)
+        losses = np.stack([about.observations.losses for about in view.each], axis=1)
+        Y, reference = losses[feasible], reference_of(losses, feasible)
         dominated = volumes(Y, reference)
         grew = numbers[feasible][np.diff(dominated, prepend=0.0) > 0.0]
         on_front = numbers[feasible][front(Y)]

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pellucid.acquisition.fronts import reference_point, steady_reference_point
 from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.model import fitted_model
 from pellucid.explain.parts import drawn_models, joint_losses
-from pellucid.numerics import Array
+from pellucid.numerics import Array, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
@@ -26,6 +27,16 @@ from pellucid.surrogates import GaussianProcess
 def observed_outcomes(view: StudyView, data: Arrays) -> Array:
     """Y. `data`: the observations, with the values of any objective."""
     return np.stack([data.about(about.observations).losses for about in view.each], axis=1)
+
+
+def reference_of(Y: Array, feasible: Mask) -> Array:
+    """The point (k,) below which volume counts; some of the outcomes are feasible (n,).
+
+    If others are not, they count too, and those of the first trials as much as later ones: all feasible trials may lie
+    in one corner of what is possible, and the rest of the front beyond them.
+    """
+    point = reference_point(Y[feasible])
+    return point if feasible.all() else np.maximum(point, steady_reference_point(Y))
 
 
 def objective_models(view: StudyView, data: Arrays) -> tuple[GaussianProcess, ...]:

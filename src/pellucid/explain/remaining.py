@@ -1,7 +1,7 @@
 """By how much the volume that a front dominates could still grow, from joint draws of every objective.
 
 Notation
-    k objectives, as losses;  the reference point (k,) is that of the outcomes that were returned
+    k objectives, as losses;  the reference point (k,): see `outcomes.reference_of`
     X (n, d)      configurations of feasible observations;  Z (m, d)  candidates for the front, observed or not
     F (s, n + m, k)   joint draws of the true outcomes at both; infinite at candidates whose draw is infeasible
     V(A)          the volume below the reference that outcomes A dominate

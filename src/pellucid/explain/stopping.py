@@ -60,7 +60,7 @@ def stopping_verdict(
     one or two parameters, parts of the space without a trial.
 
     With several objectives, the verdict (a `FrontVerdict`) is about the volume that the front of the feasible trials
-    dominates, below a reference point that no single bad trial moves: by how much it could still grow, as a share.
+    dominates, below the usual worst outcomes, outliers aside: by how much it could still grow, as a share.
     What speaks against a stop there: the last third of the trials made it grow by more than the tolerance, a choice
     that has hardly been tried, or other fits.
 
