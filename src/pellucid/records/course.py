@@ -145,8 +145,8 @@ class StoppingVerdict(Finding):
 class FrontVerdict(StoppingVerdict):
     """Whether a study with several objectives can stop.
 
-    bound        the volume that the front dominates could still grow by at most this share, in 95% of joint draws of
-                 the objectives; None if there are too few trials to say
+    bound        the volume that the front dominates could still grow by at most this share: twice the 95% quantile of
+                 joint draws of the objectives; None if there are too few trials to say
     tolerance    the share by which it may
     more_trials  as in `StoppingVerdict`, but only somewhat more than half of the estimates are right to a factor of 2.5
     n_front      trials on the front
