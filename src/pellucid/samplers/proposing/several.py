@@ -28,8 +28,9 @@ from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, 
 from pellucid.acquisition.constrained import HARD, Constrained
 from pellucid.acquisition.ehvi import EHVI, MANY
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
-from pellucid.acquisition.fronts import front, reference_point
+from pellucid.acquisition.fronts import front, reference_point, steady_reference_point
 from pellucid.acquisition.optimize import SEPARATION, screen
+from pellucid.explain.outcomes import observed_outcomes, reference_of
 from pellucid.explain.predictions import recent_predictions
 from pellucid.numerics import Array, Indices, compress_integers, stream
 from pellucid.records import ObjectiveState, Receipt
@@ -93,7 +94,9 @@ class _ObjectiveFit:
 
 def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
     """Parameters and their receipt. `data` has at least one observation."""
-    ceilings = zip(view.each, _ceilings(view, data), strict=True)
+    losses = observed_outcomes(view, data)
+    # What is beyond this adds no volume, so models need not know how far beyond: one bad trial is bad, however bad.
+    ceilings = zip(view.each, steady_reference_point(losses).tolist(), strict=True)
     fits = [_ObjectiveFit.of(about, data, ceiling, settings) for about, ceiling in ceilings]
     Y = np.stack([_means(each, data) for each in fits], axis=1)
     fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=behind(Y, _candidates_of_front(data)))
@@ -108,7 +111,7 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
     outcomes = Outcomes(
         tuple(each.gp.believe(imputed.rows) for each in fits),
         latent_rows([each.gp for each in fits], data.X[to_beat]),
-        _reference(fits, data, Y, near=near),
+        _reference(fits, data, losses, Y, near=near),
     )
     screening = _screened(settings, trial, fitted, fits[0].data, imputed, region, outcomes, to_beat)
     seen = data.space.canonical(np.vstack([data.X, every.rows]))
@@ -141,23 +144,15 @@ def _candidates_of_front(data: Arrays) -> Indices:
     return np.flatnonzero(feasible if feasible.any() else np.ones(len(feasible), dtype=bool))
 
 
-def _ceilings(view: StudyView, data: Arrays) -> list[float]:
-    """The reference point of all values as they were returned.
-
-    What is beyond it adds no volume, so models need not know how far beyond: one bad trial is bad, however bad.
-    """
-    losses = np.stack([data.about(about.observations).losses for about in view.each], axis=1)
-    return [float(value) for value in reference_point(losses[_candidates_of_front(data)])]
-
-
-def _reference(fits: list[_ObjectiveFit], data: Arrays, Y: Array, *, near: bool) -> Array:
+def _reference(fits: list[_ObjectiveFit], data: Arrays, losses: Array, Y: Array, *, near: bool) -> Array:
     """The reference point, on the latent scale: just behind the front as the models see it, or that of all values."""
     rows = _candidates_of_front(data)
     of_front = reference_point(Y[rows][front(Y[rows])])
     if near:
         return of_front
-    of_all = [each.gp.to_latent(np.array([each.ceiling]))[0] for each in fits]
-    return np.maximum(of_all, of_front)
+    can_be = np.isin(np.arange(len(Y)), rows)
+    of_all = zip(fits, reference_of(losses, can_be), strict=True)
+    return np.maximum([each.gp.to_latent(np.array([point]))[0] for each, point in of_all], of_front)
 
 
 def _bound(screening: Screening, *, explores: bool) -> AcquisitionFunction:
