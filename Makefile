@@ -25,7 +25,7 @@ export NUMEXPR_NUM_THREADS := 1
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
-        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-constrained reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-constrained bench-moo reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -195,6 +195,11 @@ bench-constrained: $(VENV)/.stamp-lab ## best feasible values on problems with c
 	$(BIN)/pellucid bench constrained --problems reported --seeds 100-109 \
 	  --methods pellucid,optuna-gp,optuna-tpe,random --out lab/results/constrained/reported.jsonl \
 	  --table lab/results/constrained/reported.md --jobs $(JOBS)
+
+bench-moo: $(VENV)/.stamp-lab ## dominated volume on problems with several objectives
+	$(BIN)/pellucid bench moo --problems reported --seeds 100-109 \
+	  --methods pellucid,optuna-gp,optuna-tpe,optuna-nsga2,random --out lab/results/moo/reported.jsonl \
+	  --table lab/results/moo/reported.md --jobs $(JOBS)
 
 bench-ranking: $(VENV)/.stamp-lab ## seconds of the ranking surrogate: ten members, an ask, meta-training
 	$(BIN)/pellucid bench ranking --out lab/results/ranking/speed.md

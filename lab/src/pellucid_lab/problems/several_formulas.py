@@ -31,38 +31,38 @@ _PI = math.pi
 def zdt1(x: Array) -> Array:
     """A convex front."""
     g = 1.0 + 9.0 * x[:, 1:].mean(axis=1)
-    return np.c_[x[:, 0], g * (1.0 - np.sqrt(x[:, 0] / g))]
+    return np.column_stack([x[:, 0], g * (1.0 - np.sqrt(x[:, 0] / g))])
 
 
 def zdt2(x: Array) -> Array:
     """A concave front."""
     g = 1.0 + 9.0 * x[:, 1:].mean(axis=1)
-    return np.c_[x[:, 0], g * (1.0 - (x[:, 0] / g) ** 2)]
+    return np.column_stack([x[:, 0], g * (1.0 - (x[:, 0] / g) ** 2)])
 
 
 def zdt3(x: Array) -> Array:
     """A front in five pieces."""
     first, g = x[:, 0], 1.0 + 9.0 * x[:, 1:].mean(axis=1)
-    return np.c_[first, g * (1.0 - np.sqrt(first / g) - first / g * np.sin(10.0 * _PI * first))]
+    return np.column_stack([first, g * (1.0 - np.sqrt(first / g) - first / g * np.sin(10.0 * _PI * first))])
 
 
 def zdt4(x: Array) -> Array:
     """Many local fronts: the distance is Rastrigin's function."""
     rest = x[:, 1:]
     g = 1.0 + (10.0 + rest**2 - 10.0 * np.cos(4.0 * _PI * rest)).sum(axis=1)
-    return np.c_[x[:, 0], g * (1.0 - np.sqrt(x[:, 0] / g))]
+    return np.column_stack([x[:, 0], g * (1.0 - np.sqrt(x[:, 0] / g))])
 
 
 def zdt6(x: Array) -> Array:
     """A concave front that few configurations are near, more of them at one end."""
     first = 1.0 - np.exp(-4.0 * x[:, 0]) * np.sin(6.0 * _PI * x[:, 0]) ** 6
     g = 1.0 + 9.0 * x[:, 1:].mean(axis=1) ** 0.25
-    return np.c_[first, g * (1.0 - (first / g) ** 2)]
+    return np.column_stack([first, g * (1.0 - (first / g) ** 2)])
 
 
 def shifted_zdt1(x: Array) -> Array:
     """ZDT1 with its front inside the cube instead of on its surface."""
-    return zdt1(np.c_[x[:, 0], np.abs(x[:, 1:] - 0.3) / 0.7])
+    return zdt1(np.column_stack([x[:, 0], np.abs(x[:, 1:] - 0.3) / 0.7]))
 
 
 # ----------------------------------------------------------------------------------------------- DTLZ
@@ -71,14 +71,14 @@ def shifted_zdt1(x: Array) -> Array:
 def dtlz2(x: Array, k: int, centre: float = 0.5) -> Array:
     """A part of a sphere; ``centre`` is 0.5 in the source."""
     radius = 1.0 + ((x[:, k - 1 :] - centre) ** 2).sum(axis=1)
-    return radius[:, None] * _sphere(x[:, : k - 1])
+    return np.asarray(radius[:, None] * _sphere(x[:, : k - 1]))
 
 
 def _sphere(u: Array) -> Array:
     """(n, k) on the unit sphere from angles (n, k - 1) in quarters of a turn."""
     n = len(u)
-    cosines = np.c_[np.ones(n), np.cumprod(np.cos(0.5 * _PI * u), axis=1)]
-    sines = np.c_[np.sin(0.5 * _PI * u), np.ones(n)]
+    cosines = np.column_stack([np.ones(n), np.cumprod(np.cos(0.5 * _PI * u), axis=1)])
+    sines = np.column_stack([np.sin(0.5 * _PI * u), np.ones(n)])
     return np.asarray((cosines * sines)[:, ::-1])
 
 
@@ -86,7 +86,7 @@ def dtlz7(x: Array, k: int) -> Array:
     """A front in 2^(k-1) pieces."""
     first, g = x[:, : k - 1], 1.0 + 9.0 * x[:, k - 1 :].mean(axis=1)
     share = first / (1.0 + g)[:, None]
-    return np.c_[first, (1.0 + g) * (k - (share * (1.0 + np.sin(3.0 * _PI * first))).sum(axis=1))]
+    return np.column_stack([first, (1.0 + g) * (k - (share * (1.0 + np.sin(3.0 * _PI * first))).sum(axis=1))])
 
 
 def c2_dtlz2(x: Array, radius: float = 0.2) -> dict[str, Array]:
@@ -109,7 +109,7 @@ def wfg4(x: Array, k: int, positions: int) -> Array:
     place = bumpy[:, :positions].reshape(len(x), k - 1, -1).mean(axis=2)
     distance = bumpy[:, positions:].mean(axis=1)
     # The shape of WFG has sines and cosines the other way round.
-    return distance[:, None] + 2.0 * np.arange(1, k + 1) * _sphere(1.0 - place)
+    return np.asarray(distance[:, None] + 2.0 * np.arange(1, k + 1) * _sphere(1.0 - place))
 
 
 def _multimodal(y: Array, hills: float = 30.0, size: float = 10.0, best: float = 0.35) -> Array:
@@ -125,7 +125,7 @@ def _multimodal(y: Array, hills: float = 30.0, size: float = 10.0, best: float =
 def vlmop2(x: Array) -> Array:
     """Two bells; the front is concave, and both objectives are flat far from it."""
     centre = 1.0 / math.sqrt(x.shape[1])
-    return np.c_[tuple(1.0 - np.exp(-((x - c) ** 2).sum(axis=1)) for c in (centre, -centre))]
+    return np.column_stack([1.0 - np.exp(-((x - c) ** 2).sum(axis=1)) for c in (centre, -centre)])
 
 
 def branin_currin(x: Array) -> Array:
@@ -137,7 +137,7 @@ def branin_currin(x: Array) -> Array:
     with np.errstate(divide="ignore"):
         decay = 1.0 - np.exp(-0.5 / v)
     ratio = (2300.0 * u**3 + 1900.0 * u**2 + 2092.0 * u + 60.0) / (100.0 * u**3 + 500.0 * u**2 + 4.0 * u + 20.0)
-    return np.c_[branin, decay * ratio]
+    return np.column_stack([branin, decay * ratio])
 
 
 def tnk(x: Array) -> Array:

@@ -149,6 +149,15 @@ def _series(rows: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, ...]]
     return {name: tuple(row[name] for row in rows) for name in rows[0]}
 
 
+def _missing(name: str, data: str | None) -> str | None:
+    """Why a problem cannot run here."""
+    try:
+        check_several(name, data)
+    except Unavailable as reason:
+        return str(reason)
+    return None
+
+
 def plan_several(
     names: Sequence[str],
     methods: Sequence[str],
@@ -170,17 +179,13 @@ def plan_several(
                 f"--methods takes methods that read several objectives: {', '.join(SEVERAL_METHODS)}; got `{method}`."
             )
     usable, notes = usable_methods(methods)
-    present = []
-    for name in names:
-        try:
-            check_several(name, data)
-            present.append(name)
-        except Unavailable as reason:
-            notes.append(f"{name}: {reason}")
+    reasons = {name: _missing(name, data) for name in names}
+    notes += [f"{name}: {reason}" for name, reason in reasons.items() if reason is not None]
     tasks = [
         SeveralTask(name, method.name, seed, n_init, n_trials, data, command)
         for seed in seeds
-        for name in present
+        for name in names
+        if reasons[name] is None
         for method in usable
     ]
     return tasks, notes

@@ -7,7 +7,7 @@ point, as a share of the volume of the known front. Two runs tie if these shares
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -42,8 +42,8 @@ def dominated(run: SeveralRun, n: int) -> float:
 
 
 def late_ask(run: SeveralRun) -> float:
-    """Median CPU seconds of the last asks."""
-    return median(run.ask_s[-LAST:])
+    """Median CPU seconds of the last proposals."""
+    return median(run.ask_s[max(run.n_init, run.n_trials - LAST) :])
 
 
 def largest_ask(run: SeveralRun) -> float:
@@ -68,9 +68,9 @@ class Volumes:
         budgets = (*(budget for budget in BUDGETS if budget < last), last)
         return Volumes(tuple(runs), budgets, tuple(tuple(dominated(run, n) for n in budgets) for run in runs))
 
-    def where(self, keep: Callable[[SeveralRun], bool]) -> Volumes:
-        kept = [(run, row) for run, row in zip(self.runs, self.shares, strict=True) if keep(run)]
-        return Volumes(tuple(run for run, _ in kept), self.budgets, tuple(row for _, row in kept))
+    def where(self, kept: Sequence[bool]) -> Volumes:
+        chosen = [(run, row) for run, row, keep in zip(self.runs, self.shares, kept, strict=True) if keep]
+        return Volumes(tuple(run for run, _ in chosen), self.budgets, tuple(row for _, row in chosen))
 
     def at(self, budget: int) -> dict[tuple[str, str, int], float]:
         """Shares by problem, method and seed."""
@@ -115,8 +115,8 @@ def _method_grid(methods: Sequence[str], volumes: Volumes) -> Grid:
     common = set.intersection(*has.values())
     rows = []
     for method in methods:
-        own = volumes.where(lambda run, method=method: run.method == method)  # type: ignore[misc]
-        shared = own.where(lambda run: run.problem in common)
+        own = volumes.where([run.method == method for run in volumes.runs])
+        shared = own.where([run.problem in common for run in own.runs])
         means = [_share(fmean(shared.at(budget).values())) if common else _NOTHING for budget in volumes.budgets]
         late = 1e3 * median(map(late_ask, own.runs))
         largest = 1e3 * max(map(largest_ask, own.runs))
@@ -140,7 +140,7 @@ def _duel_grid(others: Sequence[str], volumes: Volumes) -> Grid:
 def _problem_duel_grid(others: Sequence[str], volumes: Volumes, budget: int) -> Grid:
     rows = []
     for problem in dict.fromkeys(run.problem for run in volumes.runs):
-        here = volumes.where(lambda run, problem=problem: run.problem == problem)  # type: ignore[misc]
+        here = volumes.where([run.problem == problem for run in volumes.runs])
         duels = [duel(here, other, budget) for other in others]
         rows.append((problem, *(f"{row.wins}/{row.ties}/{row.losses}" if row.cells else _NOTHING for row in duels)))
     title = f"{REFERENCE} against each by problem after {budget} trials: wins/ties/losses"
@@ -181,8 +181,8 @@ def several_page(runs: Sequence[SeveralRun]) -> str:
     notes = [
         f"{len(runs)} runs of {n_init} + {n_trials - n_init} trials (problems: {len(problems)}, seeds: {len(seeds)}). "
         "All methods continue the same random trials and read the constraints of all trials.",
-        "Volume is what the exact outcomes of feasible trials dominate, up to the problem's reference point, as a share "
-        f"of the volume of the known front; runs whose shares differ by at most {PRECISION:g} tie. Times are CPU "
+        "Volume is what the exact outcomes of feasible trials dominate, up to the problem's reference point, as a "
+        f"share of the volume of the known front; runs whose shares differ by at most {PRECISION:g} tie. Times are CPU "
         f"milliseconds with one thread: the median of the last {LAST} asks of each run, and the largest ask after the "
         "start.",
     ]
