@@ -107,6 +107,17 @@ def test_problems_without_their_data_are_left_out_with_a_sentence(monkeypatch: p
     assert note.startswith("rbv2-46: rbv2_xgboost is skipped: it needs model.onnx")
 
 
+def test_a_method_without_constraints_and_conditions_skips_such_problems() -> None:
+    pytest.importorskip("botorch")
+    tasks, notes = plan_several(["tnk", "zdt1"], ["botorch-front", "random"], [0], 10, 100, None, "")
+    assert [(task.problem, task.method) for task in tasks] == [
+        ("tnk", "random"),
+        ("zdt1", "botorch-front"),
+        ("zdt1", "random"),
+    ]
+    assert notes == ["botorch-front reads no constraints and takes no conditional spaces: tnk skipped."]
+
+
 def test_methods_for_one_objective_and_impossible_numbers_are_refused() -> None:
     with pytest.raises(Mistake, match=r"methods that read several objectives: pellucid, .*; got `sawei`"):
         plan_several(["tnk"], ["sawei"], [0], 10, 100, None, "")

@@ -20,7 +20,7 @@ def moo(
         str, typer.Option(help="design, reported, or names of problems separated by commas.")
     ] = "reported",
     methods: Annotated[
-        str, typer.Option(help="Some of pellucid, optuna-gp, optuna-tpe, optuna-nsga2 and random.")
+        str, typer.Option(help="Some of pellucid, optuna-gp, optuna-tpe, optuna-nsga2, botorch-front and random.")
     ] = "pellucid,optuna-gp,optuna-tpe,optuna-nsga2,random",
     seeds: Annotated[
         str | None, typer.Option(help="Like 0 or 0-9; default: 0-4 for design, 100-109 otherwise.")

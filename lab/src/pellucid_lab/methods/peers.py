@@ -125,6 +125,40 @@ class BoTorchSampler(StaticSampler):
         return {name: _value(number, space[name]) for name, number in zip(space, numbers, strict=True)}
 
 
+class BoTorchFrontSampler(StaticSampler):
+    """Several objectives: a model as in `BoTorchSampler` for each of them, and qLogNoisyExpectedHypervolumeImprovement.
+
+    This is BoTorch's recommendation, also without noise; it infers the reference point. It does not read constraints.
+    """
+
+    def _propose(self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial], space: Space) -> dict[str, Any]:
+        import torch
+        from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import ModelListGP
+        from botorch.sampling import SobolQMCNormalSampler
+        from botorch.utils.multi_objective import infer_reference_point, is_non_dominated
+        from botorch.utils.sampling import manual_seed
+        from gpytorch.mlls import SumMarginalLogLikelihood
+
+        rows = [[_number(finished.params[name], space[name]) for name in space] for finished in trials]
+        inputs = torch.tensor(rows, dtype=torch.float64)
+        signs = torch.tensor([1.0 if way == StudyDirection.MAXIMIZE else -1.0 for way in study.directions])
+        gains = signs.double() * torch.tensor([finished.values for finished in trials], dtype=torch.float64)
+        with manual_seed(self._seed + trial.number):
+            model = ModelListGP(*(_botorch_model(inputs, column.unsqueeze(-1), []) for column in gains.T))
+            fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
+            acquisition = qLogNoisyExpectedHypervolumeImprovement(
+                model,
+                ref_point=infer_reference_point(gains[is_non_dominated(gains)]),
+                X_baseline=inputs,
+                sampler=SobolQMCNormalSampler(torch.Size([128]), seed=self._seed),
+                prune_baseline=True,
+            )
+            numbers = _best_candidate(acquisition, len(space), {})
+        return {name: _value(number, space[name]) for name, number in zip(space, numbers, strict=True)}
+
+
 def _botorch_model(inputs: Any, gains: Any, choices: list[int]) -> Any:
     from botorch.models import MixedSingleTaskGP, SingleTaskGP
     from botorch.models.transforms import Normalize, Standardize

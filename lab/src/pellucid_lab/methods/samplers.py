@@ -68,6 +68,12 @@ def _botorch(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
     return BoTorchSampler(seed, n_startup)
 
 
+def _botorch_front(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
+    from pellucid_lab.methods.peers import BoTorchFrontSampler
+
+    return BoTorchFrontSampler(seed, n_startup)
+
+
 def _smac(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
     from pellucid_lab.methods.peers import SmacSampler
 
@@ -143,6 +149,7 @@ METHODS: dict[str, Method] = {
         Method("optuna-tpe-group", _optuna_tpe_group),
         Method("optuna-nsga2", _optuna_nsga2),
         Method("botorch", _botorch, requires=("torch", "gpytorch", "botorch"), static_only=True),
+        Method("botorch-front", _botorch_front, requires=("torch", "gpytorch", "botorch"), static_only=True),
         Method("smac", _smac, requires=("smac", "ConfigSpace"), static_only=True),
         _outside("ax"),
         _outside("hebo"),

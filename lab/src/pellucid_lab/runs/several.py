@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,17 +18,19 @@ import numpy as np
 
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Direction, Outcomes, SeveralProblem, stable_seed
-from pellucid_lab.methods.samplers import find_method, usable_methods
-from pellucid_lab.problems.several import check_several, packages_of_problem, several_problem
+from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
+from pellucid_lab.problems.several import PLAIN_NAMES, check_several, packages_of_problem, several_problem
 from pellucid_lab.runs.files import RunFile
 from pellucid_lab.runs.provenance import stamp
-from pellucid_lab.runs.regret import packages_of, warm_up
+from pellucid_lab.runs.regret import packages_of
 
 if TYPE_CHECKING:
     from optuna.study import Study
 
-# Methods that read several objectives and constraints, and the random search.
-SEVERAL_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "optuna-nsga2", "random")
+# Methods that read several objectives, and the random search. All but those of `PLAIN_METHODS` read constraints and
+# take conditional spaces.
+SEVERAL_METHODS = ("pellucid", "optuna-gp", "optuna-tpe", "optuna-nsga2", "botorch-front", "random")
+PLAIN_METHODS = ("botorch-front",)
 
 SeveralKey = tuple[str, str, int, int, int]
 
@@ -103,7 +106,7 @@ def run_several_task(task: SeveralTask) -> SeveralRun:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     method, problem = find_method(task.method), several_problem(task.problem, task.data)
-    warm_up(task.method)
+    _warm_up(task.method)
 
     started = time.perf_counter()
     noise = np.random.default_rng(stable_seed("objective noise", task.problem, task.seed))
@@ -130,6 +133,21 @@ def run_several_task(task: SeveralTask) -> SeveralRun:
         wall_s=round(time.perf_counter() - started, 3),
         **stamp((*packages_of(task.method), *packages_of_problem(task.problem)), task.command),
     )
+
+
+@cache
+def _warm_up(name: str) -> None:
+    """Run a method once on a small study, so that imports are not counted as sampling."""
+    import optuna
+
+    method, problem = find_method(name), several_problem("shifted-zdt1")
+    prepare(method)
+    study = optuna.create_study(directions=list(problem.directions.values()))
+    study.sampler = optuna.samplers.RandomSampler(seed=0)
+    for number in range(6):
+        if number == 4:
+            study.sampler = method.make_sampler(0, 4, 2)
+        _step(study, problem, {})
 
 
 def _step(study: Study, problem: SeveralProblem, errors: Mapping[str, float]) -> tuple[Outcomes, float]:
@@ -181,11 +199,17 @@ def plan_several(
     usable, notes = usable_methods(methods)
     reasons = {name: _missing(name, data) for name in names}
     notes += [f"{name}: {reason}" for name, reason in reasons.items() if reason is not None]
+    notes += [
+        f"{method.name} reads no constraints and takes no conditional spaces: {', '.join(skipped)} skipped."
+        for method in usable
+        if method.name in PLAIN_METHODS and (skipped := [name for name in names if name not in PLAIN_NAMES])
+    ]
     tasks = [
         SeveralTask(name, method.name, seed, n_init, n_trials, data, command)
         for seed in seeds
         for name in names
         if reasons[name] is None
         for method in usable
+        if name in PLAIN_NAMES or method.name not in PLAIN_METHODS
     ]
     return tasks, notes
