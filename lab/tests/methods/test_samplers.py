@@ -56,6 +56,23 @@ def test_peers_start_at_random_then_propose_inside_the_space(name: str, module: 
     assert set(seen[5]) == {"x", "n", "kind"}
 
 
+def test_botorch_proposes_for_a_mix_of_directions() -> None:
+    """Both objectives are best at 0.8, so that proposals go there, and nowhere near if a sign is wrong."""
+    pytest.importorskip("botorch")
+    study = optuna.create_study(directions=["maximize", "minimize"])
+    study.sampler = METHODS["botorch-front"].make_sampler(1, 6, 2)
+
+    def objective(trial: optuna.Trial) -> tuple[float, float]:
+        x = trial.suggest_float("x", 0, 1)
+        return -((x - 0.8) ** 2), abs(x - 0.8)
+
+    for x in (0.0, 0.1, 0.3, 0.5, 0.6, 0.95):
+        study.enqueue_trial({"x": x})
+    study.optimize(objective, n_trials=8)
+    assert [len(trial.params) for trial in study.trials] == [1] * 8
+    assert all(0.6 < trial.params["x"] < 0.95 for trial in study.trials[6:])
+
+
 def test_unknown_methods_and_missing_packages_are_sentences() -> None:
     with pytest.raises(Mistake, match="The methods are pellucid, optuna-gp"):
         find_method("gp")
