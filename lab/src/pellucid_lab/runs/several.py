@@ -21,6 +21,7 @@ from pellucid_lab.base import Direction, Outcomes, SeveralProblem, stable_seed
 from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
 from pellucid_lab.problems.several import PLAIN_NAMES, check_several, packages_of_problem, several_problem
 from pellucid_lab.runs.files import RunFile
+from pellucid_lab.runs.front_verdicts import Verdict, front_verdicts
 from pellucid_lab.runs.provenance import stamp
 from pellucid_lab.runs.regret import packages_of
 
@@ -61,7 +62,8 @@ class SeveralRun:
     """A finished run; every series has one entry per trial.
 
     ``values``, by objective, and ``feasible`` are exact; ``told`` has the noisy values as the study knows them, and is
-    empty without noise. ``ask_s``: CPU seconds. ``reference`` and ``volume`` are those of the problem.
+    empty without noise. ``ask_s``: CPU seconds. ``reference`` and ``volume`` are those of the problem. ``verdicts``: our
+    answers to whether the study can stop; empty for other methods.
     """
 
     problem: str
@@ -76,6 +78,7 @@ class SeveralRun:
     reference: tuple[float, ...]
     volume: float
     told: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    verdicts: tuple[Verdict, ...] = ()
     wall_s: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
@@ -130,6 +133,7 @@ def run_several_task(task: SeveralTask) -> SeveralRun:
         reference=problem.reference,
         volume=problem.volume,
         told=_series(told) if problem.noise else {},
+        verdicts=front_verdicts(study) if task.method == "pellucid" else (),
         wall_s=round(time.perf_counter() - started, 3),
         **stamp((*packages_of(task.method), *packages_of_problem(task.problem)), task.command),
     )

@@ -14,6 +14,7 @@ from statistics import fmean, median
 import numpy as np
 
 from pellucid.acquisition.fronts import volume
+from pellucid_lab.runs.front_verdicts import stops
 from pellucid_lab.runs.several import SeveralRun
 from pellucid_lab.tables.grids import Grid, page, provenance
 from pellucid_lab.tables.regret import Duel, merged_versions
@@ -106,6 +107,7 @@ def several_grids(runs: Sequence[SeveralRun]) -> list[Grid]:
         grids.append(_duel_grid(others, volumes))
         grids += [_problem_duel_grid(others, volumes, budget) for budget in volumes.budgets]
     grids += [_volume_grid(methods, volumes, budget) for budget in volumes.budgets]
+    grids += [_verdict_grid(runs)] if any(run.verdicts for run in runs) else []
     return [*grids, _time_grid(methods, volumes)]
 
 
@@ -157,6 +159,16 @@ def _volume_grid(methods: Sequence[str], volumes: Volumes, budget: int) -> Grid:
     problems = dict.fromkeys(run.problem for run in volumes.runs)
     rows = tuple((problem, *(cell(problem, method) for method in methods)) for problem in problems)
     return Grid(f"Mean volume after {budget} trials", ("problem", *methods), rows)
+
+
+def _verdict_grid(runs: Sequence[SeveralRun]) -> Grid:
+    rows = []
+    for n in dict.fromkeys(n for run in runs for n, *_ in run.verdicts):
+        judged = [(verdict, dominated(run, n)) for run in runs for verdict in run.verdicts if verdict[0] == n]
+        count = stops(judged)
+        rows.append((str(n), *map(str, (count.verdicts, count.within, count.stops, count.wrong, count.covered))))
+    columns = ("no more left than tolerated", "stops", "of these, more left", "no more left than the bound")
+    return Grid("Our verdicts: can the study stop?", ("trials", "verdicts", *columns), tuple(rows))
 
 
 def _time_grid(methods: Sequence[str], volumes: Volumes) -> Grid:
