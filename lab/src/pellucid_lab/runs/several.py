@@ -62,8 +62,8 @@ class SeveralRun:
     """A finished run; every series has one entry per trial.
 
     ``values``, by objective, and ``feasible`` are exact; ``told`` has the noisy values as the study knows them, and is
-    empty without noise. ``ask_s``: CPU seconds. ``reference`` and ``volume`` are those of the problem. ``verdicts``: our
-    answers to whether the study can stop; empty for other methods.
+    empty without noise. ``ask_s``: CPU seconds. ``reference`` and ``volume`` are those of the problem. ``verdicts``:
+    our answers to whether the study can stop; empty for other methods.
     """
 
     problem: str
