@@ -74,7 +74,7 @@ class Outcomes:
 
 def latent_rows(models: Sequence[GaussianProcess], X: Array) -> Array:
     """Latent means (n, k) of several objectives at configurations."""
-    return np.stack([model.latent(X)[0] for model in models], axis=1) if len(X) else np.empty((0, len(models)))
+    return np.stack([model.latent_mean(X) for model in models], axis=1) if len(X) else np.empty((0, len(models)))
 
 
 @dataclass(frozen=True)

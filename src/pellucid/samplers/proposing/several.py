@@ -51,6 +51,9 @@ _FAR_EVERY = 2
 # Observed configurations around which candidates are drawn: of the front, or the nearest to it, at least and at most.
 _FEWEST_INCUMBENTS, _MOST_INCUMBENTS = 5, 32
 
+# Rows whose means are computed at once: the matrix stays small next to those of the model.
+_BATCH = 1024
+
 
 @dataclass(frozen=True)
 class _ObjectiveFit:
@@ -134,8 +137,10 @@ def behind(Y: Array, among: Indices) -> Array:
 
 def _means(fit: _ObjectiveFit, data: Arrays) -> Array:
     """Y, of one objective: a large study is fitted on a choice of its trials."""
-    thinned = len(fit.data.losses) < len(data.losses)
-    return np.asarray(fit.gp.latent(data.X)[0] if thinned else fit.gp.latent_at_observed())
+    if len(fit.data.losses) == len(data.losses):
+        return fit.gp.latent_at_observed()
+    parts = np.array_split(data.X, len(data.X) // _BATCH + 1)
+    return np.concatenate([fit.gp.latent_mean(part) for part in parts])
 
 
 def _candidates_of_front(data: Arrays) -> Indices:
