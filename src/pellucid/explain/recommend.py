@@ -8,62 +8,93 @@ be learned from few trials. So it is made of three parts:
              of it, the best of those, and by how much the mean there is worse than it looks (the winner's curse)
     widening of the model's own sd, for the few trials that it rests on; the bias has an uncertainty of its own
 
-Notation
-    m, s     latent mean and sd of the function at the recommended configuration;  b  the bias;  n trials, d parameters
-    w        widening: per model the loss is normal on the latent scale, mean m + b, variance (w s)^2 + b^2 / 3
-    S        smoother of the model: the posterior mean at the data is S z
+`expectation` has the notation.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from optuna.study import Study
-from scipy.special import ndtri
 
+from pellucid.explain.expectation import (
+    LEVEL,
+    interval_models,
+    median_and_interval,
+    possible_losses,
+    smoothed_values,
+    too_few,
+)
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
-from pellucid.explain.model import default_template, fitted_model, opened, plausible_models
+from pellucid.explain.fronts.answer import front_of
+from pellucid.explain.fronts.compromise import compromise_of
+from pellucid.explain.fronts.wishes import limits_of, weights_of
+from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.explain.text import counted, value_text
-from pellucid.numerics import Array, Mask, stream
-from pellucid.records import Recommendation
+from pellucid.numerics import Array, Mask, one_thread
+from pellucid.records import Compromise, Front, Recommendation
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
-from pellucid.study.view import StudyView
+from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
 
-LEVEL = 0.95
-# With fewer trials than this, or than twice the parameters, a recommendation is called provisional and has no interval.
-_FEW = 10
-# Bootstrap samples of the noise, and the configurations, best first, that may look best under another noise.
-_N_BOOTSTRAP, _N_RIVALS = 100, 100
-# Points of the distribution of one model.
-_NODES = ndtri((np.arange(64) + 0.5) / 64)
-# The model's sd is widened by w = sqrt(1 + _WIDENING d / n): chosen on the design problems of lab/results/truth, where
-# it takes the coverage at 40 noisy random trials from 86% to 97%.
-_WIDENING = 20.0
-# The bias is anything from nothing to twice what the bootstrap says: the sd of that, in units of it. It is not widened:
-# in a converged search, whose best trials are close rivals, it is larger than the model's sd, and intervals that
-# widened both were a third wider at 40 trials (2.1 times the ideal instead of 1.6) without covering more.
-_BIAS_SD = 1.0 / math.sqrt(3.0)
+# Configurations, best first, that may look best under another noise.
+_N_RIVALS = 100
 
 
-def recommend(study: Study, *, feasible: float = 0.9, surrogate: GaussianProcess | None = None) -> Recommendation:
+def recommend(
+    study: Study,
+    *,
+    prefer: Mapping[str, float] | None = None,
+    limits: Mapping[str, str] | None = None,
+    feasible: float = 0.9,
+    surrogate: GaussianProcess | None = None,
+) -> Recommendation | Front | Compromise:
     """The evaluated configuration with the best *expected* objective, and a 95% interval of its true value.
 
     With noise this is not always the best trial: a lucky value is shrunk towards those of its neighbours. A study with
     too few trials to learn its noise from has no interval. With constraints, only trials that were feasible count.
 
+    With several objectives, the front: every configuration that was tried, feasible, and is with a chance of at least
+    25% not beaten by another one, with that chance. A configuration is beaten by one that is better in some objective and
+    nowhere worse, in their true values; differences of less than 1% of the length of the front do not count. With
+    `prefer` or `limits`, one compromise.
+
     Args:
-        study: any study with one objective.
+        study: any study.
+        prefer: with several objectives, a weight for each, by name. An objective counts in units of its spread over
+            the front that was observed, so that weights do not depend on units: with `{"accuracy": 2, "latency": 1}`,
+            a tenth of the way from the best accuracy on the front to the worst is as bad as a fifth of that way in
+            latency. The configuration whose largest weighted loss is the smallest is recommended.
+        limits: with several objectives, limits that its true values have to keep with the chance `feasible`, such as
+            `{"latency": "<= 20"}`; without `prefer`, the objectives that have no limit count, equally.
         feasible: with constraints, the least chance that the configuration is truly feasible, because constraints may
             be noisy, too. If no feasible trial has it, the one with the largest chance is recommended.
-        surrogate: kernel and warp of the model; default `GaussianProcess(warp="auto")`.
+        surrogate: kernel and warp of the model; default `GaussianProcess(warp="auto")`. For one objective.
     """
     if not 0.0 <= feasible <= 1.0:
         raise ValueError(f"`feasible` is a probability, from 0 to 1, but got {feasible!r}.")
-    with opened(study, "recommend") as view:
-        return recommendation_of(view, surrogate, feasible)
+    view = StudyView.whole(study)
+    if not view.several:
+        if prefer is not None or limits is not None:
+            raise ValueError(
+                "`prefer` and `limits` choose between several objectives, but this study has one: "
+                f"{named(view.objectives)}. Call `recommend(study)`, and report a limit as a constraint of the trials."
+            )
+        with opened(study, "recommend") as view:
+            return recommendation_of(view, surrogate, feasible)
+    if surrogate is not None:
+        raise ValueError(
+            f"`surrogate` is for studies with one objective, but this one has {len(view.objectives)}, each with a "
+            "model of its own: leave it out."
+        )
+    with one_thread:
+        if prefer is None and limits is None:
+            return front_of(view)
+        weights = None if prefer is None else weights_of(view, prefer)
+        return compromise_of(view, weights, () if limits is None else limits_of(view, limits), feasible)
 
 
 def recommendation_of(
@@ -85,10 +116,10 @@ def recommendation_of(
     chance = chance_of_feasible(view, data.space, data.X) if view.constrained else None
     best = _chosen(gp, data.observations, chance, feasible)
     n, d = len(data.losses), len(data.space)
-    few = n < max(2 * d, _FEW)
+    few = too_few(n, d)
     expected, low, high = float(gp.predict(data.X[best : best + 1])[0][0]), None, None
     if not few and np.ptp(data.losses) > 0.0:
-        expected, low, high = _interval(_models(view, data, gp, template), data, best)
+        expected, low, high = _interval(interval_models(view, data, gp, template), data, best)
         low, high = sorted((view.sign * low, view.sign * high))
     notes = []
     if few:
@@ -154,27 +185,10 @@ def _on_feasibility(
     ]
 
 
-def _models(
-    view: StudyView, data: Arrays, gp: GaussianProcess, template: GaussianProcess
-) -> tuple[GaussianProcess, ...]:
-    """Plausible models with the warp that was chosen, and without one."""
-    if gp.hyperparameters.warp is None:
-        return plausible_models(gp, data)
-    plain = fitted_model(view, data, template.unwarped())
-    return (*plausible_models(gp, data), *plausible_models(plain, data))
-
-
 def _interval(models: tuple[GaussianProcess, ...], data: Arrays, best: int) -> tuple[float, float, float]:
     """Median and interval of the true loss of the trial that was chosen."""
-    n, d = data.X.shape
-    widening = math.sqrt(1.0 + _WIDENING * d / n)
-    losses = []
-    for gp in models:
-        (m,), (s,) = gp.latent(data.X[best : best + 1])
-        bias = choice_bias(gp, data.observations.feasible)
-        losses.append(gp.losses(m + bias + math.hypot(widening * s, _BIAS_SD * bias) * _NODES))
-    low, median, high = np.quantile(np.concatenate(losses), [0.5 - LEVEL / 2, 0.5, 0.5 + LEVEL / 2])
-    return float(median), float(low), float(high)
+    x, n = data.X[best : best + 1], len(data.X)
+    return median_and_interval([possible_losses(gp, x, choice_bias(gp, data.observations.feasible), n) for gp in models])
 
 
 def choice_bias(gp: GaussianProcess, options: Mask | None = None) -> float:
@@ -182,15 +196,10 @@ def choice_bias(gp: GaussianProcess, options: Mask | None = None) -> float:
 
     `options` (n,): the trials that could be chosen; None: all.
     """
-    data, scale = gp.data, gp.hyperparameters.outputscale
     mean = gp.latent_at_observed()
     order = np.argsort(mean, kind="stable")
     rivals = (order if options is None else order[options[order]])[:_N_RIVALS]
-    columns: Array = np.zeros((len(mean), len(rivals)))
-    columns[rivals, np.arange(len(rivals))] = 1.0
-    smoother = columns - data.factor.solve(columns) * data.noise_ratio[rivals]
-    noise = stream(0, "noise", len(mean)).standard_normal((_N_BOOTSTRAP, len(mean)))
-    values = (mean + noise * np.sqrt(scale * data.noise_ratio)) @ smoother
+    values = smoothed_values(gp, mean, rivals, ())
     chosen = np.argmin(values, axis=1)
     return max(float(np.mean(mean[rivals][chosen] - values.min(axis=1))), 0.0)
 

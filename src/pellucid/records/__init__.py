@@ -1,7 +1,7 @@
 """The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
 Nothing here knows Optuna. `receipt`: why a trial got its parameters; `states`: what chose them. `finding`: the base of
-every answer. The answers: `recommendation`, `calibration` (were predictions true), `course` (how the search went),
+every answer. The answers: `recommendation`, `front` (several objectives), `calibration` (were predictions true), `course` (how the search went),
 `proposal` (why a trial was proposed), `shares` (which parameters matter), `importance` (which matter for a goal),
 `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
 """
@@ -10,6 +10,18 @@ from pellucid.records.calibration import Calibration, CalibrationWindow, Predict
 from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
 from pellucid.records.finding import Finding, NotKnown, attempt, percent, plain
+from pellucid.records.front import (
+    Compromise,
+    ExchangeRate,
+    ExpectedOutcome,
+    Front,
+    FrontMember,
+    KeptLimit,
+    Knee,
+    ParameterRole,
+    Tradeoff,
+    spoken,
+)
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
@@ -44,11 +56,16 @@ __all__ = [
     "Attribution",
     "Calibration",
     "CalibrationWindow",
+    "Compromise",
     "ConstraintState",
     "Contribution",
     "DesirabilityPaths",
+    "ExchangeRate",
+    "ExpectedOutcome",
     "Finding",
+    "Front",
     "FrontHistory",
+    "FrontMember",
     "FrontVerdict",
     "HeldParameter",
     "History",
@@ -58,12 +75,15 @@ __all__ = [
     "ImportanceComparison",
     "IndividualCurve",
     "IntervalReduction",
+    "KeptLimit",
+    "Knee",
     "NotKnown",
     "ObjectiveState",
     "PairImportance",
     "PairShare",
     "ParameterImportance",
     "ParameterRanges",
+    "ParameterRole",
     "ParameterShare",
     "PartialDependence",
     "Phase",
@@ -81,9 +101,11 @@ __all__ = [
     "RegretHistory",
     "StoppingVerdict",
     "Term",
+    "Tradeoff",
     "TwoStepPlan",
     "Warp",
     "attempt",
     "percent",
     "plain",
+    "spoken",
 ]

@@ -1,0 +1,126 @@
+"""The front of a study, as its models see it: which configurations are on it, and what to expect of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pellucid.acquisition.fronts import MOST_OBJECTIVES, front
+from pellucid.explain.expectation import LEVEL, too_few
+from pellucid.explain.feasibility import chance_of_feasible, none_feasible
+from pellucid.explain.fronts.expected import expected_outcomes
+from pellucid.explain.fronts.membership import TOLERANCE, Tried, spread_of, usable
+from pellucid.explain.text import counted
+from pellucid.numerics import Array, Indices
+from pellucid.records import ExpectedOutcome, Front, FrontMember
+from pellucid.study.arrays import Arrays, arrays
+from pellucid.study.observations import Observations
+from pellucid.study.view import StudyView
+
+# A configuration is named if its chance of being on the front is at least this.
+THRESHOLD = 0.25
+# Other trials that a figure can show.
+_MOST_OTHERS = 400
+
+
+def front_of(view: StudyView) -> Front:
+    """Of a study with several objectives. Raises ValueError if no trial is known to be feasible."""
+    data = modelled(view)
+    if data is None:
+        return _observed_front(view, finished(view))
+    tried = Tried.of(view, data)
+    chances = tried.chances()
+    named = tried.rows[chances[tried.rows] >= THRESHOLD]
+    if not len(named):
+        named = np.array([int(np.argmax(chances))])
+    feasible = chance_of_feasible(view.each[0], data.space, data.X[named]) if view.each[0].constrained else None
+    outcomes = expected_outcomes(view, data, named.tolist(), usable(view, data))
+    members = [
+        FrontMember(
+            trial=data.observations.numbers[row],
+            params=dict(data.observations.configurations[row]),
+            outcomes=expected,
+            probability=float(chances[row]),
+            feasible=None if feasible is None else float(feasible[i]),
+        )
+        for i, (row, expected) in enumerate(zip(named.tolist(), outcomes, strict=True))
+    ]
+    return _front(view, data.observations, members, tried.spread, notes_on(view, data))
+
+
+def finished(view: StudyView) -> Observations:
+    """The complete trials. Raises ValueError if there is nothing to answer about."""
+    if len(view.objectives) > MOST_OBJECTIVES:
+        raise ValueError(
+            f"Fronts are answered about for up to {MOST_OBJECTIVES} objectives, but this study has "
+            f"{len(view.objectives)}: combine some of them, or make them constraints."
+        )
+    complete = view.each[0].observations.of_complete_trials
+    if not len(complete):
+        raise ValueError(
+            "A front needs at least one finished trial with values; "
+            f"this study has {len(view.trials)} trials, none of them finished with some."
+        )
+    if not complete.feasible.any():
+        raise ValueError(f"There is nothing to recommend yet. {none_feasible(complete)}")
+    return complete
+
+
+def modelled(view: StudyView) -> Arrays | None:
+    """The complete trials, encoded; None if no parameter varies or no feasible trial is inside the present ranges."""
+    complete = finished(view)
+    data = arrays(view.varying, complete) if view.varying else None
+    return None if data is None or not data.observations.feasible.any() else data
+
+
+def notes_on(view: StudyView, data: Arrays) -> list[str]:
+    """Reasons for doubt that all answers about a front share."""
+    n, d = data.X.shape
+    notes = []
+    if too_few(n, d):
+        counts = f"{counted(n, 'trial')} for {counted(d, 'parameter')}"
+        notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there are no intervals.")
+    for about in view.each:
+        if np.ptp(data.about(about.observations).losses) == 0.0:
+            notes.append(f"All {n} trials returned the same {about.objective.name}.")
+    return notes
+
+
+def _front(
+    view: StudyView, observations: Observations, members: list[FrontMember], spread: Array, notes: list[str]
+) -> Front:
+    sign = view.objectives[0].sign
+    members = sorted(members, key=lambda member: (sign * member.outcomes[0].expected, member.trial))
+    named = {member.trial for member in members}
+    rows = [i for i in np.flatnonzero(observations.feasible).tolist() if observations.numbers[i] not in named]
+    return Front(
+        objectives=tuple(objective.name for objective in view.objectives),
+        directions=tuple(objective.direction for objective in view.objectives),
+        members=tuple(members),
+        threshold=THRESHOLD,
+        level=LEVEL,
+        n_trials=len(observations),
+        within=tuple((TOLERANCE * spread).tolist()),
+        others=tuple(_returned(view, [observations.numbers[i] for i in rows[-_MOST_OTHERS:]])),
+        notes=tuple(notes),
+    )
+
+
+def _returned(view: StudyView, numbers: list[int]) -> list[tuple[float, ...]]:
+    return [tuple(view.by_number[number].values) for number in numbers]
+
+
+def _observed_front(view: StudyView, complete: Observations) -> Front:
+    """What the trials themselves say, for a study without a parameter to model."""
+    rows: Indices = np.flatnonzero(complete.feasible)
+    values = np.array(_returned(view, [complete.numbers[i] for i in rows]))
+    Y = values * [objective.sign for objective in view.objectives]
+    members = []
+    for i in np.flatnonzero(front(Y)).tolist():
+        outcomes = tuple(
+            ExpectedOutcome(objective.name, float(value), None, None, float(value))
+            for objective, value in zip(view.objectives, values[i], strict=True)
+        )
+        params = dict(complete.configurations[rows[i]])
+        members.append(FrontMember(complete.numbers[rows[i]], params, outcomes, None))
+    notes = ["No parameter varies, so there is nothing to model: this is the front of what the trials returned."]
+    return _front(view, complete, members, spread_of(Y), notes)

@@ -1,0 +1,125 @@
+"""One configuration between several objectives.
+
+Notation
+    F (s, m, k)   joint draws of the true outcomes of tried configurations, as losses
+    u             F in units of the spread of the observed front, from the best mean of every objective: 0 is as good as
+                  it gets in an objective, 1 the other end of the front
+    cost          max over objectives of weight * u, plus a little of the sum: the mean over draws counts
+
+The largest weighted loss, not the sum, because sums only ever choose the ends of a front that is not convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pellucid.explain.expectation import LEVEL
+from pellucid.explain.feasibility import chance_of_feasible
+from pellucid.explain.fronts.answer import finished, modelled, notes_on
+from pellucid.explain.fronts.expected import expected_outcomes
+from pellucid.explain.fronts.membership import Tried, usable
+from pellucid.explain.fronts.wishes import Limit
+from pellucid.explain.text import value_text
+from pellucid.numerics import Array
+from pellucid.records import Compromise, KeptLimit, spoken
+from pellucid.study.view import StudyView
+
+# Share of the sum in the cost: of two configurations with the same largest loss, the one that is better elsewhere.
+_SUM = 0.05
+# If no configuration keeps the limits with more than this chance, the one that misses them by the least comes closest.
+_HARDLY = 0.05
+
+
+def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit], feasible: float) -> Compromise:
+    """By weights (k,), or by the objectives without a limit if there are none. Raises ValueError if no trial is known
+    to be feasible."""
+    data = modelled(view)
+    if data is None:
+        n = len(finished(view))
+        raise ValueError(f"A compromise needs a parameter that varies; in this study of {n} trials none does.")
+    weights = _free(view, limits) if weights is None else weights
+    tried = Tried.of(view, data)
+    F = tried.draws.outcomes
+    kept = np.stack([F[:, :, limit.index] <= limit.loss for limit in limits], axis=2) if limits else None
+    all_kept = np.ones(len(tried.rows)) if kept is None else kept.all(axis=2).mean(axis=0)
+    constrained = view.each[0].constrained
+    fine = chance_of_feasible(view.each[0], data.space, data.X[tried.rows]) if constrained else None
+    cost = _cost(F, weights, tried.spread)
+    enough = (all_kept >= feasible) & (True if fine is None else fine >= feasible)
+    notes = notes_on(view, data)
+    if enough.any():
+        best = int(np.argmin(np.where(enough, cost, np.inf)))
+        why = _why(view, weights, limits, feasible)
+    else:
+        best = _closest(F, limits, tried.spread, all_kept, fine)
+        why = "It comes closest."
+        notes.insert(0, _short(view, limits, feasible, all_kept, fine))
+    row = int(tried.rows[best])
+    (outcomes,) = expected_outcomes(view, data, [row], usable(view, data))
+    said = [] if kept is None else kept[:, best].mean(axis=0).tolist()
+    return Compromise(
+        params=dict(data.observations.configurations[row]),
+        trial=data.observations.numbers[row],
+        outcomes=outcomes,
+        weights={o.name: float(w) for o, w in zip(view.objectives, weights, strict=True)},
+        limits=tuple(
+            KeptLimit(view.objectives[limit.index].name, limit.text, chance)
+            for limit, chance in zip(limits, said, strict=True)
+        ),
+        why=why,
+        level=LEVEL,
+        n_trials=len(data.X),
+        notes=tuple(notes),
+        feasible=None if fine is None else float(fine[best]),
+    )
+
+
+def _free(view: StudyView, limits: Sequence[Limit]) -> Array:
+    """Equal weights of the objectives without a limit, or of all if all have one."""
+    weights: Array = np.ones(len(view.objectives))
+    weights[[limit.index for limit in limits]] = 0.0
+    return weights / weights.sum() if weights.any() else np.full(len(weights), 1.0 / len(weights))
+
+
+def _cost(F: Array, weights: Array, spread: Array) -> Array:
+    """(m,)"""
+    best = F.mean(axis=0).min(axis=0)
+    u = weights * (F - best) / np.where(spread > 0.0, spread, 1.0)
+    return np.asarray((u.max(axis=2) + _SUM * u.sum(axis=2)).mean(axis=0))
+
+
+def _closest(F: Array, limits: Sequence[Limit], spread: Array, kept: Array, fine: Array | None) -> int:
+    """The configuration that most likely keeps everything, or misses the limits by the least if hardly any does."""
+    chance = kept if fine is None else kept * fine
+    if not limits or kept.max() > _HARDLY:
+        return int(np.argmax(chance))
+    scale = np.where(spread > 0.0, spread, 1.0)
+    over = [np.maximum(F[:, :, limit.index] - limit.loss, 0.0).mean(axis=0) / scale[limit.index] for limit in limits]
+    return int(np.argmin(np.sum(over, axis=0)))
+
+
+def _why(view: StudyView, weights: Array, limits: Sequence[Limit], feasible: float) -> str:
+    among = ""
+    if limits:
+        texts = [f"{view.objectives[limit.index].name} {limit.text}" for limit in limits]
+        among = f"Of the configurations that keep {spoken(texts)} with a chance of at least {feasible:.0%}, "
+    counting = [i for i, weight in enumerate(weights) if weight > 0.0]
+    if len(counting) == 1:
+        what = f"it has the best expected {view.objectives[counting[0]].name}."
+    else:
+        least = float(weights[counting].min())
+        each = spoken([f"{view.objectives[i].name} counts {value_text(float(weights[i]) / least)}" for i in counting])
+        what = f"it is the best compromise if {each}, each in units of its spread over the front."
+    return among + what if among else what[0].upper() + what[1:]
+
+
+def _short(view: StudyView, limits: Sequence[Limit], feasible: float, kept: Array, fine: Array | None) -> str:
+    """Which requirement no configuration meets."""
+    texts = [f"{view.objectives[limit.index].name} {limit.text}" for limit in limits]
+    if limits and not (kept >= feasible).any():
+        return f"No configuration keeps {spoken(texts)} with a chance of {feasible:.0%}."
+    if fine is not None and not (fine >= feasible).any():
+        return f"No trial has a chance of {feasible:.0%} of being truly feasible."
+    return f"No configuration keeps {spoken(texts)} and is truly feasible, each with a chance of {feasible:.0%}."

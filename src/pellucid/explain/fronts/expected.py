@@ -1,0 +1,91 @@
+"""What to expect of configurations that were chosen for being on a front.
+
+The bias of the choice is that of `recommend`, for a front in the place of one best: new noise on the models' own means,
+the front of the smoothed values, and by how much the means of its members are worse than they look, per objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pellucid.acquisition.fronts import front
+from pellucid.explain.expectation import (
+    interval_models,
+    median_and_interval,
+    possible_losses,
+    smoothed_values,
+    too_few,
+)
+from pellucid.explain.fronts.membership import near_front
+from pellucid.explain.model import default_template
+from pellucid.explain.outcomes import objective_models
+from pellucid.numerics import Array, Mask
+from pellucid.records import ExpectedOutcome
+from pellucid.study.arrays import Arrays
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+# Configurations that may look best under another noise.
+_N_RIVALS = 100
+
+
+def expected_outcomes(
+    view: StudyView, data: Arrays, rows: Sequence[int], options: Mask
+) -> list[tuple[ExpectedOutcome, ...]]:
+    """Of observations, one per objective. `options` (n,): the trials that could be chosen."""
+    best_fits, known = objective_models(view, data), not too_few(*data.X.shape)
+    families: list[tuple[GaussianProcess, ...]] = []
+    for about, gp in zip(view.each, best_fits, strict=True):
+        own = data.about(about.observations)
+        varies = known and np.ptp(own.losses) > 0.0
+        families.append(interval_models(about, own, gp, default_template()) if varies else ())
+    biases = _biases(families, best_fits, data.X, options) if known else [[] for _ in families]
+    columns = []
+    for about, gp, models, bias in zip(view.each, best_fits, families, biases, strict=True):
+        own = data.about(about.observations)
+        columns.append([_outcome(about, own, row, gp, models, bias) for row in rows])
+    return [tuple(outcomes) for outcomes in zip(*columns, strict=True)]
+
+
+def _biases(
+    families: list[tuple[GaussianProcess, ...]], best_fits: tuple[GaussianProcess, ...], X: Array, options: Mask
+) -> list[list[float]]:
+    """Of every model of every objective, on its own latent scale: the models of different objectives meet in turn."""
+    together = []
+    for turn in range(max(len(models) for models in families)):
+        models = tuple(m[turn % len(m)] if m else gp for m, gp in zip(families, best_fits, strict=True))
+        together.append(front_bias(models, X, options))
+    return [[float(together[turn][k]) for turn in range(len(models))] for k, models in enumerate(families)]
+
+
+def _outcome(
+    about: StudyView,
+    data: Arrays,
+    row: int,
+    gp: GaussianProcess,
+    models: tuple[GaussianProcess, ...],
+    biases: Sequence[float],
+) -> ExpectedOutcome:
+    x, sign = data.X[row : row + 1], about.sign
+    observed = sign * float(data.observations.raw[row])
+    if not models:
+        return ExpectedOutcome(about.objective.name, sign * float(gp.predict(x)[0][0]) + 0.0, None, None, observed)
+    losses = [possible_losses(model, x, bias, len(data.X)) for model, bias in zip(models, biases, strict=True)]
+    expected, *ends = (sign * value for value in median_and_interval(losses))
+    return ExpectedOutcome(about.objective.name, expected + 0.0, min(ends), max(ends), observed)
+
+
+def front_bias(models: tuple[GaussianProcess, ...], X: Array, options: Mask) -> Array:
+    """By how much the members of the front of smoothed values look better than they are, on average and in every
+    objective (k,), on the latent scale; never negative."""
+    rows = near_front(models, X, options, _N_RIVALS)
+    means = [gp.latent_at_observed() for gp in models]
+    values = np.stack(
+        [smoothed_values(gp, mean, rows, (str(i),)) for i, (gp, mean) in enumerate(zip(models, means, strict=True))],
+        axis=2,
+    )
+    mean = np.stack([each[rows] for each in means], axis=1)
+    worse = np.concatenate([(mean - sample)[front(sample)] for sample in values])
+    return np.asarray(np.maximum(worse.mean(axis=0), 0.0))

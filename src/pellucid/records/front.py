@@ -1,0 +1,262 @@
+"""Several objectives: the front, a compromise on it, and what one objective costs in another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pellucid.records.finding import Finding, percent
+
+
+@dataclass(frozen=True)
+class ExpectedOutcome:
+    """What a configuration returns in one objective: expected, with an interval of the true value, and as observed.
+
+    low, high   None if there is no evidence for an interval
+    """
+
+    objective: str
+    expected: float
+    low: float | None
+    high: float | None
+    observed: float
+
+    @property
+    def text(self) -> str:
+        """ "latency 12.3, 95% interval [11.9, 12.8]" """
+        if self.low is None or self.high is None:
+            return f"{self.objective} {self.expected:.4g}"
+        return f"{self.objective} {self.expected:.4g}, 95% interval [{self.low:.4g}, {self.high:.4g}]"
+
+
+@dataclass(frozen=True)
+class FrontMember:
+    """A configuration that may be on the front.
+
+    probability   that it is on it: that it is feasible, and no other configuration that was tried is truly better in one
+                  objective and nowhere worse. None if no model says so
+    feasible      the chance that it is truly feasible, for a study with constraints; otherwise None
+    """
+
+    trial: int
+    params: dict[str, Any]
+    outcomes: tuple[ExpectedOutcome, ...]
+    probability: float | None
+    feasible: float | None = None
+
+    @property
+    def text(self) -> str:
+        """ "trial 12 (accuracy 0.91, latency 8.2)" """
+        values = ", ".join(f"{outcome.objective} {outcome.expected:.4g}" for outcome in self.outcomes)
+        return f"trial {self.trial} ({values})"
+
+
+@dataclass(frozen=True)
+class Front(Finding):
+    """The configurations that were tried and may be on the front, in the order of the first objective.
+
+    members   those with a chance of at least `threshold` of being on it: the best ones first in the first objective
+    others    what all other feasible trials returned, at most a few hundred of them, for the figure
+    within    differences up to this do not count, by objective: 1% of the length of the observed front
+    level     of the intervals
+    """
+
+    objectives: tuple[str, ...]
+    directions: tuple[str, ...]
+    members: tuple[FrontMember, ...]
+    threshold: float
+    level: float
+    n_trials: int
+    within: tuple[float, ...]
+    others: tuple[tuple[float, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        names = spoken(self.objectives)
+        if len(self.members) == 1:
+            (member,) = self.members
+            sure = "" if member.probability is None else f", with a chance of {percent(member.probability)}"
+            values = ", ".join(outcome.text for outcome in member.outcomes)
+            return f"One configuration is the best in {names}{sure}: trial {member.trial} ({values})."
+        if any(member.probability is None for member in self.members):
+            said = f"{len(self.members)} of {self.n_trials} configurations are on the front of {names}"
+        else:
+            said = (
+                f"{len(self.members)} of {self.n_trials} configurations are on the front of {names} with a chance of at "
+                f"least {self.threshold:.0%}"
+            )
+        return f"{said}: from {self.members[0].text} to {self.members[-1].text}."
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per member."""
+        columns: dict[str, Any] = {"trial": [member.trial for member in self.members]}
+        for i, name in enumerate(self.objectives):
+            for field in ("expected", "low", "high", "observed"):
+                columns[f"{name} {field}"] = [getattr(member.outcomes[i], field) for member in self.members]
+        columns["probability"] = [member.probability for member in self.members]
+        columns["feasible"] = [member.feasible for member in self.members]
+        for name in dict.fromkeys(name for member in self.members for name in member.params):
+            columns[f"params {name}"] = [member.params.get(name) for member in self.members]
+        return columns
+
+
+@dataclass(frozen=True)
+class KeptLimit:
+    """A limit on an objective, such as "<= 20", and the chance that the true value keeps it."""
+
+    objective: str
+    limit: str
+    probability: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.objective} {self.limit} with a chance of {percent(self.probability)}"
+
+
+@dataclass(frozen=True)
+class Compromise(Finding):
+    """One configuration between several objectives, by weights or limits.
+
+    outcomes   what to expect of it, one per objective
+    weights    of the objectives, by name, adding up to 1; each counts in units of its spread over the front
+    limits     with the chance that each is kept
+    why        what it was chosen by
+    feasible   the chance that it is truly feasible, for a study with constraints; otherwise None
+    """
+
+    params: dict[str, Any]
+    trial: int
+    outcomes: tuple[ExpectedOutcome, ...]
+    weights: dict[str, float]
+    limits: tuple[KeptLimit, ...]
+    why: str
+    level: float
+    n_trials: int
+    notes: tuple[str, ...] = ()
+    feasible: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
+        values = "; ".join(outcome.text for outcome in self.outcomes)
+        chance = () if self.feasible is None else (f"feasible with a chance of {percent(self.feasible)}",)
+        kept = "".join(f"; {text}" for text in (*(limit.text for limit in self.limits), *chance))
+        return f"Use {settings} (trial {self.trial}): {values}{kept}. {self.why}"
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per objective."""
+        fields = ("objective", "expected", "low", "high", "observed")
+        return {name: [getattr(outcome, name) for outcome in self.outcomes] for name in fields}
+
+
+@dataclass(frozen=True)
+class ExchangeRate:
+    """What the second objective gains if the first may go from `start` to `stop`, which is worse.
+
+    gain, low, high   the improvement of the second objective, in its own unit: never negative, with a band
+    """
+
+    start: float
+    stop: float
+    gain: float
+    low: float
+    high: float
+
+    @property
+    def rate(self) -> float:
+        """Gain per unit of the first objective."""
+        return self.gain / abs(self.stop - self.start)
+
+    @property
+    def text(self) -> str:
+        """ "from 12 to 20 buys 0.4 (0.2 to 0.7)" """
+        return f"from {self.start:.4g} to {self.stop:.4g} buys {self.gain:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+
+@dataclass(frozen=True)
+class Knee:
+    """Where the front bends most: a value of the first objective, with a band, and the trial of the front next to it.
+
+    bend   how far the front is from the straight line between its ends, as a share of its length
+    """
+
+    at: float
+    low: float
+    high: float
+    bend: float
+    trial: int | None
+
+
+@dataclass(frozen=True)
+class ParameterRole:
+    """What moving a parameter of a configuration on the front does.
+
+    role     'trades': it makes one objective better and the other worse, and stays on the front; 'wastes': it only falls
+             behind the front; 'neither': it does nothing that matters; 'not known': draws do not tell
+    traded   how much one objective gains and the other loses by its most certain move, with a band; a share of the
+             length of the front
+    wasted   how far a move falls behind the front, on average over moves through its whole range, with a band
+    """
+
+    param: str
+    role: str
+    traded: float
+    traded_low: float
+    traded_high: float
+    wasted: float
+    wasted_low: float
+    wasted_high: float
+
+
+@dataclass(frozen=True)
+class Tradeoff(Finding):
+    """Two objectives along their front.
+
+    rates        between neighbouring levels of the first objective, from its best values on
+    knee         None if the front has none, or if draws do not tell (then `notes` say so)
+    parameters   which trade and which only waste, the most certain first
+    curve        levels of the first objective with the best second objective there: (level, median, low, high)
+    level        of the bands
+    """
+
+    objectives: tuple[str, str]
+    directions: tuple[str, str]
+    rates: tuple[ExchangeRate, ...]
+    knee: Knee | None
+    parameters: tuple[ParameterRole, ...]
+    curve: tuple[tuple[float, float, float, float], ...]
+    level: float
+    n_trials: int
+    trials: tuple[tuple[float, float], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def named(self, role: str) -> tuple[str, ...]:
+        """The parameters with this role."""
+        return tuple(parameter.param for parameter in self.parameters if parameter.role == role)
+
+    @property
+    def sentence(self) -> str:
+        first, second = self.objectives
+        parts = [f"Letting {first} go {self.rates[0].text} of {second}"]
+        if len(self.rates) > 1:
+            parts[0] += f", and {self.rates[-1].text}"
+        if self.knee is not None:
+            parts.append(f"the front bends at {first} {self.knee.at:.4g} ({self.knee.low:.4g} to {self.knee.high:.4g})")
+        for role, verb in (("trades", "trade"), ("wastes", "only waste")):
+            names = self.named(role)
+            if names:
+                verbs = verb if len(names) > 1 else verb.replace("trade", "trades").replace("waste", "wastes")
+                parts.append(f"{spoken([f'`{name}`' for name in names])} {verbs}")
+        return "; ".join(parts) + "."
+
+    def _columns(self) -> Mapping[str, Any]:
+        """One row per step along the front."""
+        names = ("start", "stop", "gain", "low", "high", "rate")
+        return {name: [getattr(rate, name) for rate in self.rates] for name in names}
+
+
+def spoken(names: Sequence[str]) -> str:
+    """ "a, b and c" """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
