@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pellucid.explain.compare import compare_importance
     from pellucid.explain.effects.dependence import partial_dependence
     from pellucid.explain.effects.profile import profile_effect
+    from pellucid.explain.fronts.tradeoff import tradeoff
     from pellucid.explain.history import history
     from pellucid.explain.importance.analysis import hsic_importance
     from pellucid.explain.importance.evaluator import HsicImportanceEvaluator, ImportanceEvaluator
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     from pellucid.goals import best, failed, on_the_front
     from pellucid.records import (
         Calibration,
+        Compromise,
         DesirabilityPaths,
         Finding,
         FrontHistory,
         FrontVerdict,
+        Front,
         History,
         HsicImportance,
         Importance,
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
         Recommendation,
         RegretHistory,
         StoppingVerdict,
+        Tradeoff,
         TwoStepPlan,
     )
     from pellucid.reporting import report
@@ -61,10 +65,12 @@ __version__ = "0.1.0"
 __all__ = [
     "BayesianSampler",
     "Calibration",
+    "Compromise",
     "DesirabilityPaths",
     "Finding",
     "FrontHistory",
     "FrontVerdict",
+    "Front",
     "History",
     "HsicImportance",
     "HsicImportanceEvaluator",
@@ -87,6 +93,7 @@ __all__ = [
     "RegretHistory",
     "StopWhen",
     "StoppingVerdict",
+    "Tradeoff",
     "TwoStepPlan",
     "TwoStepSampler",
     "acquisition",
@@ -115,6 +122,7 @@ __all__ = [
     "report_noise",
     "stopping_verdict",
     "surrogates",
+    "tradeoff",
 ]
 
 _PACKAGES = (
@@ -135,6 +143,7 @@ _MODULES = {
     "pellucid.explain.compare": "compare_importance",
     "pellucid.explain.effects.dependence": "partial_dependence",
     "pellucid.explain.effects.profile": "profile_effect",
+    "pellucid.explain.fronts.tradeoff": "tradeoff",
     "pellucid.explain.history": "history",
     "pellucid.explain.importance.analysis": "hsic_importance",
     "pellucid.explain.importance.evaluator": "HsicImportanceEvaluator ImportanceEvaluator",
@@ -150,6 +159,11 @@ _MODULES = {
     "Importance ImportanceComparison IntervalReduction NotKnown ParameterRanges PartialDependence ProfileEffect "
     "ProposalExplanation ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
     "TwoStepPlan",
+    "pellucid.goals": "best failed",
+    "pellucid.records": "Calibration Compromise DesirabilityPaths Finding Front History HsicImportance Importance "
+    "ImportanceComparison IntervalReduction NotKnown ParameterRanges PartialDependence ProfileEffect "
+    "ProposalExplanation ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
+    "Tradeoff TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.ranking": "RankingSampler",

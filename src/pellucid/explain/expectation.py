@@ -1,7 +1,7 @@
 """What to expect of a configuration that was chosen for looking good: the distribution of its true value.
 
 Notation
-    m, s     latent mean and sd of the function at the configuration;  b  the bias of the choice;  n trials, d parameters
+    m, s     latent mean and sd of the function at the configuration;  b  bias of the choice;  n trials, d parameters
     w        widening: per model the loss is normal on the latent scale, mean m + b, variance (w s)^2 + b^2 / 3
     S        smoother of the model: the posterior mean at the data is S z
 """

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any, overload
 
 import numpy as np
 from optuna.study import Study
@@ -44,6 +45,30 @@ from pellucid.surrogates import GaussianProcess
 _N_RIVALS = 100
 
 
+# The number of objectives is not part of a study's type. `Any` stands for `Front`, so that code for one objective needs
+# no check, and code for several can narrow it.
+@overload
+def recommend(
+    study: Study,
+    *,
+    prefer: None = None,
+    limits: None = None,
+    feasible: float = 0.9,
+    surrogate: GaussianProcess | None = None,
+) -> Recommendation | Any: ...
+
+
+@overload
+def recommend(
+    study: Study,
+    *,
+    prefer: Mapping[str, float] | None = None,
+    limits: Mapping[str, str] | None = None,
+    feasible: float = 0.9,
+    surrogate: GaussianProcess | None = None,
+) -> Compromise: ...
+
+
 def recommend(
     study: Study,
     *,
@@ -57,9 +82,9 @@ def recommend(
     With noise this is not always the best trial: a lucky value is shrunk towards those of its neighbours. A study with
     too few trials to learn its noise from has no interval. With constraints, only trials that were feasible count.
 
-    With several objectives, the front: every configuration that was tried, feasible, and is with a chance of at least
-    25% not beaten by another one, with that chance. A configuration is beaten by one that is better in some objective and
-    nowhere worse, in their true values; differences of less than 1% of the length of the front do not count. With
+    With several objectives, the front: every feasible configuration that was tried and is, with a chance of at least
+    25%, not beaten by another one, with that chance. A configuration is beaten by one that is better in some objective
+    and nowhere worse, in their true values; differences of less than 1% of the length of the front do not count. With
     `prefer` or `limits`, one compromise.
 
     Args:
@@ -187,8 +212,8 @@ def _on_feasibility(
 
 def _interval(models: tuple[GaussianProcess, ...], data: Arrays, best: int) -> tuple[float, float, float]:
     """Median and interval of the true loss of the trial that was chosen."""
-    x, n = data.X[best : best + 1], len(data.X)
-    return median_and_interval([possible_losses(gp, x, choice_bias(gp, data.observations.feasible), n) for gp in models])
+    x, options, n = data.X[best : best + 1], data.observations.feasible, len(data.X)
+    return median_and_interval([possible_losses(gp, x, choice_bias(gp, options), n) for gp in models])
 
 
 def choice_bias(gp: GaussianProcess, options: Mask | None = None) -> float:

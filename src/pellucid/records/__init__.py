@@ -1,7 +1,8 @@
 """The data that travels between packages and into the storage: frozen, validated, JSON both ways.
 
 Nothing here knows Optuna. `receipt`: why a trial got its parameters; `states`: what chose them. `finding`: the base of
-every answer. The answers: `recommendation`, `front` (several objectives), `calibration` (were predictions true), `course` (how the search went),
+every answer. The answers: `recommendation`, `front` (several objectives: the front, compromises, what trades),
+`calibration` (were predictions true), `course` (how the search went),
 `proposal` (why a trial was proposed), `shares` (which parameters matter), `importance` (which matter for a goal),
 `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
 """

@@ -34,8 +34,8 @@ class ExpectedOutcome:
 class FrontMember:
     """A configuration that may be on the front.
 
-    probability   that it is on it: that it is feasible, and no other configuration that was tried is truly better in one
-                  objective and nowhere worse. None if no model says so
+    probability   that it is on it: that it is feasible, and no other configuration that was tried is truly better in
+                  one objective and nowhere worse. None if no model says so
     feasible      the chance that it is truly feasible, for a study with constraints; otherwise None
     """
 
@@ -84,8 +84,8 @@ class Front(Finding):
             said = f"{len(self.members)} of {self.n_trials} configurations are on the front of {names}"
         else:
             said = (
-                f"{len(self.members)} of {self.n_trials} configurations are on the front of {names} with a chance of at "
-                f"least {self.threshold:.0%}"
+                f"{len(self.members)} of {self.n_trials} configurations are on the front of {names} with a chance of "
+                f"at least {self.threshold:.0%}"
             )
         return f"{said}: from {self.members[0].text} to {self.members[-1].text}."
 
@@ -193,8 +193,9 @@ class Knee:
 class ParameterRole:
     """What moving a parameter of a configuration on the front does.
 
-    role     'trades': it makes one objective better and the other worse, and stays on the front; 'wastes': it only falls
-             behind the front; 'neither': it does nothing that matters; 'not known': draws do not tell
+    role     'trades': it makes one objective better and the other worse and stays on the front, or moves along it
+             together with others; 'wastes': it only falls behind the front; 'neither': it does nothing that matters;
+             'not known': draws do not tell
     traded   how much one objective gains and the other loses by its most certain move, with a band; a share of the
              length of the front
     wasted   how far a move falls behind the front, on average over moves through its whole range, with a band

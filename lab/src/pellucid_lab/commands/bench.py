@@ -9,6 +9,7 @@ import typer
 
 from pellucid_lab.commands.constrained import constrained
 from pellucid_lab.commands.costs import report, stopping
+from pellucid_lab.commands.fronts import fronts
 from pellucid_lab.commands.hpob import hpob
 from pellucid_lab.commands.latency import latency
 from pellucid_lab.commands.moo import moo
@@ -27,5 +28,6 @@ app.command()(report)
 app.command()(hpob)
 app.command()(ranking)
 app.command()(truth)
+app.command()(fronts)
 app.command()(constrained)
 app.command()(moo)

@@ -33,7 +33,7 @@ NOISE = 0.05
 
 def _sweep(d: int, rest: float) -> Array:
     """The first parameter sweeps the unit interval, the others stay."""
-    return np.c_[np.linspace(0.0, 1.0, _N_SWEEP), np.full((_N_SWEEP, d - 1), rest)]
+    return np.asarray(np.c_[np.linspace(0.0, 1.0, _N_SWEEP), np.full((_N_SWEEP, d - 1), rest)])
 
 
 def _line(d: int) -> Array:
@@ -50,7 +50,7 @@ def _wave() -> Array:
     """Along the wave of TNK, a hair inside."""
     angles = np.linspace(0.0, 0.5 * math.pi, _N_SWEEP)
     radius = np.sqrt(1.0 + 0.1 * np.cos(16.0 * angles)) * (1.0 + 1e-12)
-    return radius[:, None] * np.c_[np.sin(angles), np.cos(angles)]
+    return np.asarray(radius[:, None] * np.c_[np.sin(angles), np.cos(angles)])
 
 
 def _wfg_sweep(d: int) -> Array:
@@ -75,6 +75,15 @@ _SOURCES: dict[str, _Source] = {
     "dtlz7-2": (partial(formulas.dtlz7, k=2), partial(_sweep, 6, 0.0), None),
     "wfg4-2": (partial(formulas.wfg4, k=2, positions=2), partial(_wfg_sweep, 6), None),
     "c2-dtlz2": (partial(formulas.dtlz2, k=2), partial(_sweep, 5, 0.5), formulas.c2_dtlz2),
+}
+
+
+# Of all other problems it is the first parameter.
+_TRADING = {
+    "branin-currin": ("x1", "x2"),
+    "vlmop2-noisy": ("x1", "x2", "x3"),
+    "tnk": ("x1", "x2"),
+    "wfg4-2": ("x1", "x2"),
 }
 
 
@@ -111,3 +120,9 @@ def best_second(name: str, first: float) -> float:
     if i + 1 == len(A) or A[i + 1] - A[i] > _GAP * (A[-1] - A[0]):
         return float(B[i])
     return float(np.interp(first, A[i : i + 2], B[i : i + 2]))
+
+
+def trading(name: str) -> tuple[str, ...]:
+    """The parameters that trade one objective against the other: the best value of each is not the same all along the
+    front."""
+    return _TRADING.get(name, ("x1",))

@@ -79,10 +79,8 @@ def notes_on(view: StudyView, data: Arrays) -> list[str]:
     if too_few(n, d):
         counts = f"{counted(n, 'trial')} for {counted(d, 'parameter')}"
         notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there are no intervals.")
-    for about in view.each:
-        if np.ptp(data.about(about.observations).losses) == 0.0:
-            notes.append(f"All {n} trials returned the same {about.objective.name}.")
-    return notes
+    constant = [about for about in view.each if np.ptp(data.about(about.observations).losses) == 0.0]
+    return [*notes, *(f"All {n} trials returned the same {about.objective.name}." for about in constant)]
 
 
 def _front(

@@ -5,7 +5,7 @@ Notation
     scores       of a candidate, one per objective: latent mean - optimism * sd; with constraints, worse for those that
                  are too unlikely to be feasible: below 1/2 without optimism, and below less with more
 
-The front is a minimum over all configurations. Too few candidates make it look worse than it is, so that every degree of
+The front is a minimum over all configurations. Too few candidates make it look worse than it is, so every degree of
 optimism searches for a front of its own.
 """
 

@@ -49,13 +49,13 @@ class FrontCurve:
     @staticmethod
     def of(F: Array) -> FrontCurve | None:
         """None if the ends of the front are the same point, or if hardly any draw has a feasible candidate."""
-        F = F[np.isfinite(F).all(axis=2).any(axis=1)]
+        F = F[np.isfinite(F[:, :, 0]).any(axis=1)]
         if not len(F):
             return None
         A, B = F[:, :, 0], F[:, :, 1]
         first = float(np.quantile(A, _REACHED, axis=0, method="inverted_cdf").min())
         # Where B is at its best: of several candidates that share it, the one with the best A.
-        ends = np.where(B <= B.min(axis=1, keepdims=True), A, np.inf).min(axis=1)
+        ends = np.where(B.min(axis=1, keepdims=True) >= B, A, np.inf).min(axis=1)
         last = float(np.median(ends))
         if not (np.isfinite(first) and np.isfinite(last)) or last <= first:
             return None
@@ -72,14 +72,14 @@ class FrontCurve:
         b = self.middle
         fall = -np.diff(b) / max(b[0] - b[-1], np.finfo(float).tiny) * (_N_FINE - 1)
         steps = np.hypot(1.0, np.minimum(fall, _STEEPEST))
-        return np.interp(_PLACES, np.r_[0.0, np.cumsum(steps)] / steps.sum(), self.levels)
+        return np.asarray(np.interp(_PLACES, np.r_[0.0, np.cumsum(steps)] / steps.sum(), self.levels))
 
     def below(self) -> Array:
         """How far the front of every draw is below the straight line between its ends (s, f), as a share of its
         length."""
         a, fall = self.levels, self.phi[:, :1] - self.phi[:, -1:]
         share = (self.phi - self.phi[:, -1:]) / np.where(fall > 0.0, fall, 1.0)
-        return np.where(fall > 0.0, 1.0 - (a - a[0]) / (a[-1] - a[0]) - share, 0.0)
+        return np.asarray(np.where(fall > 0.0, 1.0 - (a - a[0]) / (a[-1] - a[0]) - share, 0.0))
 
 
 def exchange_rates(F: Array, levels: Array, shared: int) -> Array:

@@ -51,7 +51,7 @@ def spread_of(Y: Array) -> Array:
     if not len(Y):
         return np.zeros(Y.shape[1])
     spread = np.ptp(Y[front(Y)], axis=0)
-    return np.where(spread > 0.0, spread, np.ptp(Y, axis=0))
+    return np.asarray(np.where(spread > 0.0, spread, np.ptp(Y, axis=0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """Which parameters trade one objective against the other, and which only waste.
 
 At a configuration inside the front, the slopes of both objectives point in opposite directions: moving a parameter that
-has a slope makes one better and the other worse, and stays on the front to first order. A parameter without slopes there
-(or at the end of its range) only makes things worse when it moves. So parameters are moved, one at a time, from
+has a slope makes one better and the other worse, and stays on the front to first order. A parameter without slopes
+there (or at the end of its range) only makes things worse when it moves. So parameters are moved, one at a time, from
 configurations on the front, and joint draws say what that does. Where parameters have to move together, as along a
 constraint, no single move stays on the front; there a parameter trades if the value that it has in one place of the
 front falls behind in another.
@@ -10,8 +10,8 @@ front falls behind in another.
 Notation
     members (c, d)    configurations on the front;  moves (m, d)  with one parameter moved, from member `origin`
     G (s, c + m, 2)   joint draws of both objectives in units of the length of the front: members first, then moves
-    behind            how far an outcome is behind the front of a draw: the least that both objectives have to gain for it
-                      to be on the front; 0 on it
+    behind            how far an outcome is behind the front of a draw: the least that both objectives have to gain for
+                      it to be on the front; 0 on it
     traded            what one objective gains or the other loses by a move, whichever is less
 """
 
@@ -113,5 +113,5 @@ def _role(name: str, traded: Array, wasted: Array, borrowed: Mask) -> ParameterR
         role = "neither" if wastes.max() <= 1.0 - _SURE else "not known"
     tail = 0.5 * (1.0 - _SURE)
     ranges = wasted[:, ~borrowed] if not borrowed.all() else wasted
-    amounts = [np.quantile(values, [0.5, tail, 1.0 - tail]).tolist() for values in (traded[:, best], ranges.mean(axis=1))]
+    amounts = np.quantile(np.stack([traded[:, best], ranges.mean(axis=1)]), [0.5, tail, 1.0 - tail], axis=1).T.tolist()
     return ParameterRole(name, role, *amounts[0], *amounts[1])

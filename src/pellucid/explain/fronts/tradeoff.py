@@ -42,9 +42,9 @@ def tradeoff(study: Study, between: Sequence[str | int] | None = None) -> Tradeo
     at least, if it is maximised) some value. Between values of the first objective, the answer says what the second
     one gains, with a 90% band from joint draws of plausible models, widened for few trials.
 
-    A parameter *trades* if moving it makes one objective better and the other worse, by 5% of the length of the front or
-    more, and stays within 5% of it; it *wastes* if moving it only falls behind. Both are said if nine in ten draws agree,
-    and otherwise it is "not known".
+    A parameter *trades* if moving it makes one objective better and the other worse, by 5% of the length of the front
+    or more, and stays within 5% of it, or if its best value is another at the other end of the front; it *wastes* if
+    moving it only falls behind. Both are said if nine in ten draws agree, and otherwise it is "not known".
 
     Args:
         study: a study with two to four objectives.
@@ -70,8 +70,8 @@ def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
     curve = FrontCurve.of(search.draws(search.Z))
     if curve is None or not curve.middle[0] > curve.middle[-1]:
         raise ValueError(
-            f"There is no trade-off between {names}: as far as {len(data.X)} trials tell, one configuration is the best "
-            "in both. `pellucid.recommend(study)` names it."
+            f"There is no trade-off between {names}: as far as {len(data.X)} trials tell, one configuration is the "
+            "best in both. `pellucid.recommend(study)` names it."
         )
     levels = curve.coarse()
     more = at_levels(search.models, data.space, search.Z, levels, search.feasibility)
@@ -179,9 +179,7 @@ def _lengths(curve: FrontCurve) -> Array:
     return np.array([curve.levels[-1] - curve.levels[0], middle[0] - middle[-1]])
 
 
-def _roles(
-    search: _Search, Z: Array, F: Array, curve: FrontCurve, levels: Array
-) -> tuple[ParameterRole, ...]:
+def _roles(search: _Search, Z: Array, F: Array, curve: FrontCurve, levels: Array) -> tuple[ParameterRole, ...]:
     """Parameters are moved from the configurations that are best at each level."""
     with np.errstate(invalid="ignore"):
         middle = np.median(F, axis=0)

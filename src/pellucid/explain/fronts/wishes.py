@@ -25,7 +25,7 @@ class Limit:
     text: str
 
 
-def weights_of(view: StudyView, prefer: Mapping[Any, float]) -> Array:
+def weights_of(view: StudyView, prefer: Any) -> Array:
     """(k,), adding up to 1. Raises ValueError if they are no weights of all objectives."""
     rule = f"`prefer` takes a weight for every objective ({named(view.objectives)})"
     if not isinstance(prefer, Mapping):
@@ -46,7 +46,7 @@ def weights_of(view: StudyView, prefer: Mapping[Any, float]) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-def limits_of(view: StudyView, limits: Mapping[Any, str]) -> tuple[Limit, ...]:
+def limits_of(view: StudyView, limits: Any) -> tuple[Limit, ...]:
     """Raises ValueError if they are no limits on objectives of the study."""
     if not isinstance(limits, Mapping) or not limits:
         raise ValueError(f'`limits` takes limits by objective, as {{"latency": "<= 20"}}, but got {limits!r}.')
@@ -82,8 +82,8 @@ def _index(view: StudyView, key: Any, argument: str) -> int:
         return key
     if key in view.each[0].observations.constraints.names:
         raise ValueError(
-            f"`{argument}` is about objectives ({named(view.objectives)}), but {key!r} is a constraint, which has a limit "
-            "of its own, 0. Pass `feasible`, the chance that constraints are kept."
+            f"`{argument}` is about objectives ({named(view.objectives)}), but {key!r} is a constraint, which has a "
+            "limit of its own, 0. Pass `feasible`, the chance that constraints are kept."
         )
     raise ValueError(
         f"`{argument}` is about objectives of the study ({named(view.objectives)}), but got {key!r}. "
