@@ -39,6 +39,11 @@ def best_second(F: Array, levels: Array) -> Array:
     return out
 
 
+def _reaching(F: Array) -> Array:
+    """The draws in which some candidate is feasible."""
+    return F[np.isfinite(F[:, :, 0]).any(axis=1)]
+
+
 @dataclass(frozen=True, eq=False)
 class FrontCurve:
     """The front as a function: fine levels (f,) of A from one end to the other, and phi (s, f)."""
@@ -49,7 +54,7 @@ class FrontCurve:
     @staticmethod
     def of(F: Array) -> FrontCurve | None:
         """None if the ends of the front are the same point, or if hardly any draw has a feasible candidate."""
-        F = F[np.isfinite(F[:, :, 0]).any(axis=1)]
+        F = _reaching(F)
         if not len(F):
             return None
         A, B = F[:, :, 0], F[:, :, 1]
@@ -84,6 +89,7 @@ class FrontCurve:
 
 def exchange_rates(F: Array, levels: Array, shared: int) -> Array:
     """(s, l - 1). `shared`: how many of the candidates, from the first on, are trials."""
+    F = _reaching(F)
     phi = best_second(F, levels)
     phi = phi - _unseen(F, levels, shared, phi)
     phi = np.minimum.accumulate(phi, axis=1)

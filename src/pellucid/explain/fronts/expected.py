@@ -29,6 +29,8 @@ from pellucid.surrogates import GaussianProcess
 
 # Configurations that may look best under another noise.
 _N_RIVALS = 100
+# With more trials the best fit of every objective stands for all plausible ones, which would take seconds.
+_MOST_PLAUSIBLE = 500
 
 
 def expected_outcomes(
@@ -39,8 +41,11 @@ def expected_outcomes(
     families: list[tuple[GaussianProcess, ...]] = []
     for about, gp in zip(view.each, best_fits, strict=True):
         own = data.about(about.observations)
-        varies = known and np.ptp(own.losses) > 0.0
-        families.append(interval_models(about, own, gp, default_template()) if varies else ())
+        if not known or np.ptp(own.losses) == 0.0:
+            families.append(())
+        else:
+            few = len(own.losses) <= _MOST_PLAUSIBLE
+            families.append(interval_models(about, own, gp, default_template()) if few else (gp,))
     biases = _biases(families, best_fits, data.X, options) if known else [[] for _ in families]
     columns = []
     for about, gp, models, bias in zip(view.each, best_fits, families, biases, strict=True):
