@@ -66,7 +66,7 @@ def asked(study: Study) -> pellucid.Front:
     return front
 
 
-# ------------------------------------------------------------------------------------------------------------ the front
+# ---------------------------------------------------------------------- the front
 
 
 def test_members_are_feasible_and_in_the_order_of_the_first_objective(study: Study, view: StudyView) -> None:
@@ -211,7 +211,7 @@ def test_many_trials_are_drawn_in_part() -> None:
     assert {trial.number for trial in study.best_trials} & {member.trial for member in front.members}
 
 
-# ----------------------------------------------------------------------------------------------------------- compromises
+# ---------------------------------------------------------------------- compromises
 
 
 def chosen(view: StudyView, prefer: Any = None, limits: Any = None) -> pellucid.Compromise:
@@ -320,7 +320,7 @@ def test_one_objective_has_no_compromise_and_no_tradeoff() -> None:
         pellucid.recommend(several, surrogate=pellucid.surrogates.GaussianProcess())
 
 
-# ------------------------------------------------------------------------------------------------------------ trade-offs
+# ---------------------------------------------------------------------- trade-offs
 
 
 def test_a_tradeoff_has_rates_in_units_of_the_user_and_roles(view: StudyView) -> None:
