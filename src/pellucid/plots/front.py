@@ -79,7 +79,7 @@ def compromise(record: Compromise) -> go.Figure:
                            marker={"color": CHOSEN, "size": 11, "symbol": "x"}, **where)  # fmt: skip
         if outcome.objective in limits:
             figure.add_scatter(x=[float(limits[outcome.objective][2:])], y=label, mode="markers+text", name="limit",
-                               text=[escape(limits[outcome.objective])], textposition="top center", showlegend=False,
+                               text=[escape(limits[outcome.objective])], textposition="middle left", showlegend=False,
                                marker={"color": GREY, "size": 34, "symbol": "line-ns", "line": {"color": GREY,
                                "width": 2}}, **where)  # fmt: skip
     frame(figure, "", 900, 200)

@@ -340,3 +340,29 @@ def test_a_tradeoff_has_rates_in_units_of_the_user_and_roles(view: StudyView) ->
     reverse = tradeoff_of(view, (0, 1))
     assert all(rate.start > rate.stop for rate in reverse.rates)
     assert all(rate.gain >= 0.0 for rate in reverse.rates)
+
+
+# ---------------------------------------------------------------------- feasibility
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_answer_names_an_infeasible_configuration(seed: int) -> None:
+    """Whatever the pattern of feasible, failed and unfinished trials, with two objectives of the same name."""
+    rng = np.random.default_rng(seed)
+
+    def objective(trial: Trial) -> tuple[float, float]:
+        values = model(trial)
+        if trial.number % 4 == 3:
+            raise RuntimeError
+        trial.set_constraint("memory", float(rng.normal()) if trial.number % 4 else -1.0)
+        return values
+
+    study = optuna.create_study(directions=["maximize", "minimize"], sampler=optuna.samplers.RandomSampler(seed=seed))
+    study.set_metric_names(["same", "same"])
+    study.optimize(objective, n_trials=11, catch=RuntimeError)
+    study.ask()
+    view = StudyView.whole(study)
+    feasible = {trial.number for trial in study.trials if trial.values and trial.constraints["memory"] <= 0.0}
+    assert {member.trial for member in front_of(view).members} <= feasible
+    for wishes in ({"prefer": {0: 1, 1: 1}}, {"limits": {1: "<= 20"}}, {"limits": {1: "<= -5"}}):
+        assert chosen(view, **wishes).trial in feasible
