@@ -159,7 +159,9 @@ def _knee(view: StudyView, search: _Search, curve: FrontCurve) -> tuple[Knee | N
         straight = (below.max(axis=1) >= _BENT).mean() <= 1.0 - _SURE
         return None, [] if straight else ["Whether the front has a knee is not known."]
     at = curve.levels[np.argmax(below, axis=1)]
+    half = 0.5 * float(curve.levels[1] - curve.levels[0])  # The front is known at levels, not between them.
     low, middle, high = np.quantile(at, [tail, 0.5, 1.0 - tail]).tolist()
+    low, high = low - half, high + half
     if high - low > _PLACED * (curve.levels[-1] - curve.levels[0]):
         return None, ["The front bends, but where is not known."]
     first, second = search.pair
