@@ -13,6 +13,7 @@ from pellucid_lab.truth.front_runs import FrontRun
 # Ends of the bins of chances.
 _BINS = (0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1.01)
 _KINDS = {"exact": False, "noisy": True}
+_EVERY: dict[str, bool | None] = {**_KINDS, "all": None}
 # Rounding of what is stored.
 _EQUAL = 1e-9
 
@@ -27,8 +28,8 @@ def _share(values: Sequence[bool] | Sequence[float]) -> str:
 
 def _chances(runs: Sequence[FrontRun]) -> Grid:
     rows = []
-    for kind, noisy in _KINDS.items():
-        cases = [case for run in runs if run.noisy == noisy for case in run.chances]
+    for kind, noisy in _EVERY.items():
+        cases = [case for run in runs if noisy is None or run.noisy == noisy for case in run.chances]
         for low, high in pairwise(_BINS):
             inside = [case for case in cases if low <= case[0] < high]
             if inside:
@@ -46,7 +47,7 @@ def _covers(rate: Sequence[float]) -> bool:
 
 def _answers(runs: Sequence[FrontRun]) -> Grid:
     rows = []
-    for kind, noisy in (*_KINDS.items(), ("all", None)):
+    for kind, noisy in _EVERY.items():
         own = [run for run in runs if noisy is None or run.noisy == noisy]
         intervals = [covered for run in own for covered in run.intervals]
         rates = [rate for run in own for rate in run.rates]
