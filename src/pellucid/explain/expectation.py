@@ -36,8 +36,13 @@ _N_BOOTSTRAP = 100
 
 
 def too_few(n: int, d: int) -> bool:
-    """Whether n trials are too few for an interval."""
-    return n < max(2 * d, _FEW)
+    """Whether n trials of d parameters are too few for an interval."""
+    return n < fewest(d)
+
+
+def fewest(d: int) -> int:
+    """Trials of d parameters that an interval needs."""
+    return max(2 * d, _FEW)
 
 
 def interval_models(

@@ -179,6 +179,9 @@ def test_constant_and_infinite_and_missing_values_and_fixed_parameters_have_a_fr
     with pytest.raises(ValueError, match="no trade-off between accuracy and latency"):
         pellucid.tradeoff(study)
 
+    same = asked(studied(lambda trial: (1.0 + 0.0 * trial.suggest_float("x", 0, 1), 2.0), 5))
+    assert [member.probability for member in same.members] == [1.0] * 5
+
     fixed = studied(lambda trial: (trial.suggest_float("x", 1, 1), float(trial.number)), 5)
     assert [member.trial for member in asked(fixed).members] == [0]
     assert "No parameter varies" in str(asked(fixed))

@@ -79,7 +79,8 @@ class Tried:
 
     @property
     def tolerance(self) -> Array:
-        return TOLERANCE * self.spread
+        """An objective that is the same everywhere does not count: draws differ in its last digits."""
+        return np.asarray(np.where(self.spread > 0.0, TOLERANCE * self.spread, 0.25 * np.finfo(float).max))
 
     def chances(self) -> Array:
         """Of every observation (n,) to be on the front; 0 for those that were not drawn."""

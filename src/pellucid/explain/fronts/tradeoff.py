@@ -9,7 +9,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.acquisition.fronts import front
-from pellucid.explain.expectation import WIDENING, too_few
+from pellucid.explain.expectation import WIDENING, fewest, too_few
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.fronts.answer import finished, modelled, notes_on
 from pellucid.explain.fronts.candidates import at_levels, candidates
@@ -18,6 +18,7 @@ from pellucid.explain.fronts.exchange import FrontCurve, exchange_rates
 from pellucid.explain.fronts.membership import near_front, usable
 from pellucid.explain.fronts.roles import moves, parameter_roles
 from pellucid.explain.outcomes import objective_models, observed_outcomes
+from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices, one_thread
 from pellucid.records import ExchangeRate, Knee, ParameterRole, Tradeoff
 from pellucid.study.arrays import Arrays
@@ -62,9 +63,12 @@ def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
     data = modelled(view)
     names = " and ".join(view.objectives[i].name for i in pair)
     if data is None or too_few(*data.X.shape):
-        n, d = len(finished(view)), len(view.varying)
+        n, d = len(finished(view)) if data is None else len(data.X), len(view.varying)
+        if not d:
+            raise ValueError(f"A trade-off needs a parameter that varies; in this study of {n} trials none does.")
         raise ValueError(
-            f"A trade-off needs at least {max(10, 2 * d)} finished trials for {d} parameters, but this study has {n}."
+            f"A trade-off needs at least {fewest(d)} finished trials inside the present ranges for "
+            f"{counted(d, 'parameter')}, but this study has {n}."
         )
     search = _Search.of(view, data, pair)
     curve = FrontCurve.of(search.draws(search.Z))
