@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         Compromise,
         DesirabilityPaths,
         Finding,
+        Front,
         FrontHistory,
         FrontVerdict,
-        Front,
         History,
         HsicImportance,
         Importance,
@@ -68,9 +68,9 @@ __all__ = [
     "Compromise",
     "DesirabilityPaths",
     "Finding",
+    "Front",
     "FrontHistory",
     "FrontVerdict",
-    "Front",
     "History",
     "HsicImportance",
     "HsicImportanceEvaluator",
@@ -155,15 +155,10 @@ _MODULES = {
     "pellucid.explain.recommend": "recommend",
     "pellucid.explain.stopping": "regret_history stopping_verdict",
     "pellucid.goals": "best failed on_the_front",
-    "pellucid.records": "Calibration DesirabilityPaths Finding FrontHistory FrontVerdict History HsicImportance "
-    "Importance ImportanceComparison IntervalReduction NotKnown ParameterRanges PartialDependence ProfileEffect "
-    "ProposalExplanation ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
-    "TwoStepPlan",
-    "pellucid.goals": "best failed",
-    "pellucid.records": "Calibration Compromise DesirabilityPaths Finding Front History HsicImportance Importance "
-    "ImportanceComparison IntervalReduction NotKnown ParameterRanges PartialDependence ProfileEffect "
-    "ProposalExplanation ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict "
-    "Tradeoff TwoStepPlan",
+    "pellucid.records": "Calibration Compromise DesirabilityPaths Finding Front FrontHistory FrontVerdict History "
+    "HsicImportance Importance ImportanceComparison IntervalReduction NotKnown ParameterRanges PartialDependence "
+    "ProfileEffect ProposalExplanation ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory "
+    "StoppingVerdict Tradeoff TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.ranking": "RankingSampler",

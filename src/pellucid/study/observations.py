@@ -130,7 +130,7 @@ def _value(trial: FrozenTrial, index: int) -> float | None:
 
 def _noise_variance(reported: object, index: int = 0) -> float:
     """The reported variance of a trial's value; NaN if there is none, or none that makes sense."""
-    if isinstance(reported, (list, tuple)):
+    if isinstance(reported, (list, tuple)) and len(reported) > 1:
         return _noise_variance(reported[index]) if index < len(reported) else math.nan
     if isinstance(reported, (int, float)) and not isinstance(reported, bool):
         return float(reported) if math.isfinite(reported) and reported >= 0 else math.nan
@@ -146,7 +146,11 @@ def report_noise(trial: Trial, variance: float | Sequence[float]) -> None:
     model estimates one noise level for all trials.
     """
     plain: Any = variance.tolist() if hasattr(variance, "tolist") else variance  # NumPy's numbers, too.
-    each = list(plain) if isinstance(plain, (list, tuple)) else [plain]
-    if not each or any(math.isnan(_noise_variance(one)) for one in each):
-        raise ValueError(f"A noise variance must be a finite number of at least 0, but got {variance!r}.")
-    trial.set_user_attr(NOISE_ATTRIBUTE, each if isinstance(plain, (list, tuple)) else float(plain))
+    several = isinstance(plain, (list, tuple)) and len(plain) > 1
+    each = list(plain) if several else [plain]
+    if any(math.isnan(_noise_variance(one)) for one in each):
+        raise ValueError(
+            "A noise variance must be a finite number of at least 0, or several of them for several objectives, but "
+            f"got {variance!r}."
+        )
+    trial.set_user_attr(NOISE_ATTRIBUTE, each if several else float(plain))
