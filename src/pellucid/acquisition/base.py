@@ -172,6 +172,10 @@ class Acquisition(ABC):
     def words(self) -> dict[str, Term]:
         """The words for each of its terms."""
 
+    def score_words(self) -> Term:
+        """The words for its score as a whole, which may be one term of another acquisition."""
+        return Term(f"acquisition ({self.name})", "{better} predicted {objective}", "prediction")
+
     @abstractmethod
     def unit(self, scale: LatentScale) -> Unit:
         """Unit in which explanations give its value."""

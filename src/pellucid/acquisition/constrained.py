@@ -175,7 +175,7 @@ def _adds_up(function: AcquisitionFunction) -> bool:
 def _base_words(base: Acquisition) -> dict[str, Term]:
     if isinstance(base, Feasible) or (isinstance(base, PointwiseAcquisition) and base.mean_term is not None):
         return base.words()
-    return {"acquisition": Term(f"acquisition ({base.name})", "{better} predicted {objective}", "prediction")}
+    return {"acquisition": base.score_words()}
 
 
 def _listed(settings: Mapping[str, Any]) -> list[Any]:

@@ -6,20 +6,33 @@ of them rules the others because of its unit, or because of a few trials that ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Effort, Outcomes, Pool, Situation
+from pellucid.acquisition.fronts import front, reference_point
 from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_slopes
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.records import Term
 from pellucid.study.encoding import Space
-from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates import GaussianProcess, warp
 
 # A front has as many ways to be improved as it has gaps and ends, so there are more optima than with one objective.
 MANY = Effort(evaluations=6, enough=1e-3, climbs=5, everywhere=256)
+
+
+def latent_reference(models: Sequence[GaussianProcess], losses: Array, Y: Array) -> Array:
+    """The reference point (k,) of the losses (n, k) as they were returned, on the latent scale, where one bad trial may
+    be no outlier; never better than the front of the latent means Y (n, k), as the models see it."""
+    point = reference_point(losses)
+    latent = [
+        float((warp.forward(h.warp, point[i : i + 1])[0] - h.y_mean) / h.y_scale)
+        for i, h in enumerate(model.hyperparameters for model in models)
+    ]
+    return np.maximum(latent, reference_point(Y[front(Y)]))
 
 
 @dataclass(frozen=True)
@@ -30,7 +43,10 @@ class EHVI(Acquisition):
     one_score = True
 
     def words(self) -> dict[str, Term]:
-        return {"gain": Term("expected gain of the front", "more expected gain of the front", "prediction")}
+        return {"gain": self.score_words()}
+
+    def score_words(self) -> Term:
+        return Term("expected gain of the front", "more expected gain of the front", "prediction")
 
     def unit(self, scale: LatentScale) -> Unit:
         return Unit("log", 1.0)

@@ -76,7 +76,7 @@ class Feasible(Acquisition):
 
     def words(self) -> dict[str, Term]:
         return {
-            "acquisition": Term(f"acquisition ({self.base.name})", "{better} predicted {objective}", "prediction"),
+            "acquisition": self.base.score_words(),
             "feasibility": Term("chance of not failing", "unlikely to fail", "feasibility"),
         }
 

@@ -19,6 +19,7 @@ from pellucid.records import (
     ProposalExplanation,
     ProposalInteractions,
     Term,
+    called,
 )
 from pellucid.records.proposal import Role
 
@@ -64,7 +65,7 @@ def proposal(explanation: ProposalExplanation) -> go.Figure:
                        marker={"color": _TOTAL, "symbol": "diamond", "size": 9})  # fmt: skip
     frame(figure, "", 900, 220 + 34 * len(rows))
     top = say(figure, explanation.sentence, [*explanation.notes, *_doubts([explanation])])
-    unit, compared_with = _unit(explanation.unit), escape(explanation.compared_with)
+    unit, compared_with = _unit(explanation), escape(explanation.compared_with)
     title = f"contribution ({unit}); right: more attractive<br>compared with {compared_with}"
     figure.update_layout(
         barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
@@ -133,8 +134,8 @@ def _cut(points: Iterable[tuple[int, Value | None]]) -> list[list[tuple[int, Val
 
 
 def _common_unit(paths: DesirabilityPaths) -> str:
-    units = {explanation.unit for explanation in paths.explanations}
-    return _unit(units.pop()) if len(units) == 1 else "each in its own unit"
+    units = {_unit(explanation) for explanation in paths.explanations}
+    return units.pop() if len(units) == 1 else "each in its own unit"
 
 
 def _doubts(explanations: Sequence[ProposalExplanation]) -> list[str]:
@@ -142,7 +143,8 @@ def _doubts(explanations: Sequence[ProposalExplanation]) -> list[str]:
     if not all(explanation.proposed for explanation in explanations):
         out.append("Not proposed by pellucid: this is what its model would have said.")
     if any(explanation.transformed for explanation in explanations):
-        out.append("The model sees the objective through a transformation, so parts are in proportion only.")
+        what = called(explanations[0].objective)
+        out.append(f"The model sees {what} through a transformation, so parts are in proportion only.")
     return out
 
 
@@ -187,7 +189,7 @@ def interactions(record: ProposalInteractions) -> go.Figure:
         go.Heatmap(
             x=names, y=names, z=values, zmin=-largest, zmax=largest, colorscale=_SIGNED, xgap=2, ygap=2,
             text=[["" if value is None else f"{value:.2g}" for value in row] for row in values],
-            texttemplate="%{text}", hoverongaps=False, colorbar={"title": _unit(record.unit)},
+            texttemplate="%{text}", hoverongaps=False, colorbar={"title": _unit(record)},
         )
     )  # fmt: skip
     frame(figure, "", 900, 260 + 46 * size)
@@ -225,5 +227,5 @@ def _mode(points: Sequence[object]) -> str:
     return "lines" if len(points) > 1 else "markers"
 
 
-def _unit(unit: str) -> str:
-    return "unit of the objective" if unit == OBJECTIVE else unit
+def _unit(record: ProposalExplanation | ProposalInteractions) -> str:
+    return f"unit of {escape(cut(called(record.objective)))}" if record.unit == OBJECTIVE else record.unit

@@ -10,7 +10,6 @@ every answer. The answers: `recommendation`, `front` (several objectives: the fr
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
-from pellucid.records.finding import Finding, NotKnown, attempt, percent, plain
 from pellucid.records.front import (
     Compromise,
     ExchangeRate,
@@ -23,13 +22,14 @@ from pellucid.records.front import (
     Tradeoff,
     spoken,
 )
+from pellucid.records.finding import OBJECTIVE, Finding, NotKnown, attempt, called, percent, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
-    OBJECTIVE,
     Attribution,
     Contribution,
     DesirabilityPaths,
+    ExpectedValue,
     ImportanceComparison,
     ProposalExplanation,
     ProposalInteractions,
@@ -63,6 +63,7 @@ __all__ = [
     "DesirabilityPaths",
     "ExchangeRate",
     "ExpectedOutcome",
+    "ExpectedValue",
     "Finding",
     "Front",
     "FrontHistory",
@@ -106,6 +107,7 @@ __all__ = [
     "TwoStepPlan",
     "Warp",
     "attempt",
+    "called",
     "percent",
     "plain",
     "spoken",

@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 Answer = TypeVar("Answer")
+# The name of an objective that has none of its own, and of its unit.
+OBJECTIVE = "objective"
 
 
 class Finding(ABC):
@@ -102,6 +104,11 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # Arrays and numbers of NumPy.
         return plain(value.tolist())
     return str(value)
+
+
+def called(objective: str) -> str:
+    """An objective in a sentence: by its name, if it has one."""
+    return "the objective" if objective == OBJECTIVE else objective
 
 
 def percent(chance: float) -> str:

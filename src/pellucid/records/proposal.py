@@ -12,12 +12,10 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.records.finding import Finding
+from pellucid.records.finding import OBJECTIVE, Finding
 
 Array = npt.NDArray[np.float64]
 Role = Literal["prediction", "uncertainty", "room", "information", "feasibility"]
-# The name of the unit of the user's objective, in explanations.
-OBJECTIVE = "objective"
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,19 @@ class Contribution:
 
 
 @dataclass(frozen=True)
+class ExpectedValue:
+    """What a model expected of a trial: of one objective without noise, in the user's units and direction."""
+
+    objective: str
+    direction: str
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True)
 class ProposalExplanation(Finding):
-    """Why a trial was proposed: its acquisition, split among its parameters and by term.
+    """Why a trial was proposed: its acquisition, split among its parameters and by term; or what was predicted of one
+    objective, split in the same way.
 
     contributions  one per parameter that the proposal has, in the order of the space
     terms          the words for each term of the acquisition
@@ -113,7 +122,10 @@ class ProposalExplanation(Finding):
     n_samples      background configurations behind the other terms;  level  of their intervals
     background     'global', 'local', 'hybrid' or 'baseline';  compared_with  the same in words
     proposed       whether pellucid proposed the trial; otherwise this is what its model would have said
-    mean, sd       what the model expected of the function there, without noise, in the user's units and direction
+    objective      what is explained: the objective that the acquisition improves, or whose prediction is split; "" if
+                   the acquisition improves several
+    expected       what the model expected of the trial, of every objective that is explained
+    direction, mean, sd   the same of a single one; None if there are several
     n_trials       finished trials that the model had seen
     """
 
@@ -132,12 +144,14 @@ class ProposalExplanation(Finding):
     background: str
     compared_with: str
     proposed: bool
-    direction: str
-    mean: float
-    sd: float
+    direction: str | None
+    mean: float | None
+    sd: float | None
     n_trials: int
     sentence: str
     notes: tuple[str, ...] = ()
+    objective: str = OBJECTIVE
+    expected: tuple[ExpectedValue, ...] = ()
 
     @property
     def term_names(self) -> tuple[str, ...]:
@@ -206,7 +220,7 @@ class ProposalInteractions(Finding):
     """How parameters worked together in a proposal; all values sum to the payout of its explanation.
 
     main    by parameter, what it contributed alone;  pairs  what two contributed together beyond that
-    unit, compared_with, notes   as in `ProposalExplanation`
+    unit, compared_with, notes, objective   as in `ProposalExplanation`
     """
 
     trial: int
@@ -216,6 +230,7 @@ class ProposalInteractions(Finding):
     compared_with: str
     sentence: str
     notes: tuple[str, ...] = ()
+    objective: str = OBJECTIVE
 
     @property
     def params(self) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def sentence(*shares: Contribution, relevance: dict[str, float], terms: dict[str
 
 
 def known(totals: dict[str, float], evidence: float = 5.0) -> dict[str, Relevance]:
-    return {name: Relevance(total, evidence) for name, total in totals.items()}
+    return {name: Relevance(total, {"": evidence}) for name, total in totals.items()}
 
 
 # ------------------------------------------------------------------------------------------ what is named
@@ -88,7 +88,7 @@ def test_an_acquisition_that_only_explores_names_what_it_explores() -> None:
 
 def test_a_prediction_that_the_model_was_not_sure_of_is_a_note_and_no_reason() -> None:
     shares = (share("lr", 1.0, 0.0), share("idle", 0.9, 0.0))
-    seen = {"lr": Relevance(0.6, 8.0), "idle": Relevance(0.4, 1.2)}
+    seen = {"lr": Relevance(0.6, {"": 8.0}), "idle": Relevance(0.4, {"": 1.2})}
     text = proposal_sentence(7, shares, 1.9, True, TERMS, "the average", True, 1e-9, seen)
     assert "`lr`" in text
     assert "idle" not in text
@@ -109,7 +109,7 @@ def test_evidence_is_the_contrast_with_other_values_in_its_posterior_sd() -> Non
     draws = gp.sample(np.vstack([x[None], grid]), 4000, rng)
     contrast = draws[:, 1:].mean(axis=1) - draws[:, 0]
     expected = contrast.mean() / contrast.std()
-    assert relevance(gp, space, x, (0, 1))["a"].evidence == pytest.approx(expected, rel=0.1)
+    assert relevance({"": gp}, space, x, (0, 1))["a"].evidence[""] == pytest.approx(expected, rel=0.1)
 
 
 def wide(trial: Trial) -> float:
@@ -165,7 +165,7 @@ def test_relevance_is_the_total_index_of_the_prediction() -> None:
     study.optimize(lambda trial: sum(trial.suggest_float(name, 0, 1) for name in "abc"), n_trials=2)
     space = StudyView.of(study, "test").data.space
     gp = GaussianProcess("matern52").fit(X, y)
-    indices = relevance(gp, space, X[0], (0, 1, 2))
+    indices = relevance({"": gp}, space, X[0], (0, 1, 2))
     assert indices["a"].total == pytest.approx(0.8, abs=0.1)
     assert indices["b"].total == pytest.approx(0.2, abs=0.05)
     assert indices["c"].total < 0.01
@@ -177,12 +177,14 @@ def test_parameters_of_a_branch_are_judged_inside_it() -> None:
     case = case_of(StudyView.of(study, "test"), numbers[-1])
     indices = case.relevance()
     assert set(indices) == {"lr", "depth", "booster", "drop", "skip"}
-    assert all(np.isfinite(value.evidence) and value.total >= 0.0 for value in indices.values())
+    assert all(np.isfinite(list(value.evidence.values())).all() and value.total >= 0.0 for value in indices.values())
 
 
 def test_a_constant_prediction_depends_on_nothing() -> None:
     study = run(lambda trial: 0.0 * trial.suggest_float("x", 0, 1), n=9)
-    assert case_of(StudyView.of(study, "test"), 8).relevance() == {"x": Relevance(0.0, 0.0)}
+    assert case_of(StudyView.of(study, "test"), 8).relevance() == {
+        "x": Relevance(0.0, {"low predicted objective": 0.0})
+    }
 
 
 # ------------------------------------------------------------------------------------------ trials that were sampled

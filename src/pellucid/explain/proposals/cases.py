@@ -9,38 +9,39 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite, log
 from typing import Any
 
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition.base import Acquisition, Situation, from_state
+from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Situation, from_state
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
+from pellucid.acquisition.ehvi import EHVI
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.explain import shapley
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import Part, rows_of
-from pellucid.explain.proposals.games import Game, estimated
+from pellucid.explain.proposals.before import data_before, outcomes_before
+from pellucid.explain.proposals.games import Game, estimated, known
+from pellucid.explain.proposals.predicted import PredictedMean
 from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
-from pellucid.explain.rebuild import rebuilt_from, require_model
+from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
 from pellucid.numerics import Array, expand_integers, is_whole_number
-from pellucid.records import OBJECTIVE, Attribution, Receipt, RecordError, Term
-from pellucid.study.arrays import Arrays, arrays
+from pellucid.records import OBJECTIVE, Attribution, ExpectedValue, Receipt, RecordError, Term
 from pellucid.study.encoding import Space
-from pellucid.study.observations import observations
-from pellucid.study.trials import distributions
 from pellucid.study.values import plain
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
-# A model needs this many trials to say anything about a trial of another sampler.
-_FEWEST = 3
 # Smaller contributions, as a share of the numbers they are differences of, are rounding errors.
 _ROUNDING = 1e-9
 # Background rows for a radial kernel, whose average mean has no closed form.
 _N_ROWS = 512
+# A configuration that is expected to gain less for the front than this share of what others gain is hopeless, and
+# counts as if it gained as much.
+_HOPELESS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ class Case(ABC):
     x (d,)       encoded;  players  columns of the parameters that it has
     params       of the proposal, as JSON carries them
     acquisition  its name;  terms  its words;  weights  of its terms
-    mean, sd     what the model expected of the trial, in the unit that the receipt of such a proposal has
-    incumbent    the trial with the best posterior mean
+    objective    what `terms` and the unit of the objective are about; "" if that is several objectives
+    expected     what the models expected of the trial, in the unit that the receipt of such a proposal has
+    incumbent    the trial with the best posterior mean; None with several objectives
     n_trials     finished trials that the model was fitted to
     """
 
@@ -83,9 +85,9 @@ class Case(ABC):
     acquisition: str
     terms: dict[str, Term]
     weights: dict[str, float]
-    mean: float
-    sd: float
-    incumbent: int
+    objective: str
+    expected: tuple[ExpectedValue, ...]
+    incumbent: int | None
     proposed: bool
     n_trials: int
     notes: tuple[str, ...]
@@ -105,9 +107,14 @@ class Case(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCase(Case):
-    """A proposal explained by a Gaussian process and an acquisition. `best`: the latent value to improve on."""
+    """A proposal explained by Gaussian processes and an acquisition.
+
+    best     the latent value to improve on
+    models   behind the explanation, one for each objective that it is about, by what is good ("low latency")
+    """
 
     game: Game
+    models: Mapping[str, GaussianProcess]
     chosen: Acquisition
     best: float
 
@@ -119,7 +126,8 @@ class ModelCase(Case):
             shares = [mean_shapley(game.gp, game.x, game.space, game.players, part) for part in parts]
             values = -np.mean([share.values for share in shares], axis=0)
             exact[game.names.index(mean)] = (values, -float(np.mean([share.average for share in shares])))
-        attribution = estimated(game, parts, level, exact)
+        every = len(exact) == len(game.names)
+        attribution = known(game, exact, level) if every else estimated(game, parts, level, exact)
         return self._shares(attribution, tuple(game.names[k] for k in exact), self.average_latent(parts))
 
     def against_row(self, z: Array, level: float) -> Shares:
@@ -131,7 +139,7 @@ class ModelCase(Case):
         return self._shares(attribution, exact, float(game.gp.latent(z[None])[0][0]))
 
     def relevance(self) -> dict[str, Relevance]:
-        return relevance(self.game.gp, self.space, self.x, self.players)
+        return relevance(self.models, self.space, self.x, self.players)
 
     def average_latent(self, parts: Sequence[Part]) -> float:
         """Average of the latent mean over a background."""
@@ -173,16 +181,21 @@ def checked_trial(view: StudyView, number: int) -> FrozenTrial:
     return view.trial(number)
 
 
-def case_of(view: StudyView, number: int) -> ModelCase:
-    """A trial that a Gaussian process explains. Raises ValueError if there is no such model."""
+def case_of(view: StudyView, number: int, *, predicted: bool = False) -> ModelCase:
+    """A trial that a Gaussian process explains. Raises ValueError if there is no such model.
+
+    `predicted`: what is explained is the prediction for the objective, or the constraint, that the view is about, in
+    place of the acquisition. A constraint has no acquisition.
+    """
     trial = checked_trial(view, number)
     receipt = view.receipt(trial.number)
+    predicted = predicted or view.constraint is not None
     if receipt is None:
-        return _hypothetical(view, trial)
+        return _hypothetical(view, trial, predicted)
     if not receipt.proposed:
         raise ValueError(without_proposal(receipt))
     require_model(receipt, trial.number, "Gaussian process behind the proposal")
-    return _receipted(view, trial, receipt)
+    return _receipted(view, trial, receipt, predicted)
 
 
 def without_proposal(receipt: Receipt) -> str:
@@ -190,30 +203,49 @@ def without_proposal(receipt: Receipt) -> str:
     return f"{receipt} No model weighed its parameters, so none of them was a reason for it."
 
 
-def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> ModelCase:
+def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted: bool) -> ModelCase:
     assert receipt.acquisition is not None
     rebuilt = rebuilt_from(receipt, view)
+    gp, fitted_on = rebuilt.surrogate, receipt.fitted_on
+    if view.constraint is not None:
+        gp, fitted_on = _constraint(rebuilt, view.constraint)
     X, fits = rebuilt.space.encode([receipt.params])
     if not fits[0]:
         raise RecordError(f"The receipt of trial {trial.number} is damaged: its parameters are outside their ranges.")
     x = rebuilt.space.canonical(X)[0]
     players = np.flatnonzero(rebuilt.space.active(x[None])[0])
     reasons = tuple(text for text in (receipt.phase, receipt.turn) if text)
+    function = rebuilt.acquisition
+    if predicted:
+        function = PredictedMean().bind(gp, function.situation, rebuilt.space)
     return _model_case(
         view,
         trial,
-        Game(rebuilt.acquisition, rebuilt.surrogate, rebuilt.space, x, tuple(map(int, players))),
-        from_state(receipt.acquisition),
+        Game(function, gp, rebuilt.space, x, tuple(map(int, players)), _reach(function, predicted)),
+        PredictedMean() if predicted else from_state(receipt.acquisition),
         receipt.acquisition.best,
-        expand_integers(receipt.fitted_on),
+        expand_integers(fitted_on),
         proposed=True,
         notes=(*outcome(trial), *reasons, *changes(trial, receipt)),
     )
 
 
-def _hypothetical(view: StudyView, trial: FrozenTrial) -> ModelCase:
+def _reach(function: AcquisitionFunction, predicted: bool) -> float:
+    return inf if predicted or function.situation.outcomes is None else -log(_HOPELESS)
+
+
+def _constraint(rebuilt: RebuiltProposal, name: str) -> tuple[GaussianProcess, str]:
+    """The model of a constraint, and the trials that it was fitted to. Raises ValueError if there was none yet."""
+    models = {model.name: model.gp for model in rebuilt.constraints}
+    if name not in models:
+        raise ValueError(f"When trial {rebuilt.receipt.trial} was proposed, no trial had reported `{name}`.")
+    (state,) = (state for state in rebuilt.receipt.constraints if state.name == name)
+    return models[name], state.fitted_on
+
+
+def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> ModelCase:
     """The default model, fitted to what had finished when the trial began."""
-    data, unknown = _data_before(view, trial)
+    data, unknown = data_before(view, trial)
     space = data.space
     # Every trial has a model of its own here, so keeping them with the view would only fill the memory.
     gp = fitted_model(None, data)
@@ -224,7 +256,11 @@ def _hypothetical(view: StudyView, trial: FrozenTrial) -> ModelCase:
             f"No finished trial before trial {trial.number} had any of its parameters, so there is no model."
         )
     best = float(gp.latent_at_observed().min())
-    function = DEFAULT_ACQUISITION.bind(gp, Situation(best, gp.n_observed, len(space)), space)
+    several = view.several and not predicted
+    outcomes = outcomes_before(view, data, gp) if several else None
+    acquisition = PredictedMean() if predicted else EHVI() if several else DEFAULT_ACQUISITION
+    situation = Situation(best, gp.n_observed, len(space), outcomes=outcomes)
+    function = acquisition.bind(gp if outcomes is None else outcomes.models[0], situation, space)
     notes = outcome(trial)
     if unknown:
         listed = ", ".join(f"`{name}`" for name in unknown)
@@ -232,51 +268,13 @@ def _hypothetical(view: StudyView, trial: FrozenTrial) -> ModelCase:
     return _model_case(
         view,
         trial,
-        Game(function, gp, space, x, tuple(map(int, np.flatnonzero(has)))),
-        DEFAULT_ACQUISITION,
+        Game(function, gp, space, x, tuple(map(int, np.flatnonzero(has))), _reach(function, predicted)),
+        acquisition,
         best,
         data.observations.numbers,
         proposed=False,
         notes=notes,
     )
-
-
-def _data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]:
-    """The observations when a trial began, inside its ranges, and those of its parameters that no trial had had.
-
-    Raises ValueError if they are too few for a model.
-    """
-    number = trial.number
-    if not trial.params:
-        so_far = " yet" if trial.state in (TrialState.RUNNING, TrialState.WAITING) else ""
-        raise ValueError(f"Trial {number} has no parameters{so_far}, so there is nothing to explain.")
-    before = [other for other in view.trials if other.number < number and _ended_before(other, trial)]
-    observed = observations(before, view.sign)
-    if len(observed) < _FEWEST:
-        raise ValueError(
-            f"Trial {number} was not proposed by pellucid, and a model needs at least {_FEWEST} trials that had "
-            f"finished with a value when it began, but there were {len(observed)}."
-        )
-    known = distributions(before)
-    unknown = [name for name in trial.params if name not in known]
-    # Ranges as the trial had them. Earlier trials outside of them are left out, as the sampler would do.
-    known.update({name: distribution for name, distribution in trial.distributions.items() if name in known})
-    varying = {name: distribution for name, distribution in known.items() if not distribution.single()}
-    data = arrays(varying, observed)
-    if len(data.space) == 0:
-        raise ValueError(f"No parameter of trial {number} varies, so there is nothing to explain.")
-    if len(data.losses) < _FEWEST:
-        raise ValueError(
-            f"When trial {number} began, {len(data.losses)} of {len(observed)} finished trials lay inside its ranges: "
-            f"a model needs at least {_FEWEST} to say anything about it."
-        )
-    return data, unknown
-
-
-def _ended_before(other: FrozenTrial, trial: FrozenTrial) -> bool:
-    if other.datetime_complete is None or trial.datetime_start is None:
-        return other.state.is_finished()
-    return other.datetime_complete <= trial.datetime_start
 
 
 def _model_case(
@@ -290,7 +288,7 @@ def _model_case(
     proposed: bool,
     notes: tuple[str, ...],
 ) -> ModelCase:
-    mean, sd = game.gp.predict(game.x[None])
+    about = _about(view, game, acquisition)
     subject = acquisition.learns_about(game.space)
     return ModelCase(
         trial=trial.number,
@@ -304,16 +302,33 @@ def _model_case(
             for name, term in _words(acquisition, game.names).items()
         },
         weights=game.function.weights(),
-        mean=view.sign * float(mean[0]),
-        sd=float(sd[0]),
-        incumbent=_incumbent(game.gp, fitted_on),
+        objective=about[0][0].objective.name if len(about) == 1 else "",
+        expected=tuple(_expected(each, gp, game.x) for each, gp in about),
+        incumbent=_incumbent(game.gp, fitted_on) if len(about) == 1 else None,
         proposed=proposed,
         n_trials=len(fitted_on),
         notes=notes,
         game=game,
+        models={
+            f"{'high' if each.direction == 'maximize' else 'low'} predicted {each.objective.name}": gp
+            for each, gp in about
+        },
         chosen=acquisition,
         best=best,
     )
+
+
+def _about(view: StudyView, game: Game, acquisition: Acquisition) -> list[tuple[StudyView, GaussianProcess]]:
+    """What an explanation is about, with its models: several objectives, or one."""
+    outcomes = game.function.situation.outcomes
+    if outcomes is None or isinstance(acquisition, PredictedMean):
+        return [(view, game.gp)]
+    return list(zip(view.each, outcomes.models, strict=True))
+
+
+def _expected(view: StudyView, gp: GaussianProcess, x: Array) -> ExpectedValue:
+    mean, sd = gp.predict(x[None])
+    return ExpectedValue(view.objective.name, view.direction, view.sign * float(mean[0]), float(sd[0]))
 
 
 def _words(acquisition: Acquisition, names: Sequence[str]) -> dict[str, Term]:

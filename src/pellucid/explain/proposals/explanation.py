@@ -1,14 +1,16 @@
 """Why this trial: Shapley explanations of proposals, from the storage alone.
 
-A proposal of pellucid is explained by the model and the acquisition that chose it, rebuilt from its receipt. A trial of
-another sampler is explained by what pellucid's model would have said, given the trials that had finished before.
+What is explained is the acquisition, or what was predicted of one objective or constraint. A proposal of pellucid is
+explained by the model and the acquisition that chose it, rebuilt from its receipt. A trial of another sampler is
+explained by what pellucid's model would have said, given the trials that had finished before.
 
 Inside, numbers are latent and encoded; records are in the user's units, and positive is attractive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, get_args
 
 import numpy as np
@@ -16,21 +18,22 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from pellucid.explain import shapley
-from pellucid.explain.model import opened
 from pellucid.explain.progress import tracked
 from pellucid.explain.proposals.background import NEIGHBOURHOOD, Background, parts_of, rows_of
 from pellucid.explain.proposals.cases import Case, Shares, case_of, checked_trial
 from pellucid.explain.proposals.games import MOST_ENUMERATED
 from pellucid.explain.proposals.ranked import ranked_case
+from pellucid.explain.proposals.relevance import Relevance
 from pellucid.explain.proposals.why import (
     contradictions,
     doubted,
     interaction_sentence,
     path_sentence,
+    prediction_sentence,
     proposal_sentence,
     unsettled,
 )
-from pellucid.numerics import Array, is_whole_number
+from pellucid.numerics import Array, is_whole_number, one_thread
 from pellucid.records import (
     Contribution,
     DesirabilityPaths,
@@ -57,6 +60,7 @@ def explain_proposal(
     study: Study,
     trial: int,
     *,
+    objective: str | int | None = None,
     background: Background = "global",
     baseline: Baseline = None,
     level: float = LEVEL,
@@ -64,8 +68,12 @@ def explain_proposal(
     """Which parameters made a proposal attractive, and whether by what was predicted or by what was unknown.
 
     Args:
-        study: any study with one objective.
+        study: any study.
         trial: number of the trial. One that pellucid did not propose is explained by what its model would have said.
+        objective: the name or number of an objective, or the name of a constraint: which parameters made its prediction
+            what it was, exactly and in its own unit. Default: the acquisition that proposed the trial. With several
+            objectives that is the logarithm of what their front was expected to gain; less than a thousandth of the
+            largest gain counts as a thousandth.
         background: what the proposal is compared with: the average over the space ("global"), over its neighbourhood
             ("local", within a tenth of every range), or over both ("hybrid").
         baseline: compare with one configuration instead of a background: a trial number, "incumbent" (the trial with
@@ -73,14 +81,15 @@ def explain_proposal(
         level: of the intervals around sampled values.
     """
     _check(background, baseline, level)
-    with opened(study, "explain_proposal") as view:
-        return explanation_of(view, trial, background, baseline, level)
+    with _opened(study, objective) as view:
+        return explanation_of(view, trial, background, baseline, level, predicted=objective is not None)
 
 
 def desirability_paths(
     study: Study,
     trials: Iterable[int] | None = None,
     *,
+    objective: str | int | None = None,
     background: Background = "global",
     baseline: Baseline = None,
     level: float = LEVEL,
@@ -92,17 +101,19 @@ def desirability_paths(
         trials: numbers of trials; default all that a model of pellucid proposed, or, if there are none, all trials that
             finished.
         progress: show a progress bar on a terminal.
-        study, background, baseline, level: as for `explain_proposal`.
+        study, objective, background, baseline, level: as for `explain_proposal`.
     """
     _check(background, baseline, level)
-    with opened(study, "desirability_paths") as view:
+    predicted = objective is not None
+    with _opened(study, objective) as view:
         if not view.trials:
             raise ValueError("The study has no trials yet, so there is nothing to explain.")
         numbers = _default_trials(view) if trials is None else _numbers(trials)
-        outcomes = {
-            number: attempt(lambda n=number: explanation_of(view, n, background, baseline, level))  # type: ignore[misc]
-            for number in tracked(numbers, "proposals", show=progress)
-        }
+        outcomes = {}
+        for number in tracked(numbers, "proposals", show=progress):
+            outcomes[number] = attempt(
+                lambda n=number: explanation_of(view, n, background, baseline, level, predicted=predicted)  # type: ignore[misc]
+            )
     explanations = [outcome for outcome in outcomes.values() if not isinstance(outcome, NotKnown)]
     skipped = {number: outcome.reason for number, outcome in outcomes.items() if isinstance(outcome, NotKnown)}
     if not explanations:
@@ -112,18 +123,20 @@ def desirability_paths(
     return DesirabilityPaths(tuple(explanations), skipped, path_sentence(explanations), tuple(notes))
 
 
-def proposal_interactions(study: Study, trial: int, *, background: Background = "global") -> ProposalInteractions:
+def proposal_interactions(
+    study: Study, trial: int, *, objective: str | int | None = None, background: Background = "global"
+) -> ProposalInteractions:
     """How parameters worked together in a proposal: what each contributed alone, and each pair beyond that.
 
-    Order-two Shapley interactions (k-SII) of the acquisition; for proposals of two to ten parameters. Needs
-    `pip install 'pellucid[interactions]'`.
+    Order-two Shapley interactions (k-SII) of the acquisition, or of a prediction; for proposals of two to ten
+    parameters. Needs `pip install 'pellucid[interactions]'`.
 
     Args:
-        study, trial, background: as for `explain_proposal`.
+        study, trial, objective, background: as for `explain_proposal`.
     """
     _check(background, None, LEVEL)
-    with opened(study, "proposal_interactions") as view:
-        case = case_of(view, trial)
+    with _opened(study, objective) as view:
+        case = case_of(view, trial, predicted=objective is not None)
         game = case.game
         if not 2 <= len(game.players) <= MOST_ENUMERATED:
             raise ValueError(
@@ -137,8 +150,18 @@ def proposal_interactions(study: Study, trial: int, *, background: Background = 
     names = [game.space.names[j] for j in game.players]
     main = {names[who[0]]: value for who, value in values.items() if len(who) == 1}
     pairs = {(names[who[0]], names[who[1]]): value for who, value in values.items() if len(who) == 2}
-    sentence = interaction_sentence(case.trial, main, pairs, unit.name)
-    return ProposalInteractions(case.trial, main, pairs, unit.name, _COMPARED[background], sentence, case.notes)
+    sentence = interaction_sentence(case.trial, main, pairs, unit.name, case.objective)
+    return ProposalInteractions(
+        case.trial, main, pairs, unit.name, _COMPARED[background], sentence, case.notes, case.objective
+    )
+
+
+@contextmanager
+def _opened(study: Study, objective: str | int | None) -> Iterator[StudyView]:
+    """The view for one public call; without an objective, of the whole study."""
+    view = StudyView.whole(study)
+    with one_thread:
+        yield view if objective is None else view.about(objective)
 
 
 # ---------------------------------------------------------------------- arguments
@@ -180,8 +203,11 @@ def explanation_of(
     background: Background = "global",
     baseline: Baseline = None,
     level: float = LEVEL,
+    *,
+    predicted: bool = False,
 ) -> ProposalExplanation:
-    case = _case(view, number)
+    """`predicted`: of the objective that the view is about, what was predicted in place of the acquisition."""
+    case = case_of(view, number, predicted=True) if predicted else _case(view, number)
     if baseline is None:
         compared = _COMPARED[background]
         shares = case.against_background(parts_of(background, case.space, case.x, case.players), level)
@@ -190,6 +216,8 @@ def explanation_of(
         shares = case.against_row(z, level)
     contributions, relevance = _contributions(case, shares), case.relevance()
     total = float(shares.payouts[-1])
+    everywhere = baseline is None and background == "global"
+    only = case.expected[0] if len(case.expected) == 1 else None
     return ProposalExplanation(
         trial=case.trial,
         acquisition=case.acquisition,
@@ -206,33 +234,45 @@ def explanation_of(
         background=background if baseline is None else "baseline",
         compared_with=compared,
         proposed=case.proposed,
-        direction=view.direction,
-        mean=case.mean,
-        sd=case.sd,
+        direction=None if only is None else only.direction,
+        mean=None if only is None else only.mean,
+        sd=None if only is None else only.sd,
         n_trials=case.n_trials,
-        sentence=proposal_sentence(
-            trial=case.trial,
-            contributions=contributions,
-            total=total,
-            proposed=case.proposed,
-            terms=case.terms,
-            compared_with=compared,
-            whole_space=baseline is None and background == "global",
-            rounding=shares.rounding,
-            relevance=relevance,
-        ),
+        objective=case.objective,
+        expected=case.expected,
+        sentence=_sentence(case, contributions, shares, relevance, compared, everywhere, predicted),
         notes=(
             *case.notes,
             *unsettled(contributions),
             *doubted(contributions, case.terms, relevance),
-            *contradictions(
-                contributions,
-                case.terms,
-                relevance,
-                everywhere=baseline is None and background == "global",
-                rounding=shares.rounding,
-            ),
+            *contradictions(contributions, case.terms, relevance, everywhere=everywhere, rounding=shares.rounding),
         ),
+    )
+
+
+def _sentence(
+    case: Case,
+    contributions: tuple[Contribution, ...],
+    shares: Shares,
+    relevance: Mapping[str, Relevance],
+    compared_with: str,
+    everywhere: bool,
+    predicted: bool,
+) -> str:
+    total, rounding = float(shares.payouts[-1]), shares.rounding
+    if predicted:
+        (expected,) = case.expected
+        return prediction_sentence(case.trial, contributions, total, expected, case.proposed, compared_with, rounding)
+    return proposal_sentence(
+        trial=case.trial,
+        contributions=contributions,
+        total=total,
+        proposed=case.proposed,
+        terms=case.terms,
+        compared_with=compared_with,
+        whole_space=everywhere,
+        rounding=rounding,
+        relevance=relevance,
     )
 
 
@@ -281,6 +321,11 @@ def _baseline(case: Case, view: StudyView, baseline: int | str | Mapping[str, An
             )
     else:
         number = case.incumbent if isinstance(baseline, str) else int(baseline)
+        if number is None:
+            raise ValueError(
+                "With several objectives there is no single incumbent to compare with: pass the number of a trial as "
+                "`baseline`, or one of the objectives as `objective`."
+            )
         if number not in view.by_number:
             raise ValueError(f"`baseline` is trial {number}, but the study's trials are 0 to {max(view.by_number)}.")
         configuration, words = view.by_number[number].params, f"trial {number}"

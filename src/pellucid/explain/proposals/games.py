@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtrit
@@ -34,19 +35,26 @@ _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 8, 64, 2048
 _MOST_OPERATIONS = 3e10
 # Sampling stops once intervals of this level are narrower than this share of the largest contribution.
 _STOPPING_LEVEL, _PRECISION = 0.95, 0.01
+# Rows among which the best configuration for a term is looked for, beside the proposal.
+_N_SPREAD = 256
 # Hybrids in memory at once.
 _ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
 class Game:
-    """Terms of an acquisition at a proposal, and the parameters among which they are split."""
+    """Terms of an acquisition at a proposal, and the parameters among which they are split.
+
+    reach   by how much a configuration is worse than the best at most, in every term. The logarithm of an expected gain
+            is thousands of nats lower in most of a space: without a limit, an explanation would speak of nothing else
+    """
 
     function: AcquisitionFunction
     gp: GaussianProcess
     space: Space
     x: Array
     players: tuple[int, ...]
+    reach: float = np.inf
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,7 +67,15 @@ class Game:
     def terms(self, X: Array) -> Array:
         """(n, t)"""
         terms = self.function.terms(self.space.canonical(X))
-        return np.stack([terms[name] for name in self.names], axis=1)
+        values = np.stack([terms[name] for name in self.names], axis=1)
+        return values if self.reach == np.inf else np.maximum(values, self._floor)
+
+    @cached_property
+    def _floor(self) -> Array:
+        """(t,)"""
+        spread = rows_of({}, self.space, 0, _N_SPREAD, 0)
+        terms = self.function.terms(self.space.canonical(np.vstack([self.x[None], spread])))
+        return np.array([float(terms[name].max()) for name in self.names]) - self.reach
 
     def with_total(self, values: Array) -> Array:
         """(..., t) -> (..., t + 1): the weighted sum of the terms beside them."""
@@ -213,6 +229,14 @@ def estimated(game: Game, parts: Sequence[Part], level: float, exact: Mapping[in
     payout = game.outputs(game.x[None])[0] - average
     intervals = np.stack([phi - half, phi + half], axis=-1)
     return Attribution(phi, intervals, payout, average, "sampled", _REPLICATES * done * len(parts), level)
+
+
+def known(game: Game, exact: Mapping[int, tuple[Array, float]], level: float) -> Attribution:
+    """The same if every term is known in closed form."""
+    values, averages = zip(*(exact[k] for k in range(len(game.names))), strict=True)
+    phi, average = game.with_total(np.stack(values, axis=1)), game.with_total(np.array(averages))
+    payout = game.outputs(game.x[None])[0] - average
+    return Attribution(phi, np.stack([phi, phi], axis=-1), payout, average, "exact", 0, level)
 
 
 def _row_counts(game: Game) -> tuple[int, int]:

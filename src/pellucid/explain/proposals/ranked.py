@@ -20,7 +20,7 @@ from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.cases import Case, Shares, changes, outcome
 from pellucid.explain.rebuild import require_own, space_and_data
 from pellucid.numerics import Array
-from pellucid.records import RankingState, Receipt, RecordError, Term
+from pellucid.records import ExpectedValue, RankingState, Receipt, RecordError, Term
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
@@ -111,8 +111,8 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> Ranked
         acquisition=_NAMES[state.acquisition],
         terms=_TERMS[state.acquisition],
         weights=dict.fromkeys(_TERMS[state.acquisition], 1.0),
-        mean=float(mean[0]),
-        sd=float(sd[0]),
+        objective=view.objective.name,
+        expected=(ExpectedValue(view.objective.name, view.direction, float(mean[0]), float(sd[0])),),
         incumbent=numbers[int(np.argmin(losses))] if len(losses) else trial.number,
         proposed=True,
         n_trials=len(losses),

@@ -8,7 +8,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,18 +26,30 @@ _SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class Relevance:
-    """A parameter in the eyes of the model. `total`: T_j; `evidence`: the mean of D_j in its posterior sd, positive if
-    the value of the proposal is predicted to be better than others."""
+    """A parameter in the eyes of the models, one for each objective, called by what is good ("low latency").
+
+    total      T_j, the largest
+    evidence   the mean of D_j in its posterior sd, positive if the value of the proposal is predicted to be better than
+               others
+    """
 
     total: float
-    evidence: float
+    evidence: Mapping[str, float]
 
 
-def relevance(gp: GaussianProcess, space: Space, x: Array, players: Sequence[int]) -> dict[str, Relevance]:
+def relevance(
+    models: Mapping[str, GaussianProcess], space: Space, x: Array, players: Sequence[int]
+) -> dict[str, Relevance]:
     """By name. Parameters that exist for some choices only are judged among configurations with those of x (d,)."""
-    totals = _totals(gp, space, x, players)
+    totals = [_totals(gp, space, x, players) for gp in models.values()]
     rows = rows_of({}, space, 0, _N_CONTRAST, 0)
-    return {space.names[j]: Relevance(totals[j], _evidence(gp, space, x, j, rows)) for j in players}
+    return {
+        space.names[j]: Relevance(
+            max(total[j] for total in totals),
+            {what: _evidence(gp, space, x, j, rows) for what, gp in models.items()},
+        )
+        for j in players
+    }
 
 
 def _totals(gp: GaussianProcess, space: Space, x: Array, players: Sequence[int]) -> dict[int, float]:

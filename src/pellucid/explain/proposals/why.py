@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from pellucid.explain.proposals.predicted import PREDICTED
 from pellucid.explain.proposals.relevance import Relevance
-from pellucid.explain.text import value_text
-from pellucid.records import OBJECTIVE, Contribution, ProposalExplanation, Term
+from pellucid.explain.text import value_text, with_error
+from pellucid.records import OBJECTIVE, Contribution, ExpectedValue, ProposalExplanation, Term, called
 
 # Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and
 # below a twentieth never.
@@ -20,6 +21,8 @@ _MATTERS, _NO_EFFECT = 0.2, 0.1
 _SURE = 1.96
 # Parameters in one list: a sentence with more is not read.
 _MOST_NAMED = 3
+# The share of all contributions to a prediction from which on a parameter is named.
+_WORTH_SAYING = 0.1
 Terms = Mapping[str, Term]
 
 
@@ -58,7 +61,8 @@ def proposal_sentence(
     main = main[:_MOST_NAMED]
     named = sum(c.total for c in main) / appeal
     how = "mainly for" if named >= _HALF else f"most of all (together {100 * named:.0f}%) for"
-    shares = _listed([_share(c, i, main, appeal, terms) for i, c in enumerate(main)])
+    reasons = [_reason(c, terms, relevance) for c in main]
+    shares = _listed([_share(c, i, reasons, appeal) for i, c in enumerate(main)])
     parts = [f"{start} {how} {shares}" if proposed else f"{start}its model would have liked it {how} {shares}"]
     rest = [c for c in for_it if c not in main and c.total >= _SMALL * appeal]
     exploring = [c for c in rest if _strongest(c, terms).role == "uncertainty"]
@@ -91,7 +95,7 @@ def _no_reason(c: Contribution, terms: Terms, relevance: Mapping[str, Relevance]
     """Whether a contribution is no reason for or against a proposal, although it is part of its score.
 
     Either it comes mostly from uncertainty about a parameter that the prediction hardly depends on; or it comes from
-    the prediction, and the model itself was not sure that the value is better (or worse) than others.
+    the prediction, and no model was sure that the value is better (or worse) than others for its objective.
     """
     known = relevance.get(c.name)
     if known is None or not any(terms[name].role == "prediction" for name in c.terms):
@@ -101,7 +105,7 @@ def _no_reason(c: Contribution, terms: Terms, relevance: Mapping[str, Relevance]
         case "uncertainty":
             return known.total < _NO_EFFECT
         case "prediction":
-            return sign * known.evidence < _SURE
+            return max(sign * evidence for evidence in known.evidence.values()) < _SURE
     return False
 
 
@@ -142,7 +146,10 @@ def contradictions(
         if not matters or (c.sure and abs(c.total) >= _SMALL * size) or size <= rounding:
             continue
         predicted = sum(value for name, value in c.terms.items() if terms[name].role == "prediction")
-        if predicted >= _SMALL * size and predicted > 0.0:
+        opposed = [[what for what, e in relevance[c.name].evidence.items() if s * e >= _SURE] for s in (1.0, -1.0)]
+        if all(opposed):
+            why = f"its value speaks for {_listed(opposed[0])} and against {_listed(opposed[1])}, and the two cancel"
+        elif predicted >= _SMALL * size and predicted > 0.0:
             why = "its value is predicted to be good, but little is left to learn there, and the two cancel"
         elif everywhere:
             why = "with this value the model predicts about what it predicts on average"
@@ -161,16 +168,25 @@ def _strongest(c: Contribution, terms: Terms) -> Term:
     return terms[max(c.terms, key=lambda name: c.terms[name])]
 
 
-def _share(c: Contribution, i: int, main: Sequence[Contribution], appeal: float, terms: Terms) -> str:
+def _reason(c: Contribution, terms: Terms, relevance: Mapping[str, Relevance]) -> str:
+    """The reason of the term that contributed most; of several objectives, those that the value surely helps."""
+    term = _strongest(c, terms)
+    known = relevance.get(c.name)
+    if term.role != "prediction" or known is None or len(known.evidence) < 2:
+        return term.reason
+    helped = [objective for objective, evidence in known.evidence.items() if evidence >= _SURE]
+    return f"{term.reason}, by {_listed(helped)}" if helped else term.reason
+
+
+def _share(c: Contribution, i: int, reasons: Sequence[str], appeal: float) -> str:
     """A parameter with its share, and the reason unless it is the one just given."""
-    reason = _strongest(c, terms).reason
-    repeated = i > 0 and reason == _strongest(main[i - 1], terms).reason
     share = f"{100 * c.total / appeal:.0f}%{'' if i else ' of its appeal'}"
-    return f"{_setting(c)} ({share})" if repeated else f"{_setting(c)} ({share}: {reason})"
+    repeated = i > 0 and reasons[i] == reasons[i - 1]
+    return f"{_setting(c)} ({share})" if repeated else f"{_setting(c)} ({share}: {reasons[i]})"
 
 
 def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
 def _setting(c: Contribution) -> str:
@@ -199,18 +215,59 @@ def unsettled(contributions: Sequence[Contribution]) -> tuple[str, ...]:
     return ()
 
 
+# ---------------------------------------------------------------------- of a prediction
+
+
+def prediction_sentence(
+    trial: int,
+    contributions: Sequence[Contribution],
+    total: float,
+    expected: ExpectedValue,
+    proposed: bool,
+    compared_with: str,
+    rounding: float,
+) -> str:
+    """One sentence: what was expected of a trial, how much better or worse that is, and which parameters made it so."""
+    direction = expected.direction
+    what = f"{expected.objective} {with_error(expected.mean, expected.sd)}"
+    start = (
+        f"The model expected {what} of trial {trial}"
+        if proposed
+        else f"Pellucid did not propose trial {trial}; its model would have expected {what} of it"
+    )
+    if abs(total) <= rounding:
+        return f"{start}, the same as of {compared_with}."
+    by_size = sorted(contributions, key=lambda c: -abs(c.total))
+    size = sum(abs(c.total) for c in contributions)
+    worth = [c for c in by_size if abs(c.total) >= _WORTH_SAYING * size]
+    causes = [c for c in worth if c.total * total > 0.0][:_MOST_NAMED]
+    others = [c for c in worth if c.total * total < 0.0][:_MOST_NAMED]
+    text = f"{start}, {_difference(total, direction)} than of {compared_with}"
+    named, against = (
+        _listed([f"{_setting(c)} ({_difference(c.total, direction)})" for c in part]) for part in (causes, others)
+    )
+    text = f"{text}, mainly because of {named}" if causes else text
+    return f"{text}; {against} pulled the other way." if others else f"{text}."
+
+
+def _difference(better_by: float, direction: str) -> str:
+    """ "0.02 more", by how much better a value is."""
+    more = (better_by > 0.0) == (direction == "maximize")
+    return f"{abs(better_by):.2g} {'more' if more else 'less'}"
+
+
 # ---------------------------------------------------------------------- in pairs
 
 
 def interaction_sentence(
-    trial: int, main: Mapping[str, float], pairs: Mapping[tuple[str, str], float], unit: str
+    trial: int, main: Mapping[str, float], pairs: Mapping[tuple[str, str], float], unit: str, objective: str
 ) -> str:
     """One sentence: which two parameters interacted most, and whether the interaction is small."""
     (first, second), value = max(pairs.items(), key=lambda item: abs(item[1]))
     size = sum(map(abs, main.values())) + sum(map(abs, pairs.values()))
     if size == 0.0:
         return f"No parameter of trial {trial} contributed anything."
-    amount = f"{abs(value):.2g}{' in the unit of the objective' if unit == OBJECTIVE else f' ({unit})'}"
+    amount = f"{abs(value):.2g}{f' in the unit of {called(objective)}' if unit == OBJECTIVE else f' ({unit})'}"
     if abs(value) < _SMALL * size:
         return (
             f"The parameters of trial {trial} contributed almost independently of each other: the largest interaction, "
@@ -239,8 +296,14 @@ def path_sentence(explanations: Sequence[ProposalExplanation]) -> str:
     else:
         top = sorted(appeal, key=lambda name: -appeal[name])[:2]
         listed = _listed([f"`{name}` ({100 * appeal[name] / total:.0f}%)" for name in top])
-        parts = [f"{span}, {listed} contributed most to the appeal"]
+        parts = [f"{span}, {listed} contributed most to {_aim(explanations[0])}"]
     return "; ".join([*parts, *_balance(explanations)]) + "."
+
+
+def _aim(explanation: ProposalExplanation) -> str:
+    """What is attractive about a proposal; of a prediction, what is good about it."""
+    terms = explanation.terms
+    return terms[PREDICTED].reason if terms.keys() == {PREDICTED} else "the appeal"
 
 
 def _balance(explanations: Sequence[ProposalExplanation]) -> list[str]:

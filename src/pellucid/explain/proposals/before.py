@@ -1,0 +1,69 @@
+"""What was known when a trial began: the trials that had finished, and the default models of their objectives."""
+
+from __future__ import annotations
+
+import numpy as np
+from optuna.trial import FrozenTrial, TrialState
+
+from pellucid.acquisition.base import Outcomes
+from pellucid.acquisition.ehvi import latent_reference
+from pellucid.acquisition.fronts import front
+from pellucid.explain.model import fitted_model
+from pellucid.study.arrays import Arrays, arrays
+from pellucid.study.trials import distributions
+from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
+
+# A model needs this many trials to say anything about a trial of another sampler.
+_FEWEST = 3
+
+
+def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]:
+    """The observations when a trial began, inside its ranges, and those of its parameters that no trial had had.
+
+    Raises ValueError if they are too few for a model.
+    """
+    number = trial.number
+    if not trial.params:
+        so_far = " yet" if trial.state in (TrialState.RUNNING, TrialState.WAITING) else ""
+        raise ValueError(f"Trial {number} has no parameters{so_far}, so there is nothing to explain.")
+    before = [other for other in view.trials if other.number < number and _ended_before(other, trial)]
+    observed = view.observations_of([other.number for other in before])
+    if len(observed) < _FEWEST:
+        raise ValueError(
+            f"Trial {number} was not proposed by pellucid, and a model needs at least {_FEWEST} trials that had "
+            f"finished with a value when it began, but there were {len(observed)}."
+        )
+    known = distributions(before)
+    unknown = [name for name in trial.params if name not in known]
+    # Ranges as the trial had them. Earlier trials outside of them are left out, as the sampler would do.
+    known.update({name: distribution for name, distribution in trial.distributions.items() if name in known})
+    varying = {name: distribution for name, distribution in known.items() if not distribution.single()}
+    data = arrays(varying, observed)
+    if len(data.space) == 0:
+        raise ValueError(f"No parameter of trial {number} varies, so there is nothing to explain.")
+    if len(data.losses) < _FEWEST:
+        raise ValueError(
+            f"When trial {number} began, {len(data.losses)} of {len(observed)} finished trials lay inside its ranges: "
+            f"a model needs at least {_FEWEST} to say anything about it."
+        )
+    return data, unknown
+
+
+def _ended_before(other: FrozenTrial, trial: FrozenTrial) -> bool:
+    if other.datetime_complete is None or trial.datetime_start is None:
+        return other.state.is_finished()
+    return other.datetime_complete <= trial.datetime_start
+
+
+def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outcomes:
+    """The default models of several objectives, and the front of the feasible trials; `own`: of the view's objective.
+
+    As long as no trial is feasible, all of them count."""
+    values = [data.about(about.observations_of(data.observations.numbers)) for about in view.each]
+    models = [own if about is view else fitted_model(None, each) for about, each in zip(view.each, values, strict=True)]
+    feasible = data.observations.feasible
+    rows = np.flatnonzero(feasible if feasible.any() else np.ones(len(feasible), dtype=bool))
+    Y = np.stack([model.latent_at_observed() for model in models], axis=1)[rows]
+    losses = np.stack([each.losses for each in values], axis=1)[rows]
+    return Outcomes(tuple(models), Y[front(Y)], latent_reference(models, losses, Y))
