@@ -18,7 +18,7 @@ from scipy.special import bdtr
 
 from pellucid.explain.model import fitted_model, opened
 from pellucid.explain.predictions import predictions
-from pellucid.explain.text import counted
+from pellucid.explain.text import about, counted
 from pellucid.numerics import Array, check_level
 from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.study.view import StudyView
@@ -46,8 +46,9 @@ def calibration(study: Study, *, objective: str | int | None = None, level: floa
     are too few (another sampler ran the study), every trial is predicted from all others instead.
 
     Args:
-        study: any study with one objective.
-        objective: the name of a constraint, for an answer about that; default: the study's objective.
+        study: any study.
+        objective: the name or number of one of several objectives, or the name of a constraint, for an answer about
+            that; default: the study's only objective.
         level: of the intervals.
     """
     check_level(level)
@@ -149,8 +150,9 @@ def _judged(
         rows=tuple(rows),
         windows=_windows(rows, q) if len(rows) >= _FEWEST else (),
         direction=view.direction,
-        sentence=_sentence(verdict, len(rows), int(inside.sum()), level, z * view.sign),
+        sentence=about(view.objective.name, _sentence(verdict, len(rows), int(inside.sum()), level, z * view.sign)),
         notes=tuple(notes),
+        objective=view.objective.name,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.records import OBJECTIVE
 from pellucid.study.encoding import Condition, Space
 
 # With more digits after the point than this, or for values this large, significant digits are shown instead.
@@ -69,6 +70,11 @@ def unknown_parameter(name: object, known: Collection[str]) -> str:
     close = get_close_matches(str(name), known, n=1)
     hint = f" Did you mean `{close[0]}`?" if close else ""
     return f"The study has no parameter `{name}`; it has {', '.join(f'`{other}`' for other in known)}.{hint}"
+
+
+def about(objective: str, sentence: str) -> str:
+    """A sentence about an objective, with its name if it has one: "For accuracy, ..." """
+    return sentence if objective == OBJECTIVE else f"For {objective}, {sentence[0].lower()}{sentence[1:]}"
 
 
 def counted(count: int, noun: str) -> str:

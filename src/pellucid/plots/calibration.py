@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from statistics import NormalDist, quantiles
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, EXPLOIT, GREY, LEGEND_ABOVE, draws, faint, frame, say
-from pellucid.records import Calibration, PredictedTrial
+from pellucid.plots.base import CHOSEN, EXPLOIT, GREY, LEGEND_ABOVE, cut, draws, faint, frame, say
+from pellucid.records import OBJECTIVE, Calibration, PredictedTrial
 
 # Points that a figure can show legibly.
 _MOST_POINTS = 1000
@@ -50,8 +51,9 @@ def calibration(record: Calibration) -> go.Figure:
     if every > 1:
         doubts.append(f"One in {every} predictions is shown.")
     say(figure, record.sentence, doubts)
-    figure.update_xaxes(title="predicted", range=reach, row=1, col=1)
-    figure.update_yaxes(title="observed", range=reach, row=1, col=1)
+    what = "" if record.objective == OBJECTIVE else f" {escape(cut(record.objective))}"
+    figure.update_xaxes(title=f"predicted{what}", range=reach, row=1, col=1)
+    figure.update_yaxes(title=f"observed{what}", range=reach, row=1, col=1)
     figure.update_xaxes(title="trial", row=1, col=2)
     largest = min(_LARGEST_Z, max(3.0, *(abs(row.z) for row in rows))) * 1.08
     figure.update_yaxes(title="(observed − predicted) / sd", range=[-largest, largest], row=1, col=2)

@@ -9,7 +9,19 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, COLOURS, GREY, LEGEND_ABOVE, PALE, add_band, draws, frame, parameter_colour, say
+from pellucid.plots.base import (
+    CHOSEN,
+    COLOURS,
+    GREY,
+    LEGEND_ABOVE,
+    PALE,
+    add_band,
+    cut,
+    draws,
+    frame,
+    parameter_colour,
+    say,
+)
 from pellucid.records import PartialDependence, ProfileEffect
 
 # Outliers among the trials do not stretch the axis: it shows all but this share of them at either end.
@@ -106,7 +118,11 @@ def _finish(figure: go.Figure, record: PartialDependence | ProfileEffect, name: 
     say(figure, record.sentence, record.notes)
     figure.update_layout(
         xaxis={"title": escape(name), "anchor": "y2" if strip else "y", **_AXIS[kind]},
-        yaxis={"domain": [0.16 if strip else 0.0, 1.0], "title": "objective", "range": _reach(record)},
+        yaxis={
+            "domain": [0.16 if strip else 0.0, 1.0],
+            "title": escape(cut(record.objective)),
+            "range": _reach(record),
+        },
         legend=LEGEND_ABOVE,
         bargap=0.2,
     )
@@ -124,7 +140,7 @@ def _joint_effect(record: PartialDependence) -> go.Figure:
 
     x, y = _shown(first, record.axes[0]), _shown(second, record.axes[1])
     half = [(h - l) / 2 for h, l in zip(record.high, record.low, strict=True)]
-    what = "typical objective" if record.typical else "average objective"
+    what = f"{'typical' if record.typical else 'average'} {escape(cut(record.objective))}"
     figure = make_subplots(cols=2, horizontal_spacing=0.24,
                            subplot_titles=(what, f"half-width of the {100 * record.level:g}% band"))  # fmt: skip
     figure.add_heatmap(

@@ -30,29 +30,33 @@ def plot_regret_history(study: Study, *, regret_below: float | str | None = None
     return regret_history(study, regret_below=regret_below).plot()
 
 
-def plot_calibration(study: Study, *, level: float = 0.95) -> go.Figure:
+def plot_calibration(study: Study, *, objective: str | int | None = None, level: float = 0.95) -> go.Figure:
     """Predictions beside what the trials returned, and how far off they were over the run."""
-    return calibration(study, level=level).plot()
+    return calibration(study, objective=objective, level=level).plot()
 
 
-def plot_profile_effect(study: Study, param: str) -> go.Figure:
+def plot_profile_effect(study: Study, param: str, *, objective: str | int | None = None) -> go.Figure:
     """The best that can be reached at each value of a parameter, with a band."""
-    return profile_effect(study, param).plot()
+    return profile_effect(study, param, objective=objective).plot()
 
 
-def plot_partial_dependence(study: Study, params: str | Sequence[str], *, trial: int | None = None) -> go.Figure:
+def plot_partial_dependence(
+    study: Study, params: str | Sequence[str], *, objective: str | int | None = None, trial: int | None = None
+) -> go.Figure:
     """What one parameter does on average, or two together, with a band."""
-    return partial_dependence(study, params, trial=trial).plot()
+    return partial_dependence(study, params, objective=objective, trial=trial).plot()
 
 
-def plot_proposal(study: Study, trial: int) -> go.Figure:
-    """What each parameter contributed to proposing a trial."""
-    return explain_proposal(study, trial).plot()
+def plot_proposal(study: Study, trial: int, *, objective: str | int | None = None) -> go.Figure:
+    """What each parameter contributed to proposing a trial, or to what was predicted of an objective."""
+    return explain_proposal(study, trial, objective=objective).plot()
 
 
-def plot_desirability_paths(study: Study, trials: Iterable[int] | None = None) -> go.Figure:
-    """What each parameter contributed to proposals, over a run."""
-    return desirability_paths(study, trials).plot()
+def plot_desirability_paths(
+    study: Study, trials: Iterable[int] | None = None, *, objective: str | int | None = None
+) -> go.Figure:
+    """What each parameter contributed to proposals, or to what was predicted of an objective, over a run."""
+    return desirability_paths(study, trials, objective=objective).plot()
 
 
 def plot_importance(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:

@@ -8,8 +8,8 @@ from textwrap import shorten
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, draws, frame, labels, say
-from pellucid.records import Importance, ParameterShare
+from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.records import OBJECTIVE, Importance, ParameterShare
 
 _COLOURS = {"matters": EXPLOIT, "cannot tell": EXPLORE, "no effect": GREY}
 # Opacity of the part of a bar that is due to interactions.
@@ -44,7 +44,7 @@ def importance(record: Importance) -> go.Figure:
     if len(shown) < len(record.parameters):
         doubts.append(f"{len(shown)} of {len(record.parameters)} parameters are shown.")
     top = say(figure, record.sentence, doubts)
-    title = f"share of the variance, with {100 * record.level:.3g}% interval (dark: alone, light: with interactions)"
+    title = f"{_share(record)}, with {100 * record.level:.3g}% interval (dark: alone, light: with interactions)"
     figure.update_xaxes(range=[0, 1.02], tickformat=".0%")
     figure.update_xaxes(title=title, row=len(branches), col=1)
     figure.update_layout(
@@ -53,6 +53,15 @@ def importance(record: Importance) -> go.Figure:
     )  # fmt: skip
     figure.update_annotations(x=0.0, xanchor="left", font={"size": 13})
     return figure
+
+
+def _variance(objective: str) -> str:
+    return "the variance" if objective == OBJECTIVE else f"the variance of {objective}"
+
+
+def _share(record: Importance) -> str:
+    """The title of an axis."""
+    return f"share of {escape(_variance(cut(record.objective)))}"
 
 
 def _bars(figure: go.Figure, members: list[ParameterShare], row: int, listed: set[str]) -> None:
@@ -99,11 +108,11 @@ def pairs(record: Importance) -> go.Figure:
         where = f" {strongest.branch}" if strongest.branch else ""
         finding = (
             f"The strongest interaction, of `{strongest.params[0]}` with `{strongest.params[1]}`{where}, has "
-            f"{100 * strongest.index:.0f}% of the variance."
+            f"{100 * strongest.index:.0f}% of {_variance(record.objective)}."
         )
     frame(figure, "", 900, 300)
     top = say(figure, finding, [])
     figure.update_layout(height=top + 90 + _BAR * max(len(shown), 1), margin={"b": 60})
-    figure.update_xaxes(title="share of the variance", tickformat=".1%", rangemode="tozero")
+    figure.update_xaxes(title=_share(record), tickformat=".1%", rangemode="tozero")
     figure.update_yaxes(type="category", automargin=True)
     return figure

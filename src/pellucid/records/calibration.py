@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.finding import Finding
+from pellucid.records.finding import OBJECTIVE, Finding
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Calibration(Finding):
                    predicted from all others)
     verdict        'trust', 'optimistic', 'pessimistic', 'too sure', 'too cautious' or 'too few'
     rows           every prediction;  windows  the first, middle and last third of them, if there are enough
+    objective      its name, or that of a constraint
     """
 
     n: int
@@ -58,6 +59,7 @@ class Calibration(Finding):
     direction: str
     sentence: str
     notes: tuple[str, ...] = ()
+    objective: str = OBJECTIVE
 
     @property
     def doubtful(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.finding import Finding
+from pellucid.records.finding import OBJECTIVE, Finding
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class PartialDependence(Finding):
     typical      the model needed a monotone output warp, so curves show typical values instead of averages
     condition    in words, the part of the space that the average covers; empty if all of it
     best         index of the best grid point (in the study's direction)
+    objective    its name, or that of a constraint
     """
 
     params: tuple[str, ...]
@@ -56,6 +57,7 @@ class PartialDependence(Finding):
     notes: tuple[str, ...]
     best: int
     verdict: str
+    objective: str = OBJECTIVE
 
     @property
     def half_width(self) -> float:
@@ -85,6 +87,7 @@ class ProfileEffect(Finding):
                  same, otherwise 'cannot tell'
     scale        of the parameter: 'linear', 'log' or 'category'
     condition    in words, the branch in which the parameter exists; empty if it always does
+    objective    its name, or that of a constraint
     """
 
     param: str
@@ -104,6 +107,7 @@ class ProfileEffect(Finding):
     direction: str
     sentence: str
     notes: tuple[str, ...]
+    objective: str = OBJECTIVE
 
     @property
     def best_value(self) -> Any:

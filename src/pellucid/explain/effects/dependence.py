@@ -31,7 +31,7 @@ from pellucid.numerics import Array, check_level, low_discrepancy
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Condition, Dimension, Space
-from pellucid.study.view import StudyView
+from pellucid.study.view import Objective, StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Axis
 from pellucid.surrogates.averages.functionals import average
@@ -68,9 +68,10 @@ def partial_dependence(
     """The average effect of one parameter, or of two together, with a calibrated band.
 
     Args:
-        study: any study with one objective, whichever sampler ran it.
+        study: any study, whichever sampler ran it.
         params: a name, or two names for the joint effect.
-        objective: the name of a constraint, for an answer about that; default: the study's objective.
+        objective: the name or number of one of several objectives, or the name of a constraint, for an answer about
+            that; default: the study's only objective.
         level: of the band.
         trial: show the curve through this trial's configuration, with its own band, instead of a dozen without.
         conditional_on: average only over configurations with these values of other parameters: a value, a list of
@@ -104,16 +105,15 @@ class _Fitted:
     data: Arrays
     model: EffectModel
     notes: tuple[str, ...]
-    direction: str
-    sign: float
+    objective: Objective
 
     def in_user_units(self, latent: Array) -> Array:
-        return self.sign * self.model.gp.losses(latent)
+        return self.objective.sign * self.model.gp.losses(latent)
 
 
 def _fitted(view: StudyView, names: Sequence[str], surrogate: GaussianProcess | None) -> _Fitted:
     data, notes = effect_data(view, names, "Partial dependence", _MOST_TRIALS)
-    return _Fitted(data, effect_model(view, data, surrogate), tuple(notes), view.direction, view.sign)
+    return _Fitted(data, effect_model(view, data, surrogate), tuple(notes), view.objective)
 
 
 def _effect(
@@ -147,10 +147,10 @@ def _effect(
         axes=tuple(space.dimensions[j].scale for j in columns),
         trial_numbers=data.observations.numbers,
         trial_values=tuple(tuple(c.get(name) for c in data.observations.configurations) for name in names),
-        trial_objectives=_floats(fitted.sign * data.losses),
+        trial_objectives=_floats(fitted.objective.sign * data.losses),
         individual=_individual(fitted, columns[0], grid[:, 0], z, trial) if len(names) == 1 else (),
         typical=fitted.model.typical,
-        direction=fitted.direction,
+        direction=fitted.objective.direction,
         sentence=effect_sentence(
             curve,
             verdict,
@@ -159,11 +159,13 @@ def _effect(
             condition=condition,
             typical=fitted.model.typical,
             constant=constant,
+            objective=fitted.objective.name,
         ),
         condition=condition,
         notes=(*effect_notes(data, gp, columns, curve, support, band), *fitted.notes),
         best=curve.best,
         verdict=verdict,
+        objective=fitted.objective.name,
     )
 
 

@@ -29,6 +29,7 @@ from pellucid.explain.effects.trials import (
 from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.explain.text import about
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
 from pellucid.records import ProfileEffect
 from pellucid.study.arrays import Arrays
@@ -69,9 +70,10 @@ def profile_effect(
     by the best of their branches.
 
     Args:
-        study: any study with one objective, whichever sampler ran it.
+        study: any study, whichever sampler ran it.
         param: the name of the parameter.
-        objective: the name of a constraint, for an answer about that; default: the study's objective.
+        objective: the name or number of one of several objectives, or the name of a constraint, for an answer about
+            that; default: the study's only objective.
         level: of the band.
     """
     check_level(level)
@@ -161,8 +163,9 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         trial_values=tuple(c.get(name) for c in data.observations.configurations),
         trial_objectives=_floats(view.sign * data.losses),
         direction=view.direction,
-        sentence=profile_sentence(profile, dimension, verdict, level=level),
+        sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict, level=level)),
         notes=(*profile_notes(data, column, profile), *fitted.notes, *_infeasible(fitted, draws)),
+        objective=view.objective.name,
     )
 
 

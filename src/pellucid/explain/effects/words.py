@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
-from pellucid.explain.text import value_text, with_error
+from pellucid.explain.text import about, value_text, with_error
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension
@@ -64,16 +64,25 @@ class Curve:
 
 
 def effect_sentence(
-    curve: Curve, verdict: str, *, level: float, n_trials: int, condition: str, typical: bool, constant: bool
+    curve: Curve,
+    verdict: str,
+    *,
+    level: float,
+    n_trials: int,
+    condition: str,
+    typical: bool,
+    constant: bool,
+    objective: str,
 ) -> str:
     """What the parameter does on average, or that this is not known.
 
     `condition`: the part of the space that the average covers, in words; `typical`: curves show typical values;
-    `constant`: all trials returned the same value.
+    `constant`: all trials returned the same value; `objective`: its name.
     """
     where = f" (where {condition})" if condition else ""
     if constant:
-        return f"All {n_trials} trials returned the same value, so the effect of {curve.subject}{where} is not known."
+        unknown = f"so the effect of {curve.subject}{where} is not known"
+        return about(objective, f"All {n_trials} trials returned the same value, {unknown}.")
     average = "typical" if typical else "average"
     if verdict == MATTERS:
         matter = "matters" if len(curve.names) == 1 else "matter"
@@ -81,19 +90,21 @@ def effect_sentence(
         values = "value" if len(curve.names) == 1 else "values"
         best = f", the best {values}," if better == curve.best else ""
         return (
-            f"{curve.subject} {matter} on average over all other settings{where}: the {average} objective is "
+            f"{curve.subject} {matter} on average over all other settings{where}: the {average} {objective} is "
             f"{curve.objective(better)} at {curve.point(better)}{best} and {curve.objective(worse)} at "
             f"{curve.point(worse)} ({100 * level:g}% band, {n_trials} trials)."
         )
     if verdict == NO_EFFECT:
         have = "has" if len(curve.names) == 1 else "have"
-        return (
+        return about(
+            objective,
             f"{curve.subject} {have} almost no effect on average over all other settings{where}: it is below "
-            f"{curve.largest:.2g} ({100 * level:g}% band, {n_trials} trials)."
+            f"{curve.largest:.2g} ({100 * level:g}% band, {n_trials} trials).",
         )
-    return (
+    return about(
+        objective,
         f"{n_trials} trials cannot show an effect of {curve.subject} on average over all other settings{where}: no "
-        f"difference between values is clear. If there is one, it is probably below {curve.largest:.2g}."
+        f"difference between values is clear. If there is one, it is probably below {curve.largest:.2g}.",
     )
 
 

@@ -14,9 +14,9 @@ from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.importance.indices import GroupIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import effect_model, opened, plausible_models
-from pellucid.explain.text import condition_text
+from pellucid.explain.text import about, condition_text
 from pellucid.numerics import Array, check_level
-from pellucid.records import Importance, PairShare, ParameterShare
+from pellucid.records import Importance, PairShare, ParameterShare, called
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
@@ -47,8 +47,9 @@ def importance(study: Study, *, objective: str | int | None = None, level: float
     goal, and for what makes trials fail.
 
     Args:
-        study: any study with one objective.
-        objective: the name of a constraint, for an answer about that; default: the study's objective.
+        study: any study.
+        objective: the name or number of one of several objectives, or the name of a constraint, for an answer about
+            that; default: the study's only objective.
         level: of the intervals.
     """
     check_level(level)
@@ -77,7 +78,8 @@ def shares_of(view: StudyView, level: float = 0.95) -> Importance:
         notes.append(f"The model uses {len(used.losses)} of {inside} trials: the best ones and an even selection.")
     model = effect_model(view, used)
     if model.typical:
-        notes.append("The model sees the objective on a bent scale, on which extreme values count less.")
+        what = called(view.objective.name)
+        notes.append(f"The model sees {what} on a bent scale, on which extreme values count less.")
     answers = indices_of(model.gp, plausible_models(model.gp, used), used.space)
     gains = evidence(model.gp)
     parameters = [share for answer in answers for share in _judged(answer, gains, data, level)]
@@ -91,7 +93,7 @@ def shares_of(view: StudyView, level: float = 0.95) -> Importance:
         pairs=tuple(pairs),
         n_trials=inside,
         level=level,
-        sentence=share_sentence(parameters, pairs, tuple(best), inside, level),
+        sentence=about(view.objective.name, share_sentence(parameters, pairs, tuple(best), inside, level)),
         notes=(*notes, *unexplored(model.gp, spread_rows(used.space))),
     )
 
