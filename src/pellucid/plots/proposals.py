@@ -66,7 +66,8 @@ def proposal(explanation: ProposalExplanation) -> go.Figure:
     frame(figure, "", 900, 220 + 34 * len(rows))
     top = say(figure, explanation.sentence, [*explanation.notes, *_doubts([explanation])])
     unit, compared_with = _unit(explanation), escape(explanation.compared_with)
-    title = f"contribution ({unit}); right: more attractive<br>compared with {compared_with}"
+    right = "more" if explanation.predicted else "more attractive"
+    title = f"contribution ({unit}); right: {right}<br>compared with {compared_with}"
     figure.update_layout(
         barmode="relative", height=top + 140 + 34 * len(rows), margin={"l": 20, "b": 84},
         legend=LEGEND_ABOVE, yaxis={"type": "category", "automargin": True},
@@ -167,7 +168,8 @@ def payout_paths(paths: DesirabilityPaths) -> go.Figure:
     frame(figure, "", 900, 480)
     say(figure, paths.sentence, [*paths.notes, *_doubts(paths.explanations)])
     figure.update_xaxes(title="trial")
-    figure.update_yaxes(title=f"better than average by<br>({_common_unit(paths)})", exponentformat="power",
+    compared = "more" if all(explanation.predicted for explanation in explanations) else "better"
+    figure.update_yaxes(title=f"{compared} than average by<br>({_common_unit(paths)})", exponentformat="power",
                         zeroline=True, zerolinewidth=1.5, zerolinecolor="#888888")  # fmt: skip
     figure.update_layout(legend=LEGEND_ABOVE)
     return figure

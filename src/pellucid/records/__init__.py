@@ -26,6 +26,7 @@ from pellucid.records.finding import OBJECTIVE, Finding, NotKnown, attempt, call
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
+    PREDICTED,
     Attribution,
     Contribution,
     DesirabilityPaths,
@@ -52,6 +53,7 @@ from pellucid.records.states import (
 
 __all__ = [
     "OBJECTIVE",
+    "PREDICTED",
     "RECEIPT_VERSION",
     "AcquisitionState",
     "Attribution",

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from pellucid.records.finding import OBJECTIVE, Finding
 
 Array = npt.NDArray[np.float64]
+# The only term of an explained prediction.
+PREDICTED = "predicted"
 Role = Literal["prediction", "uncertainty", "room", "information", "feasibility"]
 
 
@@ -95,6 +97,14 @@ class Contribution:
         """Whether the interval leaves no doubt about the sign."""
         return self.low > 0.0 or self.high < 0.0
 
+    def times(self, sign: float) -> Contribution:
+        """The same, counted the other way round if the sign is negative."""
+        if sign > 0.0:
+            return self
+        low, high = ({name: -value for name, value in ends.items()} for ends in (self.term_high, self.term_low))
+        terms = {name: -value for name, value in self.terms.items()}
+        return Contribution(self.name, self.value, -self.total, -self.high, -self.low, terms, low, high)
+
 
 @dataclass(frozen=True)
 class ExpectedValue:
@@ -114,8 +124,8 @@ class ProposalExplanation(Finding):
     contributions  one per parameter that the proposal has, in the order of the space
     terms          the words for each term of the acquisition
     payouts        by term, weights included: how much better the proposal is than `compared_with`;  total  their sum
-    unit           of all numbers: 'objective' (the user's unit; the direction is taken care of: positive is better),
-                   'standardised variance', 'probability', 'nats' or 'log'
+    unit           of all numbers: 'objective' (the user's unit; the direction is taken care of: positive is better; of
+                   a prediction it is more, whatever is better), 'standardised variance', 'probability', 'nats' or 'log'
     transformed    the model saw the objective through a monotone transformation: the unit holds for the whole payout of
                    the mean, and parts of it are in proportion
     exact          terms whose contributions come from closed forms or from full enumeration, without sampling error
@@ -156,6 +166,11 @@ class ProposalExplanation(Finding):
     @property
     def term_names(self) -> tuple[str, ...]:
         return tuple(self.payouts)
+
+    @property
+    def predicted(self) -> bool:
+        """Whether a prediction is explained, not an acquisition."""
+        return self.term_names == (PREDICTED,)
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per parameter."""
@@ -217,7 +232,7 @@ class DesirabilityPaths(Finding):
 
 @dataclass(frozen=True)
 class ProposalInteractions(Finding):
-    """How parameters worked together in a proposal; all values sum to the payout of its explanation.
+    """How parameters worked together in a proposal; all values sum to the total of its explanation.
 
     main    by parameter, what it contributed alone;  pairs  what two contributed together beyond that
     unit, compared_with, notes, objective   as in `ProposalExplanation`

@@ -135,8 +135,9 @@ def proposal_interactions(
         study, trial, objective, background: as for `explain_proposal`.
     """
     _check(background, None, LEVEL)
+    predicted = objective is not None
     with _opened(study, objective) as view:
-        case = case_of(view, trial, predicted=objective is not None)
+        case = case_of(view, trial, predicted=predicted)
         game = case.game
         if not 2 <= len(game.players) <= MOST_ENUMERATED:
             raise ValueError(
@@ -146,7 +147,7 @@ def proposal_interactions(
         parts = parts_of(background, game.space, game.x, game.players)
         v = np.mean([game.coalition_values(rows_of(part, game.space, 0, _N_ROWS, 0)) for part in parts], axis=0)
         unit = case.unit(case.average_latent(parts))
-        values = shapley.interactions(unit.factor * (v @ game.weights))
+        values = shapley.interactions(_sign(case, predicted) * unit.factor * (v @ game.weights))
     names = [game.space.names[j] for j in game.players]
     main = {names[who[0]]: value for who, value in values.items() if len(who) == 1}
     pairs = {(names[who[0]], names[who[1]]): value for who, value in values.items() if len(who) == 2}
@@ -218,14 +219,15 @@ def explanation_of(
     total = float(shares.payouts[-1])
     everywhere = baseline is None and background == "global"
     only = case.expected[0] if len(case.expected) == 1 else None
+    sign = _sign(case, predicted)
     return ProposalExplanation(
         trial=case.trial,
         acquisition=case.acquisition,
-        contributions=contributions,
+        contributions=tuple(c.times(sign) for c in contributions),
         terms=case.terms,
         weights=case.weights,
-        payouts=_by_term(case, shares.payouts),
-        total=total,
+        payouts=_by_term(case, sign * shares.payouts),
+        total=sign * total,
         unit=shares.unit,
         transformed=shares.transformed,
         exact=shares.exact,
@@ -248,6 +250,11 @@ def explanation_of(
             *contradictions(contributions, case.terms, relevance, everywhere=everywhere, rounding=shares.rounding),
         ),
     )
+
+
+def _sign(case: Case, predicted: bool) -> float:
+    """From what is attractive to the numbers of a record: more, of a prediction."""
+    return -1.0 if predicted and case.expected[0].direction == "minimize" else 1.0
 
 
 def _sentence(

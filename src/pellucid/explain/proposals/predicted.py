@@ -9,10 +9,7 @@ import numpy as np
 from pellucid.acquisition.base import PointwiseAcquisition, Situation
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
-from pellucid.records import Term
-
-# The name of its only term.
-PREDICTED = "predicted"
+from pellucid.records import PREDICTED, Term
 
 
 @dataclass(frozen=True)

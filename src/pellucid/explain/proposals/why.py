@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from pellucid.explain.proposals.predicted import PREDICTED
 from pellucid.explain.proposals.relevance import Relevance
 from pellucid.explain.text import value_text, with_error
-from pellucid.records import OBJECTIVE, Contribution, ExpectedValue, ProposalExplanation, Term, called
+from pellucid.records import OBJECTIVE, PREDICTED, Contribution, ExpectedValue, ProposalExplanation, Term, called
 
 # Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and
 # below a twentieth never.
@@ -284,9 +283,11 @@ def path_sentence(explanations: Sequence[ProposalExplanation]) -> str:
     """One sentence about a run: which parameters drove it, and how much of it was exploration."""
     appeal: dict[str, float] = {}
     for explanation in explanations:
-        whole = sum(max(c.total, 0.0) for c in explanation.contributions)
+        sign = -1.0 if explanation.predicted and explanation.direction == "minimize" else 1.0
+        whole = sum(max(sign * c.total, 0.0) for c in explanation.contributions)
         for c in explanation.contributions:
-            appeal[c.name] = appeal.get(c.name, 0.0) + (max(c.total, 0.0) / whole if whole > 0.0 else 0.0)
+            share = max(sign * c.total, 0.0) / whole if whole > 0.0 else 0.0
+            appeal[c.name] = appeal.get(c.name, 0.0) + share
     total = sum(appeal.values())
     first, last = explanations[0].trial, explanations[-1].trial
     many = len(explanations) > 1
@@ -302,8 +303,7 @@ def path_sentence(explanations: Sequence[ProposalExplanation]) -> str:
 
 def _aim(explanation: ProposalExplanation) -> str:
     """What is attractive about a proposal; of a prediction, what is good about it."""
-    terms = explanation.terms
-    return terms[PREDICTED].reason if terms.keys() == {PREDICTED} else "the appeal"
+    return explanation.terms[PREDICTED].reason if explanation.predicted else "the appeal"
 
 
 def _balance(explanations: Sequence[ProposalExplanation]) -> list[str]:
