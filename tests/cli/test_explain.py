@@ -248,7 +248,6 @@ MISTAKES = [
     ([], 2, "has 14 studies, so name one: `empty`, `more 0`"),
     (["our"], 2, "has no study `our`; it has `empty`, `more 0`"),
     (["our"], 2, "and 4 more. Did you mean `ours`?"),
-    (["two"], 2, "works on studies with one objective; `two` has 2"),
     (["ours", "--storage", "sqlite:///typo.db"], 2, "There is no file `typo.db`"),
     (["ours", "--storage", "typo.log"], 2, "There is no file `typo.log`"),
     (["ours", "--storage", "sqlite:///no/folder/x.db"], 2, "there is no `no/folder`"),
@@ -279,6 +278,13 @@ OF_EXPLAIN = [
     (["empty", "--param", "lr"], 2, "needs at least 3 finished trials"),
     (["empty", "--trial", "0"], 2, "has no trials yet"),
     (["ours", "--goal", "good"], 2, "best"),
+    (["ours", "--objective", "speed"], 2, "must be the objective or a constraint of this study ('objective')"),
+    (
+        ["two", "--objective", "2"],
+        2,
+        "one of the objectives or a constraint of this study ('objective 0', 'objective 1",
+    ),
+    (["two", "--trial", "0"], 2, "has no trials yet"),
     (["tpe", "--goal", "failed"], 2, "fail"),
 ]
 
@@ -287,7 +293,7 @@ OF_EXPLAIN = [
     ("command", "arguments", "code", "sentence"),
     [
         *(("explain", *mistake) for mistake in [*MISTAKES, *OF_EXPLAIN]),
-        *(("publish", *mistake) for mistake in MISTAKES[:5]),
+        *(("publish", *mistake) for mistake in MISTAKES[:4]),
         ("report", ["ours", "--out", "."], 2, "is a folder"),
         ("report", ["ours", "--out", "nowhere/r.html"], 2, "there is no `nowhere`"),
     ],

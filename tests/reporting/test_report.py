@@ -341,7 +341,7 @@ def test_the_page_is_small_and_its_scripts_run_by_hash_alone(page: Path) -> None
 
 def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> None:
     """Only the size of stored trials matters here: the page is built from records, without the slow answers."""
-    from pellucid.reporting.gather import StudyAnswers
+    from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
     from pellucid.reporting.page import page as set_page
 
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
@@ -351,8 +351,9 @@ def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> 
     study.add_trials([trial] * 3000)
     trials = tuple(study.get_trials(deepcopy=False))
     why = NotKnown("not asked")
-    answers = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, why, why, why, why,
-                           None, {}, why, why, None, (), {})  # fmt: skip
+    about = ObjectiveAnswers("objective", why, why, why, why, None)
+    answers = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, (), why, (about,), why,
+                           None, {}, (), {})  # fmt: skip
     assert len(set_page(answers)) < 6e6
 
 

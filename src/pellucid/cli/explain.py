@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
-from pellucid.cli.questions import GoalName, Question, overview, requested
+from pellucid.cli.questions import GoalName, Question, objectives_data, overview, requested
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import find_study, storage_sentences, trials_by_state
 from pellucid.cli.terminal import json_text, print_table, sentences, shown
@@ -17,6 +17,8 @@ from pellucid.cli.terminal import json_text, print_table, sentences, shown
 if TYPE_CHECKING:
     from pellucid.records import Finding, NotKnown
     from pellucid.study.view import StudyView
+
+    Answers = Sequence[tuple[Question[Any], Finding | NotKnown]]
 
 
 def explain(
@@ -32,6 +34,12 @@ def explain(
     goal: Annotated[
         GoalName | None, typer.Option(show_default=False, help="What matters for being among these trials?")
     ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", show_default=False, help="Only about this one of several objectives, or about a constraint."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON on standard output.")] = False,
 ) -> None:
     """Explain a study of any sampler: what to use, whether to stop, what matters, and why a trial was proposed.
@@ -43,20 +51,22 @@ def explain(
         _check_params(params)
         opened_study, place = find_study(storage, study)
         with storage_sentences(place):
-            from pellucid.explain.model import opened
+            from pellucid.numerics import one_thread
             from pellucid.records import NotKnown
+            from pellucid.study.view import StudyView
 
-            by_option = requested(trial, params, goal)
-            questions = by_option or overview()
-            with opened(opened_study, "explain") as view:
-                answers = {question.key: question.answered(view) for question in questions}
-            unknown = {key: answer.reason for key, answer in answers.items() if isinstance(answer, NotKnown)}
+            view = StudyView.whole(opened_study)
+            named = _objective(view, objective)
+            by_option = requested(view, trial, params, goal, named)
+            with one_thread:
+                answers = [(question, question.answered()) for question in by_option or overview(view, named)]
+            unknown = [answer.reason for _, answer in answers if isinstance(answer, NotKnown)]
             if by_option and unknown:  # The user asked for this answer by name, so a missing one is an error.
-                raise Mistake(next(iter(unknown.values())))
+                raise Mistake(unknown[0])
             if as_json:
-                _print_json(view, place, answers, unknown)
+                _print_json(view, place, answers)
             else:
-                _print_text(view, place, questions, answers, unknown, detailed=bool(by_option))
+                _print_text(view, place, answers, detailed=bool(by_option))
 
 
 def _check_params(params: tuple[str, ...]) -> None:
@@ -65,42 +75,68 @@ def _check_params(params: tuple[str, ...]) -> None:
         raise Mistake(f"Give --param once, or twice with two different parameters; got {listed}.")
 
 
-def _print_json(
-    view: StudyView, place: Place, answers: Mapping[str, Finding | NotKnown], unknown: Mapping[str, str]
-) -> None:
+def _objective(view: StudyView, name: str | None) -> str | int | None:
+    """An objective or a constraint as the user named it, or the number of an objective."""
+    if name is None:
+        return None
+    names = {*(objective.name for objective in view.objectives), *view.observations.constraints.names}
+    named = int(name) if name.isdecimal() and name not in names else name
+    try:
+        view.about(named)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
+    return named
+
+
+def _print_json(view: StudyView, place: Place, answers: Answers) -> None:
+    """Answers by their key; those about each of several objectives by its name below that."""
+    from pellucid.records import NotKnown
+
+    known: dict[str, Any] = {}
+    unknown: dict[str, Any] = {}
+    for question, answer in answers:
+        part, value = (unknown, answer.reason) if isinstance(answer, NotKnown) else (known, answer.to_dict())
+        if question.objective:
+            part.setdefault(question.key, {})[question.objective] = value
+        else:
+            part[question.key] = value
     data = {
         "study": view.name,
         "storage": place.shown,
-        "direction": view.direction,
+        **objectives_data(view),
         "counts": trials_by_state(view.trials),
-        **{key: answer.to_dict() for key, answer in answers.items() if key not in unknown},
+        **known,
         "unknown": unknown,
     }
     typer.echo(json_text(data))
 
 
-def _print_text(
-    view: StudyView,
-    place: Place,
-    questions: Sequence[Question[Any]],
-    answers: Mapping[str, Any],
-    unknown: Mapping[str, str],
-    *,
-    detailed: bool,
-) -> None:
+def _print_text(view: StudyView, place: Place, answers: Answers, *, detailed: bool) -> None:
+    from pellucid.records import NotKnown
+
     counts = trials_by_state(view.trials)
     counts["failed"] = counts.pop("fail")
     listed = ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no trials"
-    typer.echo(f"Study `{shown(view.name)}` in {place.shown} ({view.direction}): {listed}.")
-    for question in questions:
-        if question.key in unknown:
+    typer.echo(f"Study `{shown(view.name)}` in {place.shown} ({shown(_aims(view))}): {listed}.")
+    unknown = [(question, answer) for question, answer in answers if isinstance(answer, NotKnown)]
+    for question, answer in answers:
+        if isinstance(answer, NotKnown):
             continue
-        answer = answers[question.key]
         typer.echo(f"{shown(question.title)}: {shown(question.text(answer))}")
         if detailed and question.table is not None:
             print_table(question.table(answer))
     if unknown:
         typer.echo("Not known yet:")
-        titles = {question.key: question.title for question in questions}
-        for key, reason in unknown.items():
-            typer.echo(f"  {titles[key]}: {shown(reason)}")
+        for question, answer in unknown:
+            what = f"{question.title} ({question.objective})" if question.objective else question.title
+            typer.echo(f"  {shown(what)}: {shown(str(answer))}")
+
+
+def _aims(view: StudyView) -> str:
+    """ "maximize accuracy, minimize latency"; without a name, the direction alone."""
+    from pellucid.records import OBJECTIVE
+
+    return ", ".join(
+        objective.direction if objective.name == OBJECTIVE else f"{objective.direction} {objective.name}"
+        for objective in view.objectives
+    )

@@ -29,6 +29,7 @@ Answer = TypeVar("Answer", bound="Finding")
 class GoalName(str, Enum):
     BEST = "best"
     WORST = "worst"
+    FRONT = "front"
     FAILED = "failed"
 
 
@@ -36,50 +37,96 @@ class GoalName(str, Enum):
 class Question(Generic[Answer]):
     """A question about a study, and how its answer is printed.
 
-    key     of the answer in JSON;  title  the question, as it stands before the answer
-    text    the answer in words;  table  details, printed if the question was asked with an option
+    key        of the answer in JSON;  title  the question, as it stands before the answer
+    text       the answer in words;  table  details, printed if the question was asked with an option
+    objective  its name, if the question is asked about each of several
     """
 
     key: str
     title: str
-    ask: Callable[[StudyView], Answer]
+    ask: Callable[[], Answer]
     text: Callable[[Answer], str] = str
     table: Callable[[Answer], TextTable] | None = None
+    objective: str = ""
 
-    def answered(self, view: StudyView) -> Answer | NotKnown:
+    def answered(self) -> Answer | NotKnown:
         """The answer, or why there is none yet."""
         from pellucid.records import attempt
 
-        return attempt(lambda: self.ask(view))
+        return attempt(self.ask)
 
 
-def conclusions() -> list[Question[Any]]:
+def objectives_data(view: StudyView) -> dict[str, Any]:
+    """What a study optimises, for JSON. `direction`: null if there are several."""
+    listed = [{"name": objective.name, "direction": objective.direction} for objective in view.objectives]
+    return {"direction": None if view.several else view.objectives[0].direction, "objectives": listed}
+
+
+def conclusions(view: StudyView) -> list[Question[Any]]:
     """The questions at the end of a run: what to use, and whether to stop."""
     from pellucid.explain.recommend import recommendation_of
     from pellucid.explain.stopping import stopping_verdict_of
 
+    if view.several:
+        from pellucid.explain.front_stopping import front_verdict_of
+        from pellucid.explain.fronts.answer import front_of
+
+        return [
+            Question("recommendation", "What to use", lambda: front_of(view)),
+            Question("verdict", "Can I stop", lambda: front_verdict_of(view)),
+        ]
     return [
-        Question("recommendation", "What to use", recommendation_of),
-        Question("verdict", "Can I stop", stopping_verdict_of),
+        Question("recommendation", "What to use", lambda: recommendation_of(view)),
+        Question("verdict", "Can I stop", lambda: stopping_verdict_of(view)),
     ]
 
 
-def overview() -> list[Question[Any]]:
+def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]]:
+    """The questions that are asked without options. `objective`: only what concerns this one, or a constraint."""
     from pellucid.explain.calibration import calibration_of
     from pellucid.explain.importance.shares import shares_of
     from pellucid.explain.proposals.explanation import explanation_of
     from pellucid.explain.ranges import ranges_of
 
+    about = view if objective is None else view.about(objective)
+    part = objective is not None and (view.several or about.constraint is not None)
+    # What is no good for one objective may be good for another, and for a constraint all that satisfies it is good.
+    one = about.constraint is None and (part or not view.several)
     return [
-        *conclusions(),
-        Question("importance", "What matters", shares_of),
-        Question("ranges", "Which ranges to change", ranges_of, text=_advice),
-        Question("calibration", "Were predictions true", calibration_of),
-        Question("proposal", "Why the last proposal", lambda view: explanation_of(view, _last_proposal(view))),
+        *([] if part else [*conclusions(view), *_tradeoffs(view)]),
+        *_of_each("importance", "What matters", view, objective, shares_of),
+        *([Question("ranges", "Which ranges to change", lambda: ranges_of(about), text=_advice)] if one else []),
+        *_of_each("calibration", "Were predictions true", view, objective, calibration_of),
+        Question(
+            "proposal",
+            "What was predicted last" if part else "Why the last proposal",
+            lambda: explanation_of(about, _last_proposal(view), predicted=part),
+        ),
     ]
 
 
-def requested(trial: int | None, params: tuple[str, ...], goal: GoalName | None) -> list[Question[Any]]:
+def _tradeoffs(view: StudyView) -> list[Question[Any]]:
+    """What one objective costs in another; of more than two, for every two of them."""
+    from itertools import combinations
+
+    from pellucid.explain.fronts.tradeoff import tradeoff_of
+
+    pairs = list(combinations(range(len(view.objectives)), 2))
+    names = [" and ".join(view.objectives[i].name for i in pair) for pair in pairs]
+    return [
+        Question(
+            "tradeoff",
+            "What one costs in the other",
+            lambda pair=pair: tradeoff_of(view, pair),  # type: ignore[misc]
+            objective=name if len(pairs) > 1 else "",
+        )
+        for pair, name in zip(pairs, names, strict=True)
+    ]
+
+
+def requested(
+    view: StudyView, trial: int | None, params: tuple[str, ...], goal: GoalName | None, objective: str | int | None
+) -> list[Question[Any]]:
     """The questions that the options ask."""
     from pellucid.explain.effects.dependence import effects_of
     from pellucid.explain.effects.profile import profiles_of
@@ -88,31 +135,70 @@ def requested(trial: int | None, params: tuple[str, ...], goal: GoalName | None)
 
     questions: list[Question[Any]] = []
     if trial is not None:
-        number = trial
+        number, predicted = trial, objective is not None
+        about = view.about(objective) if predicted else view
         questions.append(
-            Question("proposal", f"Why trial {number}", lambda view: explanation_of(view, number), table=_contributions)
+            Question(
+                "proposal",
+                f"What was predicted of trial {number}" if predicted else f"Why trial {number}",
+                lambda: explanation_of(about, number, predicted=predicted),
+                table=_contributions,
+            )
         )
     if params:
         title = f"What {' and '.join(params)} {'does' if len(params) == 1 else 'do'}"
         if len(params) == 1:
-            questions.append(Question("profile", f"{title} at best", lambda view: profiles_of(view, params)[0]))
-        questions.append(Question("dependence", f"{title} on average", lambda view: effects_of(view, [params])[0]))
+            questions += _of_each(
+                "profile", f"{title} at best", view, objective, lambda about: profiles_of(about, params)[0]
+            )
+        questions += _of_each(
+            "dependence", f"{title} on average", view, objective, lambda about: effects_of(about, [params])[0]
+        )
     if goal is not None:
         chosen_goal = _goal(goal)
-        questions.append(
-            Question("importance", "What matters", lambda view: importance_for(view, chosen_goal), table=_importances)
-        )
+        if goal in (GoalName.FRONT, GoalName.FAILED):
+            ask = lambda: importance_for(view, chosen_goal)  # noqa: E731
+            questions.append(Question("importance", "What matters", ask, table=_importances))
+        else:
+            questions += _of_each(
+                "importance",
+                "What matters",
+                view,
+                objective,
+                lambda about: importance_for(about, chosen_goal),
+                table=_importances,
+            )
     return questions
 
 
+def _of_each(
+    key: str,
+    title: str,
+    view: StudyView,
+    objective: str | int | None,
+    ask: Callable[[StudyView], Answer],
+    table: Callable[[Answer], TextTable] | None = None,
+) -> list[Question[Any]]:
+    """A question about the objective that is named, or about each of them."""
+    if objective is not None or not view.several:
+        about = view if objective is None else view.about(objective)
+        return [Question(key, title, lambda: ask(about), table=table)]
+    return [
+        Question(key, title, lambda about=about: ask(about), table=table, objective=about.objective.name)  # type: ignore[misc]
+        for about in view.each
+    ]
+
+
 def _goal(name: GoalName) -> Goal:
-    from pellucid.goals import best, failed, worst
+    from pellucid.goals import best, failed, on_the_front, worst
 
     match name:
         case GoalName.BEST:
             return best()
         case GoalName.WORST:
             return worst()
+        case GoalName.FRONT:
+            return on_the_front()
         case GoalName.FAILED:
             return failed()
 
@@ -138,8 +224,11 @@ def _advice(ranges: ParameterRanges) -> str:
 
 def _contributions(explanation: ProposalExplanation) -> TextTable:
     """Every parameter of a proposal, the largest contribution first."""
+    from pellucid.records import OBJECTIVE, called
+
     terms = explanation.term_names
-    columns = ("parameter", "value", f"contribution ({explanation.unit})", f"{explanation.level:.0%} interval", *terms)
+    unit = called(explanation.objective) if explanation.unit == OBJECTIVE else explanation.unit
+    columns = ("parameter", "value", f"contribution ({unit})", f"{explanation.level:.0%} interval", *terms)
     rows = [
         (
             contribution.name,

@@ -10,22 +10,35 @@ from optuna.trial import TrialState
 
 from pellucid.explain.text import value_text, with_error
 from pellucid.plots import parameter_colour
-from pellucid.records import Calibration, Importance, NotKnown, ParameterRanges, Recommendation, RegretHistory, percent
-from pellucid.reporting.gather import StudyAnswers
+from pellucid.records import (
+    OBJECTIVE,
+    Calibration,
+    Front,
+    History,
+    Importance,
+    NotKnown,
+    ParameterRanges,
+    Recommendation,
+    RegretHistory,
+    Tradeoff,
+    percent,
+)
+from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
 # Entries of a card; more would push the other answers off the first screen.
-_MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_DOUBTS = 8, 5, 4, 6
+_MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_DOUBTS, _MOST_MEMBERS = 8, 5, 4, 6, 6
 # With fewer finished trials than this, the answers are called uncertain.
 _FEW = 10
 
 
 def answers(study: StudyAnswers) -> Markup:
     cards = (
-        _card("Use this", _use(study)),
+        _card("Use one of these" if study.several else "Use this", _use(study)),
         _card("Can you stop?", _stop(study.regret)),
-        _card("What matters?", _matters(study.importance)),
-        _card("Which ranges to change?", _change(study.ranges)),
+        _card("What matters?", joined(*(_matters(each, named=study.several) for each in study.each))),
+        *([_card("What does one cost in the other?", _cost(study.tradeoffs))] if study.several else []),
+        *([] if study.ranges is None else [_card("Which ranges to change?", _change(study.ranges))]),
         _card("What to distrust", _distrust(doubts(study))),
     )
     return tag("section", *cards, class_="answers", id="answers", aria_label="Answers")
@@ -46,9 +59,11 @@ def parameter(name: str) -> Markup:
 
 
 def _use(study: StudyAnswers) -> Markup:
-    use, importance = study.recommendation, study.importance
+    use, importance = study.recommendation, study.each[0].importance
     if isinstance(use, NotKnown):
         return _not_known(use)
+    if isinstance(use, Front):
+        return _front(use)
     order = [] if isinstance(importance, NotKnown) else [parameter.name for parameter in importance.parameters]
     names = [*(name for name in order if name in use.params), *(name for name in use.params if name not in order)]
     rows = [tag("tr", tag("th", parameter(name)), tag("td", value_text(use.params[name]))) for name in names]
@@ -57,12 +72,59 @@ def _use(study: StudyAnswers) -> Markup:
         more = tag("summary", f"{len(rows) - _MOST_PARAMETERS} more parameters")
         listed = joined(listed, tag("details", more, tag("table", *rows[_MOST_PARAMETERS:])))
     return joined(
-        tag("p", f"Expect {_number(use.expected, use)}", class_="big"),
+        tag("p", f"Expect {_named(study.each[0].name)}{_number(use.expected, use)}", class_="big"),
         tag("p", _interval(use), class_="soft"),
         *([] if use.feasible is None else [tag("p", f"Feasible with a chance of {percent(use.feasible)}.")]),
         *(tag("p", note, class_="doubt") for note in use.notes),
         listed,
         tag("p", _best(study, use), class_="soft"),
+    )
+
+
+def _named(objective: str) -> str:
+    """The name of an objective before its value, if it has one."""
+    return "" if objective == OBJECTIVE else f"{objective} "
+
+
+def _front(front: Front) -> Markup:
+    """The configurations that may be on the front, with what to expect of each: an even selection of many."""
+    members, most = front.members, _MOST_MEMBERS
+    if len(members) > most:
+        members = tuple(members[round(i * (len(members) - 1) / (most - 1))] for i in range(most))
+    left = len(front.members) - len(members)
+    head = tag("tr", *(tag("th", text) for text in ("trial", *front.objectives, "chance")))
+    rows = [
+        tag(
+            "tr",
+            tag("td", tag("a", str(member.trial), href=f"#trial-{member.trial}")),
+            *(tag("td", value_text(outcome.expected)) for outcome in member.outcomes),
+            tag("td", chance_text(member.probability)),
+        )
+        for member in members
+    ]
+    return joined(
+        tag("p", prose(front.sentence)),
+        *(tag("p", prose(note), class_="doubt") for note in front.notes),
+        tag("table", head, *rows, class_="members"),
+        tag("p", f"{left} more in ", tag("a", "the front", href="#front"), ".", class_="soft") if left > 0 else "",
+    )
+
+
+def chance_text(chance: float | None) -> str:
+    """A chance in a table; never 0% or 100%, because a model is never sure."""
+    if chance is None:
+        return ""
+    return ">99%" if chance > 0.99 else "<1%" if chance < 0.01 else f"{chance:.0%}"
+
+
+def _cost(tradeoffs: Sequence[Tradeoff | NotKnown]) -> Markup:
+    known = [tradeoff for tradeoff in tradeoffs if not isinstance(tradeoff, NotKnown)]
+    if not known:
+        return joined(*(_not_known(tradeoff) for tradeoff in tradeoffs[:1] if isinstance(tradeoff, NotKnown)))
+    notes = dict.fromkeys(note for tradeoff in known for note in tradeoff.notes)
+    return joined(
+        *(tag("p", prose(tradeoff.sentence)) for tradeoff in known[:_MOST_ADVICE]),
+        *(tag("p", prose(note), class_="soft") for note in notes),
     )
 
 
@@ -84,6 +146,7 @@ def _interval(use: Recommendation) -> str:
 def _best(study: StudyAnswers, use: Recommendation) -> Markup:
     """How the best value compares with the recommended trial: with noise it may have been luck."""
     history = study.history
+    assert isinstance(history, History)
     best = next((value for value in reversed(history.best) if value is not None), None)
     trial = history.best_trial
     if best is None or trial is None or best == use.observed:
@@ -106,12 +169,15 @@ def _stop(regret: RegretHistory | NotKnown) -> Markup:
     return joined(word, tag("p", prose(f"{verdict.reason[0].upper()}{verdict.reason[1:]}.")))
 
 
-def _matters(importance: Importance | NotKnown) -> Markup:
+def _matters(each: ObjectiveAnswers, *, named: bool) -> Markup:
+    """What matters for an objective; `named`: after its name."""
+    importance = each.importance
+    title = f"{each.name}: " if named else ""
     if isinstance(importance, NotKnown):
-        return _not_known(importance)
+        return joined(tag("p", title, class_="big"), _not_known(importance))
     names = [parameter(name) for name in importance.matters]
     first = joined(*(tag("span", name) for name in names[:_MOST_NAMES])) if names else joined("Nothing measurably")
-    return joined(tag("p", first, class_="big"), tag("p", prose(importance.sentence)))
+    return joined(tag("p", title, first, class_="big"), tag("p", prose(importance.sentence)))
 
 
 def _change(ranges: ParameterRanges | NotKnown) -> Markup:
@@ -154,13 +220,14 @@ def doubts(study: StudyAnswers) -> list[str]:
     if n == 0:
         return ["The study has no trials yet, so nothing here is about your problem."]
     reasons = [*_unusual_trials(study), *_others(study)]
-    if isinstance(study.calibration, Calibration) and study.calibration.doubtful:
-        reasons.append(study.calibration.sentence)
-    if not isinstance(study.effects, NotKnown):
-        notes = Counter(note for effect in study.effects for note in effect.notes)
-        reasons += [note for note, _ in notes.most_common(3)]
-    if isinstance(study.importance, Importance):
-        reasons += study.importance.notes
+    checked = [each.calibration for each in study.each if isinstance(each.calibration, Calibration)]
+    reasons += [calibration.sentence for calibration in checked if calibration.doubtful]
+    effects = [effect for each in study.each if not isinstance(each.effects, NotKnown) for effect in each.effects]
+    notes = Counter(note for effect in effects for note in effect.notes)
+    reasons += [note for note, _ in notes.most_common(3)]
+    for each in study.each:
+        if isinstance(each.importance, Importance):
+            reasons += each.importance.notes
     # Two models may say the same with other numbers: one of the two is enough.
     return list({reason.split(":")[0]: reason for reason in reversed(reasons)}.values())[::-1]
 
@@ -179,7 +246,8 @@ def _unusual_trials(study: StudyAnswers) -> list[str]:
     if counts["pruned"]:
         rule = "they count with the last value they reported, never as better than the median"
         reasons.append(f"{counts['pruned']} of {n} trials were pruned; {rule}.")
-    infinite = sum(value is not None and math.isinf(value) for value in values)
+    returned = [value if isinstance(value, tuple) else (value,) for value in values if value is not None]
+    infinite = sum(any(map(math.isinf, each)) for each in returned)
     if infinite:
         reasons.append(
             f"{infinite} of {n} trials returned an infinite value; it counts as the worst (or best) finite one."

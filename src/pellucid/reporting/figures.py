@@ -8,8 +8,18 @@ from html import unescape
 from typing import Any
 
 from pellucid import plots
-from pellucid.records import Calibration, Finding, HsicImportance, Importance, NotKnown, ParameterRanges, RegretHistory
-from pellucid.reporting.gather import StudyAnswers
+from pellucid.records import (
+    Calibration,
+    Finding,
+    Front,
+    HsicImportance,
+    Importance,
+    NotKnown,
+    ParameterRanges,
+    RegretHistory,
+    Tradeoff,
+)
+from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
 
 # Pixels above a figure whose title is text of the page.
@@ -65,21 +75,32 @@ def key_figures(study: StudyAnswers) -> Iterator[tuple[str, Any]]:
     """The figures that answer the questions, by name, if there is an answer."""
     if any(value is not None for value in study.history.values):
         yield "history", study.history.plot()
+    if isinstance(study.recommendation, Front):
+        yield "front", study.recommendation.plot()
+    for i, tradeoff in enumerate(study.tradeoffs):
+        if isinstance(tradeoff, Tradeoff):
+            yield f"tradeoff-{i}", tradeoff.plot()
     if isinstance(study.regret, RegretHistory) and study.regret.after:
         yield "course", study.regret.plot()
-    if isinstance(study.calibration, Calibration):
-        yield "calibration", study.calibration.plot()
-    if isinstance(study.importance, Importance):
-        yield "importance", study.importance.plot()
-    if not isinstance(study.profiles, NotKnown):
-        for i, profile in enumerate(study.profiles[:_MOST_EFFECTS]):
-            yield f"profile-{i}", profile.plot()
-    if not isinstance(study.effects, NotKnown):
-        for i, effect in enumerate(study.effects[:_MOST_EFFECTS]):
-            yield f"effect-{i}", effect.plot()
+    for i, each in enumerate(study.each):
+        yield from _about(each, f"objective-{i}-" if study.several else "")
     if isinstance(study.ranges, ParameterRanges):
         yield "ranges", study.ranges.plot()
     if isinstance(study.failures, HsicImportance):
         yield "failures", study.failures.plot()
     if study.explanations:
         yield "why", study.explanations[0].plot()
+
+
+def _about(each: ObjectiveAnswers, prefix: str) -> Iterator[tuple[str, Any]]:
+    """Those about one objective. `prefix`: of their names."""
+    if isinstance(each.calibration, Calibration):
+        yield f"{prefix}calibration", each.calibration.plot()
+    if isinstance(each.importance, Importance):
+        yield f"{prefix}importance", each.importance.plot()
+    if not isinstance(each.profiles, NotKnown):
+        for i, profile in enumerate(each.profiles[:_MOST_EFFECTS]):
+            yield f"{prefix}profile-{i}", profile.plot()
+    if not isinstance(each.effects, NotKnown):
+        for i, effect in enumerate(each.effects[:_MOST_EFFECTS]):
+            yield f"{prefix}effect-{i}", effect.plot()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from itertools import combinations
+from typing import Protocol, TypeVar
 
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -13,10 +14,12 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.explain.calibration import calibration_of
 from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.effects.profile import profiles_of
-from pellucid.explain.history import history_of
+from pellucid.explain.front_stopping import front_regret_history_of
+from pellucid.explain.fronts.answer import front_of
+from pellucid.explain.fronts.tradeoff import tradeoff_of
+from pellucid.explain.history import front_history_of, history_of
 from pellucid.explain.importance.analysis import importance_for
 from pellucid.explain.importance.shares import shares_of
-from pellucid.explain.model import opened
 from pellucid.explain.progress import progress_bar
 from pellucid.explain.proposals.cases import without_proposal
 from pellucid.explain.proposals.explanation import explanation_of
@@ -24,9 +27,12 @@ from pellucid.explain.ranges import ranges_of
 from pellucid.explain.recommend import recommendation_of
 from pellucid.explain.stopping import regret_history_of
 from pellucid.goals import failed
+from pellucid.numerics import one_thread
 from pellucid.records import (
     Calibration,
     DesirabilityPaths,
+    Front,
+    FrontHistory,
     History,
     HsicImportance,
     Importance,
@@ -38,48 +44,71 @@ from pellucid.records import (
     Receipt,
     Recommendation,
     RegretHistory,
+    Tradeoff,
     attempt,
 )
 from pellucid.study.view import StudyView
 
 Answer = TypeVar("Answer")
-# Answers that are computed before trials are explained: steps of the progress bar.
-_N_ANSWERS = 8
+# Answers about every study, and about each of its objectives: steps of the progress bar. There are ranges of one
+# objective, or trade-offs of several, and explained trials as well.
+_N_SHARED, _N_EACH = 3, 4
 # Effects and constraints that a report shows: each is a figure.
 _MOST_EFFECTS, _MOST_CONSTRAINTS = 6, 6
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
-# product of both: together they take some seconds.
+# product of both: together they take some seconds. What a front gains takes ten times as long.
 _MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 40, 4, 40_000
+_MOST_OF_SEVERAL = 10
+
+
+@dataclass(frozen=True)
+class ObjectiveAnswers:
+    """The answers about one objective, or why there is none yet.
+
+    profiles   of the parameters that matter most, most important first: the best that can be reached
+    effects    the same on average over all other settings;  joint  of the first two together
+    """
+
+    name: str
+    importance: Importance | NotKnown
+    calibration: Calibration | NotKnown
+    profiles: tuple[ProfileEffect, ...] | NotKnown
+    effects: tuple[PartialDependence, ...] | NotKnown
+    joint: PartialDependence | None
 
 
 @dataclass(frozen=True)
 class StudyAnswers:
     """The answers of a report, or why there is none yet.
 
-    profiles      of the parameters that matter most, most important first: the best that can be reached
-    effects       the same on average over all other settings;  joint  of the first two together
-    failures      which parameters make trials fail; None if no trial failed
-    constraints   which parameters every constraint depends on, by its name
-    explanations  of the recommended trial, the best, the last, and others spread evenly over the run
-    unexplained   trials without an explanation, and why
+    recommendation  what to use: with several objectives, the front
+    tradeoffs       of every two objectives
+    each            the answers about every objective
+    ranges          None with several objectives: what to remove for one may be good for another
+    failures        which parameters make trials fail; None if no trial failed
+    constraints     which parameters every constraint depends on, by its name
+    explanations    of the recommended trial, the best, the last, and others spread evenly over the run
+    unexplained     trials without an explanation, and why
     """
 
     name: str
-    history: History
+    history: History | FrontHistory
     trials: tuple[FrozenTrial, ...]
     receipts: tuple[Receipt | None, ...]
-    recommendation: Recommendation | NotKnown
+    recommendation: Recommendation | Front | NotKnown
+    tradeoffs: tuple[Tradeoff | NotKnown, ...]
     regret: RegretHistory | NotKnown
-    importance: Importance | NotKnown
-    ranges: ParameterRanges | NotKnown
-    calibration: Calibration | NotKnown
+    each: tuple[ObjectiveAnswers, ...]
+    ranges: ParameterRanges | NotKnown | None
     failures: HsicImportance | NotKnown | None
     constraints: dict[str, Importance | NotKnown]
-    profiles: tuple[ProfileEffect, ...] | NotKnown
-    effects: tuple[PartialDependence, ...] | NotKnown
-    joint: PartialDependence | None
     explanations: tuple[ProposalExplanation, ...]
     unexplained: dict[int, str]
+
+    @property
+    def several(self) -> bool:
+        """Whether the study has several objectives."""
+        return len(self.each) > 1
 
     @property
     def counts(self) -> Counter[str]:
@@ -95,54 +124,81 @@ class StudyAnswers:
 
 
 def gather(study: Study, progress: bool) -> StudyAnswers:
-    with opened(study, "report") as view:
-        history = history_of(view)
+    view = StudyView.whole(study)
+    with one_thread:
+        history = front_history_of(view) if view.several else history_of(view)
         numbers = _trials_to_explain(view, history)
-        with progress_bar("report", _N_ANSWERS + len(numbers), show=progress) as bar:
+        pairs = list(combinations(range(len(view.objectives)), 2))
+        steps = _N_SHARED + (len(pairs) or 1) + _N_EACH * len(view.each) + len(numbers)
+        with progress_bar("report", steps, show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
                 bar.advance(f"report: {what}")
                 return attempt(ask)
 
-            recommendation = answered("recommendation", lambda: recommendation_of(view))
-            regret = answered("can you stop", lambda: regret_history_of(view))
-            importance = answered("what matters", lambda: shares_of(view))
-            ranges = answered("ranges", lambda: ranges_of(view))
-            calibration = answered("were predictions true", lambda: calibration_of(view))
+            recommended, left = (
+                (front_of, front_regret_history_of) if view.several else (recommendation_of, regret_history_of)
+            )
+            recommendation = answered("recommendation", lambda: recommended(view))
+            regret = answered("can you stop", lambda: left(view))
+            tradeoffs = tuple(
+                answered("trade-offs", lambda pair=pair: tradeoff_of(view, pair))  # type: ignore[misc]
+                for pair in pairs
+            )
+            ranges = None if view.several else answered("ranges", lambda: ranges_of(view))
+            each = tuple(_about(about, answered) for about in view.each)
             failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
             constraints = {
                 name: attempt(lambda name=name: shares_of(view.about(name)))  # type: ignore[misc]
                 for name in view.observations.constraints.names[:_MOST_CONSTRAINTS]
             }
-            profiles = answered("profiles", lambda: profiles_of(view, _shown(view, importance)))
-            effects = answered("effects", lambda: _effects(view, importance))
             if isinstance(recommendation, Recommendation):
                 numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
             explained = {
                 number: answered(f"trial {number}", lambda n=number: explanation_of(view, n))  # type: ignore[misc]
                 for number in numbers
             }
-    joint = () if isinstance(effects, NotKnown) else tuple(effect for effect in effects if len(effect.params) == 2)
     return StudyAnswers(
         name=view.name,
         history=history,
         trials=tuple(view.trials),
         receipts=tuple(view.own_receipts.get(trial.number) for trial in view.trials),
         recommendation=recommendation,
+        tradeoffs=tradeoffs,
         regret=regret,
-        importance=importance,
+        each=each,
         ranges=ranges,
-        calibration=calibration,
         failures=failures if history.states.count("failed") else None,
         constraints=constraints,
-        profiles=profiles,
-        effects=effects if isinstance(effects, NotKnown) else tuple(e for e in effects if len(e.params) == 1),
-        joint=joint[0] if joint else None,
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
         unexplained={
             **_sampled(view),
             **{n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)},
         },
+    )
+
+
+class _Answered(Protocol):
+    """Asks a question and says what for."""
+
+    def __call__(self, what: str, ask: Callable[[], Answer]) -> Answer | NotKnown: ...
+
+
+def _about(view: StudyView, answered: _Answered) -> ObjectiveAnswers:
+    """The answers about the objective of the view."""
+    name = f" of {view.objective.name}" if view.several else ""
+    importance = answered(f"what matters{name}", lambda: shares_of(view))
+    calibration = answered(f"were predictions true{name}", lambda: calibration_of(view))
+    profiles = answered(f"profiles{name}", lambda: profiles_of(view, _shown(view, importance)))
+    effects = answered(f"effects{name}", lambda: _effects(view, importance))
+    joint = () if isinstance(effects, NotKnown) else tuple(effect for effect in effects if len(effect.params) == 2)
+    return ObjectiveAnswers(
+        name=view.objective.name,
+        importance=importance,
+        calibration=calibration,
+        profiles=profiles,
+        effects=effects if isinstance(effects, NotKnown) else tuple(e for e in effects if len(e.params) == 1),
+        joint=joint[0] if joint else None,
     )
 
 
@@ -177,19 +233,21 @@ def _effects(view: StudyView, importance: Importance | NotKnown) -> tuple[Partia
     return effects_of(view, subjects)
 
 
-def _trials_to_explain(view: StudyView, history: History) -> list[int]:
-    """The best trial, the last proposal, and proposals spread evenly over the run; fewer if explanations cost more."""
+def _trials_to_explain(view: StudyView, history: History | FrontHistory) -> list[int]:
+    """The best trial, or the latest of the front, the last proposal, and proposals spread evenly over the run; fewer if
+    explanations cost more."""
     ended = [trial.number for trial in view.trials if trial.state in (TrialState.COMPLETE, TrialState.PRUNED)]
     if not ended:
         return []
     width = max(len(trial.params) for trial in view.trials)
-    most = max(_FEWEST_EXPLAINED, min(_MOST_EXPLAINED, _WORK // max(len(ended) * width, 1)))
+    limit = _MOST_OF_SEVERAL if view.several else _MOST_EXPLAINED
+    most = max(_FEWEST_EXPLAINED, min(limit, _WORK // max(len(ended) * width, 1)))
     proposed = [number for number, receipt in view.own_receipts.items() if receipt.proposed] or ended
     even = [proposed[round(i * (len(proposed) - 1) / max(most - 1, 1))] for i in range(most)]
     return list(dict.fromkeys([*_best(history), proposed[-1], *even]))[:most]
 
 
-def _best(history: History) -> list[int]:
-    """The number of the best complete, feasible trial, if there is one."""
-    best = history.best_trial
+def _best(history: History | FrontHistory) -> list[int]:
+    """The number of the best complete, feasible trial, or of the latest on the front, if there is one."""
+    best = history.best_trial if isinstance(history, History) else max(history.front, default=None)
     return [] if best is None else [best]

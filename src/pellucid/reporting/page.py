@@ -12,49 +12,53 @@ from importlib.resources import files
 from typing import Any
 
 from pellucid import plots
-from pellucid.explain.text import value_text
+from pellucid.explain.text import value_text, with_error
 from pellucid.records import (
+    OBJECTIVE,
     Calibration,
+    ExpectedOutcome,
+    Front,
+    History,
     Importance,
     NotKnown,
     ParameterRanges,
     PartialDependence,
     ProfileEffect,
     RegretHistory,
+    Tradeoff,
     plain,
 )
-from pellucid.reporting.answers import answers
+from pellucid.reporting.answers import answers, chance_text, parameter
 from pellucid.reporting.figures import PageFigures
-from pellucid.reporting.gather import StudyAnswers
+from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
 # A page stays small with many trials, and with many parameters too.
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000
-_SECTIONS = (("trials", "Trials"), ("stop", "Can you stop"),
-             ("true", "Were predictions true"), ("matters", "What matters"), ("effects", "Effects"),
-             ("ranges", "Ranges"), ("constraints", "Constraints"), ("failures", "Failures"),
-             ("why", "Why this trial"))  # fmt: skip
+# Configurations of the front, and their parameters, in a table.
+_MOST_ROWS, _MOST_COLUMNS = 60, 12
 
 
 def page(study: StudyAnswers) -> str:
     figures = PageFigures()
-    sections = {name: _section(name, title, study, figures) for name, title in _SECTIONS}
-    picked = _picked(study, figures) if sections["why"] else {}
-    shown = {name: section for name, section in sections.items() if section}
-    links = [tag("a", title, href=f"#{name}") for name, title in _SECTIONS if name in shown]
+    sections = [(name, title, list(content)) for name, title, content in _sections(study, figures)]
+    shown = [(name, title, content) for name, title, content in sections if content]
+    picked = _picked(study, figures) if study.trials else {}
+    links = [tag("a", title, href=f"#{name}") for name, title, _ in shown]
     counts = ", ".join(f"{n} {state}" for state, n in study.counts.most_common())
     header = tag(
         "header",
         tag("a", "Skip to the answers", href="#answers", class_="skip"),
         tag("h1", study.name),
-        tag("span", f"{len(study.trials)} trials ({counts or 'none'}), to {study.history.direction}", class_="soft"),
+        tag("span", f"{len(study.trials)} trials ({counts or 'none'}), to {_aims(study)}", class_="soft"),
         tag("button", "Light or dark", id="theme", type="button"),
         tag("nav", *links, aria_label="Sections"),
     )
     created = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     footer = tag("footer", f"pellucid {version('pellucid')}, {created}. This page needs no network.")
+    parts = [tag("section", tag("h2", title), *content, id=name) for name, title, content in shown]
     data = {"figures": figures.by_name, "template": plots.template(), "picked": picked}
-    return _document(study.name, joined(header, tag("main", answers(study), *shown.values()), footer), data)
+    return _document(study.name, joined(header, tag("main", answers(study), *parts), footer), data)
 
 
 def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
@@ -84,9 +88,33 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
 # ---------------------------------------------------------------------- sections
 
 
-def _section(name: str, title: str, study: StudyAnswers, figures: PageFigures) -> Markup | None:
-    content = list(_CONTENT[name](study, figures))
-    return tag("section", tag("h2", title), *content, id=name) if content else None
+def _sections(study: StudyAnswers, figures: PageFigures) -> Iterator[tuple[str, str, Iterator[Markup]]]:
+    """Name, title and content of every section; one without content is left out."""
+    yield "trials", "Trials", _trials(study, figures)
+    if study.several:
+        yield "front", "The front", _front(study, figures)
+        yield "tradeoff", "Trade-off", _tradeoff(study, figures)
+    yield "stop", "Can you stop", _stop(study, figures)
+    if study.several:
+        for i, each in enumerate(study.each):
+            yield f"objective-{i}", each.name, _objective(each, f"objective-{i}-", figures)
+    else:
+        (only,) = study.each
+        yield "true", "Were predictions true", _true(only, "", figures)
+        yield "matters", "What matters", _matters(only, "", figures)
+        yield "effects", "Effects", _effects(only, "", figures)
+        yield "ranges", "Ranges", _ranges(study, figures)
+    yield "constraints", "Constraints", _constraints(study, figures)
+    yield "failures", "Failures", _failures(study, figures)
+    yield "why", "Why this trial", _why(study, figures)
+
+
+def _aims(study: StudyAnswers) -> str:
+    """ "minimize", or "maximize accuracy and minimize latency" """
+    history = study.history
+    directions = (history.direction,) if isinstance(history, History) else history.directions
+    named = zip(directions, (each.name for each in study.each), strict=True)
+    return " and ".join(direction if name == OBJECTIVE else f"{direction} {name}" for direction, name in named)
 
 
 def _not_known(answer: object) -> Markup:
@@ -100,6 +128,43 @@ def _trials(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield _not_known(study.history.sentence)
 
 
+def _front(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    """The front, and the configurations on it."""
+    use = study.recommendation
+    if not isinstance(use, Front):
+        yield _not_known(use)
+        return
+    yield figures.put("front", use, wide=True)
+    params = list(dict.fromkeys(name for member in use.members for name in member.params))[:_MOST_COLUMNS]
+    titles = ("trial", *use.objectives, "on the front", *(["feasible"] if use.members[0].feasible is not None else []))
+    head = tag("tr", *(tag("th", title) for title in titles), *(tag("th", parameter(name)) for name in params))
+    rows = []
+    for member in use.members[:_MOST_ROWS]:
+        chances = [member.probability, *([] if member.feasible is None else [member.feasible])]
+        texts = [
+            *(_with_interval(outcome) for outcome in member.outcomes),
+            *map(chance_text, chances),
+            *(value_text(member.params[name]) if name in member.params else "" for name in params),
+        ]
+        number = tag("a", str(member.trial), href=f"#trial-{member.trial}")
+        rows.append(tag("tr", tag("td", number), *(tag("td", text) for text in texts)))
+    yield tag("div", tag("table", head, *rows, class_="members"), class_="figure")
+
+
+def _with_interval(outcome: ExpectedOutcome) -> str:
+    if outcome.low is None or outcome.high is None:
+        return value_text(outcome.expected)
+    return with_error(outcome.expected, 0.5 * (outcome.high - outcome.low))
+
+
+def _tradeoff(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    for i, tradeoff in enumerate(study.tradeoffs):
+        if isinstance(tradeoff, Tradeoff):
+            yield figures.put(f"tradeoff-{i}", tradeoff, wide=True)
+        else:
+            yield _not_known(tradeoff)
+
+
 def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.regret, RegretHistory) and study.regret.after:
         yield figures.put("course", study.regret)
@@ -107,20 +172,27 @@ def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield _not_known(str(study.regret))
 
 
-def _true(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
-    if isinstance(study.calibration, Calibration):
-        yield figures.put("calibration", study.calibration, wide=True)
+def _objective(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
+    """All about one of several objectives. `prefix`: of the names of its figures."""
+    yield from _matters(each, prefix, figures)
+    yield from _effects(each, prefix, figures)
+    yield from _true(each, prefix, figures)
+
+
+def _true(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
+    if isinstance(each.calibration, Calibration):
+        yield figures.put(f"{prefix}calibration", each.calibration, wide=True)
     else:
-        yield _not_known(study.calibration)
+        yield _not_known(each.calibration)
 
 
-def _matters(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
-    if not isinstance(study.importance, Importance):
-        yield _not_known(study.importance)
+def _matters(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
+    if not isinstance(each.importance, Importance):
+        yield _not_known(each.importance)
         return
-    yield figures.put("importance", study.importance, top=60)
-    if study.importance.pairs:
-        yield figures.put("pairs", study.importance, what="pairs")
+    yield figures.put(f"{prefix}importance", each.importance, top=60)
+    if each.importance.pairs:
+        yield figures.put(f"{prefix}pairs", each.importance, what="pairs")
 
 
 _PROFILES = (
@@ -132,20 +204,20 @@ _AVERAGES = (
 )
 
 
-def _effects(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
-    if isinstance(study.effects, NotKnown) and isinstance(study.profiles, NotKnown):
-        yield _not_known(study.effects)
+def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
+    if isinstance(each.effects, NotKnown) and isinstance(each.profiles, NotKnown):
+        yield _not_known(each.effects)
         return
     said: list[str] = []
-    if not isinstance(study.profiles, NotKnown):
+    if not isinstance(each.profiles, NotKnown):
         yield tag("p", _PROFILES, class_="soft")
-        yield from _curves("profile", study.profiles, figures, said)
-    if not isinstance(study.effects, NotKnown):
+        yield from _curves(f"{prefix}profile", each.profiles, figures, said)
+    if not isinstance(each.effects, NotKnown):
         yield tag("h3", "On average over all other settings")
         yield tag("p", _AVERAGES, class_="soft")
-        yield from _curves("effect", study.effects, figures, said)
-        if study.joint is not None:
-            yield figures.put("joint", study.joint, wide=True, top=50, shown_before=said)
+        yield from _curves(f"{prefix}effect", each.effects, figures, said)
+        if each.joint is not None:
+            yield figures.put(f"{prefix}joint", each.joint, wide=True, top=50, shown_before=said)
 
 
 def _curves(
@@ -200,7 +272,7 @@ def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     for i in picks:
         trial = study.trials[i]
         value = study.history.values[i]
-        text = f"trial {trial.number}: {study.history.states[i] if value is None else value_text(value)}"
+        text = f"trial {trial.number}: {study.history.states[i] if value is None else _values(study, value)}"
         if study.history.feasible and study.history.feasible[i] is False:
             text += ", not feasible"
         label = f"{text}, explained" if trial.number in explained else text
@@ -226,17 +298,11 @@ def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield figures.put("paths", paths, titled=False, wide=True, top=60)
 
 
-_CONTENT = {
-    "trials": _trials,
-    "stop": _stop,
-    "true": _true,
-    "matters": _matters,
-    "effects": _effects,
-    "ranges": _ranges,
-    "constraints": _constraints,
-    "failures": _failures,
-    "why": _why,
-}
+def _values(study: StudyAnswers, value: float | tuple[float, ...]) -> str:
+    """What a trial returned; with several objectives, by their names."""
+    if not isinstance(value, tuple):
+        return value_text(value)
+    return ", ".join(f"{each.name} {value_text(one)}" for each, one in zip(study.each, value, strict=True))
 
 
 # ---------------------------------------------------------------------- why this trial

@@ -101,6 +101,16 @@ def chatty(trial):
     return value
 
 
+def both(trial):
+    value = bowl(trial)
+    if trial.number == 1:
+        return value
+    if trial.number == 2:
+        return value, "a word"
+    trial.study.set_metric_names(["loss", "ms"])
+    return value, 100.0 * trial.params["x"]
+
+
 def wanderer(trial):
     os.makedirs("elsewhere", exist_ok=True)
     os.chdir("elsewhere")

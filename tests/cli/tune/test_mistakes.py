@@ -92,12 +92,27 @@ def test_mistakes_are_one_sentence_and_leave_nothing_behind(
     assert after == before
 
 
-def test_a_study_keeps_its_direction_and_its_one_objective(folder: Path) -> None:
+def test_a_study_keeps_its_directions(folder: Path) -> None:
     optuna.create_study(study_name="up", storage=URL, direction="maximize")
     optuna.create_study(study_name="two", storage=URL, directions=["minimize", "maximize"])
     result = tune("bowl", 3, "--study", "up", "--direction", "minimize")
     assert result.exit_code == 2
     assert "`up` has maximize, not minimize; leave --direction out" in result.stderr
-    result = tune("bowl", 3, "--study", "two")
+    result = tune("bowl", 3, "--study", "two", "--direction", "minimize")
     assert result.exit_code == 2
-    assert "pellucid works on studies with one objective; `two` has 2" in result.stderr
+    assert "`two` has minimize and maximize, not minimize; leave --direction out" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--sampler", "sawei"], "The sampler `sawei` works on one objective; the study has 2: use `bayesian`."),
+        (["--sampler", "two-step"], "The sampler `two-step` works on one objective; the study has 2: use `bayesian`."),
+        (["--direction", "minimize"] * 3, "The sampler `bayesian` works on up to 4 objectives; the study has 5"),
+    ],
+)
+def test_some_samplers_take_one_objective(folder: Path, options: list[str], sentence: str) -> None:
+    result = tune("bowl", 40, "--direction", "minimize", "--direction", "minimize", *options)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert not (folder / "tuning.db").exists()

@@ -33,7 +33,7 @@ _LONGEST_NAME = 512
 
 
 def find_study(storage: str, name: str | None) -> tuple[Study, Place]:
-    """An existing study with one objective. Nothing is created if the user mistypes a name."""
+    """An existing study. Nothing is created if the user mistypes a name."""
     place = place_of(storage)
     if not place.exists:
         raise Mistake(
@@ -57,8 +57,9 @@ def existing_study(place: Place, name: str) -> Study | None:
         return load(backend, name) if name in names_in(backend) else None
 
 
-def create_study(place: Place, name: str, direction: str) -> Study:
-    """The study with this name; another process may have created it a moment ago. `direction`: minimize or maximize."""
+def create_study(place: Place, name: str, directions: Sequence[str]) -> Study:
+    """The study with this name; another process may have created it a moment ago. `directions`: minimize or maximize,
+    of every objective."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -66,7 +67,7 @@ def create_study(place: Place, name: str, direction: str) -> Study:
         return optuna.create_study(
             study_name=name,
             storage=open_storage(place),
-            direction=optuna.study.StudyDirection[direction.upper()],
+            directions=[optuna.study.StudyDirection[direction.upper()] for direction in directions],
             load_if_exists=True,
         )
 
@@ -74,13 +75,7 @@ def create_study(place: Place, name: str, direction: str) -> Study:
 def load(storage: BaseStorage, name: str, sampler: BaseSampler | None = None) -> Study:
     import optuna
 
-    study = optuna.load_study(study_name=name, storage=storage, sampler=sampler)
-    if len(study.directions) != 1:
-        raise Mistake(
-            f"pellucid works on studies with one objective; `{shown(name)}` has {len(study.directions)}. Name another "
-            "study."
-        )
-    return study
+    return optuna.load_study(study_name=name, storage=storage, sampler=sampler)
 
 
 def trials_by_state(trials: Sequence[FrozenTrial]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from pellucid.cli.options import DEFAULT_STORAGE, Storage, complete_study
 from pellucid.cli.report import check_report
 from pellucid.cli.storage.places import Place, place_of
 from pellucid.cli.terminal import sentences, shown
-from pellucid.cli.tune.sampling import SamplerName, check_model, check_sampler
+from pellucid.cli.tune.sampling import SamplerName, check_model, check_objectives, check_sampler
 from pellucid.cli.tune.target import parse_target
 
 if TYPE_CHECKING:
@@ -48,7 +48,11 @@ def tune(
         ),
     ] = None,
     direction: Annotated[
-        DirectionName | None, typer.Option(show_default=False, help="Direction of a new study; default: minimize.")
+        list[DirectionName] | None,
+        typer.Option(
+            show_default=False,
+            help="Direction of a new study; default: minimize. Give it once for each value that the objective returns.",
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
     report: Annotated[Path | None, typer.Option(show_default=False, help="Write a report to this file.")] = None,
@@ -79,21 +83,23 @@ def tune(
         from pellucid.cli.tune.summary import SummaryOptions, print_summary
 
         display = choose_display(quiet)
-        existing, n_counted = _existing(place, name, direction, trials, display)
+        directions = tuple(each.value for each in direction or ())
+        existing, n_counted = _existing(place, name, directions, trials, display)
+        directions = directions or (DirectionName.MINIMIZE.value,)
+        check_objectives(sampler, model, len(directions if existing is None else existing.directions))
         # The objective may change the working directory of a worker before the model is read.
         model_file = None if model is None else str(model.absolute())
         work = [
             Job(target, place.address, name, sampler.value, trials, seed, (index, n_counted), model_file)
             for index in range(min(jobs, trials - n_counted))
         ]
-        new_direction = direction or DirectionName.MINIMIZE
-        request = Request(place, name, new_direction.value, trials, timeout)
+        request = Request(place, name, directions, trials, timeout)
         outcome = completed(request, work, existing, display)
         print_summary(outcome, place, SummaryOptions(trials, report, quiet, as_json))
 
 
 def _existing(
-    place: Place, name: str, direction: DirectionName | None, n_trials: int, display: Display
+    place: Place, name: str, directions: tuple[str, ...], n_trials: int, display: Display
 ) -> tuple[Study | None, int]:
     """The study, if there is one, and how many of its trials count towards those requested."""
     from pellucid.cli.storage.studies import existing_study
@@ -104,18 +110,20 @@ def _existing(
     from pellucid.study.trials import ended
     from pellucid.study.view import StudyView
 
-    view = StudyView.of(study, "tune")
-    _check_direction(view, direction)
+    view = StudyView.whole(study)
+    _check_directions(view, directions)
     n_counted = len(ended(view.trials))
     _announce(view, place, n_counted, n_trials, display)
     return study, n_counted
 
 
-def _check_direction(view: StudyView, requested: DirectionName | None) -> None:
-    if requested is not None and requested.value != view.direction:
+def _check_directions(view: StudyView, requested: tuple[str, ...]) -> None:
+    own = tuple(objective.direction for objective in view.objectives)
+    if requested and requested != own:
+        kept = "direction" if len(own) == 1 else "directions"
         raise Mistake(
-            f"A study keeps the direction it was created with: `{shown(view.name)}` has {view.direction}, not "
-            f"{requested.value}; leave --direction out, or choose another name with --study."
+            f"A study keeps the {kept} it was created with: `{shown(view.name)}` has {' and '.join(own)}, not "
+            f"{' and '.join(requested)}; leave --direction out, or choose another name with --study."
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pellucid.cli.terminal import say, shown
-from pellucid.cli.tune.snapshot import Snapshot
+from pellucid.cli.tune.snapshot import Snapshot, TrialOfSeveral
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -147,7 +147,10 @@ def sentence_of(progress: Progress) -> str:
     if snapshot.counts["fail"]:
         text += f", {snapshot.counts['fail']} failed"
     if snapshot.best is not None:
-        text += f"; best {snapshot.best.value:.6g} (trial {snapshot.best.trial})"
+        text += f"; best {_best(snapshot)}"
+    if snapshot.latest is not None:
+        text += "" if snapshot.n_front is None else f"; {snapshot.n_front} on the front"
+        text += f"; latest {_values(snapshot.latest)}"
     if progress.seconds_left is not None:
         text += f"; about {duration(progress.seconds_left)} left"
     if progress.error:
@@ -179,12 +182,17 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
         trials += f"; {counts['running']} running in {_workers(progress.n_workers)}"
     rows = [("trials", trials)]
     if snapshot.best is not None:
-        rows.append(("best", f"{snapshot.best.value:.6g} (trial {snapshot.best.trial})"))
+        rows.append(("best", _best(snapshot)))
         rows.append(("with", ", ".join(f"{name}={_value(value)}" for name, value in snapshot.best.params.items())))
+    if snapshot.latest is not None:
+        if snapshot.n_front is not None:
+            rows.append(("front", "1 trial" if snapshot.n_front == 1 else f"{snapshot.n_front} trials"))
+        rows.append(("latest", _values(snapshot.latest)))
     if snapshot.alpha is not None:
         rows.append(("alpha", f"{snapshot.alpha:.3g} (1 exploits, 0 explores)"))
     if progress.bound is not None:
-        rows.append(("left at most", f"{progress.bound:.2g}"))
+        volume = f"{progress.bound:.2g} of the volume that the front dominates"
+        rows.append(("left at most", f"{progress.bound:.2g}" if snapshot.n_front is None else volume))
     if snapshot.proposal:
         rows.append(("last proposal", snapshot.proposal))
     if snapshot.seconds is not None:
@@ -193,6 +201,20 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
     if progress.error:
         rows.append(("last error", progress.error))
     return [(name, shown(text)) for name, text in rows]
+
+
+def _best(snapshot: Snapshot) -> str:
+    """With the name of the objective, if it has one."""
+    from pellucid.records import OBJECTIVE
+
+    assert snapshot.best is not None
+    name = "" if snapshot.objective == OBJECTIVE else f"{snapshot.objective} "
+    return f"{name}{snapshot.best.value:.6g} (trial {snapshot.best.trial})"
+
+
+def _values(trial: TrialOfSeveral) -> str:
+    listed = ", ".join(f"{name} {value:.6g}" for name, value in trial.values.items())
+    return f"{listed} (trial {trial.trial})"
 
 
 def _value(value: Any) -> str:

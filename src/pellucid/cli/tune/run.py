@@ -60,11 +60,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for. `direction`: of a study that does not exist yet."""
+    """What the user asked for. `directions`: of a study that does not exist yet."""
 
     place: Place
     study: str
-    direction: str
+    directions: tuple[str, ...]
     n_trials: int
     timeout: float | None
 
@@ -187,9 +187,9 @@ class Run:
         """The study. A new one is created only once a worker has imported the user's code without an error."""
         if self._study is None:
             request = self._request
-            self._study = create_study(request.place, request.study, request.direction)
+            self._study = create_study(request.place, request.study, request.directions)
             self._display.line(
-                f"New study `{shown(request.study)}` in {request.place.shown}, to {request.direction}: "
+                f"New study `{shown(request.study)}` in {request.place.shown}, to {' and '.join(request.directions)}: "
                 f"{request.n_trials} trials to go."
             )
         return self._study

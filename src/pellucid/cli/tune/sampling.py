@@ -60,6 +60,25 @@ def check_model(model: Path, name: SamplerName) -> None:
         raise Mistake(str(error)) from None
 
 
+def check_objectives(name: SamplerName, model: Path | None, n_objectives: int) -> None:
+    """Raise Mistake if the sampler cannot run a study with so many objectives."""
+    if n_objectives == 1:
+        return
+    from pellucid.acquisition.fronts import MOST_OBJECTIVES
+
+    if model is not None:
+        raise Mistake(f"A model for --model knows one objective; the study has {n_objectives}: leave --model out.")
+    if name in (SamplerName.SAWEI, SamplerName.TWO_STEP):
+        raise Mistake(
+            f"The sampler `{name.value}` works on one objective; the study has {n_objectives}: use `bayesian`."
+        )
+    if name is SamplerName.BAYESIAN and n_objectives > MOST_OBJECTIVES:
+        raise Mistake(
+            f"The sampler `bayesian` works on up to {MOST_OBJECTIVES} objectives; the study has {n_objectives}: use "
+            "`tpe`."
+        )
+
+
 def make_sampler(
     name: SamplerName, seed: int | None, n_trials: int, seed_key: Sequence[int], model: str | None = None
 ) -> BaseSampler:

@@ -32,17 +32,31 @@ class BestTrial:
 
 
 @dataclass(frozen=True)
+class TrialOfSeveral:
+    """A complete trial of a study with several objectives. `values`: by the name of the objective."""
+
+    trial: int
+    values: dict[str, float]
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """A study at one moment.
 
     n_counted  trials that count towards the budget;  counts  trials by state
+    objective  its name;  best  trial of a study with one
+    latest     complete trial of a study with several objectives;  n_front  how many trials are on their front
     alpha      of the newest proposal whose policy has one
     proposal   the newest receipt, in words;  seconds  that recent trials took on average
     """
 
     n_counted: int
     counts: dict[str, int]
+    objective: str
     best: BestTrial | None
+    latest: TrialOfSeveral | None
+    n_front: int | None
     alpha: float | None
     proposal: str
     seconds: float | None
@@ -53,14 +67,18 @@ def snapshot_of(study: Study) -> Snapshot:
     from pellucid.study.trials import ended
     from pellucid.study.view import StudyView
 
-    view = StudyView.of(study, "tune")
+    view = StudyView.whole(study)
     newest_first = [readable_receipt(trial) for trial in reversed(view.trials[-_RECENT:])]
     receipts = [receipt for receipt in newest_first if receipt is not None]
+    on_front = front_trials(view)
     policies = [receipt.policy.numbers for receipt in receipts if receipt.policy is not None]
     return Snapshot(
         n_counted=len(ended(view.trials)),
         counts=trials_by_state(view.trials),
+        objective=view.objective.name,
         best=best_trial(view),
+        latest=_latest_of_several(view),
+        n_front=None if on_front is None else len(on_front),
         alpha=next((numbers["alpha"] for numbers in policies if "alpha" in numbers), None),
         proposal=str(receipts[0]) if receipts else "",
         seconds=_average_duration(view.trials[-_RECENT:]),
@@ -72,16 +90,42 @@ def count_towards_budget(study: Study) -> int:
     from pellucid.study.trials import ended
     from pellucid.study.view import StudyView
 
-    return len(ended(StudyView.of(study, "tune").trials))
+    return len(ended(StudyView.whole(study).trials))
 
 
 def best_trial(view: StudyView) -> BestTrial | None:
-    """The best complete trial that is known to be feasible. Optuna's own counts trials without constraints, too."""
+    """The best complete trial that is known to be feasible. Optuna's own counts trials without constraints, too. With
+    several objectives there is no single best one."""
     usable = view.observations.of_complete_trials.of_feasible_trials
-    if not len(usable):
+    if not len(usable) or view.several:
         return None
     best = min(range(len(usable)), key=lambda row: float(usable.raw[row]))
     return BestTrial(view.sign * float(usable.raw[best]) + 0.0, usable.numbers[best], dict(usable.configurations[best]))
+
+
+def front_trials(view: StudyView) -> list[TrialOfSeveral] | None:
+    """The complete, feasible trials of a study with several objectives that no other one dominates; None if there is
+    one objective, or more than fronts are computed for."""
+    import numpy as np
+
+    from pellucid.acquisition.fronts import MOST_OBJECTIVES, front
+
+    if not view.several or len(view.objectives) > MOST_OBJECTIVES:
+        return None
+    usable = view.observations.of_complete_trials.of_feasible_trials.numbers
+    losses = np.stack([about.observations_of(usable).raw for about in view.each], axis=1)
+    return [_of_several(view, usable[row]) for row in np.flatnonzero(front(losses))] if len(usable) else []
+
+
+def _latest_of_several(view: StudyView) -> TrialOfSeveral | None:
+    complete = view.observations.of_complete_trials.numbers
+    return _of_several(view, complete[-1]) if view.several and complete else None
+
+
+def _of_several(view: StudyView, number: int) -> TrialOfSeveral:
+    trial = view.trial(number)
+    names = [objective.name for objective in view.objectives]
+    return TrialOfSeveral(number, dict(zip(names, trial.values, strict=True)), dict(trial.params))
 
 
 def _average_duration(trials: Sequence[FrozenTrial]) -> float | None:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
-from pellucid.cli.questions import conclusions
+from pellucid.cli.questions import conclusions, objectives_data
 from pellucid.cli.report import write_report
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import trials_by_state
 from pellucid.cli.terminal import FAILED, STOPPED, WRONG, json_text, say, shown
 from pellucid.cli.tune.run import EndReason, Outcome
-from pellucid.cli.tune.snapshot import best_trial
+from pellucid.cli.tune.snapshot import best_trial, front_trials
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -53,17 +53,19 @@ def _exit_without_study(outcome: Outcome, place: Place, options: SummaryOptions)
 
 
 def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOptions) -> None:
-    from pellucid.explain.model import opened
+    from pellucid.numerics import one_thread
     from pellucid.records import NotKnown
     from pellucid.study.trials import ended
+    from pellucid.study.view import StudyView
 
-    with opened(study, "tune") as view:
+    view = StudyView.whole(study)
+    with one_thread:
         n_counted = len(ended(view.trials))
         code = _say_outcome(outcome, n_counted, place, options)
         summary = _summary(view, outcome, place, options, n_counted)
         if outcome.reason.regular:
-            for question in conclusions():
-                answer = question.answered(view)
+            for question in conclusions(view):
+                answer = question.answered()
                 summary[question.key] = None if isinstance(answer, NotKnown) else answer.to_dict()
                 if not (options.quiet or options.as_json):
                     typer.echo(shown(str(answer)))
@@ -107,16 +109,17 @@ def _say_outcome(outcome: Outcome, n_counted: int, place: Place, options: Summar
 def _summary(
     view: StudyView, outcome: Outcome, place: Place, options: SummaryOptions, n_counted: int
 ) -> dict[str, Any]:
-    best = best_trial(view)
+    best, on_front = best_trial(view), front_trials(view)
     return {
         "study": view.name,
         "storage": place.shown,
-        "direction": view.direction,
+        **objectives_data(view),
         "ended": outcome.reason.value,
         "wanted": options.n_trials,
         "n_trials": n_counted,
         "counts": trials_by_state(view.trials),
         "best": None if best is None else asdict(best),
+        **({} if on_front is None else {"front": [asdict(trial) for trial in on_front]}),
         "recommendation": None,
         "verdict": None,
         "report": None,

@@ -163,7 +163,7 @@ class TrialRunner:
                 value = self._objective(trial)
             self._interruption.check()  # Some libraries catch the interruption and return early.
             # Used only if Optuna refuses the value.
-            self._error = f"the objective returned {value!r:.80}, which is not a number"
+            self._error = refused(value, len(trial.study.directions))
             return value
         except TrialPruned:
             raise
@@ -190,6 +190,19 @@ class TrialRunner:
         """Wait for an order. Returns whether it is to run another trial."""
         self._dismissed = self._interruption.requested or self._connection.receive() != GO
         return not self._dismissed
+
+
+def refused(value: Any, n_objectives: int) -> str:
+    """Why Optuna refuses what an objective returned."""
+    returned = f"the objective returned {value!r:.80}"
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    if n_objectives == 1:
+        if not several:
+            return f"{returned}, which is not a number"
+        return f"{returned}, but the study has one objective: begin another one, with --direction once for each value"
+    if several and len(value) == n_objectives:
+        return f"{returned}, which are not all numbers"
+    return f"{returned}, but the study has {n_objectives} objectives: return a number for each"
 
 
 def announcing(sampler: BaseSampler, announce: Callable[[FrozenTrial], None]) -> BaseSampler:
