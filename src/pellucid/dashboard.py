@@ -13,7 +13,7 @@ def publish(study: Study) -> list[str]:
     Publishing again replaces them. Needs `pip install 'pellucid[dashboard,plots]'`.
 
     Args:
-        study: any study with one objective.
+        study: any study.
     """
     try:
         from optuna_dashboard import save_plotly_graph_object

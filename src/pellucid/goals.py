@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pellucid.numerics import Array, Mask
+from pellucid.records import OBJECTIVE
 
 Sign = float | Array
 _DEFAULT_SHARE = 0.1
+# How words begin that speak of an objective without knowing its name.
+_AN_OBJECTIVE = "an objective"
 # Trials that are compared with all others at once: they bound the memory.
 _AT_ONCE = 256
 
@@ -35,6 +38,14 @@ class Goal:
     wanted: bool = True
     share: float | None = None
     joint: bool = False
+
+    def about(self, objective: str) -> Goal:
+        """With the name of the objective in its words, if it has one and if they speak of it."""
+        if self.joint or self.failures or objective == OBJECTIVE:
+            return self
+        if self.words.startswith(_AN_OBJECTIVE):
+            return replace(self, words=self.words.replace(_AN_OBJECTIVE, objective, 1))
+        return self if self.share is None else replace(self, words=f"{self.words} in {objective}")
 
 
 def as_goal(goal: Goal | Callable[[float], bool] | None, *, joint: bool = False) -> Goal:
@@ -80,13 +91,13 @@ def on_the_front(share: float | None = None) -> Goal:
 def below(value: float) -> Goal:
     """An objective below `value`, in the user's unit."""
     limit = float(value)
-    return Goal(f"an objective below {limit:g}", lambda values, _, __: values < limit)
+    return Goal(f"{_AN_OBJECTIVE} below {limit:g}", lambda values, _, __: values < limit)
 
 
 def above(value: float) -> Goal:
     """An objective above `value`, in the user's unit."""
     limit = float(value)
-    return Goal(f"an objective above {limit:g}", lambda values, _, __: values > limit)
+    return Goal(f"{_AN_OBJECTIVE} above {limit:g}", lambda values, _, __: values > limit)
 
 
 def failed() -> Goal:

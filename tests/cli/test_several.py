@@ -1,4 +1,4 @@
-"""`pellucid explain` and `publish` on a study with several objectives and a constraint."""
+"""`pellucid explain` on a study with several objectives and a constraint."""
 
 from __future__ import annotations
 
@@ -110,15 +110,3 @@ def test_what_is_not_known_of_an_empty_study_is_said(file: Path) -> None:
     assert "What matters (objective 1): Importance needs at least 3 finished trials" in out
     unknown = json.loads(explain(file, "empty", "--json").stdout)["unknown"]
     assert list(unknown["importance"]) == ["objective 0", "objective 1"]
-
-
-def test_the_figures_of_each_objective_are_published(file: Path, study: Study) -> None:
-    pytest.importorskip("optuna_dashboard")
-    result = CliRunner().invoke(app, ["publish", "two", "--storage", str(file)])
-    assert result.exit_code == 0, result.output
-    assert f"  {pellucid.recommend(study).sentence}" in result.stdout.splitlines()
-    attributes = file_storage(file).get_study_system_attrs(study._study_id)
-    names = {name.split(":")[1] for name in attributes if name.startswith("dashboard:plotly_graph_objects:")}
-    each = {f"pellucid-objective-{i}-{what}" for i in (0, 1) for what in ("importance", "calibration", "profile-0")}
-    assert {"pellucid-history", "pellucid-front", "pellucid-tradeoff-0", "pellucid-course", "pellucid-why"} <= names
-    assert each <= names

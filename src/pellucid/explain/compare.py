@@ -193,7 +193,7 @@ def compare_importance(study: Study, trial: int, *, objective: str | int | None 
         objective: the one whose prediction is split, by name or number, if the study has several.
     """
     with opened(study, "compare_importance", objective) as view:
-        return _compared(case_of(view, trial))
+        return _compared(case_of(view, trial, predicted=True))
 
 
 def _compared(case: ModelCase) -> ImportanceComparison:
@@ -228,6 +228,7 @@ def _compared(case: ModelCase) -> ImportanceComparison:
         ablation_order=tuple(space.names[j] for j in ablation.order),
         interactions={(space.names[j], space.names[k]): h for (j, k), h in strengths.items()},
         proposed=case.proposed,
+        objective=case.objective,
     )
 
 

@@ -131,11 +131,11 @@ def front_verdict_and_fits(
         more = _more_trials(n, bound, limit)
         how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
         reason = f"{left}; {how_long} to get there"
-        return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, *about), ends
+        return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, "", *about), ends
     blocked = _blocks(evidence)
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
     notes = () if blocked else (_UNSEEN,)
-    return FrontVerdict(not blocked, n, None, bound, limit, None, reason, notes, blocked, None, *about), ends
+    return FrontVerdict(not blocked, n, None, bound, limit, None, reason, notes, blocked, None, "", *about), ends
 
 
 def growth_bound(beliefs: Beliefs, data: Arrays, X: Array) -> float:

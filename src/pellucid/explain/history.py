@@ -11,7 +11,7 @@ from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
 from pellucid.explain.outcomes import reference_of
 from pellucid.explain.text import counted, share_text, value_text
-from pellucid.records import FrontHistory, History, Phase, Receipt
+from pellucid.records import FrontHistory, History, Phase, Receipt, prefix
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
 
@@ -67,6 +67,7 @@ def history_of(view: StudyView) -> History:
         direction=view.direction,
         sentence=_sentence(view, value_of, best_trial),
         feasible=tuple(feasible.get(trial.number) for trial in view.trials) if view.constrained else (),
+        objective=view.objective.name,
     )
 
 
@@ -103,7 +104,9 @@ def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | Non
         return f"None of the {len(view.trials)} trials has finished with a value yet."
     later = sum(number > best_trial for number in value_of)
     kind = "best feasible" if view.constrained else "best"
-    best = f"The {kind} trial is number {best_trial} with {value_text(value_of[best_trial])}"
+    best = (
+        f"The {kind} trial is number {best_trial} with {prefix(view.objective.name)}{value_text(value_of[best_trial])}"
+    )
     infeasible = f" {_infeasible(view)}" if view.constrained else ""
     if later == 0:
         return f"{best}, the last one with a value.{infeasible}"

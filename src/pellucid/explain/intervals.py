@@ -61,7 +61,8 @@ def interval_reduction(
             )
         sample, notes, _ = sample_of(view.trials, checked, Subject.of(view, checked))
         column = numeric_column(sample, param)
-        return reduced(sample, column, cheap, checked, notes, n_permutations=n_permutations, seed=seed)
+        named = checked.about(view.objective.name)
+        return reduced(sample, column, cheap, named, notes, n_permutations=n_permutations, seed=seed)
 
 
 def numeric_column(sample: Sample, param: str) -> int:

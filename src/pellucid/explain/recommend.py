@@ -165,6 +165,7 @@ def recommendation_of(
         direction=view.direction,
         notes=tuple(notes),
         feasible=None if chance is None else float(chance[best]),
+        objective=view.objective.name,
     )
 
 
@@ -244,4 +245,5 @@ def _best_trial(view: StudyView, complete: Observations) -> Recommendation:
         n_trials=len(complete),
         direction=view.direction,
         notes=("No parameter varies, so there is nothing to model: this is the best trial.",),
+        objective=view.objective.name,
     )

@@ -20,7 +20,7 @@ from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.explain.parts import gain_of_tuning
 from pellucid.explain.text import as_share, counted
 from pellucid.numerics import one_thread
-from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict
+from pellucid.records import OBJECTIVE, Hyperparameters, Receipt, RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
@@ -116,9 +116,10 @@ def verdict_and_fit(
     usable = np.array(view.observations.complete, dtype=bool) & view.observations.feasible
     best = view.sign * float(view.observations.losses[usable].min()) if usable.any() else None
     given = None if isinstance(regret_below, str) else regret_below
+    name = view.objective.name
 
     def no_verdict(reason: str) -> tuple[StoppingVerdict, Hyperparameters | None]:
-        return StoppingVerdict(False, n, best, None, given, None, reason), start
+        return StoppingVerdict(False, n, best, None, given, None, reason, objective=name), start
 
     if n < max(min_trials, 2):
         return no_verdict(f"a verdict needs {max(min_trials, 2)} finished trials, and this study has {n}")
@@ -139,17 +140,19 @@ def verdict_and_fit(
     bound = upper_bound_regret(gp, view.data.X[feasible], view.data.space, width=_WIDTH, constraints=constraints)[0]
     noise = _noise(gp)
     limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
-    left = f"the model sees at most {bound:.2g} left after {n} trials; {words}"
+    of = "" if name == OBJECTIVE else f" of {name}"
+    left = f"the model sees at most {bound:.2g}{of} left after {n} trials; {words}"
     if bound > limit:
         more = _more_trials(n, bound, limit)
         how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
         reason = f"{left}; {how_long} for another {bound - limit:.2g}"
-        verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, more_trials=more)
+        verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, more_trials=more, objective=name)
         return verdict, gp.hyperparameters
     blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
     notes = () if blocked else (*_looks(view), _UNSEEN)
-    return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked), gp.hyperparameters
+    verdict = StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
+    return verdict, gp.hyperparameters
 
 
 def _looks(view: StudyView) -> tuple[str, ...]:

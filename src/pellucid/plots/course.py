@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from statistics import quantiles
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, add_band, draws, frame, say
+from pellucid.plots.base import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, add_band, cut, draws, frame, say
 from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 
 # The axis is cut if the worst value is this many times further from the best than the 90% quantile.
@@ -60,7 +61,7 @@ def history(record: History) -> go.Figure:
     _shade(figure, record.phases)
     figure.update_xaxes(title="trial")
     figure.update_layout(
-        yaxis={"title": "objective", "range": reach},
+        yaxis={"title": escape(cut(record.objective)), "range": reach},
         yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
         legend=LEGEND_ABOVE,
     )
@@ -156,7 +157,9 @@ def regret_history(record: RegretHistory) -> go.Figure:
     frame(figure, "", 900, 380 + 140 * known)
     say(figure, record.stopping.sentence, [])
     of_volume = isinstance(record.stopping, FrontVerdict)
-    figure.update_yaxes(title=_VOLUME if of_volume else "objective", exponentformat="power", row=1, col=1)
+    figure.update_yaxes(
+        title=_VOLUME if of_volume else escape(cut(record.stopping.objective)), exponentformat="power", row=1, col=1
+    )
     if of_volume:
         figure.update_yaxes(tickformat="~%", row=1, col=1)
     if all(bound > 0.0 for bound in record.bounds) and len(record.bounds) > 1:
@@ -185,7 +188,7 @@ def stopping(record: StoppingVerdict) -> go.Figure:
     frame(figure, "", 900, 220)
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 130, margin={"t": top + 10, "l": 160})
-    figure.update_xaxes(title="objective", rangemode="tozero", exponentformat="power")
+    figure.update_xaxes(title=escape(cut(record.objective)), rangemode="tozero", exponentformat="power")
     if isinstance(record, FrontVerdict):
         figure.update_xaxes(title=_VOLUME, tickformat="~%")
     return figure

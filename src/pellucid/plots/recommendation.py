@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import plotly.graph_objects as go
 
-from pellucid.plots.base import CHOSEN, EXPLOIT, LEGEND_ABOVE, draws, frame, say
+from pellucid.plots.base import CHOSEN, EXPLOIT, LEGEND_ABOVE, cut, draws, frame, say
 from pellucid.records import Recommendation
 
 
@@ -25,6 +27,6 @@ def recommendation(record: Recommendation) -> go.Figure:
     frame(figure, "", 900, 220)
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 130, margin={"t": top + 20}, legend=LEGEND_ABOVE)
-    figure.update_xaxes(title="objective")
+    figure.update_xaxes(title=escape(cut(record.objective)))
     figure.update_yaxes(type="category")
     return figure

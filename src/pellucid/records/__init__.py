@@ -10,6 +10,7 @@ every answer. The answers: `recommendation`, `front` (several objectives: the fr
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
+from pellucid.records.finding import OBJECTIVE, Finding, NotKnown, attempt, called, percent, plain, prefix
 from pellucid.records.front import (
     Compromise,
     ExchangeRate,
@@ -22,7 +23,6 @@ from pellucid.records.front import (
     Tradeoff,
     spoken,
 )
-from pellucid.records.finding import OBJECTIVE, Finding, NotKnown, attempt, called, percent, plain
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
@@ -112,5 +112,6 @@ __all__ = [
     "called",
     "percent",
     "plain",
+    "prefix",
     "spoken",
 ]

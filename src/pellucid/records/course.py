@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.finding import Finding
+from pellucid.records.finding import OBJECTIVE, Finding
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class History(Finding):
     feasible       whether the trial was feasible; None if it has no value, or the study no constraints
     expected, sd   what the model predicted for the trial when it proposed it; sd is that of the value, noise included
                    (of the function alone in receipts of earlier versions)
+    objective      its name
     """
 
     numbers: tuple[int, ...]
@@ -41,6 +42,7 @@ class History(Finding):
     sentence: str
     notes: tuple[str, ...] = ()
     feasible: tuple[bool | None, ...] = ()
+    objective: str = OBJECTIVE
 
     @property
     def n_trials(self) -> int:
@@ -118,6 +120,7 @@ class StoppingVerdict(Finding):
     blocked       why the study goes on although the bound is within the tolerance
     more_trials   roughly how many trials would bring the bound down to the tolerance (two of three such estimates are
                   right to a factor of 2.5); None if that cannot be said
+    objective     its name
     """
 
     stop: bool
@@ -130,6 +133,7 @@ class StoppingVerdict(Finding):
     notes: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     more_trials: int | None = None
+    objective: str = OBJECTIVE
 
     @property
     def sentence(self) -> str:
@@ -155,6 +159,7 @@ class FrontVerdict(StoppingVerdict):
     There is no best value, and no noise of one value.
     """
 
+    objective: str = ""
     n_front: int = 0
     reference: tuple[float, ...] = ()
 

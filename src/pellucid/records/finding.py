@@ -111,6 +111,11 @@ def called(objective: str) -> str:
     return "the objective" if objective == OBJECTIVE else objective
 
 
+def prefix(objective: str) -> str:
+    """What stands before a value: "accuracy "; nothing if the objective has no name."""
+    return "" if objective == OBJECTIVE else f"{objective} "
+
+
 def percent(chance: float) -> str:
     """ "97%"; never 0% or 100%, because a model is never sure."""
     return "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"{chance:.0%}"

@@ -282,6 +282,7 @@ class ImportanceComparison(Finding):
     ablation_order: tuple[str, ...]
     interactions: dict[tuple[str, str], float]
     proposed: bool
+    objective: str = OBJECTIVE
 
     METHODS: ClassVar[tuple[str, ...]] = ("shapley", "ablation", "local", "permutation")
 
@@ -298,6 +299,11 @@ class ImportanceComparison(Finding):
         return ()
 
     @property
+    def _prediction(self) -> str:
+        what = "prediction" if self.objective == OBJECTIVE else f"predicted {self.objective}"
+        return f"the {what} of trial {self.trial}"
+
+    @property
     def sentence(self) -> str:
         if not any(self.shapley):
             return f"The model of trial {self.trial} predicts the same everywhere, so no parameter matters to it."
@@ -307,11 +313,11 @@ class ImportanceComparison(Finding):
 
         leaders = {name: first(getattr(self, name)) for name in self.METHODS}
         if len(set(leaders.values())) == 1:
-            text = f"By all four methods, {leaders['shapley']} mattered most for the prediction of trial {self.trial}"
+            text = f"By all four methods, {leaders['shapley']} mattered most for {self._prediction}"
         else:
             words = {"shapley": "Shapley values", "local": "local variance"}
             listed = ", ".join(f"{who} by {words.get(name, name)}" for name, who in leaders.items())
-            text = f"For the prediction of trial {self.trial}, the most important parameter is {listed}"
+            text = f"For {self._prediction}, the most important parameter is {listed}"
         if self.interactions:
             (a, b), h = max(self.interactions.items(), key=lambda item: item[1])
             text += f"; `{a}` and `{b}` interact most (H = {h:.2f})"

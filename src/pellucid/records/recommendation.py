@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.finding import Finding, percent
+from pellucid.records.finding import OBJECTIVE, Finding, percent, prefix
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Recommendation(Finding):
     low, high  of the interval at `level`; None if there is no evidence for one
     n_trials   trials that the model was fitted to
     feasible   the chance that it is truly feasible, for a study with constraints; otherwise None
+    objective  its name
     """
 
     params: dict[str, Any]
@@ -30,11 +31,12 @@ class Recommendation(Finding):
     direction: str
     notes: tuple[str, ...] = ()
     feasible: float | None = None
+    objective: str = OBJECTIVE
 
     @property
     def sentence(self) -> str:
         settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
-        use = f"Use {settings} (trial {self.trial}): expected {self.expected:.6g}"
+        use = f"Use {settings} (trial {self.trial}): expected {prefix(self.objective)}{self.expected:.6g}"
         chance = "" if self.feasible is None else f", feasible with a chance of {percent(self.feasible)}"
         if self.low is None or self.high is None:
             return f"{use}, observed {self.observed:.6g}{chance}."

@@ -17,7 +17,7 @@ def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
     """Write the report of a study, whichever sampler ran it, as one HTML file that needs no network.
 
     Args:
-        study: with one objective; the report of an empty one says what is not known yet.
+        study: any study; the report of an empty one says what is not known yet.
         path: of the file; missing folders are created.
         progress: show a progress bar on a terminal.
     """

@@ -11,7 +11,6 @@ from optuna.trial import TrialState
 from pellucid.explain.text import value_text, with_error
 from pellucid.plots import parameter_colour
 from pellucid.records import (
-    OBJECTIVE,
     Calibration,
     Front,
     History,
@@ -22,6 +21,7 @@ from pellucid.records import (
     RegretHistory,
     Tradeoff,
     percent,
+    prefix,
 )
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
@@ -72,18 +72,13 @@ def _use(study: StudyAnswers) -> Markup:
         more = tag("summary", f"{len(rows) - _MOST_PARAMETERS} more parameters")
         listed = joined(listed, tag("details", more, tag("table", *rows[_MOST_PARAMETERS:])))
     return joined(
-        tag("p", f"Expect {_named(study.each[0].name)}{_number(use.expected, use)}", class_="big"),
+        tag("p", f"Expect {prefix(use.objective)}{_number(use.expected, use)}", class_="big"),
         tag("p", _interval(use), class_="soft"),
         *([] if use.feasible is None else [tag("p", f"Feasible with a chance of {percent(use.feasible)}.")]),
         *(tag("p", note, class_="doubt") for note in use.notes),
         listed,
         tag("p", _best(study, use), class_="soft"),
     )
-
-
-def _named(objective: str) -> str:
-    """The name of an objective before its value, if it has one."""
-    return "" if objective == OBJECTIVE else f"{objective} "
 
 
 def _front(front: Front) -> Markup:

@@ -205,11 +205,10 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
 
 def _best(snapshot: Snapshot) -> str:
     """With the name of the objective, if it has one."""
-    from pellucid.records import OBJECTIVE
+    from pellucid.records import prefix
 
     assert snapshot.best is not None
-    name = "" if snapshot.objective == OBJECTIVE else f"{snapshot.objective} "
-    return f"{name}{snapshot.best.value:.6g} (trial {snapshot.best.trial})"
+    return f"{prefix(snapshot.objective)}{snapshot.best.value:.6g} (trial {snapshot.best.trial})"
 
 
 def _values(trial: TrialOfSeveral) -> str:

@@ -94,6 +94,7 @@ def importance_for(
     source: Source = "random",
     settings: PermutationSettings = DEFAULT_SETTINGS,
 ) -> HsicImportance:
+    goal = goal.about(view.objective.name)
     if source == "surrogate":
         return importance_of_model(view, goal, settings.seed)
     if source == "random":

@@ -1,0 +1,120 @@
+"""The report of a study with several objectives and a constraint, and the figures that are published of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import optuna
+import pytest
+from optuna.study import Study
+from optuna.trial import Trial
+from tests.browser import Browser
+from tests.reporting.test_report import NEEDS_BROWSER, SCRIPT
+
+import pellucid
+from pellucid import dashboard
+from pellucid.records import Finding
+from pellucid.reporting import gather as gathering
+from pellucid.reporting.answers import doubts
+from pellucid.reporting.gather import StudyAnswers, gather
+from pellucid.reporting.page import page
+
+SECTIONS = ["trials", "front", "tradeoff", "stop", "objective-0", "objective-1", "constraints", "failures", "why"]
+
+
+def measured(trial: Trial) -> tuple[float, float]:
+    x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+    if trial.number in (3, 4, 11):
+        raise RuntimeError("out of memory")
+    waste = (y - 0.5) ** 2
+    trial.set_constraint("memory", x - 0.8)
+    return 1.0 - (1.0 - x) ** 2 - waste, 100.0 * (x**2 + waste)
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    sampler = pellucid.BayesianSampler(seed=0, n_startup_trials=6)
+    two = optuna.create_study(directions=["maximize", "minimize"], sampler=sampler)
+    two.set_metric_names(["accuracy", SCRIPT])
+    two.optimize(measured, n_trials=17, catch=(RuntimeError,))
+    return two
+
+
+@pytest.fixture(scope="module")
+def answers(study: Study) -> StudyAnswers:
+    return gather(study, progress=False)
+
+
+@NEEDS_BROWSER
+def test_a_browser_shows_the_front_and_a_section_for_each_objective(answers: StudyAnswers, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page(answers), encoding="utf-8")
+    with Browser(tmp_path) as browser:
+        browser.open(path)
+        places = browser.run("Array.from(document.querySelectorAll('[data-figure]'), e => e.dataset.figure)")
+        drawn = browser.run(
+            "Array.from(document.querySelectorAll('[data-figure]')).filter(e => e.querySelector('svg.main-svg'))"
+            ".map(e => e.dataset.figure)"
+        )
+        assert drawn == places
+        each = {f"objective-{i}-{what}" for i in (0, 1) for what in ("importance", "calibration", "profile-0")}
+        assert {"history", "front", "tradeoff-0", "constraint-0", "paths"} | each <= set(places)
+        assert browser.run("Array.from(document.querySelectorAll('main > section'), e => e.id)") == [
+            "answers",
+            *SECTIONS,
+        ]
+        assert browser.run("document.body.dataset.hacked") is None
+        cards = browser.run("document.querySelector('#answers').innerText")
+        assert "Use one of these" in cards
+        assert "What does one cost in the other?" in cards
+        assert f"For {SCRIPT}" in cards
+        header = browser.run("document.querySelector('header').innerText")
+        assert f"to maximize accuracy and minimize {SCRIPT}" in header
+        assert browser.run("document.querySelector('#trial option:checked').innerText").startswith("trial ")
+        assert "accuracy 0." in browser.run("document.querySelector('#trial').innerText")
+        assert "maximised EHVI" in browser.run("document.querySelector('#trial-words').innerText")
+        assert browser.run("document.documentElement.scrollWidth") <= 1280
+        assert browser.messages == []
+
+
+def test_the_figures_of_each_objective_are_published(
+    answers: StudyAnswers, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored: dict[str, Any] = {}
+
+    def sketched(record: Finding, _: str | None) -> Any:
+        """Real figures are drawn in the browser."""
+        return SimpleNamespace(layout=SimpleNamespace(meta={"finding": record.sentence}))
+
+    def store(_: Study, figure: Any, *, graph_object_id: str) -> None:
+        stored[graph_object_id] = figure
+
+    # The real package takes seconds to import; the command line's test publishes with it.
+    monkeypatch.setitem(sys.modules, "optuna_dashboard", SimpleNamespace(save_plotly_graph_object=store))
+    monkeypatch.setattr(Finding, "_drawn", sketched)
+    monkeypatch.setattr(gathering, "gather", lambda *_, **__: answers)
+    findings = dashboard.publish(study)
+    assert len(findings) == len(stored)
+    assert findings[1] == pellucid.recommend(study).sentence
+    each = {f"pellucid-objective-{i}-{what}" for i in (0, 1) for what in ("importance", "calibration", "profile-0")}
+    assert {"pellucid-history", "pellucid-front", "pellucid-tradeoff-0", "pellucid-why"} | each <= set(stored)
+
+
+def test_doubts_are_about_all_objectives(answers: StudyAnswers) -> None:
+    text = " ".join(doubts(answers))
+    assert "3 of 17 trials failed" in text
+    assert "infinite" not in text
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_what_is_not_known_yet_is_said(tmp_path: Path, k: int) -> None:
+    study = optuna.create_study(directions=["minimize"] * k)
+    text = pellucid.report(study, tmp_path / "empty.html", progress=False).read_text(encoding="utf-8")
+    assert "to minimize objective 0" in text
+    assert "A front needs at least one finished trial with values" in text
+    study.optimize(lambda trial: (trial.suggest_float("x", 0, 1),) * k, n_trials=2)
+    text = pellucid.report(study, tmp_path / "few.html", progress=False).read_text(encoding="utf-8")
+    assert "Importance needs at least 3 finished trials" in text
