@@ -109,6 +109,16 @@ def test_doubts_are_about_all_objectives(answers: StudyAnswers) -> None:
     assert "infinite" not in text
 
 
+def test_more_than_four_objectives_get_a_sentence(tmp_path: Path) -> None:
+    five = optuna.create_study(directions=["minimize"] * 5)
+    with pytest.raises(ValueError, match=r"up to 4 objectives, but this study has 5: ask about each of them"):
+        pellucid.report(five, tmp_path / "report.html")
+    five.optimize(lambda trial: (trial.suggest_float("x", 0, 1),) * 5, n_trials=5)
+    with pytest.raises(ValueError, match=r"up to 4 objectives, but this study has 5: pass one of them as `objective`"):
+        pellucid.explain_proposal(five, 4)
+    assert "would have expected objective 4" in str(pellucid.explain_proposal(five, 4, objective=4))
+
+
 @pytest.mark.parametrize("k", [2, 3])
 def test_what_is_not_known_yet_is_said(tmp_path: Path, k: int) -> None:
     study = optuna.create_study(directions=["minimize"] * k)

@@ -109,8 +109,11 @@ def _tradeoffs(view: StudyView) -> list[Question[Any]]:
     """What one objective costs in another; of more than two, for every two of them."""
     from itertools import combinations
 
+    from pellucid.acquisition.fronts import MOST_OBJECTIVES
     from pellucid.explain.fronts.tradeoff import tradeoff_of
 
+    if len(view.objectives) > MOST_OBJECTIVES:
+        return []
     pairs = list(combinations(range(len(view.objectives)), 2))
     names = [" and ".join(view.objectives[i].name for i in pair) for pair in pairs]
     return [

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.acquisition.fronts import MOST_OBJECTIVES
 from pellucid.explain.calibration import calibration_of
 from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.effects.profile import profiles_of
@@ -125,6 +126,11 @@ class StudyAnswers:
 
 def gather(study: Study, progress: bool) -> StudyAnswers:
     view = StudyView.whole(study)
+    if len(view.objectives) > MOST_OBJECTIVES:
+        raise ValueError(
+            f"A report is about up to {MOST_OBJECTIVES} objectives, but this study has {len(view.objectives)}: ask "
+            "about each of them, as in `pellucid.importance(study, objective=0)`."
+        )
     with one_thread:
         history = front_history_of(view) if view.several else history_of(view)
         numbers = _trials_to_explain(view, history)

@@ -91,7 +91,7 @@ def test_a_goal_of_one_objective_or_constraint_names_it(study: Study) -> None:
     with pytest.raises(ValueError, match=r"one objective at a time.*objective='latency' or objective='accuracy'"):
         pellucid.hsic_importance(study, pellucid.best())
     latency = pellucid.hsic_importance(study, objective="latency", n_permutations=199, pairs=False)
-    assert latency.goal == "being among the best 10%"
+    assert latency.goal == "being among the best 10% in latency"
     assert set(latency.impactful) == {"x", "y"}
     # The accuracy is maximised, so that x has the opposite effect on it.
     low, high = (
@@ -111,7 +111,7 @@ def test_interval_reduction_takes_them_too(study: Study) -> None:
     reduction = pellucid.interval_reduction(study, "z", n_permutations=99)
     assert reduction.goal == "being among the 10% nearest to the front"
     of_one = pellucid.interval_reduction(study, "z", objective="accuracy", goal=pellucid.best(0.2), n_permutations=99)
-    assert of_one.goal == "being among the best 20%"
+    assert of_one.goal == "being among the best 20% in accuracy"
     with pytest.raises(ValueError, match="must be something to reach"):
         pellucid.interval_reduction(study, "z", goal=pellucid.failed())
 

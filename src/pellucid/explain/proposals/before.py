@@ -7,7 +7,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import Outcomes
 from pellucid.acquisition.ehvi import latent_reference
-from pellucid.acquisition.fronts import front
+from pellucid.acquisition.fronts import MOST_OBJECTIVES, front
 from pellucid.explain.model import fitted_model
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.trials import distributions
@@ -59,7 +59,13 @@ def _ended_before(other: FrozenTrial, trial: FrozenTrial) -> bool:
 def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outcomes:
     """The default models of several objectives, and the front of the feasible trials; `own`: of the view's objective.
 
-    As long as no trial is feasible, all of them count."""
+    As long as no trial is feasible, all of them count. Raises ValueError if there are too many objectives for a front.
+    """
+    if len(view.objectives) > MOST_OBJECTIVES:
+        raise ValueError(
+            f"What a front gains is computed for up to {MOST_OBJECTIVES} objectives, but this study has "
+            f"{len(view.objectives)}: pass one of them as `objective`."
+        )
     values = [data.about(about.observations_of(data.observations.numbers)) for about in view.each]
     models = [own if about is view else fitted_model(None, each) for about, each in zip(view.each, values, strict=True)]
     feasible = data.observations.feasible
