@@ -18,20 +18,16 @@ from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.records import Term
 from pellucid.study.encoding import Space
-from pellucid.surrogates import GaussianProcess, warp
+from pellucid.surrogates import GaussianProcess
 
 # A front has as many ways to be improved as it has gaps and ends, so there are more optima than with one objective.
 MANY = Effort(evaluations=6, enough=1e-3, climbs=5, everywhere=256)
 
 
-def latent_reference(models: Sequence[GaussianProcess], losses: Array, Y: Array) -> Array:
-    """The reference point (k,) of the losses (n, k) as they were returned, on the latent scale, where one bad trial may
-    be no outlier; never better than the front of the latent means Y (n, k), as the models see it."""
-    point = reference_point(losses)
-    latent = [
-        float((warp.forward(h.warp, point[i : i + 1])[0] - h.y_mean) / h.y_scale)
-        for i, h in enumerate(model.hyperparameters for model in models)
-    ]
+def latent_reference(models: Sequence[GaussianProcess], point: Array, Y: Array) -> Array:
+    """A reference point (k,) in the units of the losses, on the latent scale; never better than the front of the latent
+    means Y (n, k), as the models see it."""
+    latent = [model.to_latent(point[i : i + 1])[0] for i, model in enumerate(models)]
     return np.maximum(latent, reference_point(Y[front(Y)]))
 
 

@@ -7,7 +7,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import Outcomes
 from pellucid.acquisition.ehvi import latent_reference
-from pellucid.acquisition.fronts import MOST_OBJECTIVES, front
+from pellucid.acquisition.fronts import MOST_OBJECTIVES, front, reference_point
 from pellucid.explain.model import fitted_model
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.trials import distributions
@@ -72,4 +72,4 @@ def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outc
     rows = np.flatnonzero(feasible if feasible.any() else np.ones(len(feasible), dtype=bool))
     Y = np.stack([model.latent_at_observed() for model in models], axis=1)[rows]
     losses = np.stack([each.losses for each in values], axis=1)[rows]
-    return Outcomes(tuple(models), Y[front(Y)], latent_reference(models, losses, Y))
+    return Outcomes(tuple(models), Y[front(Y)], latent_reference(models, reference_point(losses), Y))

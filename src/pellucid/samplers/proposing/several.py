@@ -26,7 +26,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, latent_rows
 from pellucid.acquisition.constrained import HARD, Constrained
-from pellucid.acquisition.ehvi import EHVI, MANY
+from pellucid.acquisition.ehvi import EHVI, MANY, latent_reference
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.fronts import front, reference_point, steady_reference_point
 from pellucid.acquisition.optimize import SEPARATION, screen
@@ -152,12 +152,10 @@ def _candidates_of_front(data: Arrays) -> Indices:
 def _reference(fits: list[_ObjectiveFit], data: Arrays, losses: Array, Y: Array, *, near: bool) -> Array:
     """The reference point, on the latent scale: just behind the front as the models see it, or that of all values."""
     rows = _candidates_of_front(data)
-    of_front = reference_point(Y[rows][front(Y[rows])])
     if near:
-        return of_front
-    can_be = np.isin(np.arange(len(Y)), rows)
-    of_all = zip(fits, reference_of(losses, can_be), strict=True)
-    return np.maximum([each.gp.to_latent(np.array([point]))[0] for each, point in of_all], of_front)
+        return reference_point(Y[rows][front(Y[rows])])
+    point = reference_of(losses, np.isin(np.arange(len(Y)), rows))
+    return latent_reference([each.gp for each in fits], point, Y[rows])
 
 
 def _bound(screening: Screening, *, explores: bool) -> AcquisitionFunction:
