@@ -18,6 +18,8 @@ _LIGHT = 0.4
 _BAR, _AROUND = 26, 46
 # Parameters, and pairs, that a figure shows at most.
 _MOST_BARS, _MOST_PAIRS = 20, 12
+# Smaller shares of the variance would be shown as 0%.
+_SMALLEST_PAIR = 0.005
 # Letters of a branch.
 _LONGEST_BRANCH = 100
 
@@ -95,7 +97,7 @@ def _bars(figure: go.Figure, members: list[ParameterShare], row: int, listed: se
 @draws(Importance, "pairs")
 def pairs(record: Importance) -> go.Figure:
     """The strongest interactions."""
-    shown = [pair for pair in record.pairs if pair.index > 0.0][:_MOST_PAIRS]
+    shown = [pair for pair in record.pairs if pair.index >= _SMALLEST_PAIR][:_MOST_PAIRS]
     names = labels([f"{a} with {b}" for a, b in (pair.params for pair in shown)])
     figure = go.Figure()
     figure.add_bar(
@@ -103,7 +105,9 @@ def pairs(record: Importance) -> go.Figure:
         hovertemplate="%{y}: %{x:.1%}<extra></extra>",
     )  # fmt: skip
     finding = "There are no two parameters to compare."
-    if record.pairs:
+    if record.pairs and not shown:
+        finding = f"No two parameters act together on more than {_SMALLEST_PAIR:.1%} of {_variance(record.objective)}."
+    elif record.pairs:
         strongest = record.pairs[0]
         where = f" {strongest.branch}" if strongest.branch else ""
         finding = (
