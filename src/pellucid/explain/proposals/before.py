@@ -7,8 +7,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import Outcomes
 from pellucid.acquisition.ehvi import latent_reference
-from pellucid.acquisition.fronts import MOST_OBJECTIVES, front, reference_point
+from pellucid.acquisition.fronts import MOST_OBJECTIVES, front
 from pellucid.explain.model import fitted_model
+from pellucid.explain.outcomes import reference_of
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.trials import distributions
 from pellucid.study.view import StudyView
@@ -69,7 +70,7 @@ def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outc
     values = [data.about(about.observations_of(data.observations.numbers)) for about in view.each]
     models = [own if about is view else fitted_model(None, each) for about, each in zip(view.each, values, strict=True)]
     feasible = data.observations.feasible
-    rows = np.flatnonzero(feasible if feasible.any() else np.ones(len(feasible), dtype=bool))
-    Y = np.stack([model.latent_at_observed() for model in models], axis=1)[rows]
-    losses = np.stack([each.losses for each in values], axis=1)[rows]
-    return Outcomes(tuple(models), Y[front(Y)], latent_reference(models, reference_point(losses), Y))
+    can_be = feasible if feasible.any() else np.ones(len(feasible), dtype=bool)
+    Y = np.stack([model.latent_at_observed() for model in models], axis=1)[can_be]
+    point = reference_of(np.stack([each.losses for each in values], axis=1), can_be)
+    return Outcomes(tuple(models), Y[front(Y)], latent_reference(models, point, Y))
