@@ -55,6 +55,8 @@ class FrontRun:
     rates       per step: low, gain, high and the true gain, in units of the length of the true front
     roles       per parameter, what was said and whether it truly trades
     seconds     of `recommend` and `tradeoff`
+    predicted   values that were inside the 95% interval of the receipt's prediction, and how many there were, over both
+                objectives
     """
 
     problem: str
@@ -65,6 +67,7 @@ class FrontRun:
     rates: tuple[tuple[float, float, float, float], ...]
     roles: tuple[tuple[str, bool], ...]
     seconds: tuple[float, float]
+    predicted: tuple[int, int] = (0, 0)
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     date: str = ""
@@ -130,6 +133,7 @@ def run_front_task(task: FrontTask) -> FrontRun:
         rates=() if traded is None else _rates(task.problem, traded),
         roles=() if traded is None else _roles(task.problem, traded),
         seconds=(round(asked - started, 3), round(time.perf_counter() - between, 3)),
+        predicted=_predicted(study),
         **stamp(PACKAGES, task.command),
     )
 
@@ -146,6 +150,13 @@ def _chances(
     outcomes = np.where(feasible[:, None], exact, np.inf)[None]
     truth, strict = on_front(outcomes, within)[0], on_front(outcomes, np.zeros(2))[0]
     return tuple((round(float(said[i]), 4), bool(truth[i]), bool(strict[i])) for i in tried.rows)
+
+
+def _predicted(study: Study) -> tuple[int, int]:
+    import pellucid
+
+    answers = [pellucid.calibration(study, objective=index) for index in range(2)]
+    return sum(round(answer.coverage * answer.n) for answer in answers), sum(answer.n for answer in answers)
 
 
 def _rates(problem: str, traded: Tradeoff) -> tuple[tuple[float, float, float, float], ...]:

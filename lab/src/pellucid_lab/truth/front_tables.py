@@ -55,9 +55,13 @@ def _answers(runs: Sequence[FrontRun]) -> Grid:
         width = f"{np.median(widths):.3f}" if widths else "–"
         known = sum(bool(run.rates) for run in own)
         covered = _share([_covers(rate) for rate in rates])
-        rows.append((kind, str(known), _share(intervals), str(len(intervals)), covered, str(len(rates)), width))
-    columns = ("studies", "with a trade-off", "95% intervals", "n", "90% bands of gains", "n", "median width")
-    return Grid("Coverage of what is expected of members, and of gains along the front", columns, tuple(rows))
+        held, predictions = (sum(run.predicted[i] for run in own) for i in range(2))
+        next_values = (f"{held / predictions:.1%}" if predictions else "–", str(predictions))
+        members = (_share(intervals), str(len(intervals)))
+        rows.append((kind, str(known), *next_values, *members, covered, str(len(rates)), width))
+    columns = ("95% of next values", "n", "95% intervals", "n", "90% bands of gains", "n", "median width")
+    title = "Coverage of predictions of the next value, of what is expected of members, and of gains along the front"
+    return Grid(title, ("studies", "with a trade-off", *columns), tuple(rows))
 
 
 def _by_problem(runs: Sequence[FrontRun]) -> Grid:
