@@ -47,11 +47,12 @@ def test_only_parameters_of_the_problem_trade() -> None:
 
 def test_a_study_is_asked_everything_and_tabulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(front_runs, "N_TRIALS", 15)
-    run = run_front_task(FrontTask("vlmop2-noisy", True, 0))
+    run = run_front_task(FrontTask("vlmop2-noisy", False, 0))
     assert len(run.chances) == 15
     assert run.intervals
     assert len(run.rates) == 4
     assert len(run.roles) == 3
+    assert 0 < run.predicted[0] <= run.predicted[1] <= 2 * 5
     grids = front_grids([run])
     assert [grid.title for grid in grids] == list(dict.fromkeys(grid.title for grid in grids))
     assert FrontRun(**vars(run)).key == run.key
