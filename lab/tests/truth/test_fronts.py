@@ -52,7 +52,7 @@ def test_a_study_is_asked_everything_and_tabulated(monkeypatch: pytest.MonkeyPat
     assert run.intervals
     assert len(run.rates) == 4
     assert len(run.roles) == 3
-    assert 0 < run.predicted[0] <= run.predicted[1] <= 2 * 5
+    assert run.predicted == (0, 0)  # Five proposals of a model are too few to judge.
     grids = front_grids([run])
     assert [grid.title for grid in grids] == list(dict.fromkeys(grid.title for grid in grids))
     assert FrontRun(**vars(run)).key == run.key

@@ -155,7 +155,8 @@ def _chances(
 def _predicted(study: Study) -> tuple[int, int]:
     import pellucid
 
-    answers = [pellucid.calibration(study, objective=index) for index in range(2)]
+    both = [pellucid.calibration(study, objective=index) for index in range(2)]
+    answers = [answer for answer in both if answer.source == "receipts"]
     return sum(round(answer.coverage * answer.n) for answer in answers), sum(answer.n for answer in answers)
 
 
