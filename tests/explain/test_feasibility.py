@@ -93,6 +93,18 @@ def test_every_parameter_of_a_constraint_is_named(study: Study) -> None:
     assert not any("feasible counts" in note for note in profile.notes)
 
 
+def test_a_constraint_with_the_name_of_the_objective_is_not_taken_for_it() -> None:
+    study = optuna.create_study(direction="maximize")
+    study.set_metric_names(["size"])
+    for i in range(12):
+        trial = {"params": {"x": i / 12, "y": (i * 0.61) % 1.0}, "distributions": SPACE}
+        study.add_trial(create_trial(**trial, value=100.0 + i, system_attrs={"constraints:size": i / 12 - 0.5}))
+    view = StudyView.whole(study)
+    chance = chance_of_feasible(view, view.data.space, np.array([[0.1, 0.5], [0.9, 0.5]]))
+    assert chance[0] > 0.9
+    assert chance[1] < 0.1
+
+
 def test_a_profile_shows_what_can_be_reached_by_feasible_configurations(study: Study) -> None:
     """The best at x is the largest y with x + y <= 1.2; nothing is feasible above x = 0.9."""
     profile = pellucid.profile_effect(study, "x")

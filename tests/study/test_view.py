@@ -129,7 +129,7 @@ def test_a_reported_noise_variance_reaches_the_observations(variance: float) -> 
 @pytest.mark.parametrize("variance", [-1.0, float("nan"), float("inf"), True, "0.1", None])
 def test_a_noise_variance_that_makes_no_sense_is_refused(variance: object) -> None:
     trial = optuna.create_study().ask()
-    with pytest.raises(ValueError, match="A noise variance must be a finite number of at least 0, but got"):
+    with pytest.raises(ValueError, match="A noise variance must be a finite number of at least 0 .* but got"):
         pellucid.report_noise(trial, variance)  # type: ignore[arg-type]
     assert NOISE_ATTRIBUTE not in trial.user_attrs
 
@@ -152,3 +152,22 @@ def test_pruned_and_failed_trials_are_distinguished() -> None:
     assert view.observations.of_complete_trials.numbers == (0, 3)
     first: FrozenTrial = view.by_number[0]
     assert first is view.trials[0]
+
+
+def test_objectives_of_the_same_name_are_told_apart() -> None:
+    study = optuna.create_study(directions=["minimize", "maximize", "minimize"])
+    study.set_metric_names(["loss", "loss", "size"])
+    view = StudyView.whole(study)
+    assert [objective.name for objective in view.objectives] == ["loss 0", "loss 1", "size"]
+    assert view.about("loss 1").sign == -1.0
+
+
+def test_a_pruned_trial_says_nothing_about_each_of_several_objectives() -> None:
+    study = optuna.create_study(directions=["minimize", "minimize"])
+    space = {"x": FloatDistribution(0, 1)}
+    study.add_trial(create_trial(params={"x": 0.5}, distributions=space, values=[1.0, 2.0]))
+    pruned = create_trial(
+        params={"x": 0.1}, distributions=space, state=TrialState.PRUNED, intermediate_values={0: -5.0}
+    )
+    study.add_trial(pruned)
+    assert all(about.observations.numbers == (0,) for about in StudyView.whole(study).each)

@@ -33,7 +33,7 @@ def constraint_models(view: StudyView, space: Space) -> tuple[tuple[ConstraintMo
             return models
     fitted = []
     for name in view.observations.constraints.names:
-        about = view.about(name)
+        about = view.about_constraint(name)
         data = encoded(space, about.observations)
         if len(data.losses):
             zero = zero_of(data.losses)

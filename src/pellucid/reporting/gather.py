@@ -155,7 +155,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
             each = tuple(_about(about, answered) for about in view.each)
             failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
             constraints = {
-                name: attempt(lambda name=name: shares_of(view.about(name)))  # type: ignore[misc]
+                name: attempt(lambda name=name: shares_of(view.about_constraint(name)))  # type: ignore[misc]
                 for name in view.observations.constraints.names[:_MOST_CONSTRAINTS]
             }
             if isinstance(recommendation, Recommendation):

@@ -150,7 +150,7 @@ def report_noise(trial: Trial, variance: float | Sequence[float]) -> None:
     each = list(plain) if several else [plain]
     if any(math.isnan(_noise_variance(one)) for one in each):
         raise ValueError(
-            "A noise variance must be a finite number of at least 0, or several of them for several objectives, but "
-            f"got {variance!r}."
+            "A noise variance must be a finite number of at least 0 (with several objectives, one for each of them), "
+            f"but got {variance!r}."
         )
     trial.set_user_attr(NOISE_ATTRIBUTE, each if several else float(plain))

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.records import Receipt, RecordError
 from pellucid.study.arrays import Arrays, arrays
@@ -51,6 +51,8 @@ def objectives_of(study: Study) -> tuple[Objective, ...]:
     if not names:
         several = len(directions) > 1
         names = [f"objective {i}" if several else "objective" for i in range(len(directions))]
+    # Answers find objectives by name, so that two of the same name get their numbers.
+    names = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names)]
     return tuple(Objective(name, direction) for name, direction in zip(names, directions, strict=True))
 
 
@@ -128,10 +130,14 @@ class StudyView:
             return self.each[objective]
         constraints = self.observations.constraints.names
         if objective in constraints:
-            return replace(self, index=0, constraint=str(objective))
+            return self.about_constraint(str(objective))
         rule = "one of the objectives" if self.several else "the objective"
         either = ", ".join(repr(name) for name in (*names, *constraints))
         raise ValueError(f"`objective` must be {rule} or a constraint of this study ({either}), but got {objective!r}.")
+
+    def about_constraint(self, name: str) -> StudyView:
+        """The view for answers about a constraint, which may have the name of an objective."""
+        return replace(self, index=0, constraint=name)
 
     @property
     def direction(self) -> Direction:
@@ -162,6 +168,8 @@ class StudyView:
         return self._observed([self.by_number[number] for number in numbers])
 
     def _observed(self, trials: Sequence[FrozenTrial]) -> Observations:
+        if self.several:  # What a pruned trial reported is one number, which says nothing about each of several.
+            trials = [trial for trial in trials if trial.state != TrialState.PRUNED]
         observed = observations(trials, self.objectives[self.index].sign, self.index)
         return observed if self.constraint is None else observed.of_constraint(self.constraint)
 
