@@ -83,6 +83,19 @@ def test_the_history_knows_which_trials_were_feasible(study: Study) -> None:
     assert "not feasible" in {trace.name for trace in history.plot().data}
 
 
+def test_the_history_of_a_constraint_has_what_was_predicted_of_it(study: Study) -> None:
+    history = pellucid.history(study, objective="memory")
+    assert history.values == tuple(trial.constraints["memory"] for trial in study.trials)
+    predicted = {row.trial: (row.predicted, row.sd) for row in pellucid.calibration(study, objective="memory").rows}
+    assert predicted == {n: (history.expected[n], history.sd[n]) for n in predicted}
+
+
+def test_a_constraint_cannot_take_the_place_of_the_objective_of_a_rebuilt_proposal(study: Study) -> None:
+    with pytest.raises(ValueError, match="'accuracy'.*but got the constraint 'memory'.*constraints"):
+        pellucid.rebuild(study, 29, objective="memory")
+    assert pellucid.explain_proposal(study, 29, objective="memory").objective == "memory"
+
+
 def test_every_parameter_of_a_constraint_is_named(study: Study) -> None:
     time = {share.name: share.verdict for share in pellucid.importance(study, objective="time").parameters}
     assert time == {"x": "matters", "y": "no effect"}

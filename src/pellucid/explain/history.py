@@ -10,6 +10,7 @@ from pellucid.acquisition.fronts import front, volumes
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
 from pellucid.explain.outcomes import reference_of
+from pellucid.explain.predictions import predicted_constraint
 from pellucid.explain.text import counted, share_text, value_text
 from pellucid.records import FrontHistory, History, Phase, Receipt, prefix
 from pellucid.study.trials import interrupted
@@ -55,20 +56,27 @@ def history_of(view: StudyView) -> History:
         ):
             best_trial = trial.number
         best.append(None if best_trial is None else value_of[best_trial])
-    receipts = [view.own_receipts.get(trial.number) for trial in view.trials]
+    expected = [_expected(view.own_receipts.get(trial.number), view.constraint) for trial in view.trials]
     return History(
         numbers=tuple(trial.number for trial in view.trials),
         states=_states(view),
         values=tuple(value_of.get(trial.number) for trial in view.trials),
         best=tuple(best),
-        expected=tuple(None if receipt is None else receipt.mean for receipt in receipts),
-        sd=tuple(None if receipt is None else receipt.expected_sd for receipt in receipts),
+        expected=tuple(mean for mean, _ in expected),
+        sd=tuple(sd for _, sd in expected),
         phases=_phases(view),
         direction=view.direction,
         sentence=_sentence(view, value_of, best_trial),
         feasible=tuple(feasible.get(trial.number) for trial in view.trials) if view.constrained else (),
         objective=view.objective.name,
     )
+
+
+def _expected(receipt: Receipt | None, constraint: str | None) -> tuple[float | None, float | None]:
+    """Mean and sd of what a receipt predicted of the objective, or of a constraint."""
+    if receipt is None or constraint is None:
+        return (None, None) if receipt is None else (receipt.mean, receipt.expected_sd)
+    return predicted_constraint(receipt, constraint) or (None, None)
 
 
 def _states(view: StudyView) -> tuple[str, ...]:

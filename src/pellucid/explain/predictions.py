@@ -80,18 +80,26 @@ def _of_objective(trial: FrozenTrial, receipt: Receipt, view: StudyView) -> Pred
 
 
 def _of_constraint(trial: FrozenTrial, receipt: Receipt, name: str) -> Prediction | None:
-    """Predictions of constraints are not recalibrated. A constraint that does not say by how much it is satisfied has
+    """Predictions of constraints are not recalibrated."""
+    predicted, value = predicted_constraint(receipt, name), reported_constraints(trial).get(name, math.inf)
+    if predicted is None or not math.isfinite(value) or not applies(receipt, trial, receipt.direction):
+        return None
+    mean, sd = predicted
+    return Prediction(trial.number, mean, sd, value, 1.0) if sd > 0.0 else None
+
+
+def predicted_constraint(receipt: Receipt, name: str) -> tuple[float, float] | None:
+    """Mean and sd of the value of a constraint, noise included. One that does not say by how much it is satisfied has
     no value to predict."""
     state = next((state for state in receipt.constraints if state.name == name), None)
-    value = reported_constraints(trial).get(name, math.inf)
-    if state is None or state.zero or not math.isfinite(value) or not applies(receipt, trial, receipt.direction):
+    if state is None or state.zero:
         return None
     latent = (
         np.array([state.latent_mean]),
         np.array([math.hypot(state.latent_sd, math.sqrt(state.hyperparameters.noise))]),
     )
     mean, sd = GaussianProcess.from_hyperparameters(state.hyperparameters).from_latent(*latent)
-    return Prediction(trial.number, float(mean[0]), float(sd[0]), value, 1.0) if sd[0] > 0.0 else None
+    return float(mean[0]), float(sd[0])
 
 
 def applies(receipt: Receipt, trial: FrozenTrial, direction: str) -> bool:

@@ -16,7 +16,7 @@ from pellucid.records import ConstraintState, Receipt
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
 from pellucid.study.trials import distribution_from
-from pellucid.study.view import StudyView
+from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, targets
 
@@ -62,6 +62,11 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
         objective: name or number of the one whose surrogate predicts; every one is in `surrogates`.
     """
     with opened(study, "rebuild", objective) as view:
+        if view.constraint is not None:
+            raise ValueError(
+                f"`objective` must be one of the objectives of this study ({named(view.objectives)}), but got the "
+                f"constraint {view.constraint!r}: its model is in `rebuild(study, trial).constraints`."
+            )
         if not view.trials:
             raise ValueError("The study has no trials yet, so there is nothing to rebuild.")
         view.trial(trial)
@@ -107,10 +112,12 @@ def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int]
 
 
 def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
-    """`receipt`: about the objective of the view."""
+    """`receipt`: about the objective of the view. A view about a constraint gets the model of the first objective."""
     assert receipt.acquisition is not None
+    view = view.each[view.index]
     imputed = expand_integers(receipt.believed)
-    space, data = space_and_data(receipt, view, imputed)
+    also = [number for spans in (receipt.front, *_fitted_on(receipt)) for number in expand_integers(spans)]
+    space, data = space_and_data(receipt, view, [*imputed, *also])
     failed = [view.by_number[number].params for number in imputed]
     rows = np.vstack([space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))])
     constraints = tuple(_rebuilt_constraint(state, view, space, rows) for state in receipt.constraints)
@@ -120,6 +127,11 @@ def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
     first = surrogate if outcomes is None else outcomes.models[0]
     function = from_state(receipt.acquisition).bind(first, situation, space)
     return RebuiltProposal(receipt, space, surrogate, function)
+
+
+def _fitted_on(receipt: Receipt) -> list[str]:
+    """Trials of the models of all objectives and constraints."""
+    return [state.fitted_on for state in (*receipt.objectives, *receipt.constraints)]
 
 
 def _rebuilt_model(receipt: Receipt, data: Arrays) -> GaussianProcess:
