@@ -50,9 +50,12 @@ class Arrays:
         return replace(self, observations=observations)
 
     def below(self, ceiling: float) -> Arrays:
-        """The same, with losses above the ceiling counted as the ceiling."""
+        """The same, with losses above the ceiling, infinite ones too, counted as the ceiling.
+
+        Whether rows are selected before or after makes no difference: a rebuilt model sees what the original one saw.
+        """
         observations = self.observations
-        if len(observations) and observations.losses.max() <= ceiling:
+        if observations.raw.max(initial=-np.inf) <= ceiling:
             return self
         return replace(self, observations=replace(observations, raw=np.minimum(observations.raw, ceiling)))
 
