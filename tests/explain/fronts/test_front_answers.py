@@ -19,6 +19,7 @@ from tests.helpers import bowl
 import pellucid
 from pellucid.explain.fronts.answer import front_of
 from pellucid.explain.fronts.compromise import compromise_of
+from pellucid.explain.fronts.membership import Tried
 from pellucid.explain.fronts.tradeoff import tradeoff_of
 from pellucid.explain.fronts.wishes import limits_of, weights_of
 from pellucid.records import Finding, plain
@@ -93,6 +94,28 @@ def test_without_noise_the_model_sees_the_front_that_was_observed(study: Study, 
     members = {member.trial: member.probability or 0.0 for member in front_of(view).members}
     assert best <= set(members)
     assert np.mean([members[number] for number in best]) > 0.8
+
+
+def test_a_front_that_nothing_is_likely_to_be_on_names_a_feasible_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    def objective(trial: Trial) -> tuple[float, float]:
+        trial.set_constraint("memory", 2.0 - trial.number)
+        return model(trial)
+
+    monkeypatch.setattr(Tried, "chances", lambda tried: np.zeros(len(tried.Y)))
+    assert asked(studied(objective, 5)).members[0].trial >= 2
+
+
+def test_no_feasible_trial_inside_the_present_ranges_is_said() -> None:
+    study = optuna.create_study(directions=["minimize", "minimize"])
+    for i, (high, memory) in enumerate([(1.0, -1.0)] * 12 + [(0.1, 1.0)]):
+        space = {"x": optuna.distributions.FloatDistribution(0, high)}
+        params, attributes = {"x": 0.05 if high < 1.0 else 0.5 + 0.03 * i}, {"constraints:memory": memory}
+        trial = optuna.trial.create_trial(params=params, distributions=space, values=[i, -i], system_attrs=attributes)
+        study.add_trial(trial)
+    assert "No feasible trial is inside the present ranges" in str(asked(study))
+    for ask in (lambda: pellucid.tradeoff(study), lambda: pellucid.recommend(study, limits={"objective 0": "<= 3"})):
+        with pytest.raises(ValueError, match="13 trials no feasible trial is inside the present ranges"):
+            ask()
 
 
 def test_the_same_study_has_the_same_front() -> None:

@@ -31,7 +31,7 @@ def front_of(view: StudyView) -> Front:
     chances = tried.chances()
     named = tried.rows[chances[tried.rows] >= THRESHOLD]
     if not len(named):
-        named = np.array([int(np.argmax(chances))])
+        named = tried.rows[[int(np.argmax(chances[tried.rows]))]]
     feasible = chance_of_feasible(view.each[0], data.space, data.X[named]) if view.each[0].constrained else None
     outcomes = expected_outcomes(view, data, named.tolist(), usable(view, data))
     members = [
@@ -72,6 +72,11 @@ def modelled(view: StudyView) -> Arrays | None:
     return None if data is None or not data.observations.feasible.any() else data
 
 
+def not_modelled(view: StudyView) -> str:
+    """Why `modelled` is None."""
+    return "no feasible trial is inside the present ranges" if view.varying else "no parameter varies"
+
+
 def notes_on(view: StudyView, data: Arrays) -> list[str]:
     """Reasons for doubt that all answers about a front share."""
     n, d = data.X.shape
@@ -108,7 +113,7 @@ def _returned(view: StudyView, numbers: list[int]) -> list[tuple[float, ...]]:
 
 
 def _observed_front(view: StudyView, complete: Observations) -> Front:
-    """What the trials themselves say, for a study without a parameter to model."""
+    """What the trials themselves say, for a study that cannot be modelled."""
     rows: Indices = np.flatnonzero(complete.feasible)
     values = np.array(_returned(view, [complete.numbers[i] for i in rows]))
     Y = values * [objective.sign for objective in view.objectives]
@@ -120,5 +125,6 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
         )
         params = dict(complete.configurations[rows[i]])
         members.append(FrontMember(complete.numbers[rows[i]], params, outcomes, None))
-    notes = ["No parameter varies, so there is nothing to model: this is the front of what the trials returned."]
+    why = not_modelled(view)
+    notes = [f"{why[0].upper()}{why[1:]}, so there is no model: this is the front of what the trials returned."]
     return _front(view, complete, members, spread_of(Y), notes)

@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.explain.expectation import LEVEL
 from pellucid.explain.feasibility import chance_of_feasible
-from pellucid.explain.fronts.answer import finished, modelled, notes_on
+from pellucid.explain.fronts.answer import finished, modelled, not_modelled, notes_on
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import Tried, usable
 from pellucid.explain.fronts.wishes import Limit
@@ -38,7 +38,7 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
     data = modelled(view)
     if data is None:
         n = len(finished(view))
-        raise ValueError(f"A compromise needs a parameter that varies; in this study of {n} trials none does.")
+        raise ValueError(f"A compromise needs a model; in this study of {n} trials {not_modelled(view)}.")
     weights = _free(view, limits) if weights is None else weights
     tried = Tried.of(view, data)
     F = tried.draws.outcomes

@@ -11,7 +11,7 @@ from optuna.study import Study
 from pellucid.acquisition.fronts import front
 from pellucid.explain.expectation import WIDENING, fewest, too_few
 from pellucid.explain.feasibility import Feasibility
-from pellucid.explain.fronts.answer import finished, modelled, notes_on
+from pellucid.explain.fronts.answer import finished, modelled, not_modelled, notes_on
 from pellucid.explain.fronts.candidates import at_levels, candidates
 from pellucid.explain.fronts.draws import front_draws
 from pellucid.explain.fronts.exchange import FrontCurve, exchange_rates
@@ -62,10 +62,11 @@ def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
     """`pair`: indices of the two objectives. Raises ValueError if there is no trade-off to speak of."""
     data = modelled(view)
     names = " and ".join(view.objectives[i].name for i in pair)
-    if data is None or too_few(*data.X.shape):
-        n, d = len(finished(view)) if data is None else len(data.X), len(view.varying)
-        if not d:
-            raise ValueError(f"A trade-off needs a parameter that varies; in this study of {n} trials none does.")
+    if data is None:
+        n = len(finished(view))
+        raise ValueError(f"A trade-off needs a model; in this study of {n} trials {not_modelled(view)}.")
+    if too_few(*data.X.shape):
+        n, d = data.X.shape
         raise ValueError(
             f"A trade-off needs at least {fewest(d)} finished trials inside the present ranges for "
             f"{counted(d, 'parameter')}, but this study has {n}."
@@ -108,7 +109,7 @@ def _pair(view: StudyView, between: Sequence[str | int] | None) -> tuple[int, in
                 f"Pass, for example, between=({named(view.objectives[:2])})."
             )
         return 0, 1
-    keys = [] if isinstance(between, str) else list(between)
+    keys = list(between) if isinstance(between, Sequence) and not isinstance(between, str) else []
     names = [objective.name for objective in view.objectives]
     numbers = [names.index(key) if isinstance(key, str) and key in names else key for key in keys]
     known = [i for i in numbers if isinstance(i, int) and not isinstance(i, bool) and 0 <= i < k]
