@@ -211,7 +211,7 @@ def test_of_three_and_four_objectives_but_not_of_five() -> None:
         verdict = front_verdict_of(StudyView.whole(study_of(many(k), 21, ["minimize"] * k)))
         assert verdict.bound is not None
         assert 0.0 < verdict.bound < 10.0
-    with pytest.raises(ValueError, match="1 to 4 objectives, but got 5"):
+    with pytest.raises(ValueError, match="up to 4 objectives, but this study has 5"):
         pellucid.stopping_verdict(study_of(many(5), 21, ["minimize"] * 5))
 
 

@@ -22,7 +22,7 @@ from pellucid.explain.blocks import (
 )
 from pellucid.explain.feasibility import constraint_models, none_feasible
 from pellucid.explain.model import default_template, fitted_model
-from pellucid.explain.outcomes import observed_outcomes, reference_of
+from pellucid.explain.outcomes import check_front, observed_outcomes, reference_of
 from pellucid.explain.parts import Branch, drawn_models, inside_branch
 from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
 from pellucid.explain.text import as_share, counted, share_text
@@ -98,7 +98,11 @@ def front_verdict_and_fits(
     surrogate: GaussianProcess | None,
     starts: tuple[Hyperparameters, ...],
 ) -> tuple[FrontVerdict, tuple[Hyperparameters, ...]]:
-    """The verdict, and the hyperparameters behind it. `starts`: those of an earlier verdict, to begin the fits with."""
+    """The verdict, and the hyperparameters behind it. `starts`: those of an earlier verdict, to begin the fits with.
+
+    Raises ValueError if there are too many objectives for a front.
+    """
+    check_front(view)
     limit, words = _tolerance(regret_below)
     n = sum(view.observations.complete)
 

@@ -9,7 +9,7 @@ from optuna.trial import TrialState
 from pellucid.acquisition.fronts import front, volumes
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
-from pellucid.explain.outcomes import reference_of
+from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.explain.predictions import predicted_constraint
 from pellucid.explain.text import counted, share_text, value_text
 from pellucid.records import FrontHistory, History, Phase, Receipt, prefix
@@ -133,7 +133,8 @@ def _infeasible(view: StudyView) -> str:
 
 
 def front_history_of(view: StudyView) -> FrontHistory:
-    """Of a study with several objectives, about all of them."""
+    """Of a study with several objectives, about all of them. Raises ValueError if there are too many for a front."""
+    check_front(view)
     observations = view.observations
     numbers, feasible = np.array(observations.numbers, dtype=int), observations.feasible
     signs = [objective.sign for objective in view.objectives]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.acquisition.fronts import reference_point, steady_reference_point
+from pellucid.acquisition.fronts import MOST_OBJECTIVES, reference_point, steady_reference_point
 from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.model import fitted_model
 from pellucid.explain.parts import drawn_models, joint_losses
@@ -27,6 +27,15 @@ from pellucid.surrogates import GaussianProcess
 def observed_outcomes(view: StudyView, data: Arrays) -> Array:
     """Y. `data`: the observations, with the values of any objective."""
     return np.stack([data.about(about.observations).losses for about in view.each], axis=1)
+
+
+def check_front(view: StudyView) -> None:
+    """Raise ValueError if the study has more objectives than fronts are computed for."""
+    if len(view.objectives) > MOST_OBJECTIVES:
+        raise ValueError(
+            f"Fronts are computed for up to {MOST_OBJECTIVES} objectives, but this study has {len(view.objectives)}: "
+            "pass one of them as `objective`."
+        )
 
 
 def reference_of(Y: Array, feasible: Mask) -> Array:

@@ -218,6 +218,12 @@ def test_five_objectives_are_refused_with_the_rule() -> None:
     study.optimize(objective, n_trials=3)
     with pytest.raises(ValueError, match="up to 4 objectives, but this study has 5"):
         pellucid.recommend(study)
+    for ask in (pellucid.history, pellucid.stopping_verdict, pellucid.regret_history):
+        with pytest.raises(ValueError, match="up to 4 objectives, but this study has 5: pass one of them"):
+            ask(study)
+        assert ask(study, objective=4)
+    with pytest.raises(ValueError, match="StopWhen works on up to 4 objectives"):
+        pellucid.StopWhen()(study, study.trials[-1])
 
 
 def test_many_trials_are_drawn_in_part() -> None:

@@ -7,9 +7,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import Outcomes
 from pellucid.acquisition.ehvi import latent_reference
-from pellucid.acquisition.fronts import MOST_OBJECTIVES, front
+from pellucid.acquisition.fronts import front
 from pellucid.explain.model import fitted_model
-from pellucid.explain.outcomes import reference_of
+from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.trials import distributions
 from pellucid.study.view import StudyView
@@ -62,11 +62,7 @@ def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outc
 
     As long as no trial is feasible, all of them count. Raises ValueError if there are too many objectives for a front.
     """
-    if len(view.objectives) > MOST_OBJECTIVES:
-        raise ValueError(
-            f"What a front gains is computed for up to {MOST_OBJECTIVES} objectives, but this study has "
-            f"{len(view.objectives)}: pass one of them as `objective`."
-        )
+    check_front(view)
     values = [data.about(about.observations_of(data.observations.numbers)) for about in view.each]
     models = [own if about is view else fitted_model(None, each) for about, each in zip(view.each, values, strict=True)]
     feasible = data.observations.feasible
