@@ -91,7 +91,7 @@ def test_the_history_of_a_constraint_has_what_was_predicted_of_it(study: Study) 
 
 
 def test_a_constraint_cannot_take_the_place_of_the_objective_of_a_rebuilt_proposal(study: Study) -> None:
-    with pytest.raises(ValueError, match="'accuracy'.*but got the constraint 'memory'.*constraints"):
+    with pytest.raises(ValueError, match=r"'accuracy'.*but got the constraint 'memory'.*constraints"):
         pellucid.rebuild(study, 29, objective="memory")
     assert pellucid.explain_proposal(study, 29, objective="memory").objective == "memory"
 

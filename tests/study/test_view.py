@@ -129,7 +129,7 @@ def test_a_reported_noise_variance_reaches_the_observations(variance: float) -> 
 @pytest.mark.parametrize("variance", [-1.0, float("nan"), float("inf"), True, "0.1", None])
 def test_a_noise_variance_that_makes_no_sense_is_refused(variance: object) -> None:
     trial = optuna.create_study().ask()
-    with pytest.raises(ValueError, match="A noise variance must be a finite number of at least 0 .* but got"):
+    with pytest.raises(ValueError, match=r"A noise variance must be a finite number of at least 0 .* but got"):
         pellucid.report_noise(trial, variance)  # type: ignore[arg-type]
     assert NOISE_ATTRIBUTE not in trial.user_attrs
 

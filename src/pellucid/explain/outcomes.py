@@ -1,13 +1,10 @@
-"""Several objectives at once: what trials returned, and joint draws of what configurations would return.
+"""Several objectives at once: what trials returned, a model of each, and the point below which volume counts.
 
-Every objective has a model of its own, fitted as if it were the only one; draws of different objectives are independent
-of each other.
+Every objective has a model of its own, fitted as if it were the only one.
 
 Notation
     k objectives, as losses: smaller is better
     Y (n, k)      outcomes of the observations, as returned
-    F (s, m, k)   joint draws of the true outcomes at candidates Z (m, d); infinite in every objective where a draw of a
-                  constraint is above its limit
 """
 
 from __future__ import annotations
@@ -15,9 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.acquisition.fronts import MOST_OBJECTIVES, reference_point, steady_reference_point
-from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.model import fitted_model
-from pellucid.explain.parts import drawn_models, joint_losses
 from pellucid.numerics import Array, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
@@ -51,15 +46,3 @@ def reference_of(Y: Array, feasible: Mask) -> Array:
 def objective_models(view: StudyView, data: Arrays) -> tuple[GaussianProcess, ...]:
     """The best fit of every objective."""
     return tuple(fitted_model(about, data.about(about.observations)) for about in view.each)
-
-
-def joint_outcomes(view: StudyView, data: Arrays, Z: Array) -> Array:
-    """F: the same draws whenever the models and the candidates are the same."""
-    draws = []
-    for about, gp in zip(view.each, objective_models(view, data), strict=True):
-        models = drawn_models(gp, data.about(about.observations))
-        draws.append(joint_losses(models, Z, (f"objective {about.index}",)))
-    fewest = min(len(each) for each in draws)
-    F = np.stack([each[:fewest] for each in draws], axis=2)
-    fine = np.isfinite(feasible_losses(view.each[0], data.space, Z, np.zeros((fewest, len(Z)))))
-    return np.where(fine[:, :, None], F, np.inf)

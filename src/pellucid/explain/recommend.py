@@ -32,7 +32,7 @@ from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.answer import front_of
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.wishes import limits_of, weights_of
-from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.explain.model import default_template, fitted_model
 from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.records import Compromise, Front, Recommendation
@@ -108,7 +108,7 @@ def recommend(
                 "`prefer` and `limits` choose between several objectives, but this study has one: "
                 f"{named(view.objectives)}. Call `recommend(study)`, and report a limit as a constraint of the trials."
             )
-        with opened(study, "recommend") as view:
+        with one_thread:
             return recommendation_of(view, surrogate, feasible)
     if surrogate is not None:
         raise ValueError(

@@ -50,12 +50,6 @@ class Beliefs:
     constraints: tuple[tuple[ConstraintModel, ...], ...]
     reference: Array
 
-    @property
-    def best_fits(self) -> Beliefs:
-        """The best fits alone."""
-        objectives = tuple(each[:1] for each in self.objectives)
-        return Beliefs(objectives, tuple(each[:1] for each in self.constraints), self.reference)
-
     def outcomes(self, X: Array, Z: Array) -> Array:
         """F: the same draws whenever models and configurations are the same."""
         rows = np.vstack([X, Z])

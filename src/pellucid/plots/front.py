@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, EXPLOIT, GREY, LEGEND_ABOVE, add_band, draws, faint, frame, labels, say
+from pellucid.plots.base import CHOSEN, EXPLOIT, GREY, LEGEND_ABOVE, add_band, cut, draws, faint, frame, labels, say
 from pellucid.records import Compromise, ExpectedOutcome, Front, Tradeoff
 
 _COLUMNS = 3
@@ -32,7 +32,7 @@ def front(record: Front) -> go.Figure:
     pairs = list(combinations(range(len(record.objectives)), 2))
     columns = min(_COLUMNS, len(pairs))
     rows = -(-len(pairs) // columns)
-    names = [escape(name) for name in record.objectives]
+    names = labels(record.objectives)
     figure = make_subplots(rows=rows, cols=columns, horizontal_spacing=0.1, vertical_spacing=0.16)
     chances = [1.0 if member.probability is None else member.probability for member in record.members]
     text = [
@@ -70,7 +70,7 @@ def compromise(record: Compromise) -> go.Figure:
         error = _error([outcome])
         if error is not None:
             error |= {"thickness": 3, "width": 10, "color": EXPLOIT}
-        label = [escape(outcome.objective)]
+        label = [escape(cut(outcome.objective))]
         where = {"row": row, "col": 1}
         figure.add_scatter(x=[outcome.expected], y=label, mode="markers", error_x=error, showlegend=row == 1,
                            name=f"expected, {record.level:.0%} interval" if error else "expected",
@@ -124,8 +124,8 @@ def _front_curve(figure: go.Figure, record: Tradeoff) -> None:
         figure.add_scatter(x=[knee.at], y=[height], mode="markers", name="knee", error_x=error,
                            marker={"color": CHOSEN, "size": 13, "symbol": "diamond"}, **where)  # fmt: skip
     # Trials far behind the front, and bands where nothing is known, must not flatten it.
-    figure.update_xaxes(title=escape(record.objectives[0]), range=_reach(a, 0.35), **where)
-    figure.update_yaxes(title=escape(record.objectives[1]), range=_reach(middle, 0.6), **where)
+    figure.update_xaxes(title=escape(cut(record.objectives[0])), range=_reach(a, 0.35), **where)
+    figure.update_yaxes(title=escape(cut(record.objectives[1])), range=_reach(middle, 0.6), **where)
 
 
 def _reach(values: list[float], share: float) -> list[float]:
