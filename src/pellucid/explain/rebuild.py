@@ -131,7 +131,7 @@ def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
 
 def _fitted_on(receipt: Receipt) -> list[str]:
     """Trials of the models of all objectives and constraints."""
-    return [state.fitted_on for state in (*receipt.objectives, *receipt.constraints)]
+    return [*(state.fitted_on for state in receipt.objectives), *(state.fitted_on for state in receipt.constraints)]
 
 
 def _rebuilt_model(receipt: Receipt, data: Arrays) -> GaussianProcess:

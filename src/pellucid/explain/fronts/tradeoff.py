@@ -109,7 +109,7 @@ def _pair(view: StudyView, between: Sequence[str | int] | None) -> tuple[int, in
                 f"Pass, for example, between=({named(view.objectives[:2])})."
             )
         return 0, 1
-    keys = list(between) if isinstance(between, Sequence) and not isinstance(between, str) else []
+    keys = list(between) if isinstance(between, (list, tuple)) else []
     names = [objective.name for objective in view.objectives]
     numbers = [names.index(key) if isinstance(key, str) and key in names else key for key in keys]
     known = [i for i in numbers if isinstance(i, int) and not isinstance(i, bool) and 0 <= i < k]
