@@ -215,6 +215,22 @@ def test_of_three_and_four_objectives_but_not_of_five() -> None:
         pellucid.stopping_verdict(study_of(many(5), 21, ["minimize"] * 5))
 
 
+def test_the_unit_of_an_objective_does_not_matter() -> None:
+    def objective(trial: Trial, unit: float) -> list[float]:
+        x = [trial.suggest_float(f"x{i}", 0, 1) for i in range(2)]
+        return [unit * (x[0] ** 2 + x[1]), unit * ((x[0] - 1.0) ** 2 + x[1])]
+
+    usual, tiny = (study_of(lambda trial, unit=unit: objective(trial, unit), 21) for unit in (1.0, 1e-200))  # type: ignore[misc]
+    bound = pellucid.stopping_verdict(usual).bound
+    assert bound is not None
+    assert pellucid.stopping_verdict(tiny).bound == pytest.approx(bound, rel=1e-3)
+    shares, small = (pellucid.history(study) for study in (usual, tiny))
+    assert isinstance(shares, pellucid.FrontHistory)
+    assert isinstance(small, pellucid.FrontHistory)
+    assert small.volume == pytest.approx(shares.volume)
+    assert small.grew == shares.grew
+
+
 # ---------------------------------------------------------------------- what is behind the bound
 
 

@@ -123,6 +123,15 @@ def volumes(Y: Array, reference: Array) -> Array:
     return out
 
 
+def in_lengths(Y: Array, reference: Array, best: Array) -> Array:
+    """Outcomes (..., k) seen from the reference, in units of its distance to the best outcome (k,).
+
+    Shares of volumes below zero are those below the reference, but no unit is too small or too large for a product.
+    """
+    length = reference - best
+    return np.asarray((Y - reference) / np.where(length > 0.0, length, 1.0))
+
+
 def boxes(Y: Array, reference: Array) -> Boxes:
     """The outcomes below the reference that no row weakly dominates, as disjoint boxes.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.fronts import front, volumes
+from pellucid.acquisition.fronts import front, in_lengths, volumes
 from pellucid.explain.blocks import (
     MIN_TRIALS,
     MOST_JUDGED,
@@ -203,8 +203,9 @@ def _blocks(evidence: _Evidence) -> tuple[str, ...]:
 def _still_growing(evidence: _Evidence) -> list[str]:
     """Measured without the luck of noisy values."""
     feasible = evidence.data.observations.feasible
-    means = [gp.losses(gp.latent_at_observed())[feasible] for gp in evidence.fits]
-    dominated = volumes(np.stack(means, axis=1), evidence.reference)
+    means = np.stack([gp.losses(gp.latent_at_observed())[feasible] for gp in evidence.fits], axis=1)
+    seen = in_lengths(means, evidence.reference, means.min(axis=0))
+    dominated = volumes(seen, np.zeros_like(evidence.reference))
     recent = len(dominated) // _RECENT
     if recent == 0:
         return []

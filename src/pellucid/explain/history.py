@@ -6,7 +6,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import TrialState
 
-from pellucid.acquisition.fronts import front, volumes
+from pellucid.acquisition.fronts import front, in_lengths, volumes
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
 from pellucid.explain.outcomes import check_front, reference_of
@@ -146,7 +146,7 @@ def front_history_of(view: StudyView) -> FrontHistory:
     if feasible.any():
         losses = np.stack([about.observations.losses for about in view.each], axis=1)
         Y, reference = losses[feasible], reference_of(losses, feasible)
-        dominated = volumes(Y, reference)
+        dominated = volumes(in_lengths(Y, reference, Y.min(axis=0)), np.zeros_like(reference))
         grew = numbers[feasible][np.diff(dominated, prepend=0.0) > 0.0]
         on_front = numbers[feasible][front(Y)]
         shares = dominated / dominated[-1]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.fronts import front, volume
+from pellucid.acquisition.fronts import front, in_lengths, volume
 from pellucid.acquisition.optimize import candidates
 from pellucid.explain.parts import joint_latent, joint_losses
 from pellucid.numerics import Array, Indices, low_discrepancy, stream
@@ -77,7 +77,9 @@ def growth_draws(beliefs: Beliefs, space: Space, X: Array) -> Array:
 
 
 def growth(now: Array, then: Array, reference: Array) -> Array:
-    """By what share (s,) outcomes `then` (s, q, k) dominate more volume than `now` (s, p, k)."""
+    """By what share (s,) outcomes `then` (s, q, k) dominate more volume than `now` (s, p, k), some of them."""
+    best, zero = then.reshape(-1, then.shape[2]).min(axis=0), np.zeros_like(reference)
+    now, then, reference = in_lengths(now, reference, best), in_lengths(then, reference, best), zero
     measure = volume if then.shape[2] < _COUNTED_FROM else _Counted(then, reference)
     before = np.array([measure(draw, reference) for draw in now])
     after = np.array([measure(draw, reference) for draw in then])

@@ -51,14 +51,14 @@ def finished(view: StudyView) -> Observations:
     """The complete trials. Raises ValueError if there is nothing to answer about."""
     if len(view.objectives) > MOST_OBJECTIVES:
         raise ValueError(
-            f"Fronts are answered about for up to {MOST_OBJECTIVES} objectives, but this study has "
+            f"Answers about fronts are for up to {MOST_OBJECTIVES} objectives, but this study has "
             f"{len(view.objectives)}: combine some of them, or make them constraints."
         )
     complete = view.each[0].observations.of_complete_trials
     if not len(complete):
         raise ValueError(
             "A front needs at least one finished trial with values; "
-            f"this study has {len(view.trials)} trials, none of them finished with some."
+            f"this study has {len(view.trials)} trials, none of them finished with values."
         )
     if not complete.feasible.any():
         raise ValueError(f"There is nothing to recommend yet. {none_feasible(complete)}")
@@ -84,7 +84,7 @@ def notes_on(view: StudyView, data: Arrays) -> list[str]:
     if too_few(n, d):
         counts = f"{counted(n, 'trial')} for {counted(d, 'parameter')}"
         notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there are no intervals.")
-    constant = [about for about in view.each if np.ptp(data.about(about.observations).losses) == 0.0]
+    constant = [about for about in view.each if n > 1 and np.ptp(data.about(about.observations).losses) == 0.0]
     return [*notes, *(f"All {n} trials returned the same {about.objective.name}." for about in constant)]
 
 

@@ -68,7 +68,7 @@ def _limit(view: StudyView, key: Any, text: Any) -> Limit:
         )
     if match.group(1) != wanted:
         raise ValueError(
-            f"{objective.name} is {objective.direction}d, so that its limit begins with {wanted}, but got {text!r}. "
+            f"{objective.name} is {objective.direction}d, so its limit begins with {wanted}, but got {text!r}. "
             f'Pass "{wanted} {match.group(2)}" if that is what you mean.'
         )
     return Limit(index, objective.sign * number, f"{wanted} {match.group(2)}")
