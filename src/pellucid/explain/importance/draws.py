@@ -208,7 +208,8 @@ def _sample(trials: Sequence[FrozenTrial], goal: Goal, subject: Subject) -> Samp
 def _checked_goal(goal: Goal, in_goal: Mask) -> Mask:
     reached = int(in_goal.sum())
     if not _FEWEST_IN_GOAL <= reached < len(in_goal):
-        nearer = " `pellucid.on_the_front(0.1)` counts trials near the front, too." if goal.joint else ""
+        exact = goal.joint and goal.share is None
+        nearer = " `pellucid.on_the_front(0.1)` counts trials near the front, too." if exact else ""
         raise ValueError(
             f"The goal ({goal.words}) must be reached by at least {_FEWEST_IN_GOAL} trials and not by all, but "
             f"{reached} of {len(in_goal)} reach it.{nearer if reached < _FEWEST_IN_GOAL else ''}"
