@@ -63,8 +63,8 @@ class Beliefs:
 
     def _some(self, draws: Array) -> Array:
         """As many draws as are used, of all models."""
-        count = _N_DRAWS[len(self.objectives)]
-        return np.asarray(draws[:: max(1, len(draws) // count)][:count])
+        count = min(_N_DRAWS[len(self.objectives)], len(draws))
+        return np.asarray(draws[np.arange(count) * len(draws) // count])
 
 
 def growth_draws(beliefs: Beliefs, space: Space, X: Array) -> Array:

@@ -151,7 +151,7 @@ def check_random(trials: Sequence[FrozenTrial], goal: Goal) -> None:
     if not goal.failures and drawn < min(_RANDOM_ENOUGH, chosen):
         raise ValueError(
             f"HSIC needs trials that were drawn at random: this study has {drawn} of them and {chosen} that an "
-            "optimiser chose. Ask `pellucid.importance(study)` what matters, or use source='surrogate' (draws of a "
+            "optimiser chose. Ask `pellucid.importance` what matters, or use source='surrogate' (draws of a "
             "model) or source='all' (the optimiser's preferences count too)."
         )
 

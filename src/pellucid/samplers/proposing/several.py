@@ -99,7 +99,7 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
     """Parameters and their receipt. `data` has at least one observation."""
     losses = observed_outcomes(view, data)
     # What is beyond this adds no volume, so models need not know how far beyond: one bad trial is bad, however bad.
-    ceilings = zip(view.each, steady_reference_point(losses).tolist(), strict=True)
+    ceilings = zip(view.each, _ceilings(losses, _candidates_of_front(data)), strict=True)
     fits = [_ObjectiveFit.of(about, data, ceiling, settings) for about, ceiling in ceilings]
     Y = np.stack([_means(each, data) for each in fits], axis=1)
     fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=behind(Y, _candidates_of_front(data)))
@@ -147,6 +147,12 @@ def _candidates_of_front(data: Arrays) -> Indices:
     """Observations that can be on the front, as positions: the feasible ones, or all if none is."""
     feasible = data.observations.feasible
     return np.flatnonzero(feasible if feasible.any() else np.ones(len(feasible), dtype=bool))
+
+
+def _ceilings(losses: Array, rows: Indices) -> list[float]:
+    """One for each objective; `rows`: the observations that can be on the front."""
+    can_be = np.isin(np.arange(len(losses)), rows)
+    return [float(value) for value in np.maximum(steady_reference_point(losses), reference_of(losses, can_be))]
 
 
 def _reference(fits: list[_ObjectiveFit], data: Arrays, losses: Array, Y: Array, *, near: bool) -> Array:
