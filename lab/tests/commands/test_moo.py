@@ -18,7 +18,7 @@ def test_a_run_its_table_and_its_continuation(tmp_path: Path) -> None:
     options = ("--out", str(out), "--table", str(table))
     first = call(*RUN, "--methods", "random", *options, "--json", "--quiet")
     assert first.exit_code == 0, first.output
-    assert json.loads(first.stdout)[0]["title"] == "Methods, over 1 problems"
+    assert json.loads(first.stdout)[0]["title"] == "Methods, and their mean volume over 1 common runs"
     lines = out.read_text()
 
     second = call(*RUN, "--methods", "random,optuna-tpe", *options)

@@ -96,13 +96,20 @@ def test_volumes_are_compared_at_sixty_trials_and_at_the_end() -> None:
 
 def test_grids_have_the_counts_and_means() -> None:
     methods, duels, by_problem, volumes, times = several_grids(RUNS)
-    assert methods.title == "Methods, over 1 problems"
-    assert methods.rows[0] == ("pellucid", "3", "0.2750", "4.0", "6")
-    assert methods.rows[2] == ("random", "1", "0.0000", "4.0", "6")
+    assert methods.title == "Methods, and their mean volume over 3 common runs"
+    assert methods.rows[0] == ("pellucid", "3", "0.2167", "4.0", "6")
+    assert methods.rows[1] == ("optuna-gp", "3", "0.1000", "4.0", "6")
+    assert methods.rows[2] == ("random", "1", "–", "4.0", "6")
     assert duels.rows == (("optuna-gp", "1/1/1", "1.0"), ("random", "1/0/0", "no loss"))
     assert by_problem.rows == (("square", "1/0/1", "1/0/0"), ("other", "0/1/0", "–"))
     assert volumes.rows == (("square", "0.2750", "0.1000", "0.0000"), ("other", "0.1000", "0.1000", "–"))
     assert times.rows[1] == ("other", "4.0", "4.0", "–")
+
+
+def test_means_are_over_the_runs_that_methods_on_every_problem_share() -> None:
+    fewer_seeds = several_grids([each for each in RUNS if each.key[1:3] != ("optuna-gp", 1)])[0]
+    assert fewer_seeds.title == "Methods, and their mean volume over 2 common runs"
+    assert [row[2] for row in fewer_seeds.rows] == ["0.3250", "0.1000", "–"]
 
 
 def test_without_our_runs_there_are_no_duels() -> None:

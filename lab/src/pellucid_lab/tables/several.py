@@ -112,19 +112,24 @@ def several_grids(runs: Sequence[SeveralRun]) -> list[Grid]:
 
 
 def _method_grid(methods: Sequence[str], volumes: Volumes) -> Grid:
-    """Means over the problems that every method has, so that they compare."""
-    has = {method: {run.problem for run in volumes.runs if run.method == method} for method in methods}
-    common = set.intersection(*has.values())
+    """Means are over the cells (problem, seed) that all methods have which ran on every problem, so that they compare;
+    a method with a part of the problems has none."""
+    cells = {method: {(run.problem, run.seed) for run in volumes.runs if run.method == method} for method in methods}
+    problems = {run.problem for run in volumes.runs}
+    everywhere = [method for method in methods if {problem for problem, _ in cells[method]} == problems]
+    common = set.intersection(*(cells[method] for method in everywhere)) if everywhere else set()
     rows = []
     for method in methods:
         own = volumes.where([run.method == method for run in volumes.runs])
-        shared = own.where([run.problem in common for run in own.runs])
-        means = [_share(fmean(shared.at(budget).values())) if common else _NOTHING for budget in volumes.budgets]
+        shared = own.where([(run.problem, run.seed) in common for run in own.runs])
+        compares = bool(common) and method in everywhere
+        means = [_share(fmean(shared.at(budget).values())) if compares else _NOTHING for budget in volumes.budgets]
         late = 1e3 * median(map(late_ask, own.runs))
         largest = 1e3 * max(map(largest_ask, own.runs))
         rows.append((method, str(len(own.runs)), *means, f"{late:.1f}", f"{largest:.0f}"))
     columns = (*(f"volume@{budget}" for budget in volumes.budgets), "ms/ask at the end", "largest ms")
-    return Grid(f"Methods, over {len(common)} problems", ("method", "runs", *columns), tuple(rows))
+    title = f"Methods, and their mean volume over {len(common)} common runs"
+    return Grid(title, ("method", "runs", *columns), tuple(rows))
 
 
 def _duel_grid(others: Sequence[str], volumes: Volumes) -> Grid:
