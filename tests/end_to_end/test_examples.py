@@ -53,6 +53,14 @@ def test_what_mattered_in_two_steps(tmp_path: Path) -> None:
     assert figure.stat().st_size > 100_000
 
 
+def test_two_objectives_and_their_compromises() -> None:
+    printed = run("objectives.py", "--trials", "20")
+    assert "configurations are on the front of accuracy and kilonodes" in printed
+    assert "if accuracy counts 2 and kilonodes counts 1" in printed
+    assert "kilonodes <= 2 with a chance of" in printed
+    assert number(r"at most\? Use .*?accuracy ([\d.]+),", printed) > 0.8
+
+
 def test_a_scikit_learn_pipeline_with_branches() -> None:
     printed = run("sklearn_model.py", "--trials", "22")
     # A support vector machine or a forest of the first trials has 0.96; the recommendation names one branch alone.
