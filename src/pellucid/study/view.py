@@ -47,7 +47,8 @@ def objectives_of(study: Study) -> tuple[Objective, ...]:
     directions: list[Direction] = [
         "maximize" if direction == StudyDirection.MAXIMIZE else "minimize" for direction in study.directions
     ]
-    names = study.metric_names
+    # A part of a study that Optuna's Hyperband pruner shows to samplers has no names.
+    names = getattr(study, "metric_names", None)
     if not names:
         several = len(directions) > 1
         names = [f"objective {i}" if several else "objective" for i in range(len(directions))]

@@ -282,3 +282,11 @@ def test_trials_of_another_sampler_are_learned_from() -> None:
     study.sampler = BayesianSampler(seed=0)
     study.optimize(two, n_trials=3)
     assert list(kinds(study).values()) == ["model"] * 3
+
+
+def test_pruners_that_show_a_part_of_the_study_hide_its_names() -> None:
+    study = optuna.create_study(
+        sampler=BayesianSampler(seed=0, n_startup_trials=3), pruner=optuna.pruners.HyperbandPruner()
+    )
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1) ** 2, n_trials=8)
+    assert list(kinds(study).values()).count("fallback") == 0
