@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 from threading import Lock
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -215,7 +215,7 @@ def check_level(level: float) -> None:
         raise ValueError(f"`level` must be between 0 and 1, but got {level!r}.")
 
 
-def is_whole_number(value: object) -> bool:
+def is_whole_number(value: object) -> TypeGuard[int]:
     """Whether a value is an integer of Python or NumPy and not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 

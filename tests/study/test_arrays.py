@@ -10,7 +10,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import create_trial
 
-from pellucid.study.arrays import Arrays
+from pellucid.study.arrays import Arrays, encoded_rows
 from pellucid.study.view import StudyView
 
 
@@ -26,3 +26,8 @@ def test_a_ceiling_holds_for_infinite_losses_and_for_any_selection(data: Arrays)
     np.testing.assert_array_equal(data.below(2.0).losses, [0.0, 1.0, 2.0, 2.0, 0.0])
     rows = np.array([0, 1, 2])
     np.testing.assert_array_equal(data.below(2.0).select(rows).losses, data.select(rows).below(2.0).losses)
+
+
+def test_a_configuration_that_does_not_fit_is_a_row_of_nan(data: Arrays) -> None:
+    np.testing.assert_array_equal(encoded_rows(data.space, [{"x": 0.3}, {"x": 7.0}]), [[0.3], [np.nan]])
+    assert encoded_rows(data.space, []).shape == (0, 1)

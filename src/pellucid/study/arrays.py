@@ -86,3 +86,9 @@ def encoded(space: Space, observations: Observations) -> Arrays:
     if not fits.all():
         return Arrays(space, observations, X).select(np.flatnonzero(fits))
     return Arrays(space, observations, X)
+
+
+def encoded_rows(space: Space, configurations: Sequence[Mapping[str, Any]]) -> Array:
+    """Encoded configurations (n, d), one row each: NaN for those that do not fit the space."""
+    X, fits = space.encode(configurations)
+    return np.where(fits[:, None], X, np.nan)

@@ -16,8 +16,10 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.numerics import is_whole_number
 from pellucid.records import Receipt, RecordError
 from pellucid.study.arrays import Arrays, arrays
+from pellucid.study.curves import Curves, curves
 from pellucid.study.observations import Observations, observations
 from pellucid.study.receipts import has_receipt, read_receipt, readable_receipt
 from pellucid.study.storage import kept_model
@@ -127,7 +129,7 @@ class StudyView:
             return self
         if isinstance(objective, str) and objective in names:
             return self.each[names.index(objective)]
-        if isinstance(objective, int) and not isinstance(objective, bool) and 0 <= objective < len(names):
+        if is_whole_number(objective) and 0 <= objective < len(names):
             return self.each[objective]
         constraints = self.observations.constraints.names
         if objective in constraints:
@@ -173,6 +175,12 @@ class StudyView:
             trials = [trial for trial in trials if trial.state != TrialState.PRUNED]
         observed = observations(trials, self.objectives[self.index].sign, self.index)
         return observed if self.constraint is None else observed.of_constraint(self.constraint)
+
+    @cached_property
+    def curves(self) -> Curves:
+        """What trials reported before their value, as losses; none about a constraint, or with several objectives."""
+        alone = not self.several and self.constraint is None
+        return curves(self.trials if alone else [], self.objective.sign)
 
     @property
     def constrained(self) -> bool:
