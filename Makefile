@@ -20,12 +20,14 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export NUMEXPR_NUM_THREADS := 1
+# Tests start many processes: those after the first need not compile the sources again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
-        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -200,6 +202,13 @@ bench-moo: $(VENV)/.stamp-lab ## dominated volume on problems with several objec
 	$(BIN)/pellucid bench moo --problems reported --seeds 100-109 \
 	  --methods pellucid,optuna-gp,optuna-tpe,optuna-nsga2,random --out lab/results/moo/reported.jsonl \
 	  --table lab/results/moo/reported.md --jobs $(JOBS)
+
+bench-curves: $(VENV)/.stamp-lab ## regret by epochs of samplers with pruners, on trainings that can be stopped early
+	@sh tools/ensure.sh openmp
+	$(BIN)/pellucid bench curves --problems reported --seeds 100-104 \
+	  --out lab/results/curves/reported.jsonl --table lab/results/curves/reported.md --jobs $(JOBS)
+	$(BIN)/pellucid bench curves --problems trainings --seeds 100-104 \
+	  --out lab/results/curves/reported.jsonl --table lab/results/curves/reported.md --jobs $(JOBS)
 
 bench-fronts: $(VENV)/.stamp-lab ## are answers about several objectives true? coverage on problems with known fronts
 	$(BIN)/pellucid bench fronts --problems reported --seeds 100-109 --out lab/results/fronts/reported.jsonl \

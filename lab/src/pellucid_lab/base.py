@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -135,6 +135,23 @@ class SeveralProblem:
     volume: float
     source: str
     noise: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CurveProblem:
+    """A training that has a value after each of its ``steps``; the last one counts.
+
+    ``curve`` makes the values one by one, so that a training that is stopped costs no more than it ran. ``optimum`` is
+    the best known last value, and ``source`` says where it comes from.
+    """
+
+    name: str
+    direction: Direction
+    distributions: Mapping[str, BaseDistribution]
+    steps: int
+    curve: Callable[[Mapping[str, Any]], Iterator[float]]
+    optimum: float
+    source: str
 
 
 @dataclass(frozen=True)

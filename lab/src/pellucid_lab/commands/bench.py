@@ -9,6 +9,7 @@ import typer
 
 from pellucid_lab.commands.constrained import constrained
 from pellucid_lab.commands.costs import report, stopping
+from pellucid_lab.commands.curves import curves
 from pellucid_lab.commands.fronts import fronts
 from pellucid_lab.commands.hpob import hpob
 from pellucid_lab.commands.latency import latency
@@ -31,3 +32,4 @@ app.command()(truth)
 app.command()(fronts)
 app.command()(constrained)
 app.command()(moo)
+app.command()(curves)

@@ -115,6 +115,15 @@ class Surrogate:
         outputs = self.run(np.array([codes], dtype=np.int32), np.array([numbers], dtype=np.float32))
         return dict(zip(self.scenario.outputs, outputs[0].tolist(), strict=True))
 
+    def curve(self, params: Mapping[str, Any], fidelity: str, steps: int) -> NDArray[np.float64]:
+        """The target ``(steps,)`` of a configuration with all its parameters active, at the values 1 to ``steps`` of a
+        fidelity, in one call."""
+        codes = np.array([[self.codes[name][params[name]] for name in self.scenario.choices]] * steps, dtype=np.int32)
+        row = [params[name] if name != fidelity else 0.0 for name in self.scenario.numbers]
+        numbers = np.array([row] * steps, dtype=np.float32)
+        numbers[:, self.scenario.numbers.index(fidelity)] = np.arange(1, steps + 1)
+        return self.run(codes, numbers)[:, self.scenario.outputs.index(self.scenario.target)]
+
     def active(self, name: str, params: Mapping[str, Any]) -> bool:
         if name not in self.active_when:
             return True
