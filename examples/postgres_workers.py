@@ -33,8 +33,8 @@ LONGEST_TRIAL = timedelta(minutes=1)  # A trial takes seconds; one that began be
 
 
 def objective(trial: optuna.Trial, dies_in: int) -> float:
-    """Mean accuracy of a three-fold cross-validation."""
-    images, labels = load_digits(return_X_y=True)
+    """Mean accuracy of a three-fold cross-validation on a third of the images."""
+    images, labels = (part[:600] for part in load_digits(return_X_y=True))
     C = trial.suggest_float("C", 1e-2, 1e3, log=True)
     gamma = trial.suggest_float("gamma", 1e-4, 1.0, log=True)
     accuracy = cross_val_score(SVC(C=C, gamma=gamma), images / 16, labels, cv=3).mean()

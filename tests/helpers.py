@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import multiprocessing
 import os
 import sqlite3
-import subprocess
-import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -223,25 +223,59 @@ def without_waiting_for_the_disk(connection: Any, _: object) -> None:
         connection.execute("PRAGMA synchronous = OFF")
 
 
-def start_worker(storage: str, objective: str, n_trials: int, *options: str) -> subprocess.Popen[str]:
-    """A fresh Python process that optimises a stored study; options as in `tests/end_to_end/worker.py`."""
-    command = [sys.executable, "-m", "tests.end_to_end.worker", storage, objective, str(n_trials), *options]
-    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+class Worker:
+    """A process of its own that optimises a stored study. It is copied from a server process that has imported packages
+    and done nothing else, with another hash seed than this process: imports take longer than most studies here."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        from tests.end_to_end import worker
+
+        descriptor, log = tempfile.mkstemp(suffix=".log")
+        os.close(descriptor)
+        self._log = Path(log)
+        self._process = _FORKS.Process(target=worker.logged, args=(tuple(arguments), log))
+        self._process.start()
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def ended(self, timeout: float = 300) -> str:
+        """Wait for the end of the process, and return what it printed."""
+        self._process.join(timeout)
+        assert self.returncode is not None, f"The worker has not ended in {timeout} seconds."
+        try:
+            return self._log.read_text()
+        finally:
+            self._log.unlink()
 
 
-def finish(*workers: subprocess.Popen[str], timeout: float = 300) -> list[str]:
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    ["pytest", "optuna.storages._rdb.storage", "alembic.command", "pellucid.samplers.bayesian"]
+)
+
+
+def start_worker(storage: str, objective: str, n_trials: int, *options: str) -> Worker:
+    """A process that optimises a stored study; options as in `tests/end_to_end/worker.py`."""
+    return Worker((storage, objective, str(n_trials), *options))
+
+
+def finish(*workers: Worker) -> list[str]:
     """Wait for workers, which must all succeed, and return the log of each."""
     logs = []
     try:
         for worker in workers:
-            _, log = worker.communicate(timeout=timeout)
-            assert worker.returncode == 0, log
-            logs.append(log)
+            logs.append(worker.ended())
+            assert worker.returncode == 0, logs[-1]
     finally:
         for worker in workers:
-            if worker.poll() is None:
+            if worker.returncode is None:
                 worker.kill()
-                worker.wait()
+                worker.ended()
     return logs
 
 

@@ -32,6 +32,8 @@ WRITTEN = {".cfg", ".ini", ".json", ".jsonl", ".md", ".py", ".sh", ".toml", ".tx
 SKIPPED = {"__pycache__", "build", "dist"}
 MACHINE_PATH = re.compile(r"(?<![\w.~}/-])/(?:home|root|work|Users|opt|mnt|srv)/\w|\b[A-Z]:\\\\?Users\b")
 REGISTRY = re.compile(r"(?:extra-)?index-url|find-links|https?://[\w.:-]*/simple\b")
+# Every match of the two has one of these: most files have none, and looking for a word is a hundred times faster.
+HINTS = ("/home/", "/root/", "/work/", "Users", "/opt/", "/mnt/", "/srv/", "index-url", "find-links", "/simple")
 
 
 @dataclass(frozen=True)
@@ -277,7 +279,7 @@ def written_files() -> Iterator[Path]:
 
 
 def names_a_machine_or_registry(line: str) -> bool:
-    return bool(MACHINE_PATH.search(line) or REGISTRY.search(line))
+    return any(hint in line for hint in HINTS) and bool(MACHINE_PATH.search(line) or REGISTRY.search(line))
 
 
 def test_no_file_names_a_place_on_one_machine_or_a_package_registry() -> None:

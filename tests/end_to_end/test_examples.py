@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
+import runpy
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -14,10 +17,33 @@ from optuna.trial import TrialState
 from tests.helpers import ROOT, states
 
 
-def run(script: str, *options: str, folder: Path = ROOT) -> str:
-    """What an example prints; it must succeed."""
-    command = [sys.executable, str(ROOT / "examples" / script), *options]
-    done = subprocess.run(command, cwd=folder, text=True, capture_output=True, timeout=300, check=False)
+def run(script: str, *options: str) -> str:
+    """What an example prints; it must succeed.
+
+    It runs in this process: the packages that examples import take longer to load than most of them need to run.
+    """
+    path = ROOT / "examples" / script
+    arguments, verbosity, printed = sys.argv, optuna.logging.get_verbosity(), io.StringIO()
+    sys.argv = [str(path), *options]
+    sys.path.insert(0, str(path.parent))  # As Python does for a script: examples may use each other.
+    code: int | str | None = 0
+    try:
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as end:
+        code = end.code
+    finally:
+        sys.path.remove(str(path.parent))
+        sys.argv = arguments
+        optuna.logging.set_verbosity(verbosity)
+    assert not code, printed.getvalue()
+    return printed.getvalue()
+
+
+def run_with_workers(*options: str) -> str:
+    """What the example with several processes prints, in a process that it may copy."""
+    command = [sys.executable, str(ROOT / "examples" / "postgres_workers.py"), *options]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -118,31 +144,7 @@ def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> Non
 
 
 def share_between_workers(url: str) -> None:
-    printed = run("postgres_workers.py", "--storage", url, "--trials", "16", "--dies-in", "12")
-    assert "The worker of trial 12 dies." in printed
-    assert re.search(r"Trial 12 was lost with its worker; trial \d+ ran it again: COMPLETE\.", printed)
-    assert number(r"(\d+) of \d+ proposals took into account", printed) >= 1
-
-    study = optuna.load_study(study_name="workers", storage=url)
-    # Two workers that check at the same moment may each begin a trial as the last one.
-    assert states(study).count(TrialState.COMPLETE) in (16, 17)
-    assert set(states(study)) == {TrialState.COMPLETE, TrialState.FAIL}
-    assert study.trials[12].state == TrialState.FAIL
-    again = [trial for trial in study.trials if trial.number > 12 and trial.params == study.trials[12].params]
-    assert [trial.state for trial in again] == [TrialState.COMPLETE]
-
-
-@pytest.mark.slow  # The example below on another storage; processes that share PostgreSQL are in test_parallel.py.
-def test_workers_share_a_study_in_postgresql(postgres: str) -> None:
-    share_between_workers(postgres)
-
-
-def test_workers_share_a_study_in_sqlite(tmp_path: Path) -> None:
-    share_between_workers(f"sqlite:///{tmp_path / 'workers.db'}")
-
-
-def test_a_worker_that_died_before_its_first_heartbeat_holds_up_nobody(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'workers.db'}"
+    """One of two workers dies in trial 12. Trial 0 was lost before, with a worker that left no heartbeat."""
     study = optuna.create_study(study_name="workers", storage=url, direction="maximize")
     lost = optuna.create_trial(
         state=TrialState.RUNNING,
@@ -154,18 +156,39 @@ def test_a_worker_that_died_before_its_first_heartbeat_holds_up_nobody(tmp_path:
     )
     lost.datetime_start = datetime.now() - timedelta(hours=1)
     study.add_trial(lost)
-    printed = run("postgres_workers.py", "--storage", url, "--trials", "2", "--workers", "1", "--dies-in", "-1")
-    assert re.search(r"Trial 0 was lost with its worker; trial \d+ ran it again: COMPLETE\.", printed)
-    assert study.trials[0].state == TrialState.FAIL
+    printed = run_with_workers("--storage", url, "--trials", "14", "--dies-in", "12")
+    assert "The worker of trial 12 dies." in printed
+    for number_lost in (0, 12):
+        again = rf"Trial {number_lost} was lost with its worker; trial \d+ ran it again: COMPLETE\."
+        assert re.search(again, printed), printed
+    assert number(r"(\d+) of \d+ proposals took into account", printed) >= 1
+
+    # Two workers that check at the same moment may each begin a trial as the last one.
+    assert states(study).count(TrialState.COMPLETE) in (14, 15)
+    assert set(states(study)) == {TrialState.COMPLETE, TrialState.FAIL}
+    for trial in (study.trials[0], study.trials[12]):
+        assert trial.state == TrialState.FAIL
+        again_run = [other for other in study.trials if other.number > trial.number and other.params == trial.params]
+        assert [other.state for other in again_run] == [TrialState.COMPLETE]
 
 
-def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
-    first = run("demo.py", "--trials", "4", folder=tmp_path)
+@pytest.mark.slow  # The example below on another storage; processes that share PostgreSQL are in test_parallel.py.
+def test_workers_share_a_study_in_postgresql(postgres: str) -> None:
+    share_between_workers(postgres)
+
+
+def test_workers_share_a_study_in_sqlite(tmp_path: Path) -> None:
+    share_between_workers(f"sqlite:///{tmp_path / 'workers.db'}")
+
+
+def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = run("demo.py", "--trials", "4")
     assert "Continue: a verdict needs 20 finished trials, and this study has 4" in first
     assert "What matters?" not in first
     assert "Report: report.html (open it in a browser)" in first
     (tmp_path / "report.html").unlink()
-    second = run("demo.py", "--trials", "10", folder=tmp_path)
+    second = run("demo.py", "--trials", "10")
     assert "Resuming sqlite:///demo.db after 4 trials." in second
     assert "Continue: a verdict needs 20 finished trials, and this study has 10" in second
     assert "What matters?" in second
@@ -173,7 +196,7 @@ def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path) -> None:
 
 
 def test_a_study_that_starts_where_earlier_ones_ended(tmp_path: Path) -> None:
-    options = ("--earlier", "12", "--trials", "2", "--storage", f"sqlite:///{tmp_path / 'e.db'}")
+    options = ("--earlier", "10", "--trials", "2", "--storage", f"sqlite:///{tmp_path / 'e.db'}")
     printed = run("earlier_studies.py", *options, "--model", str(tmp_path / "network.ranker"))
     assert "by a model of 5 earlier studies" in printed
     first_error = r": error rate of the first trial ([\d.]+)%"

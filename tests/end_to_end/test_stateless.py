@@ -25,13 +25,13 @@ from tests.helpers import (
 
 import pellucid
 
-N = 50
+N = 30
 STARTUP = 5
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The same 50 trials: by one process, by two processes in a row, and by this process in memory."""
+    """The same 30 trials: by one process, by two processes in a row, and by this process in memory."""
 
     whole: Study
     halves: Study
@@ -63,7 +63,7 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return Runs(load(whole), load(halves), in_memory)
 
 
-def test_fifty_trials_equal_twenty_five_and_twenty_five_more_in_a_new_process(runs: Runs) -> None:
+def test_thirty_trials_equal_fifteen_and_fifteen_more_in_a_new_process(runs: Runs) -> None:
     assert states(runs.whole) == states(runs.halves) == [TrialState.COMPLETE] * N
     assert params(runs.halves) == params(runs.whole)
 

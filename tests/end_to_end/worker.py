@@ -1,4 +1,4 @@
-"""One worker process: `python -m tests.end_to_end.worker STORAGE OBJECTIVE N_TRIALS [options]`."""
+"""What a worker process does: `STORAGE OBJECTIVE N_TRIALS [options]`, see `tests.helpers.start_worker`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import argparse
 import os
 import signal
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import optuna
 import sqlalchemy
 from optuna.storages import BaseStorage, RDBStorage
-from optuna.trial import Trial
+from optuna.trial import Trial, TrialState
 from tests.helpers import OBJECTIVES, RECEIPT_KEY, STUDY, without_waiting_for_the_disk
 
 import pellucid
@@ -35,7 +36,15 @@ def storage_at(url: str, kind: type[RDBStorage] = RDBStorage) -> BaseStorage:
     return kind(url, engine_kwargs=wait)
 
 
-def main() -> None:
+def logged(arguments: Sequence[str], log: str) -> None:
+    """Run the worker; what it prints goes to a file."""
+    with open(log, "w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    main(arguments)
+
+
+def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("storage")
     parser.add_argument("objective", choices=OBJECTIVES)
@@ -44,7 +53,9 @@ def main() -> None:
     parser.add_argument("--startup", type=int, default=5)
     parser.add_argument("--model", help="file of a ranking model, for a ranking sampler")
     parser.add_argument("--sleep", type=float, default=0.0, help="seconds that every trial takes at least")
-    parser.add_argument("--together", type=int, default=0, help="workers that must be ready before the first trial")
+    parser.add_argument(
+        "--together", type=int, default=0, help="workers that start together; a trial ends only beside another one"
+    )
     parser.add_argument("--hang-at", type=int, default=-1, help="trial that never ends")
     parser.add_argument("--marker", type=Path, help="file that the hanging trial creates")
     parser.add_argument(
@@ -53,7 +64,7 @@ def main() -> None:
         default=-1,
         help="trial whose receipt is half written when the process ends",
     )
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", without_waiting_for_the_disk)
 
@@ -61,6 +72,7 @@ def main() -> None:
         value = OBJECTIVES[options.objective](trial)
         trial.set_user_attr("worker", os.getpid())
         time.sleep(options.sleep)
+        wait_for_company(study, trial, options.together)
         if trial.number == options.hang_at:
             options.marker.touch()
             time.sleep(3600)
@@ -78,18 +90,32 @@ def main() -> None:
     )
     wait_for_others(study, options.together)
     study.optimize(objective, n_trials=options.n_trials)
+    study.set_user_attr(f"done {os.getpid()}", True)
 
 
 def wait_for_others(study: optuna.Study, n_workers: int) -> None:
     """Begin when so many workers are ready: on a busy machine, one may take seconds longer to start."""
-    if n_workers == 0:
-        return
-    study.set_user_attr(f"ready {os.getpid()}", True)
-    for _ in range(600):
-        if len(study.user_attrs) >= n_workers:
-            return
-        time.sleep(0.05)
+    if n_workers > 0:
+        study.set_user_attr(f"ready {os.getpid()}", True)
+        wait_until(lambda: len(study.user_attrs) >= n_workers)
 
 
-if __name__ == "__main__":
-    main()
+def wait_for_company(study: optuna.Study, trial: Trial, n_workers: int) -> None:
+    """Hold a trial until another worker has proposed one beside it, or has none left: on a busy machine, one worker might
+    otherwise do its work while the other waits for the storage."""
+
+    def in_company() -> bool:
+        running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        return any("worker" in other.user_attrs and other.number != trial.number for other in running)
+
+    def is_last() -> bool:
+        return sum(name.startswith("done") for name in study.user_attrs) >= n_workers - 1
+
+    if n_workers > 0:
+        wait_until(lambda: in_company() or is_last())
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)

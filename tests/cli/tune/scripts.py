@@ -16,11 +16,14 @@ import pytest
 from optuna.study import Study
 from optuna.trial import TrialState
 from sqlalchemy.exc import SQLAlchemyError
+from tests.helpers import file_storage
 from typer.testing import CliRunner, Result
 
 from pellucid.cli.app import app
 
 URL = "sqlite:///tuning.db"
+# A journal is opened in a third of the time: for tests to which the kind of storage does not matter.
+LOG = "tuning.log"
 COMPLETE, FAIL = TrialState.COMPLETE, TrialState.FAIL
 # Longer than anything takes on a busy machine, so that a test that hangs fails.
 PATIENCE_S = 120
@@ -143,11 +146,12 @@ def start(function: str, n: int, *options: str) -> subprocess.Popen[str]:
 
 
 def study(name: str = "script", storage: str = URL) -> Study:
-    return optuna.load_study(study_name=name, storage=storage)
+    opened = file_storage(Path(storage)) if storage == LOG else storage
+    return optuna.load_study(study_name=name, storage=opened)
 
 
-def states(name: str = "script") -> Counter[TrialState]:
-    return Counter(trial.state for trial in study(name).trials)
+def states(name: str = "script", storage: str = URL) -> Counter[TrialState]:
+    return Counter(trial.state for trial in study(name, storage).trials)
 
 
 def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str] | None = None) -> Any:

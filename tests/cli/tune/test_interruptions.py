@@ -12,6 +12,7 @@ from optuna.trial import TrialState
 from tests.cli.tune.scripts import (
     COMPLETE,
     FAIL,
+    LOG,
     PATIENCE_S,
     SCRIPT,
     alive,
@@ -27,18 +28,18 @@ from tests.cli.tune.scripts import (
 
 
 def test_a_failing_trial_is_recorded_and_the_run_goes_on(folder: Path) -> None:
-    result = tune("sometimes", 6)
+    result = tune("sometimes", 6, "--storage", LOG)
     assert result.exit_code == 0, result.output
-    assert states() == {COMPLETE: 2, FAIL: 3, TrialState.PRUNED: 1}
+    assert states(storage=LOG) == {COMPLETE: 2, FAIL: 3, TrialState.PRUNED: 1}
     assert "Traceback" not in result.output
     assert "last error: trial 3: the objective called exit (SystemExit: 7 (script.py, line" in result.stderr
 
 
 @pytest.mark.parametrize(("n", "n_failed"), [(2, 2), (9, 5)])
 def test_an_objective_that_always_fails_ends_the_run(folder: Path, n: int, n_failed: int) -> None:
-    result = tune("always", n)
+    result = tune("always", n, "--storage", LOG)
     assert result.exit_code == 1
-    assert states() == {FAIL: n_failed}
+    assert states(storage=LOG) == {FAIL: n_failed}
     line = SCRIPT.splitlines().index('    raise ZeroDivisionError("never works")') + 1
     assert f"ZeroDivisionError: never works (script.py, line {line}, in helper)" in result.stderr
     assert "Traceback" not in result.output

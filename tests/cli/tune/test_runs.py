@@ -7,7 +7,7 @@ from pathlib import Path
 
 import optuna
 import pytest
-from tests.cli.tune.scripts import COMPLETE, URL, call, states, study, tune
+from tests.cli.tune.scripts import COMPLETE, LOG, URL, call, states, study, tune
 
 import pellucid
 
@@ -42,8 +42,8 @@ def test_two_jobs_run_exactly_the_trials_asked_for_and_the_command_continues(fol
 
 
 def test_workers_with_one_seed_do_not_repeat_each_other(folder: Path) -> None:
-    assert tune("bowl", 6, "--jobs", "2", "--seed", "1", "--sampler", "random", "--quiet").exit_code == 0
-    assert len({trial.params["x"] for trial in study().trials}) == 6
+    assert tune("bowl", 6, "--jobs", "2", "--seed", "1", "--sampler", "random", "--storage", LOG).exit_code == 0
+    assert len({trial.params["x"] for trial in study(storage=LOG).trials}) == 6
 
 
 def test_a_model_of_earlier_studies_proposes_although_the_objective_changes_the_folder(folder: Path) -> None:
@@ -97,9 +97,9 @@ def test_postgresql_needs_no_name_of_its_driver(folder: Path, postgres: str) -> 
 
 
 def test_a_module_is_a_target_and_quiet_prints_nothing(folder: Path) -> None:
-    result = call("tune", "script:bowl", "--trials", "1", "--storage", URL, "--study", "own", "--quiet")
+    result = call("tune", "script:bowl", "--trials", "1", "--storage", LOG, "--study", "own", "--quiet")
     assert (result.exit_code, result.output) == (0, "")
-    assert states("own") == {COMPLETE: 1}
+    assert states("own", LOG) == {COMPLETE: 1}
 
 
 def test_no_trial_begins_when_time_is_up(folder: Path) -> None:
@@ -109,10 +109,10 @@ def test_no_trial_begins_when_time_is_up(folder: Path) -> None:
 
 
 def test_the_objective_may_stop_the_study(folder: Path) -> None:
-    result = tune("stops", 9)
+    result = tune("stops", 9, "--storage", LOG)
     assert result.exit_code == 0, result.output
     assert "The objective has stopped the study: 3 of 9 trials are in" in result.stderr
-    assert states() == {COMPLETE: 3}
+    assert states(storage=LOG) == {COMPLETE: 3}
 
 
 HOSTILE = ["'; DROP TABLE studies; --", "[red]name[/red]", "../../up", "-x", "näme 研究", "two\nlines\x1b[2J", "%s{0}"]

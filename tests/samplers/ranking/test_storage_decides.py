@@ -139,7 +139,7 @@ def test_two_processes_share_a_study(model_file: Path, ranker: Any, tmp_path: Pa
         f"sqlite:///{tmp_path / 'study.db'}", "task", 4, "--model", str(model_file), "--sleep", "0.05"
     )
     deadline = time.monotonic() + 120
-    while not study.trials and worker.poll() is None and time.monotonic() < deadline:
+    while not study.trials and worker.returncode is None and time.monotonic() < deadline:
         time.sleep(0.02)
     study.optimize(TASK, n_trials=4)
     [log] = finish(worker)
