@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Pool, Situa
 from pellucid.acquisition.ehvi import EHVI
 from pellucid.acquisition.feasible import Feasible
 from pellucid.acquisition.fronts import front, volume
+from pellucid.acquisition.hypervolume import log_ehvi
 from pellucid.numerics import Array
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
@@ -40,7 +42,7 @@ def situation(of: Outcomes) -> Situation:
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_gradients_and_screening_agree_with_the_score(k: int) -> None:
-    of = outcomes(k)
+    of = replace(outcomes(k), width=0.5)
     function = EHVI().bind(of.models[0], situation(of), SPACE)
     X = np.random.default_rng(0).random((6, 3))
     score, slope = function.score_with_gradient(X)
@@ -51,16 +53,40 @@ def test_gradients_and_screening_agree_with_the_score(k: int) -> None:
     np.testing.assert_allclose(function(X), score, atol=1e-9)
 
 
-@pytest.mark.parametrize("k", [2, 3])
-def test_the_score_is_the_expected_growth_of_the_volume(k: int) -> None:
-    of = outcomes(k)
+@pytest.mark.parametrize(("k", "width"), [(2, 1.0), (3, 0.5)])
+def test_the_score_is_the_expected_growth_of_the_volume(k: int, width: float) -> None:
+    of = replace(outcomes(k), width=width)
     x = np.array([[0.35, 0.6, 0.45]])
     rng = np.random.default_rng(1)
     m, s = (np.array(part)[:, 0] for part in zip(*(model.latent(x) for model in of.models), strict=True))
-    draws = m + s * rng.standard_normal((20_000, k))
+    draws = m + width * s * rng.standard_normal((20_000, k))
     gains = [volume(np.vstack([of.front, draw]), of.reference) - of.volume for draw in draws]
     expected = np.exp(EHVI().bind(of.models[0], situation(of), SPACE).score(x)[0])
     assert abs(np.mean(gains) - expected) < 4.5 * np.std(gains) / np.sqrt(len(gains))
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_tolerance_leaves_out_what_is_hardly_better_than_the_front(k: int) -> None:
+    of = replace(outcomes(k), tolerance=0.1)
+    moved = replace(of, front=of.front - 0.1 * np.ptp(of.front, axis=0), tolerance=0.0)
+    X = np.random.default_rng(2).random((50, 3))
+    score, unmoved = (EHVI().bind(of.models[0], situation(each), SPACE).score(X) for each in (of, outcomes(k)))
+    assert (score <= unmoved + 1e-12).all()
+    assert (score < unmoved).any()
+    np.testing.assert_array_equal(score, EHVI().bind(of.models[0], situation(moved), SPACE).score(X))
+
+
+def test_a_ranking_leaves_out_far_candidates_only_if_enough_others_are_near() -> None:
+    boxes = outcomes(2).boxes
+    m = np.vstack([np.zeros((10, 2)), np.full((5, 2), 40.0)])
+    s = np.full(m.shape, 0.5)
+    every = log_ehvi(m, s, boxes)
+    assert np.isfinite(every).all()
+    assert every[10:].max() < every[:10].min()
+    np.testing.assert_array_equal(log_ehvi(m, s, boxes, enough=11), every)
+    ranked = log_ehvi(m, s, boxes, enough=10)
+    np.testing.assert_array_equal(ranked[:10], every[:10])
+    assert (ranked[10:] == -np.inf).all()
 
 
 def test_a_chance_multiplies_it() -> None:

@@ -7,7 +7,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from pellucid.acquisition.fronts import Boxes, boxes, front, reference_point, volume, volumes
+from pellucid.acquisition import fronts
+from pellucid.acquisition.fronts import Boxes, apart, behind, boxes, front, reference_point, volume, volumes
 from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_slopes
 from pellucid.acquisition.improvement import log_expected_improvement
 from pellucid.numerics import Array, Mask, log_improvement, log_normal_cdf
@@ -53,6 +54,30 @@ def test_the_front_is_what_no_other_row_dominates_and_the_first_of_equals(k: int
     for i, on_front in enumerate(front(Y)):
         better = (Y[i] >= Y).all(axis=1) & ((Y[i] > Y).any(axis=1) | (np.arange(len(Y)) < i))
         assert on_front == (not better.any())
+
+
+def test_how_far_outcomes_are_behind_a_front_is_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    Y = outcomes(3, 40, seed=0)
+    members = Y[front(Y)]
+    expected = [max(0.0, *(float(np.min(y - member)) for member in members)) for y in Y]
+    for most in (10**6, 50):
+        monkeypatch.setattr(fronts, "_MOST_DIFFERENCES", most)
+        assert behind(Y, members).tolist() == expected
+        # Draws of both, each with its own front.
+        assert behind(np.stack([Y, Y]), np.stack([members, members])).tolist() == [expected, expected]
+    assert not behind(Y, members[:0]).any()
+    with np.errstate(invalid="raise"):
+        assert behind(np.full((1, 3), np.inf), np.vstack([np.full((1, 3), np.inf), members])).tolist() == [np.inf]
+
+
+def test_members_of_a_front_that_stand_for_it_have_its_ends_and_are_far_from_each_other() -> None:
+    angles = np.linspace(0.0, 0.5 * np.pi, 91)
+    Y = np.stack([-1e-9 * np.cos(angles), -1e9 * np.sin(angles)], axis=1)
+    assert apart(Y, 100).tolist() == list(range(91))
+    chosen = apart(Y, 7)
+    assert chosen[[0, -1]].tolist() == [0, 90]
+    assert np.diff(chosen).min() >= 10
+    assert apart(np.zeros((5, 2)), 1).tolist() == [0]
 
 
 def test_nan_is_never_on_the_front_and_infinity_only_if_nothing_is_better() -> None:
@@ -250,11 +275,11 @@ def test_slopes_are_central_differences(k: int) -> None:
     for i in range(k):
         step = 1e-5 * s * (np.arange(k) == i)
         wide = 2.0 * step[:, i]
-        for slope, ahead, behind in (
+        for slope, ahead, back in (
             (by_m, (m + step, s), (m - step, s)),
             (by_s, (m, s + step), (m, s - step)),
         ):
-            numeric = (log_ehvi(*ahead, cover) - log_ehvi(*behind, cover)) / wide
+            numeric = (log_ehvi(*ahead, cover) - log_ehvi(*back, cover)) / wide
             np.testing.assert_allclose(slope[:, i], numeric, rtol=3e-5, atol=1e-4)
 
 

@@ -110,3 +110,12 @@ def test_what_is_not_known_of_an_empty_study_is_said(file: Path) -> None:
     assert "What matters (objective 1): Importance needs at least 3 finished trials" in out
     unknown = json.loads(explain(file, "empty", "--json").stdout)["unknown"]
     assert list(unknown["importance"]) == ["objective 0", "objective 1"]
+
+
+@pytest.mark.parametrize("objective", ["ms", "0", "memory"])
+@pytest.mark.parametrize("goal", ["front", "failed"])
+def test_goals_of_whole_trials_are_not_asked_about_one_objective(file: Path, goal: str, objective: str) -> None:
+    words = ["explain", "two", "--goal", goal, "--objective", objective, "--storage", str(file)]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert f"--goal {goal} is about trials as a whole, but got --objective {objective}: leave" in result.stderr

@@ -32,7 +32,7 @@ def test_outcomes_are_losses_of_every_objective(view: StudyView) -> None:
 
 def test_draws_follow_each_model_and_are_independent(view: StudyView) -> None:
     Z = np.array([[0.1, 0.9], [0.4, 0.05]])
-    F = front_draws(view, view.data, Z, widening=0.0).kept
+    F = front_draws(view, view.data, Z).kept
     assert F.shape[1:] == (2, 2)
     for j, gp in enumerate(objective_models(view, view.data)):
         mean, sd = gp.predict(Z)
@@ -42,7 +42,7 @@ def test_draws_follow_each_model_and_are_independent(view: StudyView) -> None:
 
 
 def test_infeasible_draws_are_infinite_in_every_objective(view: StudyView) -> None:
-    F = front_draws(view, view.data, np.array([[0.95, 0.5], [0.1, 0.5]]), widening=0.0).kept
+    F = front_draws(view, view.data, np.array([[0.95, 0.5], [0.1, 0.5]])).kept
     assert np.isinf(F[:, 0]).all(axis=1).mean() > 0.9
     assert np.isfinite(F[:, 1]).all()
     assert (np.isinf(F[:, :, 0]) == np.isinf(F[:, :, 1])).all()

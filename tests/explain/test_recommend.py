@@ -160,3 +160,22 @@ def test_trials_that_all_agree_have_no_interval_and_a_note_says_why() -> None:
     assert recommendation.low is recommendation.high is None
     assert recommendation.notes == ("All 12 trials returned the same value, so there is no interval.",)
     assert "expected 0, observed 0." in recommendation.sentence
+
+
+def test_why_there_is_no_model_is_said() -> None:
+    """The only feasible trial is outside the present range of its parameter."""
+    study = optuna.create_study()
+    for i, (x, high) in enumerate([(5.0, 6.0), (0.2, 1.0), (0.7, 1.0)]):
+        trial = create_trial(
+            params={"x": x},
+            distributions={"x": FloatDistribution(0.0, high)},
+            value=x,
+            system_attrs={"constraints:memory": float(i)},
+        )
+        study.add_trial(trial)
+    recommendation = pellucid.recommend(study)
+    assert recommendation.trial == 0
+    assert recommendation.notes == (
+        "No feasible trial is inside the present ranges, so there is nothing to model: this is the best feasible "
+        "trial.",
+    )

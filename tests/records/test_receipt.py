@@ -93,6 +93,8 @@ FULL = Receipt(
     ),
     front="3,7-9",
     reference=(0.5, 1 / 3),
+    tolerance=0.002,
+    width=0.5,
     ranking=RankingState("0123456789abcdef", "tuned", 3, "ei", "last", 1.5, 0.25, 1024, 7),
 )
 
@@ -290,6 +292,9 @@ WRONG: list[dict[str, Any]] = [
     {"front": "3-"},
     {"reference": ["far"]},
     {"reference": [math.inf]},
+    {"tolerance": -0.1},
+    {"tolerance": "small"},
+    {"width": -1.0},
     {"trial": "first"},
     {"trial": -1},
     {"trial": 1.5},

@@ -55,16 +55,21 @@ class Outcomes:
 
     models      one for each objective;  front (f, k)  outcomes that are to be improved on
     reference   (k,), the point below which volume counts
+    tolerance   how much better than the front an outcome has to be to count, as a share of its length in each objective
+    width       how many of the sds of the models count
     """
 
     models: tuple[GaussianProcess, ...]
     front: Array
     reference: Array
+    tolerance: float = 0.0
+    width: float = 1.0
 
     @cached_property
     def boxes(self) -> Boxes:
         """What the front leaves open."""
-        return boxes(self.front, self.reference)
+        length = np.ptp(self.front, axis=0) if len(self.front) else 0.0
+        return boxes(self.front - self.tolerance * length, self.reference)
 
     @property
     def volume(self) -> float:

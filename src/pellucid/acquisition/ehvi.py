@@ -22,6 +22,8 @@ from pellucid.surrogates import GaussianProcess
 
 # A front has as many ways to be improved as it has gaps and ends, so there are more optima than with one objective.
 MANY = Effort(evaluations=6, enough=1e-3, climbs=5, everywhere=256)
+# Candidates that need to be ranked: more than are scored again.
+_RANKED = 64
 
 
 def latent_reference(models: Sequence[GaussianProcess], point: Array, Y: Array) -> Array:
@@ -75,16 +77,17 @@ class _VolumeFunction(AcquisitionFunction):
 
     def screen_pool(self, pool: Pool) -> Array:
         others = (model.screen(pool.X) for model in self.outcomes.models[1:])
-        return self._log([(pool.mean, pool.sd), *others])
+        return self._log([(pool.mean, pool.sd), *others], _RANKED)
 
     def score_with_gradient(self, X: Array) -> tuple[Array, Array]:
         m, s, dm, ds = zip(*(model.latent_with_gradient(X) for model in self.outcomes.models), strict=True)
-        score, by_m, by_s = log_ehvi_slopes(np.stack(m, axis=1), np.stack(s, axis=1), self.outcomes.boxes)
+        width = self.outcomes.width
+        score, by_m, by_s = log_ehvi_slopes(np.stack(m, axis=1), width * np.stack(s, axis=1), self.outcomes.boxes)
         slope: Array = np.zeros_like(X)
         for i in range(len(m)):
-            slope += by_m[:, i, None] * dm[i] + by_s[:, i, None] * ds[i]
+            slope += by_m[:, i, None] * dm[i] + width * by_s[:, i, None] * ds[i]
         return score, slope
 
-    def _log(self, posteriors: list[tuple[Array, Array]]) -> Array:
+    def _log(self, posteriors: list[tuple[Array, Array]], enough: int | None = None) -> Array:
         m, s = (np.stack(part, axis=1) for part in zip(*posteriors, strict=True))
-        return log_ehvi(m, s, self.outcomes.boxes)
+        return log_ehvi(m, self.outcomes.width * s, self.outcomes.boxes, enough)

@@ -28,6 +28,8 @@ Row = tuple[float, ...]
 Ends = list[tuple[float, ...]]
 
 MOST_OBJECTIVES = 4
+# Differences between outcomes that are computed at once: 8 megabytes.
+_MOST_DIFFERENCES = 1_000_000
 # How far beyond the worst outcome the reference point lies, as a share of the spread of the outcomes.
 _MARGIN = 0.1
 # An outcome is an outlier if it is farther above the upper quartile than this many times the distance from there to
@@ -100,6 +102,36 @@ def _first_come(Y: Array) -> Indices:
     return np.array(kept, dtype=np.intp)
 
 
+def behind(Y: Array, members: Array) -> Array:
+    """How far (..., m) outcomes Y (..., m, k) are behind the members (..., c, k) of a front: the least by which every
+    objective would have to improve to be on it; 0 on it. Infinite outcomes are infinitely far behind finite ones."""
+    worst: Array = np.zeros(Y.shape[:-1])
+    count = max(1, _MOST_DIFFERENCES // max(1, worst.size))
+    for start in range(0, members.shape[-2], count):
+        some = members[..., start : start + count, :]
+        with np.errstate(invalid="ignore"):  # Two infinite outcomes.
+            least = Y[..., :, None, 0] - some[..., None, :, 0]
+            for j in range(1, Y.shape[-1]):
+                np.minimum(least, Y[..., :, None, j] - some[..., None, :, j], out=least)
+            worst = np.fmax(worst, np.fmax.reduce(least, axis=-1))
+    return worst
+
+
+def apart(Y: Array, most: int) -> Indices:
+    """At most so many rows of a front Y (n, k) that are far from each other, in their order: the best in each
+    objective, then one by one the row that is the farthest from those chosen, in units of the length of the front."""
+    if len(Y) <= most:
+        return np.arange(len(Y))
+    length = np.ptp(Y, axis=0)
+    Z = (Y - Y.min(axis=0)) / np.where(length > 0.0, length, 1.0)
+    chosen = list(dict.fromkeys(np.argmin(Z, axis=0).tolist()))[:most]
+    distance = np.min([((Z - Z[row]) ** 2).sum(axis=1) for row in chosen], axis=0)
+    while len(chosen) < most:
+        chosen.append(int(np.argmax(distance)))
+        np.minimum(distance, ((Z - Z[chosen[-1]]) ** 2).sum(axis=1), out=distance)
+    return np.sort(chosen)
+
+
 def volume(Y: Array, reference: Array) -> float:
     """Volume of the outcomes below the reference that some row weakly dominates."""
     rows, reference = _below(Y, reference)
@@ -160,7 +192,8 @@ def reference_point(Y: Array) -> Array:
     if len(Y) == 0:
         raise ValueError("A reference point needs at least one row of finite outcomes, but got none.")
     best = Y.min(axis=0)
-    quartile = np.quantile(Y, 0.75, axis=0, method="lower")
+    third = 3 * (len(Y) - 1) // 4
+    quartile = np.partition(Y, third, axis=0)[third]
     with np.errstate(over="ignore"):
         usual = quartile + _FENCE * (quartile - best)
         nadir = Y[front(Y)].max(axis=0)
@@ -297,6 +330,12 @@ def _slab_boxes(rows: list[Row], reference: Row) -> Ends:
 
 
 # -------------------------------------------------------------------------------------------------------------- checks
+
+
+def check_number(k: int, subject: str, advice: str) -> None:
+    """Raise ValueError if a study has too many objectives for a front. `subject`: "A report is about"."""
+    if k > MOST_OBJECTIVES:
+        raise ValueError(f"{subject} up to {MOST_OBJECTIVES} objectives, but this study has {k}: {advice}.")
 
 
 def _below(Y: Array, reference: Array) -> tuple[Array, Array]:

@@ -55,18 +55,23 @@ _EXPANSION = np.cumprod(np.r_[1.0, -np.arange(3.0, 22.0, 2.0)])[::-1]
 _CHUNK = 1 << 13
 
 
-def log_ehvi(m: Array, s: Array, boxes: Boxes) -> Array:
+def log_ehvi(m: Array, s: Array, boxes: Boxes, enough: int | None = None) -> Array:
     """log EHVI (q,) of candidates with means m and sds s (q, k); finite however far they are from the front.
 
-    An sd of zero is that of a known outcome.
+    An sd of zero is that of a known outcome. `enough`: for a choice among many candidates, those that are far from the
+    front have -inf if at least so many others are not: theirs is less, and costs more time.
     """
     m, s = _checked(m, s, boxes)
     out = np.full(len(m), -np.inf)
+    near = np.ones(len(m), dtype=bool)
     for part in _chunks(len(m), boxes):
-        out[part], trusted = _log_sum(m[part], s[part], boxes)
-        if not trusted.all():
-            far = np.arange(len(m))[part][~trusted]
-            out[far] = _far_log_sum(m[far], s[far], boxes)[0]
+        out[part], near[part] = _log_sum(m[part], s[part], boxes)
+    if enough is not None and near.sum() >= enough:
+        out[~near] = -np.inf
+        return out
+    far = np.flatnonzero(~near)
+    for part in _chunks(len(far), boxes):
+        out[far[part]] = _far_log_sum(m[far[part]], s[far[part]], boxes)[0]
     return out
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pellucid.cli.terminal import TextTable
+from pellucid.cli.errors import Mistake
+from pellucid.cli.terminal import TextTable, shown
 
 if TYPE_CHECKING:
     from pellucid.goals import Goal
@@ -160,6 +161,7 @@ def requested(
     if goal is not None:
         chosen_goal = _goal(goal)
         if goal in (GoalName.FRONT, GoalName.FAILED):
+            _check_whole(view, goal, objective)
             ask = lambda: importance_for(view, chosen_goal)  # noqa: E731
             questions.append(Question("importance", "What matters", ask, table=_importances))
         else:
@@ -172,6 +174,15 @@ def requested(
                 table=_importances,
             )
     return questions
+
+
+def _check_whole(view: StudyView, goal: GoalName, objective: str | int | None) -> None:
+    """Raise a mistake if a goal of whole trials is asked about a part of what they return."""
+    if objective is not None and (view.several or view.about(objective).constraint is not None):
+        raise Mistake(
+            f"--goal {goal.value} is about trials as a whole, but got --objective {shown(str(objective))}: "
+            "leave --objective out, or use --goal best or worst."
+        )
 
 
 def _of_each(

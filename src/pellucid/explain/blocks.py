@@ -34,6 +34,8 @@ from pellucid.surrogates import GaussianProcess
 
 # Fewer trials say too little about the rest of the space for a verdict to stop.
 MIN_TRIALS = 20
+# Nothing is predicted further ahead than this many times the trials that there are.
+_FURTHEST = 2.0
 # Trials in which the best value must not have improved by more than the tolerance.
 _RECENT = 5
 # A choice without parameters of its own may also be ruled out by the model, from this number of trials on and with this
@@ -44,6 +46,16 @@ _MOST_NAMED = 3
 # With this many parameters, a look everywhere is affordable: this share of the space must have a trial in the box
 # around it that takes this share of each range. With more parameters no study could do that, and the model is believed.
 _MOST_COVERED, _COVERED, _BOX, _N_PROBED = 2, 0.9, 0.15, 512
+
+
+def more_trials(n: int, bound: float, limit: float, power: float) -> int | None:
+    """Roughly how many trials after n bring a bound that falls with this power of their number to the limit; None if
+    that is too far ahead."""
+    if bound > limit * (1.0 + _FURTHEST) ** power:
+        return None
+    more = n * ((bound / limit) ** (1.0 / power) - 1.0)
+    step = 1 if more < 10 else 5 if more < 50 else 10
+    return int(step * np.ceil(more / step))
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,13 @@ Notation
     gain_j    L(all) - max over S without j of L(S) + (d - 1 - |S|): a parameter more gains about one nat by chance
 The sets S are all parameters but j, and the first ones of the ranking by that single comparison, as long as j is not
 among them: parameters that only explain noise do it together, so that leaving out one of them costs much.
+    P(S)      the chance that only the parameters in S have an effect, for S_k, the first k of the ranking: in
+              proportion to exp(L(S_k) - k), for the same reason
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,7 +26,7 @@ from pellucid.surrogates.kernels import Kernel
 # Nats from which the trials speak for an effect. Chosen on the design problems of `pellucid bench truth`.
 ENOUGH = 3.0
 # A lengthscale with which a parameter does nothing, ordered or nominal.
-_NO_EFFECT = 1e6
+NO_EFFECT = 1e6
 # Noise ratios that are compared, on top of the fitted one; with the last there is nothing but noise.
 _MORE_NOISE = (0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0, 100.0)
 # Trials that the likelihood is computed with at most: the cost of one grows with their cube.
@@ -31,27 +35,51 @@ _MOST_ROWS = 200
 
 def evidence(gp: GaussianProcess, among: Integers | None = None) -> Array:
     """gain (d,) of every parameter of a fitted model, in nats. `among`: of these columns, without the others."""
-    rows = fitting.subset(gp.data.z, _MOST_ROWS)
     columns = np.arange(gp.data.X.shape[1]) if among is None else among
-    X, z, noise = gp.data.X[np.ix_(rows, columns)], gp.data.z[rows], gp.data.noise_ratio[rows]
-    nominal = tuple(gp.kernel.nominal[j] for j in columns) if gp.kernel.nominal else ()
-    kernel = Kernel(gp.kernel.name, nominal)
-    lengthscales = np.array(gp.hyperparameters.lengthscales)[columns]
-    everything = np.arange(len(lengthscales))
-
-    def likelihood(kept: Integers) -> float:
-        l = np.full(len(lengthscales), _NO_EFFECT)
-        l[kept] = lengthscales[kept]
-        return _log_likelihood(kernel, X, z, noise, l)
-
-    best = likelihood(everything)
-    gain = np.array([best - likelihood(np.delete(everything, j)) for j in everything])
-    order = np.argsort(-gain, kind="stable")
-    simpler = -np.inf
-    for k, j in enumerate(order):
-        simpler = max(simpler, likelihood(order[:k]) + len(order) - 1 - k)
-        gain[j] = min(gain[j], best - simpler)
+    compared = _Compared.of(gp, columns)
+    d = len(columns)
+    simpler = np.maximum.accumulate(compared.first[:-1] + d - 1 - np.arange(d)) if d else compared.first[:-1]
+    gain: Array = np.empty(d)
+    gain[compared.order] = np.minimum(compared.alone[compared.order], compared.first[-1] - simpler)
     return gain
+
+
+def parameter_sets(gp: GaussianProcess) -> tuple[Integers, Array]:
+    """The columns of a fitted model in the order of their ranking (d,), and the chances P(S_k) (d + 1,) that the first
+    k of them, for k = 0 to d, have an effect and the others have none."""
+    compared = _Compared.of(gp, np.arange(gp.data.X.shape[1]))
+    score = compared.first - np.arange(len(compared.first))
+    chances = np.exp(score - score.max())
+    return compared.order, np.asarray(chances / chances.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """alone (d,): what leaving out one parameter costs;  order (d,): the ranking by it;  first (d + 1,): L of the
+    first k parameters of the ranking."""
+
+    alone: Array
+    order: Integers
+    first: Array
+
+    @staticmethod
+    def of(gp: GaussianProcess, columns: Integers) -> _Compared:
+        rows = fitting.subset(gp.data.z, _MOST_ROWS)
+        X, z, noise = gp.data.X[np.ix_(rows, columns)], gp.data.z[rows], gp.data.noise_ratio[rows]
+        nominal = tuple(gp.kernel.nominal[j] for j in columns) if gp.kernel.nominal else ()
+        kernel = Kernel(gp.kernel.name, nominal)
+        lengthscales = np.array(gp.hyperparameters.lengthscales)[columns]
+        everything = np.arange(len(lengthscales))
+
+        def likelihood(kept: Integers) -> float:
+            l = np.full(len(lengthscales), NO_EFFECT)
+            l[kept] = lengthscales[kept]
+            return _log_likelihood(kernel, X, z, noise, l)
+
+        best = likelihood(everything)
+        alone = np.array([best - likelihood(np.delete(everything, j)) for j in everything])
+        order = np.argsort(-alone, kind="stable")
+        return _Compared(alone, order, np.array([*(likelihood(order[:k]) for k in everything), best]))
 
 
 def _log_likelihood(kernel: Kernel, X: Array, z: Array, noise: Array, lengthscales: Array) -> float:

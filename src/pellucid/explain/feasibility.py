@@ -50,6 +50,11 @@ def best_fits(view: StudyView, space: Space) -> tuple[ConstraintModel, ...]:
     return tuple(models[0] for models in constraint_models(view, space))
 
 
+def subject(constraint: ConstraintModel) -> tuple[str, ...]:
+    """What draws of a constraint are about: unlike an objective, whatever its name."""
+    return "constraint", constraint.name
+
+
 def chance_of_feasible(view: StudyView, space: Space, X: Array) -> Array:
     """P at encoded configurations; 1 without constraints."""
     chance: Array = np.ones(len(X))
@@ -64,7 +69,7 @@ def feasible_losses(view: StudyView, space: Space, Z: Array, F: Array) -> Array:
     limit."""
     for models in constraint_models(view, space):
         drawn = models[1:] or models
-        latent = joint_latent(tuple(model.gp for model in drawn), Z, (models[0].name,))
+        latent = joint_latent(tuple(model.gp for model in drawn), Z, subject(models[0]))
         limits = np.repeat([model.threshold for model in drawn], len(latent) // len(drawn))
         F = np.where(latent[: len(F)] <= limits[: len(F), None], F, np.inf)
     return F
@@ -92,7 +97,7 @@ class Feasibility:
     def kept(self, Z: Array, F: Array) -> Array:
         """Joint draws F (s, m) of losses at Z (m, d), the worst where a draw of a constraint is above its limit."""
         for constraint in self.constraints:
-            latent = joint_latent((constraint.gp,), Z, (constraint.name,))
+            latent = joint_latent((constraint.gp,), Z, subject(constraint))
             F = np.where(np.resize(latent, F.shape) <= constraint.threshold, F, np.maximum(F, self.worst))
         return F
 

@@ -17,6 +17,7 @@ from pellucid.explain.blocks import (
     N_SPREAD,
     RULED_OUT,
     choice_words,
+    more_trials,
     needs_trials,
     short_of_trials,
 )
@@ -50,8 +51,8 @@ _DEFAULT_SHARE = 0.03
 # left more than the tolerance, and 6 of 83 without it; with the last half 1 of 56. In 111 no more than that was left.
 _RECENT = 3
 # The bound falls roughly with this power of the number of trials: the median ratio of said to true was 0.9, and 58% of
-# predictions were right to a factor of 2.5. Nothing is predicted further ahead than this many times the trials so far.
-_POWER, _FURTHEST = 2.0, 2.0
+# predictions were right to a factor of 2.5.
+_POWER = 2.0
 # Bounds over the run by the number of objectives, and how many trials their models are conditioned on at most.
 _N_BOUNDS, _MOST_CONDITIONED = {2: 12, 3: 8, 4: 6}, 1500
 
@@ -135,7 +136,7 @@ def front_verdict_and_fits(
     left = f"after {n} trials, the volume that the front dominates could still {grow}; {words}"
     ends = tuple(gp.hyperparameters for gp in evidence.fits)
     if bound > limit:
-        more = _more_trials(n, bound, limit)
+        more = more_trials(n, bound, limit, _POWER)
         how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
         reason = f"{left}; {how_long} to get there"
         return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, "", *about), ends
@@ -166,15 +167,6 @@ def _tolerance(regret_below: float | str | None) -> tuple[float, str]:
             f"'2%', or None, but got {regret_below!r}."
         )
     return share, f"your tolerance is {share_text(share)}"
-
-
-def _more_trials(n: int, bound: float, limit: float) -> int | None:
-    """Roughly how many trials bring the bound to the limit; None if that is too far ahead."""
-    more = n * ((bound / limit) ** (1.0 / _POWER) - 1.0)
-    if more > _FURTHEST * n:
-        return None
-    step = 1 if more < 10 else 5 if more < 50 else 10
-    return int(step * np.ceil(more / step))
 
 
 def _fitted(

@@ -82,9 +82,19 @@ def fitted_model(view: StudyView | None, data: Arrays, template: GaussianProcess
     gp = template.unfitted(data.space.nominal)
     gp.fit(data.X, data.losses, data.observations.noise_variance)
     fits.append(_Fit(*_settings(template), data.space, data.observations.numbers, gp))
+    if view is not None:
+        _subjects[gp] = _subject(view)
     return gp
 
 
+def _subject(view: StudyView) -> tuple[str, ...]:
+    """What a model of the view is about: nothing is said of the first objective, which may be the only one."""
+    if view.constraint is not None:
+        return "constraint", view.constraint
+    return (f"objective {view.index}",) if view.index else ()
+
+
+_subjects: WeakKeyDictionary[GaussianProcess, tuple[str, ...]] = WeakKeyDictionary()
 _plausible: WeakKeyDictionary[GaussianProcess, tuple[GaussianProcess, ...]] = WeakKeyDictionary()
 
 
@@ -92,13 +102,13 @@ def plausible_models(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess
     """Models of equal weight whose hyperparameters are drawn from their posterior; `gp` is the fitted model of `data`.
 
     The best fit alone is too sure of itself: answers that state an uncertainty are averaged over these. They are drawn
-    once per fitted model.
+    once per fitted model, and independently for every objective and constraint.
     """
     if len(data.losses) > _MOST_PLAUSIBLE:
         return (gp,)
     if gp not in _plausible:
         noise = data.observations.noise_variance
-        _plausible[gp] = plausible(gp, data.X, data.losses, noise, count=N_PLAUSIBLE)
+        _plausible[gp] = plausible(gp, data.X, data.losses, noise, count=N_PLAUSIBLE, about=_subjects.get(gp, ()))
     return _plausible[gp]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.acquisition.fronts import MOST_OBJECTIVES, reference_point, steady_reference_point
+from pellucid.acquisition.fronts import check_number, reference_point, steady_reference_point
 from pellucid.explain.model import fitted_model
 from pellucid.numerics import Array, Mask
 from pellucid.study.arrays import Arrays
@@ -26,11 +26,7 @@ def observed_outcomes(view: StudyView, data: Arrays) -> Array:
 
 def check_front(view: StudyView) -> None:
     """Raise ValueError if the study has more objectives than fronts are computed for."""
-    if len(view.objectives) > MOST_OBJECTIVES:
-        raise ValueError(
-            f"Fronts are computed for up to {MOST_OBJECTIVES} objectives, but this study has {len(view.objectives)}: "
-            "pass one of them as `objective`."
-        )
+    check_number(len(view.objectives), "Fronts are computed for", "pass one of them as `objective`")
 
 
 def reference_of(Y: Array, feasible: Mask) -> Array:

@@ -149,7 +149,11 @@ def _rebuilt_outcomes(receipt: Receipt, view: StudyView, space: Space, imputed: 
         models.append(_rebuilt_model(own, data.below(receipt.objectives[about.index].ceiling)))
     front = space.encode([view.by_number[number].params for number in expand_integers(receipt.front)])[0]
     return Outcomes(
-        tuple(model.believe(imputed) for model in models), latent_rows(models, front), np.array(receipt.reference)
+        tuple(model.believe(imputed) for model in models),
+        latent_rows(models, front),
+        np.array(receipt.reference),
+        receipt.tolerance,
+        receipt.width,
     )
 
 

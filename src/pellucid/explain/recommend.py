@@ -29,7 +29,7 @@ from pellucid.explain.expectation import (
     too_few,
 )
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
-from pellucid.explain.fronts.answer import front_of
+from pellucid.explain.fronts.answer import front_of, not_modelled
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.wishes import limits_of, weights_of
 from pellucid.explain.model import default_template, fitted_model
@@ -231,9 +231,10 @@ def choice_bias(gp: GaussianProcess, options: Mask | None = None) -> float:
 
 
 def _best_trial(view: StudyView, complete: Observations) -> Recommendation:
-    """The best trial, for a study without a parameter to model."""
+    """The best trial, for a study that cannot be modelled."""
     best = int(np.argmin(complete.losses))
     value = view.sign * float(complete.raw[best])
+    why, kind = not_modelled(view), " feasible" if view.constrained else ""
     return Recommendation(
         params=dict(complete.configurations[best]),
         trial=complete.numbers[best],
@@ -244,6 +245,6 @@ def _best_trial(view: StudyView, complete: Observations) -> Recommendation:
         observed=value,
         n_trials=len(complete),
         direction=view.direction,
-        notes=("No parameter varies, so there is nothing to model: this is the best trial.",),
+        notes=(f"{why[0].upper()}{why[1:]}, so there is nothing to model: this is the best{kind} trial.",),
         objective=view.objective.name,
     )

@@ -19,6 +19,7 @@ import numpy as np
 
 from pellucid.acquisition.fronts import front, in_lengths, volume
 from pellucid.acquisition.optimize import candidates
+from pellucid.explain.feasibility import subject
 from pellucid.explain.parts import joint_latent, joint_losses
 from pellucid.numerics import Array, Indices, low_discrepancy, stream
 from pellucid.study.encoding import Space
@@ -56,7 +57,7 @@ class Beliefs:
         draws = [joint_losses(each, rows, (f"objective {i}",)) for i, each in enumerate(self.objectives)]
         F = np.stack([self._some(each) for each in draws], axis=2)
         for each in self.constraints:
-            latent = joint_latent(tuple(limit.gp for limit in each), Z, (each[0].name,))
+            latent = joint_latent(tuple(limit.gp for limit in each), Z, subject(each[0]))
             thresholds = np.repeat([limit.threshold for limit in each], len(latent) // len(each))
             F[:, len(X) :][self._some(latent - thresholds[:, None]) > 0.0] = np.inf
         return F

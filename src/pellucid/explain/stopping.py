@@ -13,7 +13,7 @@ from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
-from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks
+from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials
 from pellucid.explain.feasibility import best_fits, none_feasible
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
 from pellucid.explain.model import default_template, fitted_model, opened
@@ -40,9 +40,8 @@ _DEFAULT_SHARE = 0.03
 # trials except the last.
 _N_BOUNDS, _MOST_CONDITIONED = 12, 1500
 # The bound falls roughly with this power of the number of trials: on noisy design problems the median ratio of said to
-# true was 0.9, and 64% of predictions were right to a factor of 2.5 (37% at the pace of the last trials). Nothing is
-# predicted further ahead than this many times the trials that there are.
-_POWER, _FURTHEST = 0.6, 2.0
+# true was 0.9, and 64% of predictions were right to a factor of 2.5 (37% at the pace of the last trials).
+_POWER = 0.6
 
 
 def stopping_verdict(
@@ -143,7 +142,7 @@ def verdict_and_fit(
     of = "" if name == OBJECTIVE else f" of {name}"
     left = f"the model sees at most {bound:.2g}{of} left after {n} trials; {words}"
     if bound > limit:
-        more = _more_trials(n, bound, limit)
+        more = more_trials(n, bound, limit, _POWER)
         how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
         reason = f"{left}; {how_long} for another {bound - limit:.2g}"
         verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, more_trials=more, objective=name)
@@ -171,15 +170,6 @@ def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> t
         return noise, f"the noise of one trial is about {noise:.2g}"
     limit = _DEFAULT_SHARE * gain
     return limit, f"the tolerance is {_DEFAULT_SHARE:.0%} of the gain so far, {limit:.2g}"
-
-
-def _more_trials(n: int, bound: float, limit: float) -> int | None:
-    """Roughly how many trials bring the bound to the limit; None if that is too far ahead."""
-    more = n * ((bound / limit) ** (1.0 / _POWER) - 1.0) if bound < _FURTHEST * n * limit else np.inf
-    if more > _FURTHEST * n:
-        return None
-    step = 1 if more < 10 else 5 if more < 50 else 10
-    return int(step * np.ceil(more / step))
 
 
 def _fitted(view: StudyView, surrogate: GaussianProcess | None, start: Hyperparameters | None) -> GaussianProcess:

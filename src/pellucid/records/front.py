@@ -260,4 +260,4 @@ class Tradeoff(Finding):
 
 def spoken(names: Sequence[str]) -> str:
     """ "a, b and c" """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -72,6 +72,8 @@ class Receipt:
                     model are then empty: `about` fills them in
     front           with several objectives, trials whose outcomes the proposal was to improve on ('3,7-9')
     reference       the reference point of the volume that they dominate, on the latent scale
+    tolerance       how much better than those outcomes one had to be to count, as a share of the length of the front
+    width           how many of the sds of the models counted in what the proposal was expected to add
     ranking         how a ranking surrogate chose it, for receipts of that kind
     bounds          (upper bound of the regret, smallest upper bound of an evaluated configuration, smallest lower bound
                     anywhere), as losses in the user's unit; empty if the policy did not need them
@@ -109,6 +111,8 @@ class Receipt:
     objectives: tuple[ObjectiveState, ...] = ()
     front: str = ""
     reference: tuple[float, ...] = ()
+    tolerance: float = 0.0
+    width: float = 1.0
     ranking: RankingState | None = None
     version: int = RECEIPT_VERSION
 
@@ -154,6 +158,8 @@ class Receipt:
             "objectives": all(is_objective(vars(state), len(space)) for state in got["objectives"]),
             "front": is_spans(got["front"]),
             "reference": all(is_finite_from(value, -math.inf) for value in got["reference"]),
+            "tolerance": is_finite_from(got["tolerance"], 0.0),
+            "width": is_finite_from(got["width"], 0.0),
             "learned_from": is_count(got["learned_from"]),
             "curvature": all(map(is_number, got["curvature"])),
             "policy": got["policy"] is None or is_policy(vars(got["policy"])),

@@ -106,10 +106,8 @@ def _front(front: Front) -> Markup:
 
 
 def chance_text(chance: float | None) -> str:
-    """A chance in a table; never 0% or 100%, because a model is never sure."""
-    if chance is None:
-        return ""
-    return ">99%" if chance > 0.99 else "<1%" if chance < 0.01 else f"{chance:.0%}"
+    """A chance in a table: ">99%"."""
+    return "" if chance is None else percent(chance).replace("more than ", ">").replace("less than ", "<")
 
 
 def _cost(tradeoffs: Sequence[Tradeoff | NotKnown]) -> Markup:

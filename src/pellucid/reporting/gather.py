@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition.fronts import MOST_OBJECTIVES
+from pellucid.acquisition.fronts import check_number
 from pellucid.explain.calibration import calibration_of
 from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.effects.profile import profiles_of
@@ -126,44 +126,46 @@ class StudyAnswers:
 
 def gather(study: Study, progress: bool) -> StudyAnswers:
     view = StudyView.whole(study)
-    if len(view.objectives) > MOST_OBJECTIVES:
-        raise ValueError(
-            f"A report is about up to {MOST_OBJECTIVES} objectives, but this study has {len(view.objectives)}: ask "
-            "about each of them, as in `pellucid.importance(study, objective=0)`."
-        )
+    advice = "ask about each of them, as in `pellucid.importance(study, objective=0)`"
+    check_number(len(view.objectives), "A report is about", advice)
     with one_thread:
         history = front_history_of(view) if view.several else history_of(view)
         numbers = _trials_to_explain(view, history)
-        pairs = list(combinations(range(len(view.objectives)), 2))
-        steps = _N_SHARED + (len(pairs) or 1) + _N_EACH * len(view.each) + len(numbers)
+        steps = _N_SHARED + (len(_pairs(view)) or 1) + _N_EACH * len(view.each) + len(numbers)
         with progress_bar("report", steps, show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
                 bar.advance(f"report: {what}")
                 return attempt(ask)
 
-            recommended, left = (
-                (front_of, front_regret_history_of) if view.several else (recommendation_of, regret_history_of)
-            )
-            recommendation = answered("recommendation", lambda: recommended(view))
-            regret = answered("can you stop", lambda: left(view))
-            tradeoffs = tuple(
-                answered("trade-offs", lambda pair=pair: tradeoff_of(view, pair))  # type: ignore[misc]
-                for pair in pairs
-            )
-            ranges = None if view.several else answered("ranges", lambda: ranges_of(view))
-            each = tuple(_about(about, answered) for about in view.each)
-            failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
-            constraints = {
-                name: attempt(lambda name=name: shares_of(view.about_constraint(name)))  # type: ignore[misc]
-                for name in view.observations.constraints.names[:_MOST_CONSTRAINTS]
-            }
-            if isinstance(recommendation, Recommendation):
-                numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
-            explained = {
-                number: answered(f"trial {number}", lambda n=number: explanation_of(view, n))  # type: ignore[misc]
-                for number in numbers
-            }
+            return _answers(view, history, numbers, answered)
+
+
+class _Answered(Protocol):
+    """Asks a question and says what for."""
+
+    def __call__(self, what: str, ask: Callable[[], Answer]) -> Answer | NotKnown: ...
+
+
+def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int], answered: _Answered) -> StudyAnswers:
+    """`numbers`: of the trials to explain."""
+    recommended, left = (front_of, front_regret_history_of) if view.several else (recommendation_of, regret_history_of)
+    recommendation = answered("recommendation", lambda: recommended(view))
+    regret = answered("can you stop", lambda: left(view))
+    tradeoffs = tuple(
+        answered("trade-offs", lambda pair=pair: tradeoff_of(view, pair))  # type: ignore[misc]
+        for pair in _pairs(view)
+    )
+    ranges = None if view.several else answered("ranges", lambda: ranges_of(view))
+    each = tuple(_about(about, answered) for about in view.each)
+    failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
+    if isinstance(recommendation, Recommendation):
+        numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
+    explained = {
+        number: answered(f"trial {number}", lambda n=number: explanation_of(view, n))  # type: ignore[misc]
+        for number in numbers
+    }
+    unexplained = {n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)}
     return StudyAnswers(
         name=view.name,
         history=history,
@@ -175,19 +177,23 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
         each=each,
         ranges=ranges,
         failures=failures if history.states.count("failed") else None,
-        constraints=constraints,
+        constraints=_constraints(view),
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
-        unexplained={
-            **_sampled(view),
-            **{n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)},
-        },
+        unexplained={**_sampled(view), **unexplained},
     )
 
 
-class _Answered(Protocol):
-    """Asks a question and says what for."""
+def _pairs(view: StudyView) -> list[tuple[int, int]]:
+    """Every two objectives."""
+    return list(combinations(range(len(view.objectives)), 2))
 
-    def __call__(self, what: str, ask: Callable[[], Answer]) -> Answer | NotKnown: ...
+
+def _constraints(view: StudyView) -> dict[str, Importance | NotKnown]:
+    """What matters for every constraint."""
+    return {
+        name: attempt(lambda name=name: shares_of(view.about_constraint(name)))  # type: ignore[misc]
+        for name in view.observations.constraints.names[:_MOST_CONSTRAINTS]
+    }
 
 
 def _about(view: StudyView, answered: _Answered) -> ObjectiveAnswers:

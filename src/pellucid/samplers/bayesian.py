@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.alternation import DEFAULT_POLICY
 from pellucid.acquisition.base import Acquisition
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
-from pellucid.acquisition.fronts import MOST_OBJECTIVES
+from pellucid.acquisition.fronts import check_number
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
@@ -119,11 +119,7 @@ class BayesianSampler(ModelSampler):
 
     def _view(self, study: Study) -> StudyView:
         view = StudyView.whole(study)
-        if len(view.objectives) > MOST_OBJECTIVES:
-            raise ValueError(
-                f"BayesianSampler works on up to {MOST_OBJECTIVES} objectives, but this study has "
-                f"{len(view.objectives)}. Optuna's NSGAIIISampler works on more."
-            )
+        check_number(len(view.objectives), "BayesianSampler works on", "Optuna's NSGAIIISampler works on more")
         if view.several and self._for_one:
             given = " and ".join(f"`{name}`" for name in self._for_one)
             raise ValueError(

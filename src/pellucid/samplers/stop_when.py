@@ -7,7 +7,7 @@ import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.fronts import MOST_OBJECTIVES
+from pellucid.acquisition.fronts import check_number
 from pellucid.explain.blocks import MIN_TRIALS
 from pellucid.explain.front_stopping import check_share, front_verdict_and_fits
 from pellucid.explain.stopping import check_stopping, verdict_and_fit
@@ -52,10 +52,8 @@ class StopWhen:
         self._last: tuple[Hyperparameters, ...] = ()
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
-        if len(study.directions) > MOST_OBJECTIVES:
-            raise ValueError(
-                f"StopWhen works on up to {MOST_OBJECTIVES} objectives, but this study has {len(study.directions)}."
-            )
+        advice = "ask `pellucid.stopping_verdict` about each of them"
+        check_number(len(study.directions), "StopWhen works on", advice)
         if len(study.directions) > 1:
             check_share(self._regret_below)
         try:

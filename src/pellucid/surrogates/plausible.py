@@ -37,15 +37,17 @@ def plausible(
     *,
     count: int,
     seed: int = 0,
+    about: tuple[str, ...] = (),
 ) -> tuple[GaussianProcess, ...]:
-    """`count` processes of equal weight, conditioned on the data that `gp` was fitted to."""
+    """`count` processes of equal weight, conditioned on the data that `gp` was fitted to. `about`: draws of different
+    subjects are independent of each other."""
     noise = fitting.NO_NOISE if gp.deterministic else fitting.UNKNOWN_NOISE
     if not vary(y):
         return (gp,) * count
     rows = fitting.subset(y, _MOST_ROWS)
     problem = FitProblem.of_rows(rows, gp.kernel, X, y, noise_variance, noise)
     objective, y_mean, y_scale = problem.objective_under(gp.hyperparameters.warp)
-    rng = stream(seed, "plausible hyperparameters", len(y))
+    rng = stream(seed, "plausible hyperparameters", len(y), *about)
     thetas = _drawn(objective, theta_of(gp.hyperparameters), count, rng)
     return tuple(_conditioned(gp, objective, theta, y_mean, y_scale, X, y, noise_variance, rng) for theta in thetas)
 

@@ -30,8 +30,11 @@ _N_BEST = 20
 _BATCH = 64
 
 
-def representative_rows(kernel: Kernel, l: Array, X: Array, y: Array, size: int) -> Indices:
+def representative_rows(
+    kernel: Kernel, l: Array, X: Array, y: Array, size: int, best: Indices | None = None
+) -> Indices:
     """`size` rows (at least 6) in ascending order, or all if there are no more; the best and the worst are among them.
+    `best`: the rows whose neighbours are kept, if they are not those with the least losses.
 
     The worst one tells the next proposal how far losses reached: if a new one is far above it, learning starts again.
     """
@@ -41,7 +44,7 @@ def representative_rows(kernel: Kernel, l: Array, X: Array, y: Array, size: int)
     order = np.argsort(y, kind="stable")
     chosen = _newest(n, size // 3)
     chosen[order[[0, -1]]] = True
-    distance = squared_distances(kernel, l, X[order[:_N_BEST]], X).min(axis=0)
+    distance = squared_distances(kernel, l, X[order[:_N_BEST] if best is None else best], X).min(axis=0)
     nearest = np.argsort(distance, kind="stable")
     chosen[nearest[~chosen[nearest]][: size // 3]] = True
     return _with_spread_rows(chosen, kernel, l, X, size)

@@ -127,3 +127,20 @@ def test_running_trials_are_never_proposed_again() -> None:
     proposed = [(trial.suggest_float("x", -1, 1), trial.suggest_float("y", -1, 1)) for trial in trials]
     assert len(set(proposed)) == 64
     assert all(trial.state in (COMPLETE, TrialState.RUNNING) for trial in study.trials)
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_models_of_several_objectives_keep_the_neighbours_of_the_front() -> None:
+    """Not those of the best values of each: these are at the ends of the front."""
+    study = optuna.create_study(directions=["minimize"] * 2, sampler=pellucid.BayesianSampler(seed=0))
+    rng = np.random.default_rng(0)
+    space: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
+    front = [(x, 0.5) for x in np.linspace(0.3, 0.7, 9)]
+    behind = [(x, y) for x, y in zip(rng.random(120), rng.uniform(0.6, 1.0, 120), strict=True)]
+    for x, y in [*front, *behind]:
+        values = [x**2 + (y - 0.5), (1.0 - x) ** 2 + (y - 0.5)]
+        study.add_trial(create_trial(params={"x": x, "y": y}, distributions=space, values=values))
+    study.ask(space)
+    for state in last_receipt(study).objectives:
+        assert len(expand_integers(state.fitted_on)) == 30
+        assert set(range(9)) <= set(expand_integers(state.fitted_on))

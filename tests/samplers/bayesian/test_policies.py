@@ -116,8 +116,8 @@ def test_alpha_from_the_receipts_is_alpha_as_it_was_used(name: str) -> None:
 
 @pytest.mark.parametrize(("scale", "shift"), [(1000.0, 0.0), (0.003, 0.0), (1.0, 25.0)])
 def test_our_sawei_proposes_the_same_in_any_unit(scale: float, shift: float) -> None:
-    plain = run(SAWEI(), 60)
-    other = run(SAWEI(), 60, lambda trial: scale * rugged(trial) + shift)
+    plain = forty_trials("sawei")
+    other = run(SAWEI(), 40, lambda trial: scale * rugged(trial) + shift)
     assert [t.params for t in other.trials] == [t.params for t in plain.trials]
     assert alphas(other) == alphas(plain)
 
@@ -133,7 +133,7 @@ def test_maximising_is_minimising_the_negative() -> None:
     sampler = pellucid.BayesianSampler(acquisition=SAWEI(), seed=3, n_startup_trials=8)
     study = optuna.create_study(direction="maximize", sampler=sampler)
     study.optimize(lambda trial: -rugged(trial), n_trials=40)
-    mirror = run(SAWEI(), 40)
+    mirror = forty_trials("sawei")
     assert [t.params for t in study.trials] == [t.params for t in mirror.trials]
     assert alphas(study) == alphas(mirror)
 

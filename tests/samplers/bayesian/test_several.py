@@ -17,8 +17,9 @@ from tests.helpers import assert_rebuilt_exactly, conditional, file_storage, kin
 import pellucid
 from pellucid import BayesianSampler
 from pellucid.acquisition import EI
-from pellucid.acquisition.fronts import volume
+from pellucid.acquisition.fronts import front, volume
 from pellucid.numerics import expand_integers
+from pellucid.samplers.proposing import several
 
 Outcome = Sequence[float]
 
@@ -52,6 +53,21 @@ def study_of(
 @pytest.fixture(scope="module")
 def tuned() -> Study:
     return study_of(n=30)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_second_piece_of_the_front_is_found(seed: int) -> None:
+    """From the first piece, it looks worth less than a very little more at the end of that piece."""
+
+    def pieces(trial: optuna.Trial) -> tuple[float, float]:
+        a, *rest = (trial.suggest_float(name, 0.0, 1.0) for name in "abcd")
+        return a, 4.0 + 6.0 * sum(rest) - a * (1.0 + math.sin(3.0 * math.pi * a))
+
+    study = optuna.create_study(directions=["minimize"] * 2, sampler=BayesianSampler(seed=seed))
+    study.optimize(pieces, n_trials=40)
+    on_front = [trial.params["a"] for trial in study.best_trials]
+    assert sum(a > 0.6 for a in on_front) >= 5
+    assert sum(a < 0.3 for a in on_front) >= 5
 
 
 def outcomes(study: Study) -> np.ndarray:
@@ -132,7 +148,7 @@ def test_three_and_four_objectives(k: int) -> None:
 
 def test_more_than_four_objectives_are_refused_with_the_rule() -> None:
     study = optuna.create_study(directions=["minimize"] * 5, sampler=BayesianSampler(seed=0))
-    with pytest.raises(ValueError, match=r"up to 4 objectives, but this study has 5\. Optuna's NSGAIIISampler"):
+    with pytest.raises(ValueError, match=r"up to 4 objectives, but this study has 5: Optuna's NSGAIIISampler"):
         study.optimize(lambda trial: [trial.suggest_float("x", 0, 1)] * 5, n_trials=1)
 
 
@@ -290,3 +306,20 @@ def test_pruners_that_show_a_part_of_the_study_hide_its_names() -> None:
     )
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1) ** 2, n_trials=8)
     assert list(kinds(study).values()).count("fallback") == 0
+
+
+def test_of_a_large_front_members_that_are_far_from_each_other_are_to_be_beaten(
+    tuned: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(several, "_MOST_TO_BEAT", {2: 4})
+    study = study_of(n=0)
+    study.add_trials(tuned.trials[:20])
+    study.optimize(two, n_trials=2)
+    receipt = pellucid.receipt(study, 21)
+    beaten = expand_integers(receipt.front)
+    assert len(beaten) == 4
+    on_front = np.flatnonzero(front(outcomes(study)[:21]))
+    assert len(on_front) > 4
+    values = outcomes(study)[beaten]
+    np.testing.assert_allclose(np.ptp(values, axis=0), np.ptp(outcomes(study)[on_front], axis=0), rtol=0.05)
+    assert_rebuilt_exactly(study, 16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.acquisition.fronts import MOST_OBJECTIVES, front
+from pellucid.acquisition.fronts import check_number, front
 from pellucid.explain.expectation import LEVEL, too_few
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
@@ -44,16 +44,31 @@ def front_of(view: StudyView) -> Front:
         )
         for i, (row, expected) in enumerate(zip(named.tolist(), outcomes, strict=True))
     ]
-    return _front(view, data.observations, members, tried.spread, notes_on(view, data))
+    notes = [*notes_on(view, data), *_ends_left_out(view, tried, named)]
+    return _front(view, data.observations, members, tried.spread, notes)
+
+
+def _ends_left_out(view: StudyView, tried: Tried, named: Indices) -> list[str]:
+    """Trials with the best value of an objective that are behind a named one only because of the tolerance."""
+    notes, numbers = [], tried.data.observations.numbers
+    for j, objective in enumerate(view.objectives):
+        end = int(tried.rows[np.argmin(tried.Y[tried.rows, j])])
+        near = named[(tried.Y[named] <= tried.Y[end] + tried.tolerance).all(axis=1)]
+        if end not in named and len(near):
+            other = int(near[np.argmin(tried.Y[near, j])])
+            best, almost = (objective.sign * float(tried.Y[row, j]) for row in (end, other))
+            notes.append(
+                f"Trial {numbers[end]} returned the best {objective.name}, {best:.4g}. It is not named because trial "
+                f"{numbers[other]} with {almost:.4g} is within {TOLERANCE:.0%} of the length of the front, and better "
+                "otherwise."
+            )
+    return notes
 
 
 def finished(view: StudyView) -> Observations:
     """The complete trials. Raises ValueError if there is nothing to answer about."""
-    if len(view.objectives) > MOST_OBJECTIVES:
-        raise ValueError(
-            f"Answers about fronts are for up to {MOST_OBJECTIVES} objectives, but this study has "
-            f"{len(view.objectives)}: combine some of them, or make them constraints."
-        )
+    advice = "combine some of them, or make them constraints"
+    check_number(len(view.objectives), "Answers about fronts are for", advice)
     complete = view.each[0].observations.of_complete_trials
     if not len(complete):
         raise ValueError(

@@ -39,8 +39,8 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
     if data is None:
         n = len(finished(view))
         raise ValueError(f"A compromise needs a model; in this study of {n} trials {not_modelled(view)}.")
-    weights = _free(view, limits) if weights is None else weights
     tried = Tried.of(view, data)
+    weights = _free(tried.spread, limits) if weights is None else weights
     F = tried.draws.outcomes
     kept = np.stack([F[:, :, limit.index] <= limit.loss for limit in limits], axis=2) if limits else None
     all_kept = np.ones(len(tried.rows)) if kept is None else kept.all(axis=2).mean(axis=0)
@@ -53,7 +53,7 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
         best = int(np.argmin(np.where(enough, cost, np.inf)))
         why = _why(view, weights, limits, feasible)
     else:
-        best = _closest(F, limits, tried.spread, all_kept, fine)
+        best = _closest(F, limits, tried.spread, all_kept, fine, cost)
         why = "It comes closest."
         notes.insert(0, _short(view, limits, feasible, all_kept, fine))
     row = int(tried.rows[best])
@@ -76,28 +76,37 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
     )
 
 
-def _free(view: StudyView, limits: Sequence[Limit]) -> Array:
-    """Equal weights of the objectives without a limit, or of all if all have one."""
-    weights: Array = np.ones(len(view.objectives))
+def _free(spread: Array, limits: Sequence[Limit]) -> Array:
+    """Equal weights of the objectives without a limit, or of all if those are the same everywhere."""
+    weights: Array = np.ones(len(spread))
     weights[[limit.index for limit in limits]] = 0.0
-    return weights / weights.sum() if weights.any() else np.full(len(weights), 1.0 / len(weights))
+    if not weights[spread > 0.0].any():
+        weights[:] = 1.0
+    return np.asarray(weights / weights.sum())
 
 
 def _cost(F: Array, weights: Array, spread: Array) -> Array:
     """(m,)"""
-    best = F.mean(axis=0).min(axis=0)
-    u = weights * (F - best) / np.where(spread > 0.0, spread, 1.0)
+    u = F / _scale(spread)
+    u = weights * (u - u.mean(axis=0).min(axis=0))
     return np.asarray((u.max(axis=2) + _SUM * u.sum(axis=2)).mean(axis=0))
 
 
-def _closest(F: Array, limits: Sequence[Limit], spread: Array, kept: Array, fine: Array | None) -> int:
-    """The configuration that most likely keeps everything, or misses the limits by the least if hardly any does."""
+def _closest(F: Array, limits: Sequence[Limit], spread: Array, kept: Array, fine: Array | None, cost: Array) -> int:
+    """The configuration that most likely keeps everything, or misses the limits by the least if hardly any does; of
+    those that miss them by as much, the one with the least cost."""
     chance = kept if fine is None else kept * fine
     if not limits or kept.max() > _HARDLY:
         return int(np.argmax(chance))
-    scale = np.where(spread > 0.0, spread, 1.0)
-    over = [np.maximum(F[:, :, limit.index] - limit.loss, 0.0).mean(axis=0) / scale[limit.index] for limit in limits]
-    return int(np.argmin(np.sum(over, axis=0)))
+    scale = _scale(spread)
+    among = [(limit.index, limit.loss) for limit in limits]
+    over = [np.maximum((F[:, :, i] - loss) / scale[i], 0.0).mean(axis=0) for i, loss in among]
+    return int(np.lexsort((cost, np.sum(over, axis=0)))[0])
+
+
+def _scale(spread: Array) -> Array:
+    """What an objective is measured in: infinite if it is the same everywhere, since its draws differ by rounding."""
+    return np.asarray(np.where(spread > 0.0, spread, np.inf))
 
 
 def _why(view: StudyView, weights: Array, limits: Sequence[Limit], feasible: float) -> str:

@@ -1,7 +1,13 @@
-"""Joint draws of several objectives, wide enough for what is said about fronts.
+"""Joint draws of several objectives, for what is said about fronts.
 
-A front is made of the best of many configurations, where a model that is too sure of itself errs most. So the draws are
-widened for the few trials that they rest on, as the interval of a recommendation is.
+Many configurations are equal in an objective that depends on few parameters, and which of them are on the front is then
+up to the others. So the models leave out parameters that may have no effect: what is said of configurations that were
+tried, and of moving one parameter, is about which parameters matter.
+
+The front over all configurations, tried or not, is made of the best of many, where a model that is too sure of itself
+errs most. Draws behind what is said of it leave out nothing, and are widened for the few trials that they rest on, as
+the interval of a recommendation is. The chance that a trial is on the front of the trials needs no widening: with it,
+trials that are nearly as good take turns too often, and chances are too close to one half.
 
 Notation
     F (s, m, k)   joint draws of the true outcomes at candidates Z (m, d), as losses
@@ -19,6 +25,7 @@ import numpy as np
 from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.outcomes import objective_models
 from pellucid.explain.parts import drawn_models, joint_latent
+from pellucid.explain.sparse import sparse_models
 from pellucid.numerics import Array, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
@@ -38,15 +45,19 @@ class Draws:
         return np.where(self.feasible[:, :, None], self.outcomes, np.inf)
 
 
-def front_draws(view: StudyView, data: Arrays, Z: Array, widening: float) -> Draws:
-    """The same draws whenever the models and the candidates are the same."""
+def front_draws(view: StudyView, data: Arrays, Z: Array, widening: float = 0.0, *, sparse: bool = True) -> Draws:
+    """The same draws whenever the models and the candidates are the same. `sparse`: models leave out parameters."""
     w = math.sqrt(1.0 + widening * len(data.space) / len(data.losses))
     draws = []
     for about, gp in zip(view.each, objective_models(view, data), strict=True):
         own = data.about(about.observations)
         # There is nothing to vary in a model of values that are all the same.
-        models = drawn_models(gp, own) if np.ptp(own.losses) > 0.0 else (gp,)
-        draws.append(_losses(models, Z, w, (f"objective {about.index}",)))
+        subject = (f"objective {about.index}",)
+        if np.ptp(own.losses) == 0.0:
+            models: tuple[GaussianProcess, ...] = (gp,)
+        else:
+            models = sparse_models(gp, own, subject) if sparse else drawn_models(gp, own)
+        draws.append(_losses(models, Z, w, subject))
     fewest = min(len(each) for each in draws)
     F = np.stack([each[:fewest] for each in draws], axis=2)
     fine = np.isfinite(feasible_losses(view.each[0], data.space, Z, np.zeros((fewest, len(Z)))))

@@ -25,9 +25,6 @@ from pellucid.surrogates import GaussianProcess
 
 # The tolerance as a share of the spread of the front: what nobody would choose by.
 TOLERANCE = 0.01
-# Widening of the draws (see `draws`). With it and the tolerance, chances between 30% and 90% are true to 5 points on
-# the noisy design problems of `pellucid bench fronts`; without, they are too hopeful by 10.
-_WIDENING = 10.0
 # Configurations that are drawn together: those that come closest to the front of the means, in units of their sd.
 _MOST_DRAWN = 250
 
@@ -74,7 +71,7 @@ class Tried:
         Y = observed_outcomes(view, data)
         options = usable(view, data)
         rows = near_front(objective_models(view, data), data.X, options, _MOST_DRAWN)
-        draws = front_draws(view, data, data.X[rows], _WIDENING)
+        draws = front_draws(view, data, data.X[rows])
         return Tried(data, Y, rows, draws, spread_of(Y[options]))
 
     @property

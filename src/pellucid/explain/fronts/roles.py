@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.acquisition.fronts import behind
 from pellucid.numerics import Array, Indices, Mask
 from pellucid.records import ParameterRole
 from pellucid.study.encoding import Space
@@ -66,15 +67,6 @@ def moves(space: Space, members: Array) -> Moves:
     X, origin = space.canonical(np.vstack(rows)), np.concatenate(origins)
     changed = (np.abs(X - members[origin]) > 1e-9).any(axis=1)
     return Moves(X[changed], origin[changed], np.concatenate(columns)[changed], np.concatenate(borrowed)[changed])
-
-
-def behind(G: Array, front: Array) -> Array:
-    """(s, m) of outcomes G (s, m, 2), against the outcomes `front` (s, c, 2) of each draw; infinite if infeasible."""
-    worst: Array = np.zeros(G.shape[:2])
-    for member in np.moveaxis(front, 1, 0):
-        with np.errstate(invalid="ignore"):  # Two infeasible outcomes.
-            worst = np.fmax(worst, (G - member[:, None]).min(axis=2))
-    return worst
 
 
 def parameter_roles(space: Space, moved: Moves, G: Array, n_members: int) -> tuple[ParameterRole, ...]:

@@ -19,7 +19,7 @@ from pellucid.explain.fronts.membership import near_front, usable
 from pellucid.explain.fronts.roles import moves, parameter_roles
 from pellucid.explain.outcomes import objective_models, observed_outcomes
 from pellucid.explain.text import counted
-from pellucid.numerics import Array, Indices, one_thread
+from pellucid.numerics import Array, Indices, is_whole_number, one_thread
 from pellucid.records import ExchangeRate, Knee, ParameterRole, Tradeoff
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView, named
@@ -112,7 +112,7 @@ def _pair(view: StudyView, between: Sequence[str | int] | None) -> tuple[int, in
     keys = list(between) if isinstance(between, (list, tuple)) else []
     names = [objective.name for objective in view.objectives]
     numbers = [names.index(key) if isinstance(key, str) and key in names else key for key in keys]
-    known = [i for i in numbers if isinstance(i, int) and not isinstance(i, bool) and 0 <= i < k]
+    known = [int(i) for i in numbers if is_whole_number(i) and 0 <= i < k]
     if len(numbers) != 2 or len(set(known)) != 2:
         raise ValueError(f"`between` names two different objectives of {named(view.objectives)}, but got {between!r}.")
     return known[0], known[1]
@@ -143,9 +143,10 @@ class _Search:
     def n_trials(self) -> int:
         return len(self.rows)
 
-    def draws(self, Z: Array) -> Array:
-        """(s, m, 2), infinite where infeasible."""
-        return np.asarray(front_draws(self.view, self.data, Z, WIDENING).kept[:, :, list(self.pair)])
+    def draws(self, Z: Array, *, sparse: bool = False) -> Array:
+        """(s, m, 2), infinite where infeasible. `sparse`: from models that leave out parameters."""
+        drawn = front_draws(self.view, self.data, Z, WIDENING, sparse=sparse)
+        return np.asarray(drawn.kept[:, :, list(self.pair)])
 
 
 def _rates(rates: Array, levels: Array, sign: float) -> tuple[ExchangeRate, ...]:
@@ -197,7 +198,7 @@ def _roles(search: _Search, Z: Array, F: Array, curve: FrontCurve, levels: Array
     rest = on[np.unique(np.linspace(0, len(on) - 1, min(_N_FRONT, len(on))).round().astype(int))] if len(on) else on
     members = Z[[*chosen, *(i for i in rest.tolist() if i not in chosen)]]
     moved = moves(search.data.space, members[: len(chosen)])
-    G = search.draws(np.vstack([members, moved.X])) / _lengths(curve)
+    G = search.draws(np.vstack([members, moved.X]), sparse=True) / _lengths(curve)
     return parameter_roles(search.data.space, moved, G, len(members))
 
 

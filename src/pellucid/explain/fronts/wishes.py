@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from pellucid.numerics import Array
+from pellucid.numerics import Array, is_whole_number
 from pellucid.study.view import StudyView, named
 
 _LIMIT = re.compile(r"\s*(<=|>=)\s*([^\s<>=]+)\s*")
@@ -33,7 +34,7 @@ def weights_of(view: StudyView, prefer: Any) -> Array:
     weights: Array = np.full(len(view.objectives), math.nan)
     for key, weight in prefer.items():
         index = _index(view, key, "prefer")
-        number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        number = isinstance(weight, Real) and not isinstance(weight, bool)
         if not number or not 0.0 <= weight < math.inf:
             raise ValueError(f"{rule}: a number of at least 0, but got {weight!r} for {key!r}.")
         weights[index] = float(weight)
@@ -78,8 +79,8 @@ def _index(view: StudyView, key: Any, argument: str) -> int:
     names = [objective.name for objective in view.objectives]
     if isinstance(key, str) and key in names:
         return names.index(key)
-    if isinstance(key, int) and not isinstance(key, bool) and 0 <= key < len(names):
-        return key
+    if is_whole_number(key) and 0 <= key < len(names):
+        return int(key)
     if key in view.each[0].observations.constraints.names:
         raise ValueError(
             f"`{argument}` is about objectives ({named(view.objectives)}), but {key!r} is a constraint, which has a "

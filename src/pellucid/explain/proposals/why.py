@@ -7,7 +7,16 @@ from itertools import pairwise
 
 from pellucid.explain.proposals.relevance import Relevance
 from pellucid.explain.text import value_text, with_error
-from pellucid.records import OBJECTIVE, PREDICTED, Contribution, ExpectedValue, ProposalExplanation, Term, called
+from pellucid.records import (
+    OBJECTIVE,
+    PREDICTED,
+    Contribution,
+    ExpectedValue,
+    ProposalExplanation,
+    Term,
+    called,
+    spoken,
+)
 
 # Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and
 # below a twentieth never.
@@ -61,7 +70,7 @@ def proposal_sentence(
     named = sum(c.total for c in main) / appeal
     how = "mainly for" if named >= _HALF else f"most of all (together {100 * named:.0f}%) for"
     reasons = [_reason(c, terms, relevance) for c in main]
-    shares = _listed([_share(c, i, reasons, appeal) for i, c in enumerate(main)])
+    shares = spoken([_share(c, i, reasons, appeal) for i, c in enumerate(main)])
     parts = [f"{start} {how} {shares}" if proposed else f"{start}its model would have liked it {how} {shares}"]
     rest = [c for c in for_it if c not in main and c.total >= _SMALL * appeal]
     exploring = [c for c in rest if _strongest(c, terms).role == "uncertainty"]
@@ -147,7 +156,7 @@ def contradictions(
         predicted = sum(value for name, value in c.terms.items() if terms[name].role == "prediction")
         opposed = [[what for what, e in relevance[c.name].evidence.items() if s * e >= _SURE] for s in (1.0, -1.0)]
         if all(opposed):
-            why = f"its value speaks for {_listed(opposed[0])} and against {_listed(opposed[1])}, and the two cancel"
+            why = f"its value speaks for {spoken(opposed[0])} and against {spoken(opposed[1])}, and the two cancel"
         elif predicted >= _SMALL * size and predicted > 0.0:
             why = "its value is predicted to be good, but little is left to learn there, and the two cancel"
         elif everywhere:
@@ -174,7 +183,7 @@ def _reason(c: Contribution, terms: Terms, relevance: Mapping[str, Relevance]) -
     if term.role != "prediction" or known is None or len(known.evidence) < 2:
         return term.reason
     helped = [objective for objective, evidence in known.evidence.items() if evidence >= _SURE]
-    return f"{term.reason}, by {_listed(helped)}" if helped else term.reason
+    return f"{term.reason}, by {spoken(helped)}" if helped else term.reason
 
 
 def _share(c: Contribution, i: int, reasons: Sequence[str], appeal: float) -> str:
@@ -182,10 +191,6 @@ def _share(c: Contribution, i: int, reasons: Sequence[str], appeal: float) -> st
     share = f"{100 * c.total / appeal:.0f}%{'' if i else ' of its appeal'}"
     repeated = i > 0 and reasons[i] == reasons[i - 1]
     return f"{_setting(c)} ({share})" if repeated else f"{_setting(c)} ({share}: {reasons[i]})"
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
 def _setting(c: Contribution) -> str:
@@ -196,7 +201,7 @@ def _setting(c: Contribution) -> str:
 
 def _names(contributions: Sequence[Contribution]) -> str:
     shown = [_setting(c) for c in contributions[:_MOST_NAMED]]
-    return _listed([*shown, "others"] if len(contributions) > _MOST_NAMED else shown)
+    return spoken([*shown, "others"] if len(contributions) > _MOST_NAMED else shown)
 
 
 def _capitalised(sentence: str) -> str:
@@ -243,7 +248,7 @@ def prediction_sentence(
     others = [c for c in worth if c.total * total < 0.0][:_MOST_NAMED]
     text = f"{start}, {_difference(total, direction)} than of {compared_with}"
     named, against = (
-        _listed([f"{_setting(c)} ({_difference(c.total, direction)})" for c in part]) for part in (causes, others)
+        spoken([f"{_setting(c)} ({_difference(c.total, direction)})" for c in part]) for part in (causes, others)
     )
     text = f"{text}, mainly because of {named}" if causes else text
     return f"{text}; {against} pulled the other way." if others else f"{text}."
@@ -296,7 +301,7 @@ def path_sentence(explanations: Sequence[ProposalExplanation]) -> str:
         parts = [f"{span}, no parameter was better than average"]
     else:
         top = sorted(appeal, key=lambda name: -appeal[name])[:2]
-        listed = _listed([f"`{name}` ({100 * appeal[name] / total:.0f}%)" for name in top])
+        listed = spoken([f"`{name}` ({100 * appeal[name] / total:.0f}%)" for name in top])
         parts = [f"{span}, {listed} contributed most to {_aim(explanations[0])}"]
     return "; ".join([*parts, *_balance(explanations)]) + "."
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.numerics import Array, expand_integers
+from pellucid.numerics import Array, Indices, expand_integers
 from pellucid.records import Hyperparameters, Receipt
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
@@ -57,12 +57,13 @@ class _Past:
 
 
 def fit(
-    view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool
+    view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool, best: Indices | None = None
 ) -> tuple[GaussianProcess, Arrays, int]:
-    """The surrogate, the observations that it is conditioned on, and from how many its hyperparameters were learned."""
+    """The surrogate, the observations that it is conditioned on, and from how many its hyperparameters were learned.
+    `best`: the observations that matter most, as positions; default: those with the least losses."""
     last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None, index=view.index)
     surprise = last is not None and surprised(last, view, data)
-    return _continued(view, data, template, deterministic, _Past.of_objective(last), surprise=surprise)
+    return _continued(view, data, template, deterministic, _Past.of_objective(last), best, surprise=surprise)
 
 
 def fit_constraint(
@@ -70,11 +71,18 @@ def fit_constraint(
 ) -> tuple[GaussianProcess, Arrays, int]:
     """The same of a constraint. `data`: its values in the place of those of the objective."""
     last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
-    return _continued(view, data, template, deterministic, _Past.of_constraint(last, name), surprise=False)
+    return _continued(view, data, template, deterministic, _Past.of_constraint(last, name), None, surprise=False)
 
 
 def _continued(
-    view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool, past: _Past | None, *, surprise: bool
+    view: StudyView,
+    data: Arrays,
+    template: GaussianProcess,
+    deterministic: bool,
+    past: _Past | None,
+    best: Indices | None,
+    *,
+    surprise: bool,
 ) -> tuple[GaussianProcess, Arrays, int]:
     """A fit that continues an earlier one; `surprise`: also from scratch."""
     gp = template.unfitted(data.space.nominal, deterministic=deterministic)
@@ -90,7 +98,7 @@ def _continued(
         learned_from = n
     if n > thinning.MOST_TRIALS:
         l = np.array(gp.hyperparameters.lengthscales)
-        data = data.select(thinning.representative_rows(gp.kernel, l, data.X, data.losses, thinning.MOST_ROWS))
+        data = data.select(thinning.representative_rows(gp.kernel, l, data.X, data.losses, thinning.MOST_ROWS, best))
     return gp.condition(data.X, data.losses, data.observations.noise_variance), data, learned_from
 
 

@@ -6,6 +6,14 @@ the front, gaps and the middle are worth most. So the two take turns. With const
 where it may well be infeasible if there is much to gain: the feasible part that was found first may not be the only
 one.
 
+With two objectives, an outcome has to be better than the front by a small share of its length to count. Without that, a
+search never leaves an end of the front: at the least value of one objective, its model is almost sure that nothing is
+better, but a very little better would be worth much below a far reference point. A piece of the front that is still to
+be found is worth less. With constraints, or with three and more objectives, the tolerance found nothing more.
+
+With three and more objectives, only half of the sds count. The more objectives, the more ways there are to be better by
+luck: whole sds sent many proposals into corners of the space, where all models know least.
+
 Chosen on the design problems of the laboratory's `moo`. There, models without an output warp were better than those
 with one. A warp resolves what is close to the best value of an objective, where many trials of such a search are, and
 the front is everywhere else.
@@ -28,7 +36,7 @@ from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, 
 from pellucid.acquisition.constrained import HARD, Constrained
 from pellucid.acquisition.ehvi import EHVI, MANY, latent_reference
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
-from pellucid.acquisition.fronts import front, reference_point, steady_reference_point
+from pellucid.acquisition.fronts import apart, behind, front, reference_point, steady_reference_point
 from pellucid.acquisition.optimize import SEPARATION, screen
 from pellucid.explain.outcomes import observed_outcomes, reference_of
 from pellucid.explain.predictions import recent_predictions
@@ -48,8 +56,17 @@ from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
 
 # Every proposal whose number is not a multiple of this has the near reference point.
 _FAR_EVERY = 2
+# See above: the tolerance with up to this many objectives, and the share of the sds with more.
+_TOLERANCE, _FEW, _WIDTH_OF_MANY = 0.002, 2, 0.5
 # Observed configurations around which candidates are drawn: of the front, or the nearest to it, at least and at most.
 _FEWEST_INCUMBENTS, _MOST_INCUMBENTS = 5, 32
+
+# Members of the front that a proposal is to improve at most, by the number of objectives: they leave about 4,000 boxes
+# open, and an ask takes a second. Of more, those that are far from each other stand for the others.
+_MOST_TO_BEAT = {2: 4000, 3: 2000, 4: 500}
+
+# Members of the front whose neighbours a model keeps if there are too many trials for all of them.
+_MOST_NEIGHBOURED = 200
 
 # Rows whose means are computed at once: the matrix stays small next to those of the model.
 _BATCH = 1024
@@ -66,9 +83,9 @@ class _ObjectiveFit:
     learned_from: int
 
     @staticmethod
-    def of(about: StudyView, data: Arrays, ceiling: float, settings: Maximiser) -> _ObjectiveFit:
+    def of(about: StudyView, data: Arrays, ceiling: float, settings: Maximiser, best: Indices) -> _ObjectiveFit:
         own = data.about(about.observations).below(ceiling)
-        return _ObjectiveFit(about, ceiling, *fit(about, own, settings.surrogate, settings.deterministic))
+        return _ObjectiveFit(about, ceiling, *fit(about, own, settings.surrogate, settings.deterministic, best))
 
     def state(self, model: GaussianProcess, x: Array) -> ObjectiveState:
         """What a receipt says of it. `model`: with trials imputed; x (1, d): the proposal."""
@@ -99,10 +116,13 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
     """Parameters and their receipt. `data` has at least one observation."""
     losses = observed_outcomes(view, data)
     # What is beyond this adds no volume, so models need not know how far beyond: one bad trial is bad, however bad.
-    ceilings = zip(view.each, _ceilings(losses, _candidates_of_front(data)), strict=True)
-    fits = [_ObjectiveFit.of(about, data, ceiling, settings) for about, ceiling in ceilings]
+    among = _candidates_of_front(data)
+    ceilings = zip(view.each, _ceilings(losses, among), strict=True)
+    best = among[front(losses[among])]
+    best = best[apart(losses[best], _MOST_NEIGHBOURED)]
+    fits = [_ObjectiveFit.of(about, data, ceiling, settings, best) for about, ceiling in ceilings]
     Y = np.stack([_means(each, data) for each in fits], axis=1)
-    fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=behind(Y, _candidates_of_front(data)))
+    fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=_behind(Y, among))
     if view.constrained:
         constraints = fitted_constraints(view, data, settings.surrogate, settings.deterministic)
         fitted = replace(fitted, constraints=constraints)
@@ -115,6 +135,8 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
         tuple(each.gp.believe(imputed.rows) for each in fits),
         latent_rows([each.gp for each in fits], data.X[to_beat]),
         _reference(fits, data, losses, Y, near=near),
+        0.0 if view.constrained or len(view.each) > _FEW else _TOLERANCE,
+        1.0 if len(view.each) <= _FEW else _WIDTH_OF_MANY,
     )
     screening = _screened(settings, trial, fitted, fits[0].data, imputed, region, outcomes, to_beat)
     seen = data.space.canonical(np.vstack([data.X, every.rows]))
@@ -126,13 +148,9 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
     return configuration.params, receipt
 
 
-def behind(Y: Array, among: Indices) -> Array:
+def _behind(Y: Array, among: Indices) -> Array:
     """See above. `among`: the observations that can be on the front."""
-    best = Y[among][front(Y[among])]
-    least = Y[:, None, 0] - best[None, :, 0]
-    for j in range(1, Y.shape[1]):
-        np.minimum(least, Y[:, None, j] - best[None, :, j], out=least)
-    return np.asarray(least.max(axis=1, initial=0.0))
+    return behind(Y, Y[among][front(Y[among])])
 
 
 def _means(fit: _ObjectiveFit, data: Arrays) -> Array:
@@ -179,7 +197,8 @@ def _to_beat(Y: Array, data: Arrays, region: Region) -> Indices:
     """The observations of the front that the proposal is to improve, as positions."""
     possible = data.observations.feasible if region.own is None else data.observations.feasible & region.own
     rows = np.flatnonzero(possible)
-    return np.asarray(rows[front(Y[rows])])
+    rows = rows[front(Y[rows])]
+    return np.asarray(rows[apart(Y[rows], _MOST_TO_BEAT[Y.shape[1]])])
 
 
 def _screened(
@@ -249,4 +268,6 @@ def _receipt(
         objectives=tuple(each.state(model, x) for each, model in zip(fits, outcomes.models, strict=True)),
         front=compress_integers([numbers[row] for row in to_beat]),
         reference=tuple(outcomes.reference.tolist()),
+        tolerance=outcomes.tolerance,
+        width=outcomes.width,
     )
