@@ -80,7 +80,7 @@ def test_constraints_have_the_values_that_were_computed_by_hand() -> None:
 
 def best(name: str, d: int) -> np.ndarray:
     """Configurations whose parameters of distance are best, and whose first parameter goes along the front."""
-    distance = {"small-zdt4": 0.0, "zdt4": 0.0, "shifted-zdt1": 0.3, "shifted-dtlz2": 0.3}
+    distance = {"small-zdt4": 0.0, "zdt4": 0.0, "shifted-zdt1": 0.3, "shifted-dtlz2": 0.3, "islands": 0.3}
     half = name.startswith(("dtlz2", "c2"))
     return np.column_stack([T, np.full((len(T), d - 1), 0.5 if half else distance.get(name, 0.0))])
 
@@ -97,6 +97,7 @@ def best(name: str, d: int) -> np.ndarray:
         ("zdt6", 6, lambda a: 1 - a**2),
         ("dtlz2-2", 6, lambda a: np.sqrt(np.maximum(1 - a**2, 0))),
         ("c2-dtlz2", 5, lambda a: np.sqrt(np.maximum(1 - a**2, 0))),
+        ("islands", 4, lambda a: np.sqrt(np.maximum(1 - a**2, 0))),
         ("small-dtlz7", 4, lambda a: 4 - a * (1 + np.sin(3 * np.pi * a))),
         ("dtlz7-2", 6, lambda a: 4 - a * (1 + np.sin(3 * np.pi * a))),
     ],
@@ -112,7 +113,9 @@ def test_best_configurations_lie_on_the_front_and_dominate_its_volume(
     assert 1 - 2e-3 < reached < 1 + 1e-7
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("dtlz2-3", (1, 1, 1)), ("wfg4-2", (2, 4)), ("wfg4-3", (2, 4, 6))])
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("dtlz2-3", (1, 1, 1)), ("wfg4-2", (2, 4)), ("wfg4-3", (2, 4, 6)), ("waves", (2, 4, 6))]
+)
 def test_round_fronts_have_their_sizes_and_volume(name: str, sizes: tuple[float, ...]) -> None:
     """Many points of the ellipsoid, made without the problem, dominate its volume; the problem reaches the surface."""
     problem, k, rng = several_problem(name), len(sizes), np.random.default_rng(0)
@@ -120,7 +123,8 @@ def test_round_fronts_have_their_sizes_and_volume(name: str, sizes: tuple[float,
     surface = np.array(sizes) * angles / np.linalg.norm(angles, axis=1, keepdims=True)
     missing = 1 - volume(surface, np.array(problem.reference)) / problem.volume
     assert 0 < missing < (0.003 if k == 2 else 0.06)
-    distance = {"dtlz2-3": [0.5] * 5, "wfg4-2": [2.1, 2.8, 3.5, 4.2], "wfg4-3": [2.1, 2.8, 3.5, 4.2]}[name]
+    bumpy = [2.1, 2.8, 3.5, 4.2]
+    distance = {"dtlz2-3": [0.5] * 5, "wfg4-2": bumpy, "wfg4-3": bumpy, "waves": [3.6, 4.8, 6.0]}[name]
     for a, b in rng.random((20, 2)):
         place = [a, b] if name == "dtlz2-3" else [2 * a, 4 * b]
         params = {f"x{j}": value for j, value in enumerate([*place, *distance], 1)}

@@ -11,6 +11,7 @@ from lab.tests.helpers import call
 
 from pellucid_lab.problems.several import several_problem
 from pellucid_lab.truth import front_runs
+from pellucid_lab.truth.front_claims import true_shares
 from pellucid_lab.truth.front_runs import FrontRun, FrontTask, run_front_task
 from pellucid_lab.truth.front_tables import front_grids
 from pellucid_lab.truth.fronts import DESIGN_FRONTS, REPORTED_FRONTS, best_second, spread, trading, true_front
@@ -45,6 +46,14 @@ def test_only_parameters_of_the_problem_trade() -> None:
         assert (spread(name) > 0.0).all()
 
 
+def test_what_truly_matters_is_what_the_formulas_say() -> None:
+    shares = true_shares("vlmop2-noisy", "the front")
+    assert list(shares) == ["x1", "x2", "x3"]
+    # The three parameters are alike, and each has to be near the same line.
+    assert max(shares.values()) < 1.2 * min(shares.values())
+    assert min(shares.values()) > 0.1
+
+
 def test_a_study_is_asked_everything_and_tabulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(front_runs, "N_TRIALS", 15)
     run = run_front_task(FrontTask("vlmop2-noisy", False, 0))
@@ -52,6 +61,9 @@ def test_a_study_is_asked_everything_and_tabulated(monkeypatch: pytest.MonkeyPat
     assert run.intervals
     assert len(run.rates) == 4
     assert len(run.roles) == 3
+    assert [asked[0] for asked in run.compromises] == ["weights"] * 3 + ["limits"] * 3
+    assert all(behind >= 0.0 for *_, behind in run.compromises[:3] if behind is not None)
+    assert len(run.importance) == 6
     assert run.predicted == (0, 0)  # Five proposals of a model are too few to judge.
     grids = front_grids([run])
     assert [grid.title for grid in grids] == list(dict.fromkeys(grid.title for grid in grids))

@@ -29,7 +29,8 @@ def fronts(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Chances of being on the front, intervals, exchange rates and roles against the truth, on studies of 60 trials.
+    """Chances of being on the front, intervals, exchange rates, roles, compromises and what matters for being on the
+    front against the truth, on studies of 60 trials.
 
     Rules and constants are chosen on the design problems and seeds; errors are reported on the others.
     """
@@ -56,7 +57,8 @@ def fronts(
         note = (
             f"{len(runs)} studies of 60 trials on {len(names)} problems with two objectives, by BayesianSampler with "
             f"its defaults. Noisy studies have normal noise with an sd of {NOISE:.0%} of the length of the front in "
-            "every objective. Widths are shares of that length."
+            "every objective. Widths are shares of that length; how far compromises are behind is a share of the "
+            "length of the front that was observed."
         )
         grids = front_grids(runs)
         if table is not None:

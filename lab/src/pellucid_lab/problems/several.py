@@ -83,6 +83,7 @@ _DESIGN = (
         "shifted-dtlz2", partial(formulas.dtlz2, k=3, centre=0.3), _unit(5), (1.1,) * 3, 1.331 - math.pi / 6.0, _EXACT
     ),
     _problem("small-dtlz7", partial(formulas.dtlz7, k=2), _unit(4), (0.95, 12.4), 8.6241848, _SUMMED),
+    _problem("small-dtlz7-3", partial(formulas.dtlz7, k=3), _unit(4), (0.95, 0.95, 18.3), 12.3247011, _SUMMED),
     _problem("branin-currin", formulas.branin_currin, _unit(2), (35.0, 7.1), 179.40202, "a search of 16 million"),
     _problem("vlmop2-noisy", formulas.vlmop2, [(-2.0, 2.0)] * 3, (1.08, 1.08), 0.50851559, _SUMMED, noise=0.05),
     _problem(
@@ -93,6 +94,23 @@ _DESIGN = (
         1.64902,
         "a search of 9 million",
         formulas.tnk_constraints,
+    ),
+    _problem(
+        "waves",
+        partial(formulas.wfg4, k=3, positions=2, hills=11.0, best=0.6),
+        _wfg_box(5),
+        (2.2, 4.4, 6.6),
+        63.888 - 8.0 * math.pi,
+        _EXACT,
+    ),
+    _problem(
+        "islands",
+        partial(formulas.dtlz2, k=2, centre=0.3),
+        _unit(4),
+        (1.1,) * 2,
+        0.3618214,
+        _SUMMED,
+        partial(formulas.c2_dtlz2, radius=0.15, centre=0.3),
     ),
 )
 _REPORTED = (
@@ -126,7 +144,14 @@ _REPORTED = (
 )
 _FORMULAS = {problem.name: problem for problem in (*_DESIGN, *_REPORTED)}
 
-DESIGN_NAMES = (*(problem.name for problem in _DESIGN), "lcbench-167161", "rbv2-307")
+DESIGN_NAMES = (
+    *(problem.name for problem in _DESIGN),
+    "lcbench-167161",
+    "lcbench-167168",
+    "lcbench-168908",
+    "rbv2-307",
+    "rbv2-1063",
+)
 REPORTED_NAMES = (
     *(problem.name for problem in _REPORTED),
     *("lcbench-167104", "lcbench-189908", "rbv2-46", "rbv2-1487"),
@@ -134,7 +159,9 @@ REPORTED_NAMES = (
 SETS = {"design": DESIGN_NAMES, "reported": REPORTED_NAMES}
 NAMES = (*DESIGN_NAMES, *REPORTED_NAMES)
 # Problems with numbers only, without conditions and constraints.
-PLAIN_NAMES = tuple(name for name in NAMES if name not in ("tnk", "c2-dtlz2") and not name.startswith("rbv2"))
+PLAIN_NAMES = tuple(
+    name for name in NAMES if name not in ("tnk", "islands", "c2-dtlz2") and not name.startswith("rbv2")
+)
 
 
 def check_several(name: str, data: str | None) -> None:

@@ -89,9 +89,9 @@ def dtlz7(x: Array, k: int) -> Array:
     return np.column_stack([first, (1.0 + g) * (k - (share * (1.0 + np.sin(3.0 * _PI * first))).sum(axis=1))])
 
 
-def c2_dtlz2(x: Array, radius: float = 0.2) -> dict[str, Array]:
+def c2_dtlz2(x: Array, radius: float = 0.2, centre: float = 0.5) -> dict[str, Array]:
     """Two objectives: feasible near the ends of the front and near its middle."""
-    f = dtlz2(x, 2)
+    f = dtlz2(x, 2, centre)
     ends = [((f - end) ** 2).sum(axis=1) for end in np.eye(2)]
     middle = ((f - math.sqrt(0.5)) ** 2).sum(axis=1)
     return {"islands": np.minimum.reduce([*ends, middle]) - radius**2}
@@ -100,19 +100,20 @@ def c2_dtlz2(x: Array, radius: float = 0.2) -> dict[str, Array]:
 # ------------------------------------------------------------------------------------------------ WFG
 
 
-def wfg4(x: Array, k: int, positions: int) -> Array:
+def wfg4(x: Array, k: int, positions: int, hills: float = 30.0, best: float = 0.35) -> Array:
     """Multimodal in every parameter, and a concave front with its own size in each objective.
 
-    The first ``positions`` parameters, a multiple of k - 1, say where on the front; parameter j ranges to 2j.
+    The first ``positions`` parameters, a multiple of k - 1, say where on the front; parameter j ranges to 2j. ``hills``
+    and ``best`` have the values of the source.
     """
-    bumpy = _multimodal(x / (2.0 * np.arange(1, x.shape[1] + 1)))
+    bumpy = _multimodal(x / (2.0 * np.arange(1, x.shape[1] + 1)), hills, best)
     place = bumpy[:, :positions].reshape(len(x), k - 1, -1).mean(axis=2)
     distance = bumpy[:, positions:].mean(axis=1)
     # The shape of WFG has sines and cosines the other way round.
     return np.asarray(distance[:, None] + 2.0 * np.arange(1, k + 1) * _sphere(1.0 - place))
 
 
-def _multimodal(y: Array, hills: float = 30.0, size: float = 10.0, best: float = 0.35) -> Array:
+def _multimodal(y: Array, hills: float, best: float, size: float = 10.0) -> Array:
     """s_multi of the source, whose only zero is at ``best``."""
     from_best = np.abs(y - best) / (2.0 * (np.floor(best - y) + best))
     waves = np.cos((4.0 * hills + 2.0) * _PI * (0.5 - from_best))

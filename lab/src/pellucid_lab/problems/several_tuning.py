@@ -44,9 +44,12 @@ _BOOSTING = ("acc", "timetrain")
 # Tasks whose front has many points, over a range of times that does not make all but the slowest alike.
 TUNINGS = {
     "lcbench-167161": Tuning(LCBENCH, "167161", _NETWORK, (0.589, 417.0), 86.33298),
+    "lcbench-167168": Tuning(LCBENCH, "167168", _NETWORK, (0.324, 419.0), 215.3079),
+    "lcbench-168908": Tuning(LCBENCH, "168908", _NETWORK, (0.699, 2591.0), 193.0744),
     "lcbench-167104": Tuning(LCBENCH, "167104", _NETWORK, (0.46, 302.0), 138.263),
     "lcbench-189908": Tuning(LCBENCH, "189908", _NETWORK, (0.8155, 883.0), 60.14015),
     "rbv2-307": Tuning(RBV2_XGBOOST, "307", _BOOSTING, (0.0, 13.3), 11.90143),
+    "rbv2-1063": Tuning(RBV2_XGBOOST, "1063", _BOOSTING, (0.793, 3.72), 0.3005081),
     "rbv2-46": Tuning(RBV2_XGBOOST, "46", _BOOSTING, (0.427, 21.8), 11.6349),
     "rbv2-1487": Tuning(RBV2_XGBOOST, "1487", _BOOSTING, (0.9197, 2.81), 0.07458632),
 }

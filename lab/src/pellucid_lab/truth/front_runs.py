@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.explain.fronts.answer import modelled
-from pellucid.explain.fronts.membership import Tried, on_front
+from pellucid.explain.fronts.membership import TOLERANCE, Tried, on_front
 from pellucid.study.view import StudyView
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.several import several_problem
 from pellucid_lab.runs.provenance import stamp
+from pellucid_lab.truth.front_claims import Asked, compromises, importance_for_the_front
 from pellucid_lab.truth.fronts import NOISE, best_second, spread, trading
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class FrontRun:
     seconds     of `recommend` and `tradeoff`
     predicted   values that were inside the 95% interval of the receipt's prediction, and how many there were, over both
                 objectives
+    compromises per question, what was asked and how true the answer is (see `front_claims.Asked`)
+    importance  per goal and parameter: the goal, the verdict, and the true share (see `front_claims`)
     """
 
     problem: str
@@ -68,6 +71,8 @@ class FrontRun:
     roles: tuple[tuple[str, bool], ...]
     seconds: tuple[float, float]
     predicted: tuple[int, int] = (0, 0)
+    compromises: tuple[Asked, ...] = ()
+    importance: tuple[tuple[str, str, float], ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
     machine: str = ""
     date: str = ""
@@ -121,19 +126,23 @@ def run_front_task(task: FrontTask) -> FrontRun:
         for truth, outcome in zip(values, outcomes, strict=True)
         if outcome.low is not None and outcome.high is not None
     ]
+    within = np.array(front.within)
     between = time.perf_counter()
     try:
         traded = pellucid.tradeoff(study)
     except ValueError:  # No trade-off as far as the trials tell.
         traded = None
+    answered = time.perf_counter()
     return FrontRun(
         *task.key,
-        chances=_chances(study, exact, feasible, np.array(front.within)),
+        chances=_chances(study, exact, feasible, within),
         intervals=tuple(covered),
         rates=() if traded is None else _rates(task.problem, traded),
         roles=() if traded is None else _roles(task.problem, traded),
-        seconds=(round(asked - started, 3), round(time.perf_counter() - between, 3)),
+        seconds=(round(asked - started, 3), round(answered - between, 3)),
         predicted=_predicted(study),
+        compromises=compromises(study, task.problem, exact, feasible, within / TOLERANCE),
+        importance=importance_for_the_front(study, task.problem),
         **stamp(PACKAGES, task.command),
     )
 

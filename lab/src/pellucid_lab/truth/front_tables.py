@@ -7,19 +7,27 @@ from itertools import pairwise
 
 import numpy as np
 
+from pellucid.explain.fronts.membership import TOLERANCE
+from pellucid.explain.importance.hsic import NEGLIGIBLE
 from pellucid_lab.tables.grids import Grid
+from pellucid_lab.truth.front_claims import FEASIBLE, GOALS
 from pellucid_lab.truth.front_runs import FrontRun
 
 # Ends of the bins of chances.
 _BINS = (0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1.01)
 _KINDS = {"exact": False, "noisy": True}
 _EVERY: dict[str, bool | None] = {**_KINDS, "all": None}
+# The parameter that is said to matter most is rightly the first if its true index is this share of the largest one.
+_ABOUT_THE_LARGEST = 0.8
 # Rounding of what is stored.
 _EQUAL = 1e-9
 
 
 def front_grids(runs: Sequence[FrontRun]) -> list[Grid]:
-    return [_chances(runs), _answers(runs), _by_problem(runs), _roles(runs), _seconds(runs)]
+    return [
+        *(_chances(runs), _answers(runs), _by_problem(runs), _roles(runs)),
+        *(_compromises(runs), _limits(runs), _importance(runs), _first(runs), _seconds(runs)),
+    ]
 
 
 def _share(values: Sequence[bool] | Sequence[float]) -> str:
@@ -87,6 +95,64 @@ def _roles(runs: Sequence[FrontRun]) -> Grid:
             rows.append((f"{kind}, truly {label}", str(len(said)), *counts))
     columns = ("parameters", "n", "“trades”", "“wastes”", "“neither”", "“not known”")
     return Grid("Which parameters trade", columns, tuple(rows))
+
+
+def _behind(values: Sequence[float]) -> tuple[str, str]:
+    """The median, and the share that is within the tolerance."""
+    if not values:
+        return "–", "–"
+    return f"{np.median(values):.3f}", _share([value <= TOLERANCE for value in values])
+
+
+def _compromises(runs: Sequence[FrontRun]) -> Grid:
+    rows = []
+    for kind, noisy in _KINDS.items():
+        for wish in ("weights", "limits"):
+            asked = [each for run in runs if run.noisy == noisy for each in run.compromises if each[0] == wish]
+            covered = [inside for each in asked for inside in each[3]]
+            front, trials = [each[4] for each in asked], [each[5] for each in asked if each[5] is not None]
+            cells = (_share(covered), str(len(covered)), *_behind(front), *_behind(trials))
+            rows.append((f"{kind}, {wish}", str(len(asked)), *cells))
+    shares = ("behind the best of the front", "within 1%", "behind the best trial", "within 1%")
+    title = "Compromises by weights, and by a limit on the first objective"
+    return Grid(title, ("studies", "asked", "95% intervals", "n", *shares), tuple(rows))
+
+
+def _limits(runs: Sequence[FrontRun]) -> Grid:
+    rows = []
+    for kind, noisy in _KINDS.items():
+        asked = [each for run in runs if run.noisy == noisy for each in run.compromises if each[0] == "limits"]
+        for label, enough in ((f"at least {FEASIBLE:.0%}", True), ("less", False)):
+            own = [each for each in asked if (each[1] >= FEASIBLE) == enough]
+            said, kept = [each[1] for each in own], [each[2] for each in own]
+            rows.append((f"{kind}, {label}", str(len(own)), _share(said), _share(kept)))
+    return Grid("Limits that are kept with the chance that was said", ("said", "n", "mean of it", "kept"), tuple(rows))
+
+
+def _importance(runs: Sequence[FrontRun]) -> Grid:
+    rows = []
+    for kind, noisy in _KINDS.items():
+        for goal in GOALS:
+            cases = [case for run in runs if run.noisy == noisy for case in run.importance if case[0] == goal]
+            for matters, label in ((True, "matters"), (False, "negligible")):
+                said = [verdict for _, verdict, share in cases if (share > NEGLIGIBLE) == matters]
+                counts = [str(said.count(verdict)) for verdict in ("impactful", "cannot tell", "no effect")]
+                rows.append((f"{kind}, {goal}, truly {label}", str(len(said)), *counts))
+    columns = ("parameters", "n", "“impactful”", "“cannot tell”", "“no effect”")
+    return Grid("What matters for being on the front, or near it", columns, tuple(rows))
+
+
+def _first(runs: Sequence[FrontRun]) -> Grid:
+    rows = []
+    for kind, noisy in _KINDS.items():
+        for goal in GOALS:
+            own = [[case[2] for case in run.importance if case[0] == goal] for run in runs if run.noisy == noisy]
+            shares = [each for each in own if each]
+            right = [each[0] >= _ABOUT_THE_LARGEST * max(each) for each in shares]
+            by_chance = [np.mean([s >= _ABOUT_THE_LARGEST * max(each) for s in each]) for each in shares]
+            rows.append((f"{kind}, {goal}", str(len(shares)), _share(right), _share([float(s) for s in by_chance])))
+    columns = ("studies", "n", "truly the first, or nearly", "of a random parameter")
+    return Grid("The parameter that is said to matter most for being on the front, or near it", columns, tuple(rows))
 
 
 def _seconds(runs: Sequence[FrontRun]) -> Grid:

@@ -92,6 +92,12 @@ def check_front(name: str) -> None:
         raise Mistake(f"The problems whose fronts are known are {', '.join(_SOURCES)}; got `{name}`.")
 
 
+def outcomes_at(name: str, x: Array) -> Array:
+    """(n, 2) of configurations x (n, d), feasible or not."""
+    check_front(name)
+    return np.asarray(_SOURCES[name][0](x))
+
+
 @cache
 def true_front(name: str) -> Array:
     """(n, 2)"""
