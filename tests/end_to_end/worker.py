@@ -101,8 +101,8 @@ def wait_for_others(study: optuna.Study, n_workers: int) -> None:
 
 
 def wait_for_company(study: optuna.Study, trial: Trial, n_workers: int) -> None:
-    """Hold a trial until another worker has proposed one beside it, or has none left: on a busy machine, one worker might
-    otherwise do its work while the other waits for the storage."""
+    """Hold a trial until another worker has proposed one beside it, or has none left: on a busy machine, one worker
+    might otherwise do its work while the other waits for the storage."""
 
     def in_company() -> bool:
         running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
