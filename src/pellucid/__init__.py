@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pellucid.explain.importance.shares import importance
     from pellucid.explain.intervals import interval_reduction
     from pellucid.explain.proposals.explanation import desirability_paths, explain_proposal, proposal_interactions
+    from pellucid.explain.pruning.explanation import explain_pruning
+    from pellucid.explain.pruning.record import pruning_record
     from pellucid.explain.ranges import parameter_ranges
     from pellucid.explain.rebuild import RebuiltProposal, rebuild
     from pellucid.explain.recommend import recommend
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
         ProfileEffect,
         ProposalExplanation,
         ProposalInteractions,
+        PruningExplanation,
+        PruningRecord,
         RangeAdvice,
         Receipt,
         Recommendation,
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     )
     from pellucid.reporting import report
     from pellucid.samplers.bayesian import BayesianSampler
+    from pellucid.samplers.curve_pruner import CurvePruner
     from pellucid.samplers.ranking import RankingSampler
     from pellucid.samplers.stop_when import StopWhen
     from pellucid.samplers.two_step.sampler import TwoStepSampler
@@ -66,6 +71,7 @@ __all__ = [
     "BayesianSampler",
     "Calibration",
     "Compromise",
+    "CurvePruner",
     "DesirabilityPaths",
     "Finding",
     "Front",
@@ -85,6 +91,8 @@ __all__ = [
     "ProfileEffect",
     "ProposalExplanation",
     "ProposalInteractions",
+    "PruningExplanation",
+    "PruningRecord",
     "RangeAdvice",
     "RankingSampler",
     "RebuiltProposal",
@@ -102,6 +110,7 @@ __all__ = [
     "compare_importance",
     "desirability_paths",
     "explain_proposal",
+    "explain_pruning",
     "failed",
     "goals",
     "history",
@@ -113,6 +122,7 @@ __all__ = [
     "partial_dependence",
     "profile_effect",
     "proposal_interactions",
+    "pruning_record",
     "rebuild",
     "receipt",
     "receipts",
@@ -150,6 +160,8 @@ _MODULES = {
     "pellucid.explain.importance.shares": "importance",
     "pellucid.explain.intervals": "interval_reduction",
     "pellucid.explain.proposals.explanation": "desirability_paths explain_proposal proposal_interactions",
+    "pellucid.explain.pruning.explanation": "explain_pruning",
+    "pellucid.explain.pruning.record": "pruning_record",
     "pellucid.explain.ranges": "parameter_ranges",
     "pellucid.explain.rebuild": "RebuiltProposal rebuild",
     "pellucid.explain.recommend": "recommend",
@@ -157,10 +169,11 @@ _MODULES = {
     "pellucid.goals": "best failed on_the_front",
     "pellucid.records": "Calibration Compromise DesirabilityPaths Finding Front FrontHistory FrontVerdict History "
     "HsicImportance Importance ImportanceComparison IntervalReduction NotKnown ParameterRanges PartialDependence "
-    "ProfileEffect ProposalExplanation ProposalInteractions RangeAdvice Receipt Recommendation RegretHistory "
-    "StoppingVerdict Tradeoff TwoStepPlan",
+    "ProfileEffect ProposalExplanation ProposalInteractions PruningExplanation PruningRecord RangeAdvice Receipt "
+    "Recommendation RegretHistory StoppingVerdict Tradeoff TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
+    "pellucid.samplers.curve_pruner": "CurvePruner",
     "pellucid.samplers.ranking": "RankingSampler",
     "pellucid.samplers.stop_when": "StopWhen",
     "pellucid.samplers.two_step.sampler": "TwoStepSampler",

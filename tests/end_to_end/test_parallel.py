@@ -246,3 +246,54 @@ def test_a_study_goes_on_after_a_worker_was_killed_while_it_wrote_a_receipt(
     assert "fallback" not in kind_by_trial.values()
     assert any(f"Trial {KILLED}" in message for message in messages(caplog))
     assert_rebuilt_exactly(study, KILLED + 7 - STARTUP)
+
+
+# ------------------------------------------------------------------------------------- learning curves
+
+
+@pytest.fixture(scope="module")
+def killed_in_a_curve(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Trial 9 has reported 6 of 20 steps when its worker gets SIGKILL; two others take the study to 26 trials."""
+    with shared_folder(tmp_path_factory, "curve") as (folder, is_new):
+        url, marker = f"sqlite:///{folder / 'study.db'}", folder / "hangs"
+        if is_new:
+            victim = start_worker(url, "training", 20, "--hang-at", "9", "--marker", str(marker))
+            try:
+                for _ in range(6000):
+                    if marker.exists() or victim.returncode is not None:
+                        break
+                    time.sleep(0.02)
+                assert marker.exists(), "the worker did not reach the trial in which it is to be killed"
+            finally:
+                victim.kill()
+                victim.ended()
+            finish(*(start_worker(url, "training", 8, "--seed", seed) for seed in ("1", "2")))
+    return load(url)
+
+
+def test_a_study_goes_on_after_a_worker_was_killed_in_the_middle_of_a_curve(killed_in_a_curve: Study) -> None:
+    ended = [trial for trial in killed_in_a_curve.trials if trial.number != 9]
+    assert len(ended) == 25
+    assert killed_in_a_curve.trials[9].state == TrialState.RUNNING
+    assert list(killed_in_a_curve.trials[9].intermediate_values) == [1, 2, 3, 4, 5, 6]
+    assert {trial.state for trial in ended} == {TrialState.COMPLETE, TrialState.PRUNED}
+    assert "fallback" not in kinds(killed_in_a_curve).values()
+
+
+def test_the_curve_of_a_killed_worker_is_an_observation_of_later_proposals(killed_in_a_curve: Study) -> None:
+    later = [receipt for receipt in pellucid.receipts(killed_in_a_curve) if receipt.trial > 9]
+    assert len(later) == 16
+    assert all(receipt.curves is not None and "9" in receipt.curves.running for receipt in later)
+    assert all("9" not in receipt.pending for receipt in later)
+
+
+def test_proposals_of_two_processes_that_share_curves_are_rebuilt_exactly(killed_in_a_curve: Study) -> None:
+    assert_rebuilt_exactly(killed_in_a_curve, 20)
+
+
+def test_every_stop_of_two_processes_has_its_reason(killed_in_a_curve: Study) -> None:
+    stopped = [trial for trial in killed_in_a_curve.trials if trial.state == TrialState.PRUNED]
+    assert stopped
+    for trial in stopped:
+        assert trial.user_attrs["pellucid:pruned"].startswith("Stopped at step ")
+        assert pellucid.explain_pruning(killed_in_a_curve, trial.number).source == "recorded"

@@ -15,6 +15,7 @@ import sqlalchemy
 from optuna.storages import BaseStorage, RDBStorage
 from optuna.trial import Trial, TrialState
 from tests.helpers import OBJECTIVES, RECEIPT_KEY, STUDY, without_waiting_for_the_disk
+from tests.trainings import training
 
 import pellucid
 
@@ -47,7 +48,7 @@ def logged(arguments: Sequence[str], log: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("storage")
-    parser.add_argument("objective", choices=OBJECTIVES)
+    parser.add_argument("objective", choices=[*OBJECTIVES, "training"], help="`training` is pruned by its curve")
     parser.add_argument("n_trials", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--startup", type=int, default=5)
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--together", type=int, default=0, help="workers that start together; a trial ends only beside another one"
     )
-    parser.add_argument("--hang-at", type=int, default=-1, help="trial that never ends")
+    parser.add_argument("--hang-at", type=int, default=-1, help="trial that never ends; a training hangs at step 6")
     parser.add_argument("--marker", type=Path, help="file that the hanging trial creates")
     parser.add_argument(
         "--die-writing",
@@ -68,14 +69,19 @@ def main(arguments: Sequence[str]) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", without_waiting_for_the_disk)
 
+    def hang(trial: Trial, step: int = 6) -> None:
+        if trial.number == options.hang_at and step == 6:
+            options.marker.touch()
+            time.sleep(3600)
+
+    function = training(after=hang) if options.objective == "training" else OBJECTIVES[options.objective]
+
     def objective(trial: Trial) -> float:
-        value = OBJECTIVES[options.objective](trial)
+        value = function(trial)
         trial.set_user_attr("worker", os.getpid())
         time.sleep(options.sleep)
         wait_for_company(study, trial, options.together)
-        if trial.number == options.hang_at:
-            options.marker.touch()
-            time.sleep(3600)
+        hang(trial)
         return value
 
     sampler: optuna.samplers.BaseSampler = pellucid.BayesianSampler(seed=options.seed, n_startup_trials=options.startup)
@@ -87,6 +93,7 @@ def main(arguments: Sequence[str]) -> None:
         storage=storage_at(options.storage, DiesWhileWriting if options.die_writing >= 0 else RDBStorage),
         load_if_exists=True,
         sampler=sampler,
+        pruner=pellucid.CurvePruner(),
     )
     wait_for_others(study, options.together)
     study.optimize(objective, n_trials=options.n_trials)

@@ -80,6 +80,10 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "paths", lambda: pellucid.desirability_paths(study, range(n - 4, n), background="hybrid", progress=False)
     yield "comparison", lambda: pellucid.compare_importance(study, n - 1)
     yield "rebuilt", lambda: rebuilt(study, n - 1)
+    if any(trial.intermediate_values for trial in study.trials):
+        yield "pruning", lambda: pellucid.pruning_record(study)
+        for number in (n - 1, n - 2):
+            yield f"stop of {number}", lambda number=number: pellucid.explain_pruning(study, number)
     if hasattr(study.sampler, "plan"):
         yield "plan", lambda: study.sampler.plan(study)
         yield "best trial of the steps", lambda: {"number": study.sampler.best_trial(study).number}

@@ -69,6 +69,22 @@ def pruned(trial: Trial) -> float:
     return value
 
 
+def training(trial: Trial) -> float:
+    """Twelve steps on the way to the value."""
+    value = flat(trial)
+    for step in range(1, 13):
+        trial.report(value + 3.0 * math.exp(-0.3 * step), step)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+    return value
+
+
+def trained() -> Study:
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0), pruner=pellucid.CurvePruner(keep=0.5))
+    study.optimize(training, n_trials=24)
+    return study
+
+
 def accuracy(trial: Trial) -> float:
     return 0.95 - 0.02 * mixed(trial)
 
@@ -160,6 +176,7 @@ STUDIES: Mapping[str, Callable[[], Study]] = {
     "noisy": lambda: bayesian(noisy, 24),
     "failures": lambda: bayesian(failing, 30, avoid_failures=True),
     "pruned": lambda: bayesian(pruned, 30),
+    "curves": trained,
     "maximise": lambda: bayesian(accuracy, 26, "maximize", deterministic_objective=True),
     "small": lambda: bayesian(small, 14),
     "pending": with_pending_trials,

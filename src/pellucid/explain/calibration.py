@@ -14,9 +14,10 @@ from statistics import NormalDist
 
 import numpy as np
 from optuna.study import Study
+from optuna.trial import TrialState
 from scipy.special import bdtr
 
-from pellucid.explain.model import fitted_model, opened
+from pellucid.explain.model import curve_notes, fitted_model, opened
 from pellucid.explain.predictions import predictions
 from pellucid.explain.text import about, counted
 from pellucid.numerics import Array, check_level
@@ -69,7 +70,7 @@ def calibration_of(view: StudyView, level: float = 0.95) -> Calibration:
             "There is no prediction to check: that needs a trial that a model proposed and that returned a finite "
             "value, or at least 3 trials with such values."
         )
-    return _judged(rows, source, level, view, notes)
+    return _judged(rows, source, level, view, [*notes, *curve_notes(view.data)])
 
 
 def _before_the_fact(view: StudyView) -> list[PredictedTrial]:
@@ -79,11 +80,13 @@ def _before_the_fact(view: StudyView) -> list[PredictedTrial]:
 def _left_out(view: StudyView) -> list[str]:
     """A note if trials have no value that a prediction could be compared with."""
     observed = view.observations
-    pruned = len(observed) - sum(observed.complete)
+    numbers = set(observed.numbers)
+    pruned = sum(trial.state == TrialState.PRUNED for trial in view.trials if trial.number in numbers)
     infinite = sum(
         done and not math.isfinite(value) for done, value in zip(observed.complete, observed.raw, strict=True)
     )
-    failed = sum(trial.state.is_finished() for trial in view.trials) - len(observed)
+    running = sum(trial.state == TrialState.RUNNING for trial in view.trials if trial.number in numbers)
+    failed = sum(trial.state.is_finished() for trial in view.trials) - len(observed) + running
     counts = {"pruned": pruned, "infinite": infinite, "failed": failed}
     listed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     unreadable = len(view.unreadable)

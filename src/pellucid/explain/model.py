@@ -15,6 +15,7 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.curves import extrapolated
 from pellucid.surrogates.plausible import plausible
 
 # Models with plausible hyperparameters behind an answer: more of them make intervals smoother and cost time.
@@ -26,6 +27,22 @@ _MOST_PLAUSIBLE = 1000
 _WORSE = 10.0
 
 
+def view_of(study: Study) -> StudyView:
+    """The view that answers are about: trials that were stopped early or still run count with what their learning
+    curves promise."""
+    with one_thread:
+        return extrapolated(StudyView.whole(study))
+
+
+def curve_notes(data: Arrays) -> list[str]:
+    """A note if a model of these trials rests on values that were extrapolated."""
+    count, n = sum(data.observations.extrapolated), len(data.losses)
+    if not count:
+        return []
+    who = f"{count} of {n} trials were stopped early or still run"
+    return [f"{who}: the model expects of them what their learning curves promise."]
+
+
 @contextmanager
 def opened(study: Study, asker: str, objective: str | int | None = None) -> Iterator[StudyView]:
     """The view of a study for one public call, with linear algebra on one thread.
@@ -33,7 +50,7 @@ def opened(study: Study, asker: str, objective: str | int | None = None) -> Iter
     Raises ValueError if `objective` is neither the name or number of an objective, nor the name of a constraint; None
     is the objective of a study that has only one.
     """
-    view = StudyView.whole(study)
+    view = view_of(study)
     if objective is None and view.several:
         either = " or ".join(f"objective={objective.name!r}" for objective in view.objectives)
         raise ValueError(

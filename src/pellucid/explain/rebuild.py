@@ -19,6 +19,7 @@ from pellucid.study.trials import distribution_from
 from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, targets
+from pellucid.surrogates.curves import as_recorded
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
 
@@ -108,7 +109,7 @@ def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int]
         {child: Condition.from_list(rule) for child, rule in receipt.conditions.items()},
         receipt.ordinal,
     )
-    return space, encoded(space, view.observations_of(fitted_on))
+    return space, encoded(space, as_recorded(view, receipt.curves, space).observations_of(fitted_on))
 
 
 def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:

@@ -32,7 +32,7 @@ from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.answer import front_of, not_modelled
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.wishes import limits_of, weights_of
-from pellucid.explain.model import default_template, fitted_model
+from pellucid.explain.model import curve_notes, default_template, fitted_model, view_of
 from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.records import Compromise, Front, Recommendation
@@ -101,7 +101,7 @@ def recommend(
     """
     if not 0.0 <= feasible <= 1.0:
         raise ValueError(f"`feasible` is a probability, from 0 to 1, but got {feasible!r}.")
-    view = StudyView.whole(study)
+    view = view_of(study)
     if not view.several:
         if prefer is not None or limits is not None:
             raise ValueError(
@@ -133,14 +133,15 @@ def recommendation_of(
         )
     if not complete.feasible.any():
         raise ValueError(f"There is nothing to recommend yet. {none_feasible(complete)}")
-    data = arrays(view.varying, complete) if view.varying else None
-    if data is None or not data.observations.feasible.any():
+    usable = view.observations if view.extrapolation is not None else complete
+    data = arrays(view.varying, usable) if view.varying else None
+    if data is None or not _options(data.observations).any():
         return _best_trial(view, complete.of_feasible_trials)
     template = default_template() if surrogate is None else surrogate
     gp = fitted_model(view, data, template)
     chance = chance_of_feasible(view, data.space, data.X) if view.constrained else None
     best = _chosen(gp, data.observations, chance, feasible)
-    n, d = len(data.losses), len(data.space)
+    n, d = sum(data.observations.complete), len(data.space)
     few = too_few(n, d)
     expected, low, high = float(gp.predict(data.X[best : best + 1])[0][0]), None, None
     if not few and np.ptp(data.losses) > 0.0:
@@ -152,6 +153,7 @@ def recommendation_of(
         notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there is no interval.")
     elif low is None:
         notes.append(f"All {n} trials returned the same value, so there is no interval.")
+    notes += curve_notes(data)
     notes += _on_feasibility(view, data.observations, best, chance, feasible, low if view.sign > 0 else high)
     return Recommendation(
         params=dict(data.observations.configurations[best]),
@@ -175,7 +177,7 @@ def _chosen(gp: GaussianProcess, observations: Observations, chance: Array | Non
     `chance` (n,): of being feasible. If none has the required one, the observation with the largest.
     """
     mean = gp.latent_at_observed()
-    options = observations.feasible
+    options = _options(observations)
     if (options & (observations.raw < math.inf)).any():
         options = options & (observations.raw < math.inf)
     if chance is not None and not (options & (chance >= feasible)).any():
@@ -183,6 +185,11 @@ def _chosen(gp: GaussianProcess, observations: Observations, chance: Array | Non
     if chance is not None:
         options = options & (chance >= feasible)
     return int(np.argmin(np.where(options, mean, math.inf)))
+
+
+def _options(observations: Observations) -> Mask:
+    """Which observations (n,) can be recommended: feasible ones that ran to their end."""
+    return np.asarray(observations.feasible & np.array(observations.complete, dtype=bool))
 
 
 def _on_feasibility(
@@ -200,7 +207,7 @@ def _on_feasibility(
     if chance[best] < required:
         return [f"No trial has a chance of {required:.0%} of being truly feasible; this one comes closest."]
     limit = float(values[best]) if end is None else min(float(values[best]), view.sign * end)
-    better = np.flatnonzero(observations.feasible & (values < limit) & (chance < required))
+    better = np.flatnonzero(_options(observations) & (values < limit) & (chance < required))
     if not len(better):
         return []
     other = int(better[np.argmin(values[better])])
@@ -213,7 +220,7 @@ def _on_feasibility(
 
 def _interval(models: tuple[GaussianProcess, ...], data: Arrays, best: int) -> tuple[float, float, float]:
     """Median and interval of the true loss of the trial that was chosen."""
-    x, options, n = data.X[best : best + 1], data.observations.feasible, len(data.X)
+    x, options, n = data.X[best : best + 1], _options(data.observations), len(data.X)
     return median_and_interval([possible_losses(gp, x, choice_bias(gp, options), n) for gp in models])
 
 

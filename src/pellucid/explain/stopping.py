@@ -16,7 +16,7 @@ from pellucid.acquisition.base import explored_share
 from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials
 from pellucid.explain.feasibility import best_fits, none_feasible
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
-from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.explain.model import curve_notes, default_template, fitted_model, opened
 from pellucid.explain.parts import gain_of_tuning
 from pellucid.explain.text import as_share, counted
 from pellucid.numerics import one_thread
@@ -136,7 +136,8 @@ def verdict_and_fit(
     if not feasible.any():
         return no_verdict("no trial inside the present ranges is feasible")
     constraints = best_fits(view, view.data.space)
-    bound = upper_bound_regret(gp, view.data.X[feasible], view.data.space, width=_WIDTH, constraints=constraints)[0]
+    tried = view.data.X[view.data.observations.measured]
+    bound = upper_bound_regret(gp, tried, view.data.space, width=_WIDTH, constraints=constraints)[0]
     noise = _noise(gp)
     limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
     of = "" if name == OBJECTIVE else f" of {name}"
@@ -149,7 +150,7 @@ def verdict_and_fit(
         return verdict, gp.hyperparameters
     blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
-    notes = () if blocked else (*_looks(view), _UNSEEN)
+    notes = () if blocked else (*_looks(view), *curve_notes(view.data), _UNSEEN)
     verdict = StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
     return verdict, gp.hyperparameters
 

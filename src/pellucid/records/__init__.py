@@ -2,13 +2,15 @@
 
 Nothing here knows Optuna. `receipt`: why a trial got its parameters; `states`: what chose them. `finding`: the base of
 every answer. The answers: `recommendation`, `front` (several objectives: the front, compromises, what trades),
-`calibration` (were predictions true), `course` (how the search went),
+`calibration` (were predictions true), `course` (how the search went), `curves` (what trials reported),
 `proposal` (why a trial was proposed), `shares` (which parameters matter), `importance` (which matter for a goal),
-`effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does).
+`effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does), `pruning`
+(why a trial was stopped, and what stops saved and cost).
 """
 
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
+from pellucid.records.curves import LearningCurve, LearningCurves
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
 from pellucid.records.finding import OBJECTIVE, Finding, NotKnown, attempt, called, percent, plain, prefix
 from pellucid.records.front import (
@@ -36,6 +38,15 @@ from pellucid.records.proposal import (
     ProposalInteractions,
     Term,
 )
+from pellucid.records.pruning import (
+    ChanceBin,
+    FanPoint,
+    PruningDecision,
+    PruningExplanation,
+    PruningRecord,
+    StoppedTrial,
+    chance_text,
+)
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.receipt import RECEIPT_VERSION, Receipt
 from pellucid.records.recommendation import Recommendation
@@ -43,6 +54,7 @@ from pellucid.records.shares import Importance, PairShare, ParameterShare
 from pellucid.records.states import (
     AcquisitionState,
     ConstraintState,
+    CurveState,
     Hyperparameters,
     ObjectiveState,
     PolicyState,
@@ -59,13 +71,16 @@ __all__ = [
     "Attribution",
     "Calibration",
     "CalibrationWindow",
+    "ChanceBin",
     "Compromise",
     "ConstraintState",
     "Contribution",
+    "CurveState",
     "DesirabilityPaths",
     "ExchangeRate",
     "ExpectedOutcome",
     "ExpectedValue",
+    "FanPoint",
     "Finding",
     "Front",
     "FrontHistory",
@@ -81,6 +96,8 @@ __all__ = [
     "IntervalReduction",
     "KeptLimit",
     "Knee",
+    "LearningCurve",
+    "LearningCurves",
     "NotKnown",
     "ObjectiveState",
     "PairImportance",
@@ -96,6 +113,9 @@ __all__ = [
     "ProfileEffect",
     "ProposalExplanation",
     "ProposalInteractions",
+    "PruningDecision",
+    "PruningExplanation",
+    "PruningRecord",
     "RangeAdvice",
     "RangeAxis",
     "RankingState",
@@ -103,6 +123,7 @@ __all__ = [
     "Recommendation",
     "RecordError",
     "RegretHistory",
+    "StoppedTrial",
     "StoppingVerdict",
     "Term",
     "Tradeoff",
@@ -110,6 +131,7 @@ __all__ = [
     "Warp",
     "attempt",
     "called",
+    "chance_text",
     "percent",
     "plain",
     "prefix",

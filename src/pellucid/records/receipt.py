@@ -19,6 +19,7 @@ from pellucid.records.rules import (
     is_conditions,
     is_constraint,
     is_count,
+    is_curves,
     is_finite_from,
     is_number,
     is_objective,
@@ -31,6 +32,7 @@ from pellucid.records.rules import (
 from pellucid.records.states import (
     AcquisitionState,
     ConstraintState,
+    CurveState,
     Hyperparameters,
     ObjectiveState,
     PolicyState,
@@ -52,7 +54,8 @@ class Receipt:
                     (or, if no trial has it, Optuna's JSON of the distribution)
     conditions      child -> [parent, low, high] or [parent, [codes]]: when a conditional parameter is active
     ordinal         categorical parameters that were treated as ordered
-    fitted_on       finished trials the model saw ('0-24,26')
+    fitted_on       trials the model saw ('0-24,26'): finished ones, and running ones that `curves` names
+    curves          what learning curves said about trials that were stopped early or still ran; None if nothing
     believed        failed trials, imputed with the posterior mean
     pending         encoded configurations of trials that were running, by trial number, also imputed
     mean, sd        the model's prediction of the function at the proposal, in the user's units and direction
@@ -89,6 +92,7 @@ class Receipt:
     conditions: dict[str, list[Any]] = field(default_factory=dict)
     ordinal: tuple[str, ...] = ()
     fitted_on: str = ""
+    curves: CurveState | None = None
     believed: str = ""
     pending: dict[str, tuple[float, ...]] = field(default_factory=dict)
     hyperparameters: Hyperparameters | None = None
@@ -149,6 +153,7 @@ class Receipt:
             "space": all(is_count(where) or isinstance(where, str) for where in space.values()),
             "conditions": is_conditions(got["conditions"], space),
             "fitted_on": is_spans(got["fitted_on"]),
+            "curves": got["curves"] is None or is_curves(vars(got["curves"])),
             "believed": is_spans(got["believed"]),
             "pending": is_pending(got["pending"], len(space)),
             "ordinal": all(isinstance(name, str) for name in got["ordinal"]),
@@ -204,6 +209,8 @@ class Receipt:
             data["acquisition"] = {k: v for k, v in vars(self.acquisition).items() if k != "learns_about" or v}
         if self.policy is not None:
             data["policy"] = vars(self.policy)
+        if self.curves is not None:
+            data["curves"] = vars(self.curves)
         if self.ranking is not None:
             data["ranking"] = vars(self.ranking)
         always = ("trial", "kind", "seed", "params", "version")
@@ -227,6 +234,8 @@ class Receipt:
                 data["hyperparameters"] = Hyperparameters.from_dict(data["hyperparameters"])
             if data.get("acquisition") is not None:
                 data["acquisition"] = AcquisitionState(**data["acquisition"])
+            if data.get("curves") is not None:
+                data["curves"] = CurveState.from_dict(data["curves"])
             if data.get("ranking") is not None:
                 data["ranking"] = RankingState(**data["ranking"])
             if data.get("policy") is not None:

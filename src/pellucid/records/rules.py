@@ -92,6 +92,20 @@ def is_pending(pending: Any, d: int) -> bool:
     )
 
 
+def is_curves(state: dict[str, Any]) -> bool:
+    return (
+        isinstance(state["horizon"], int)
+        and not isinstance(state["horizon"], bool)
+        and is_spans(state["learned_from"])
+        and is_spans(state["stopped"])
+        and isinstance(state["running"], dict)
+        and all(
+            number.isdigit() and len(value) == 2 and is_finite_from(value[0], -math.inf) and is_finite_from(value[1], 0)
+            for number, value in state["running"].items()
+        )
+    )
+
+
 def is_constraint(state: dict[str, Any], d: int) -> bool:
     numbers = ("limit", "zero", "mean", "sd", "latent_mean", "latent_sd", "probability")
     return (

@@ -140,6 +140,27 @@ class RankingState:
 
 
 @dataclass(frozen=True)
+class CurveState:
+    """What a proposal took from learning curves.
+
+    horizon        the last step that values were extrapolated to
+    learned_from   finished trials whose curves the model of curves had learned from ('0-24,26')
+    stopped        trials that were stopped early and counted with an extrapolated value: the same model makes it again
+    running        those that were still running, by trial number: loss, and the variance of its error
+    """
+
+    horizon: int
+    learned_from: str
+    stopped: str
+    running: dict[str, tuple[float, float]]
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> CurveState:
+        loss_and_variance = {number: (value[0], value[1]) for number, value in data["running"].items()}
+        return CurveState(**{**data, "running": loss_and_variance})
+
+
+@dataclass(frozen=True)
 class ConstraintState:
     """The model of a constraint behind a proposal, and what it predicted there.
 

@@ -10,6 +10,7 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.fronts import check_number
 from pellucid.explain.blocks import MIN_TRIALS
 from pellucid.explain.front_stopping import check_share, front_verdict_and_fits
+from pellucid.explain.model import view_of
 from pellucid.explain.stopping import check_stopping, verdict_and_fit
 from pellucid.numerics import one_thread
 from pellucid.records import Hyperparameters, StoppingVerdict
@@ -58,7 +59,7 @@ class StopWhen:
             check_share(self._regret_below)
         try:
             with one_thread:
-                verdict = self._verdict(StudyView.whole(study))
+                verdict = self._verdict(view_of(study))
         except Exception as error:  # A callback that raises would end the study, so it goes on without a verdict.
             _logger.warning("No verdict on stopping after trial %d (%s).", trial.number, error, exc_info=True)
             self._agreed = 0

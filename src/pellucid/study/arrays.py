@@ -39,8 +39,7 @@ class Arrays:
 
     def with_values(self, values: Array) -> Arrays:
         """The same configurations with other values (n,), all of complete trials."""
-        observations = replace(self.observations, raw=values, complete=(True,) * len(values))
-        return replace(self, observations=observations)
+        return replace(self, observations=self.observations.with_values(values))
 
     def about(self, observations: Observations) -> Arrays:
         """The same trials with the values of another objective, of which these are all observations."""

@@ -15,7 +15,7 @@ Rules, so that nobody else needs any:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -105,6 +105,17 @@ class Curves:
             self.final[rows],
         )
 
+    def until(self, step: int) -> Curves:
+        """The curves as they were after the reports up to this step, of trials that still ran; those that had not begun
+        are left out."""
+        counts = self.reports_until(step)
+        kept = np.flatnonzero(counts)
+        known = np.arange(len(self.steps)) < np.repeat(self.starts[:-1] + counts, self.lengths)
+        ended = np.zeros(len(kept), dtype=bool)
+        unknown = np.full(len(kept), np.nan)
+        steps, losses = self.steps[known], self.losses[known]
+        return Curves(self.numbers[kept], steps, losses, _starts(counts[kept]), ended, ~ended, unknown)
+
     def at(self, steps: Sequence[int] | Integers) -> Array:
         """Losses at these steps (n, k), linear between two reports.
 
@@ -133,6 +144,19 @@ class Curves:
         stride = 2 * (2 * LARGEST_STEP + 1)
         keys = np.repeat(row, self.lengths) * stride + self.steps
         return np.searchsorted(keys, row[:, None] * stride + wanted, side="right")
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """The values that trials would return after the last step, for those that were stopped before or still run.
+
+    values         by the number of the trial: loss, and the variance of its error
+    learned_from   trials whose curves the model has learned from;  horizon  the last step
+    """
+
+    values: Mapping[int, tuple[float, float]]
+    learned_from: tuple[int, ...]
+    horizon: int
 
 
 def curves(trials: Sequence[FrozenTrial], sign: float) -> Curves:

@@ -30,9 +30,11 @@ _COMPLETE, _PRUNED = TrialState.COMPLETE, TrialState.PRUNED
 class Observations:
     """Finished trials with a value.
 
-    A pruned trial counts with its last intermediate value, but never as better than the median complete trial; an
-    infinite value counts as the worst (or best) finite one. Both rules depend on which trials are in the selection, so
-    `losses` is derived from `raw`, and a selection derives its own: a rebuilt model sees what the original one saw.
+    A trial that was stopped early, or still runs, counts with the value that a model of learning curves expects of it,
+    and the variance of that (`extrapolated`). Without such a model, a pruned trial counts with its last intermediate
+    value, but never as better than the median complete trial. An infinite value counts as the worst (or best) finite
+    one. The last two rules depend on which trials are in the selection, so `losses` is derived from `raw`, and a
+    selection derives its own: a rebuilt model sees what the original one saw.
     """
 
     numbers: tuple[int, ...]
@@ -41,6 +43,7 @@ class Observations:
     noise_variance: Array | None
     complete: tuple[bool, ...]
     constraints: Constraints
+    extrapolated: tuple[bool, ...]
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -52,8 +55,9 @@ class Observations:
         finite = np.isfinite(self.raw)
         if finite.any() and not finite.all():
             raw = np.clip(raw, raw[finite].min(), raw[finite].max())
-        if done.any() and not done.all():
-            raw = np.where(done, raw, np.maximum(raw, np.median(raw[done])))
+        own = done | np.array(self.extrapolated, dtype=bool)
+        if done.any() and not own.all():
+            raw = np.where(own, raw, np.maximum(raw, np.median(raw[done])))
         return raw
 
     def select(self, keep: Sequence[int]) -> Observations:
@@ -65,6 +69,7 @@ class Observations:
             None if self.noise_variance is None else self.noise_variance[list(keep)],
             tuple(self.complete[i] for i in keep),
             self.constraints.select(keep),
+            tuple(self.extrapolated[i] for i in keep),
         )
 
     @property
@@ -75,6 +80,12 @@ class Observations:
     def feasible(self) -> Mask:
         """Which of them are known to be feasible (n,); all, without constraints."""
         return self.constraints.feasible
+
+    @property
+    def measured(self) -> Mask:
+        """Which feasible ones have a value that is not extrapolated (n,); all feasible ones if none has."""
+        measured = self.feasible & ~np.array(self.extrapolated, dtype=bool)
+        return measured if measured.any() else self.feasible
 
     @property
     def of_feasible_trials(self) -> Observations:
@@ -92,25 +103,40 @@ class Observations:
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
         beyond = max(high, 0.0) + max(high - low, 1.0)
         values = np.clip(values, min(low, 0.0), beyond)
-        return replace(chosen, raw=values, noise_variance=None, complete=(True,) * len(rows))
+        return replace(chosen, noise_variance=None).with_values(values)
+
+    def with_values(self, values: Array) -> Observations:
+        """The same configurations with other values (n,), all of them returned."""
+        n = len(values)
+        return replace(self, raw=values, complete=(True,) * n, extrapolated=(False,) * n)
 
 
-def observations(trials: Sequence[FrozenTrial], sign: float, index: int = 0) -> Observations:
+def observations(
+    trials: Sequence[FrozenTrial],
+    sign: float,
+    index: int = 0,
+    extrapolated: Mapping[int, tuple[float, float]] | None = None,
+) -> Observations:
     """Complete trials, and pruned trials that reported a value. Trials without a number are left out. `index`: of the
-    objective, if there are several."""
-    values = [_value(trial, index) for trial in trials]
+    objective, if there are several. `extrapolated`: losses and variances by trial, in the place of what it reported."""
+    ahead = extrapolated or {}
+    values = [sign * ahead[trial.number][0] if trial.number in ahead else _value(trial, index) for trial in trials]
     usable = [trial for trial, value in zip(trials, values, strict=True) if value is not None]
     reported = [trial.user_attrs.get(NOISE_ATTRIBUTE) for trial in usable]
     noise = None
-    if reported.count(None) < len(reported):
+    if ahead or reported.count(None) < len(reported):
         noise = np.array([_noise_variance(variance, index) for variance in reported], dtype=float)
+        for i, trial in enumerate(usable):
+            if trial.number in ahead:
+                noise[i] = ahead[trial.number][1]
     return Observations(
         tuple([trial.number for trial in usable]),
         tuple([trial.params for trial in usable]),
         sign * np.array([value for value in values if value is not None], dtype=float),
         None if noise is None or np.isnan(noise).all() else noise,
-        tuple([trial.state is _COMPLETE for trial in usable]),
+        tuple([trial.state is _COMPLETE and trial.number not in ahead for trial in usable]),
         constraints(usable),
+        tuple([trial.number in ahead for trial in usable]),
     )
 
 

@@ -11,7 +11,8 @@ import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.records import Receipt, RecordError
+from pellucid.records import PruningDecision, Receipt, RecordError
+from pellucid.study.pruning import DECISION_KEY, REASON_ATTRIBUTE
 from pellucid.study.receipts import PART_LENGTH, receipt_parts, split
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
 
@@ -28,6 +29,16 @@ def write_receipt(study: Study, trial: FrozenTrial, receipt: Receipt, at_least: 
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
         _logger.warning("The receipt of trial %d could not be stored (%s); the trial goes on.", trial.number, error)
     return len(parts)
+
+
+def write_decision(study: Study, trial: FrozenTrial, decision: PruningDecision) -> None:
+    """Store why a trial is stopped."""
+    try:
+        for i, part in enumerate(split(decision.to_json())):
+            study._storage.set_trial_system_attr(trial._trial_id, f"{DECISION_KEY}:{i}", part)
+        study._storage.set_trial_user_attr(trial._trial_id, REASON_ATTRIBUTE, decision.reason[:PART_LENGTH])
+    except Exception as error:  # Any storage backend, any of its errors: the study must go on.
+        _logger.warning("Why trial %d is stopped could not be stored (%s).", trial.number, error)
 
 
 def set_user_attribute(study: Study, name: str, value: str) -> None:

@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.numerics import is_whole_number
 from pellucid.records import Receipt, RecordError
 from pellucid.study.arrays import Arrays, arrays
-from pellucid.study.curves import Curves, curves
+from pellucid.study.curves import Curves, Extrapolation, curves
 from pellucid.study.observations import Observations, observations
 from pellucid.study.receipts import has_receipt, read_receipt, readable_receipt
 from pellucid.study.storage import kept_model
@@ -82,6 +82,8 @@ class StudyView:
     trials       in the order of their numbers; they are the storage's own objects: read them, never change them
     index        the objective that answers are about
     constraint   the constraint that takes the place of the objective in every answer; None: the objective itself
+    extrapolation   what trials that were stopped early or still run would return; None: it is not known, or not asked.
+                    A model of curves makes it (`surrogates.curves.extrapolated`): a view holds data
     """
 
     objectives: tuple[Objective, ...]
@@ -89,6 +91,7 @@ class StudyView:
     study: Study = field(repr=False)
     index: int = 0
     constraint: str | None = None
+    extrapolation: Extrapolation | None = None
 
     @staticmethod
     def of(study: Study, asker: str) -> StudyView:
@@ -173,7 +176,8 @@ class StudyView:
     def _observed(self, trials: Sequence[FrozenTrial]) -> Observations:
         if self.several:  # What a pruned trial reported is one number, which says nothing about each of several.
             trials = [trial for trial in trials if trial.state != TrialState.PRUNED]
-        observed = observations(trials, self.objectives[self.index].sign, self.index)
+        ahead = None if self.extrapolation is None else self.extrapolation.values
+        observed = observations(trials, self.objectives[self.index].sign, self.index, ahead)
         return observed if self.constraint is None else observed.of_constraint(self.constraint)
 
     @cached_property

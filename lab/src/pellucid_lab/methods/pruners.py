@@ -18,6 +18,7 @@ from optuna.pruners import (
     WilcoxonPruner,
 )
 
+from pellucid import CurvePruner
 from pellucid.cli.errors import Mistake
 
 # Steps before the first question. On design problems of `bench curves`, one step alone decides too early: the median
@@ -35,6 +36,8 @@ PRUNERS: dict[str, Callable[[int], BasePruner]] = {
     "sha": lambda steps: SuccessiveHalvingPruner(),
     "hyperband": lambda steps: HyperbandPruner(max_resource=steps),
     "wilcoxon": lambda steps: WilcoxonPruner(),
+    "curve": lambda steps: CurvePruner(),
+    "curve-50": lambda steps: CurvePruner(keep=0.5),
 }
 
 

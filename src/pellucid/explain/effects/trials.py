@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explain.model import plausible_models
+from pellucid.explain.model import curve_notes, plausible_models
 from pellucid.explain.parts import descends, forced
 from pellucid.explain.text import condition_text, unknown_parameter
 from pellucid.numerics import Array, Integers, Mask
@@ -53,7 +53,7 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
     if inside > most:
         notes.append(f"The model uses {most} of {inside} trials: the best ones and an even selection.")
         data = _thinned(data, most)
-    return data, notes
+    return data, [*notes, *curve_notes(data)]
 
 
 def _thinned(data: Arrays, most: int) -> Arrays:

@@ -46,9 +46,8 @@ class ImportanceEvaluator(BaseImportanceEvaluator):
         if varying and vary(losses):
             numbers = tuple(trial.number for trial in trials)
             configurations = tuple(trial.params for trial in trials)
-            observed = Observations(
-                numbers, configurations, losses, None, (True,) * len(trials), unconstrained(len(trials))
-            )
+            n = len(trials)
+            observed = Observations(numbers, configurations, losses, None, (True,) * n, unconstrained(n), (False,) * n)
             data = thinned(arrays(varying, observed))
             if vary(data.losses):
                 with one_thread:

@@ -13,7 +13,7 @@ from pellucid.explain.effects.words import unexplored
 from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.importance.indices import GroupIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
-from pellucid.explain.model import effect_model, opened, plausible_models
+from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
 from pellucid.explain.text import about, condition_text
 from pellucid.numerics import Array, check_level
 from pellucid.records import Importance, PairShare, ParameterShare, called
@@ -94,7 +94,7 @@ def shares_of(view: StudyView, level: float = 0.95) -> Importance:
         n_trials=inside,
         level=level,
         sentence=about(view.objective.name, share_sentence(parameters, pairs, tuple(best), inside, level)),
-        notes=(*notes, *unexplored(model.gp, spread_rows(used.space))),
+        notes=(*notes, *curve_notes(used), *unexplored(model.gp, spread_rows(used.space))),
     )
 
 

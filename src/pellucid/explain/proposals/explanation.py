@@ -18,6 +18,7 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from pellucid.explain import shapley
+from pellucid.explain.model import view_of
 from pellucid.explain.progress import tracked
 from pellucid.explain.proposals.background import NEIGHBOURHOOD, Background, parts_of, rows_of
 from pellucid.explain.proposals.cases import Case, Shares, case_of, checked_trial
@@ -160,7 +161,7 @@ def proposal_interactions(
 @contextmanager
 def _opened(study: Study, objective: str | int | None) -> Iterator[StudyView]:
     """The view for one public call; without an objective, of the whole study."""
-    view = StudyView.whole(study)
+    view = view_of(study)
     with one_thread:
         yield view if objective is None else view.about(objective)
 

@@ -61,7 +61,7 @@ def shared_fields(
     view: StudyView, trial: FrozenTrial, seed: int, configuration: Configuration, data: Arrays
 ) -> dict[str, Any]:
     """The fields of a receipt that every model fills in alike: the configuration, the space and the observations."""
-    feasible = data.losses[data.observations.feasible]
+    measured = data.losses[data.observations.measured]
     return {
         "trial": trial.number,
         "seed": seed,
@@ -74,5 +74,5 @@ def shared_fields(
         "conditions": {child: condition.to_list() for child, condition in data.space.conditions.items()},
         "ordinal": data.space.ordinal,
         "fitted_on": compress_integers(data.observations.numbers),
-        "best_value": view.sign * float(feasible.min()) if len(feasible) else None,
+        "best_value": view.sign * float(measured.min()) if len(measured) else None,
     }

@@ -37,6 +37,7 @@ from pellucid.study.receipts import newest_model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import log_chance
+from pellucid.surrogates.curves import curve_state
 from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
 
 # Observed configurations around which candidates are drawn: the best by the model's mean.
@@ -165,7 +166,7 @@ class Maximiser:
             template = self.surrogate if fitted.lesson is None else self.surrogate.unwarped()
             fitted = replace(fitted, constraints=fitted_constraints(view, data, template, self.deterministic))
         fitted = replace(fitted, rule=Rule.of(self.allowed, view, data.space))
-        every = others.Imputed.of(data.space, view, trial.number)
+        every = others.Imputed.of(data, view, trial.number)
         imputed = every.thinned(fitted.gp)
         # What a proposal is to learn about concerns the whole space.
         region = regions(view, trial, fitted) if fitted.lesson is None else Region()
@@ -203,7 +204,7 @@ class Maximiser:
         model = gp.believe(imputed.rows)
         latent = gp.latent_at_observed()
         own = np.ones(len(latent), dtype=bool) if region.own is None else region.own
-        to_beat = np.flatnonzero(own & data.observations.feasible)
+        to_beat = np.flatnonzero(own & data.observations.measured)
         best = float(latent[to_beat if len(to_beat) else own].min())
         models = tuple(constraint.model.believe(imputed.rows) for constraint in fitted.constraints)
         incumbents = data.X[np.argsort(data.standing(latent), kind="stable")[:_N_INCUMBENTS]]
@@ -238,14 +239,14 @@ class Maximiser:
         if self.policy is not None:
             bounds = None
             if self.policy.wants_bounds:
-                feasible = data.X[data.observations.feasible]
-                bounds = upper_bound_regret(model, feasible, data.space, pool=screening.pool)
+                measured = data.X[data.observations.measured]
+                bounds = upper_bound_regret(model, measured, data.space, pool=screening.pool)
             evidence = Evidence(
                 newest=lambda: newest_model_receipts(view.trials, trial.number),
                 model=model,
                 situation=screening.situation,
                 bounds=bounds,
-                best=float(data.losses[data.observations.feasible].min()),
+                best=float(data.losses[data.observations.measured].min()),
                 best_under=lambda acquisition: screening.best(screening.bound(acquisition)),
                 rng=stream(self.seed, "policy", trial.number),
             )
@@ -274,6 +275,7 @@ class Maximiser:
         return Receipt(
             **shared_fields(view, trial, self.seed, configuration, screening.data),
             kind="model",
+            curves=curve_state(view, screening.data.observations.numbers),
             believed=compress_integers(imputed.failed),
             pending={str(number): tuple(row.tolist()) for number, row in imputed.running.items()},
             hyperparameters=fitted.gp.hyperparameters,

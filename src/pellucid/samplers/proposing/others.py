@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.numerics import Array
 from pellucid.study import trials
+from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess, thinning
@@ -27,9 +28,11 @@ class Imputed:
     running: dict[int, Array]
 
     @staticmethod
-    def of(space: Space, view: StudyView, number: int) -> Imputed:
-        """All of them but trial `number` that fit the space."""
-        return Imputed(*failed(space, view), pending(space, view, number))
+    def of(data: Arrays, view: StudyView, number: int) -> Imputed:
+        """All of them but trial `number` that fit the space; a running trial may be among the observations already."""
+        observed = set(data.observations.numbers)
+        running = pending(data.space, view, number)
+        return Imputed(*failed(data.space, view), {k: x for k, x in running.items() if k not in observed})
 
     @property
     def rows(self) -> Array:

@@ -17,9 +17,11 @@ from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.maximising import Maximiser, Regions, whole_space
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule, RuleError
+from pellucid.study.arrays import encoded
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.curves import extrapolated
 
 _logger = logging.getLogger("pellucid")
 # Characters of an error that a receipt keeps.
@@ -82,6 +84,9 @@ class ModelSearch:
             if starting or len(data.losses) == 0:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
+            view = extrapolated(view, data.space)
+            if view.extrapolation is not None:
+                data = encoded(data.space, view.observations)
             if self._for_several is not None and view.several:
                 return several.propose(self._for_several, view, trial, data, self._regions)
             return self._maximiser.propose(view, trial, data, self._regions)

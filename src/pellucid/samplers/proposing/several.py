@@ -127,7 +127,7 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
         constraints = fitted_constraints(view, data, settings.surrogate, settings.deterministic)
         fitted = replace(fitted, constraints=constraints)
     fitted = replace(fitted, rule=Rule.of(settings.allowed, view, data.space))
-    every = others.Imputed.of(data.space, view, trial.number)
+    every = others.Imputed.of(data, view, trial.number)
     imputed = every.thinned(fits[0].gp)
     region = regions(view, trial, fitted)
     to_beat, near = _to_beat(Y, data, region), trial.number % _FAR_EVERY > 0

@@ -82,16 +82,21 @@ class Chain:
 
         Curves are known up to their first NaN; the end of one without NaN is certain.
         """
+        mean, scale, freedom = self.paths(V, F, between)
+        return mean[:, -1], scale[:, -1], freedom
+
+    def paths(self, V: Array, F: Array, between: Between | None = None) -> tuple[Array, Array, Array]:
+        """Latent mean and scale of all positions (m, K), and degrees of freedom (m,)."""
         reached = _reached(V)
         mean, covariance, squares = self._moments(V, F, reached)
         counted = reached.astype(float)
-        end, variance = mean[:, -1], covariance[:, -1, -1]
+        variance = np.einsum("nii->ni", covariance)
         if between is not None:
-            end, variance, square, weight = _updated(mean, covariance, reached, between)
+            mean, variance, square, weight = _updated(mean, covariance, reached, between)
             squares, counted = squares + square, counted + weight
         tau = (_RESTLESSNESS + squares) / (_RESTLESSNESS + counted)
         freedom = np.minimum(self.regressions[-1].freedom, _RESTLESSNESS + counted)
-        return end, np.sqrt(np.maximum(variance, 0.0) * tau), freedom
+        return mean, np.sqrt(np.maximum(variance, 0.0) * tau[:, None]), freedom
 
     def _moments(self, V: Array, F: Array, reached: Integers) -> tuple[Array, Array, Array]:
         """Mean (m, K) and covariance (m, K, K) of all positions given those reached, and the sum of r^2 over those."""
@@ -208,7 +213,7 @@ def _reached(V: Array) -> Integers:
 
 
 def _updated(mean: Array, covariance: Array, reached: Integers, between: Between) -> tuple[Array, Array, Array, Array]:
-    """Mean and variance of the last position given a report between two positions, and what it adds to sum r^2 and m.
+    """Mean and variance of all positions (m, K) given a report between two of them, and what it adds to sum r^2 and m.
 
     report = (1 - share) v_{m-1} + share v_m + noise: exact conditioning of a Gaussian on one number.
     """
@@ -220,7 +225,8 @@ def _updated(mean: Array, covariance: Array, reached: Integers, between: Between
     variance = share**2 * covariance[rows, ahead, ahead] + between.variance
     variance = np.where(used & (variance > 0.0), variance, 1.0)
     surprise = np.where(used, between.report - expected, 0.0)
-    gain = share * covariance[rows, -1, ahead] / variance
+    gain = (share / variance)[:, None] * covariance[rows, :, ahead]
     square = np.minimum(surprise**2 / variance, _LARGEST_SQUARE)
     weight = np.clip(share, 0.0, 1.0)
-    return mean[:, -1] + gain * surprise, covariance[:, -1, -1] - gain**2 * variance, weight * square, weight
+    left = np.einsum("nii->ni", covariance) - gain**2 * variance[:, None]
+    return mean + gain * surprise[:, None], left, weight * square, weight

@@ -153,5 +153,6 @@ def _arrays(problem: KnownEffects, X: Array, y: Array) -> Any:
     from pellucid.study.arrays import Arrays
     from pellucid.study.observations import Observations
 
-    observations = Observations(tuple(range(len(y))), ({},) * len(y), y, None, (True,) * len(y), unconstrained(len(y)))
+    n = len(y)
+    observations = Observations(tuple(range(n)), ({},) * n, y, None, (True,) * n, unconstrained(n), (False,) * n)
     return Arrays(problem.space, observations, X)

@@ -1,0 +1,145 @@
+"""The chance that a trial, judged by its curve so far, ends better than every trial before it.
+
+Notation
+    P      that the trial returns less than the best loss, minus the tolerance
+    i      trials that have ended before it: one that is like them beats them all with the chance 1 / (i + 1)
+    r      share of the steps that are left, 0 if that is less than a tenth
+    keep   the chance of losing the winner that the user accepts
+
+A trial is stopped once P < keep * r / (i + 1): for its price, its chance is then so much smaller than that of a new
+trial. If N trials are run, one that beats the i before it is the best of all with a chance of about (i + 1) / N, so a
+stopped one is the winner with a chance of at most keep / N, and any of N stopped ones with a chance of at most `keep`.
+The last tenth of a training is never saved: its value is worth more to every answer than a few steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from pellucid.numerics import Array, compress_integers
+from pellucid.records import PruningDecision
+from pellucid.study.arrays import encoded_rows
+from pellucid.study.curves import Curves, curves
+from pellucid.study.encoding import Space
+from pellucid.study.view import StudyView
+from pellucid.surrogates.curves import CurveModel, Forecast
+from pellucid.surrogates.curves.extrapolation import learned_from
+
+# Of the interval that a decision states.
+LEVEL = 0.95
+# Relative difference up to which two values are equal.
+_TIE = 1e-9
+# Share of the steps that a stop has to save.
+_LEAST_SAVING = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class CurveEvidence:
+    """What the finished trials of a study know about learning curves.
+
+    sign           loss = sign * value
+    best           the least loss of a complete, feasible trial, of trial `best_trial`
+    varied         whether complete trials returned different values: if not, nothing shows that a trial is worse
+    ended          trials that have ended, with or without a value
+    learned_from   trials whose curves the model has learned from
+    """
+
+    model: CurveModel
+    space: Space
+    sign: float
+    best: float
+    best_trial: int
+    varied: bool
+    ended: int
+    learned_from: tuple[int, ...]
+
+    def curve(self, trial: FrozenTrial) -> Curves:
+        """Empty if the trial has reported no number."""
+        return curves([trial], self.sign)
+
+    def row(self, trial: FrozenTrial) -> Array:
+        """Its encoded parameters (1, d)."""
+        return encoded_rows(self.space, [trial.params])
+
+    def needed(self, keep: float, curve: Curves) -> float:
+        """The chance below which a trial with this curve is stopped: see above."""
+        first, last, horizon = int(curve.steps[0]), int(curve.last_steps[0]), self.model.horizon
+        left = (horizon - last) / max(horizon - first + 1, 1)
+        return keep * min(left, 1.0) / (self.ended + 1) if self.varied and left >= _LEAST_SAVING else 0.0
+
+    def beats(self, forecast: Forecast, tolerance: float = 0.0) -> float:
+        """The chance of ending better than the best; a tie is not better."""
+        return float(forecast.better_than(self.to_beat(tolerance))[0])
+
+    def to_beat(self, tolerance: float = 0.0) -> float:
+        """The loss that a better trial is below."""
+        return self.best - max(tolerance, _TIE * abs(self.best))
+
+    def goes_on(self, trial: FrozenTrial, keep: float, tolerance: float) -> bool:
+        """Whether a trial has the chance that it needs; also if it has reported no number."""
+        curve = self.curve(trial)
+        if not len(curve):
+            return True
+        needed = self.needed(keep, curve)
+        return needed == 0.0 or self.beats(self.model.forecast(curve, self.row(trial)), tolerance) >= needed
+
+
+def curve_evidence(view: StudyView, horizon: int | None = None) -> CurveEvidence | None:
+    """None if too few trials with a curve are complete, or no complete trial is feasible."""
+    complete = view.observations.of_complete_trials.of_feasible_trials
+    if not len(complete):
+        return None
+    finished = [trial for trial in view.trials if trial.state.is_finished() and trial.intermediate_values]
+    learned = learned_from(view, finished, view.data.space, horizon)
+    if learned is None:
+        return None
+    row = int(np.argmin(complete.losses))
+    return CurveEvidence(
+        model=learned.model,
+        space=view.data.space,
+        sign=view.sign,
+        best=float(complete.losses[row]),
+        best_trial=complete.numbers[row],
+        varied=float(complete.losses.max()) > float(complete.losses[row]),
+        ended=sum(trial.state.is_finished() for trial in view.trials),
+        learned_from=learned.numbers,
+    )
+
+
+# The last evidence of a study, with the horizon and the number of finished trials that it is for: trials that have
+# finished do not change.
+_last: WeakKeyDictionary[Study, tuple[tuple[int | None, int], CurveEvidence | None]] = WeakKeyDictionary()
+
+
+def current_evidence(study: Study, horizon: int | None = None) -> CurveEvidence | None:
+    """`curve_evidence` of a study as it is now, made again only if a trial has finished since."""
+    key = horizon, sum(trial.state.is_finished() for trial in study.get_trials(deepcopy=False))
+    known = _last.get(study)
+    if known is None or known[0] != key:
+        known = _last[study] = key, curve_evidence(StudyView.of(study, "CurvePruner"), horizon)
+    return known[1]
+
+
+def decision(evidence: CurveEvidence, trial: FrozenTrial, keep: float, tolerance: float = 0.0) -> PruningDecision:
+    """What is known of a trial by its curve so far, which has a report, and the chance that it needs to go on."""
+    curve = evidence.curve(trial)
+    forecast = evidence.model.forecast(curve, evidence.row(trial))
+    low, high = (evidence.sign * float(end[0]) for end in forecast.interval(LEVEL))
+    return PruningDecision(
+        trial=trial.number,
+        step=int(curve.last_steps[0]),
+        horizon=evidence.model.horizon,
+        chance=evidence.beats(forecast, tolerance),
+        needed=evidence.needed(keep, curve),
+        best=evidence.sign * evidence.best,
+        best_trial=evidence.best_trial,
+        expected=evidence.sign * float(forecast.median[0]),
+        low=min(low, high),
+        high=max(low, high),
+        learned_from=compress_integers(evidence.learned_from),
+    )

@@ -1,0 +1,118 @@
+"""Trials that were stopped early, or still run, as observations with an error."""
+
+from __future__ import annotations
+
+import numpy as np
+import optuna
+import pytest
+from optuna.study import Study
+from optuna.trial import TrialState
+from tests.helpers import bowl
+from tests.trainings import STEPS, curve, stopped_at_random
+
+from pellucid.study.view import StudyView
+from pellucid.surrogates.curves import as_recorded, curve_state, extrapolated
+
+
+@pytest.fixture
+def study() -> Study:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(stopped_at_random, n_trials=30)
+    return study
+
+
+def running(study: Study, reports: int, x: float = 0.3, y: float = -0.2) -> int:
+    """A trial that runs and has reported so many steps of its curve."""
+    study.enqueue_trial({"x": x, "y": y})
+    trial = study.ask()
+    end = bowl(trial)
+    for step, loss in enumerate(curve(end, 0.2 + 0.1 * x)[:reports], start=1):
+        trial.report(loss, step)
+    return trial.number
+
+
+def test_a_stopped_trial_counts_with_what_its_curve_promises(study: Study) -> None:
+    view = extrapolated(StudyView.whole(study))
+    observed = view.observations
+    plain = StudyView.whole(study).observations
+    truth = np.array([(p["x"] - 0.3) ** 2 + (p["y"] + 0.2) ** 2 for p in observed.configurations])
+    ahead = np.array(observed.extrapolated)
+    assert ahead.sum() == 10
+    assert observed.noise_variance is not None
+    errors = np.abs(observed.losses - truth)[ahead]
+    sds = np.sqrt(observed.noise_variance[ahead])
+    assert np.mean(errors <= 2.5 * sds) >= 0.9
+    assert errors.mean() < 0.25 * np.abs(plain.losses - truth)[ahead].mean()
+
+
+def test_complete_trials_count_as_they_are(study: Study) -> None:
+    observed = extrapolated(StudyView.whole(study)).observations
+    plain = StudyView.whole(study).observations
+    done = np.array(observed.complete)
+    np.testing.assert_array_equal(observed.losses[done], plain.losses[done])
+    assert observed.noise_variance is not None
+    assert np.isnan(observed.noise_variance[done]).all()
+
+
+def test_a_running_trial_counts_too_and_never_as_measured(study: Study) -> None:
+    number = running(study, 15)
+    observed = extrapolated(StudyView.whole(study)).observations
+    row = observed.numbers.index(number)
+    assert observed.extrapolated[row]
+    assert not observed.complete[row]
+    assert not observed.measured[row]
+    assert observed.losses[row] == pytest.approx(0.0, abs=0.2)
+    assert number not in StudyView.whole(study).observations.numbers
+
+
+def test_a_failed_trial_has_no_value_whatever_it_reported(study: Study) -> None:
+    number = running(study, 15)
+    study.tell(number, state=TrialState.FAIL)
+    assert number not in extrapolated(StudyView.whole(study)).observations.numbers
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_without_enough_complete_curves_nothing_is_extrapolated(n: int) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(stopped_at_random, n_trials=n)
+    view = StudyView.whole(study)
+    assert extrapolated(view) is view
+
+
+def test_a_study_without_stopped_or_running_trials_is_left_alone() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(lambda trial: curve(bowl(trial))[-1], n_trials=6)
+    view = StudyView.whole(study)
+    assert extrapolated(view) is view
+
+
+def test_a_recorded_extrapolation_is_made_again_exactly_after_the_study_went_on(study: Study) -> None:
+    number = running(study, 9)
+    view = extrapolated(StudyView.whole(study))
+    space, numbers = view.data.space, view.observations.numbers
+    state = curve_state(view, numbers)
+    assert state is not None
+    assert state.horizon == STEPS
+    assert list(state.running) == [str(number)]
+    study.tell(number, 0.5)
+    study.optimize(stopped_at_random, n_trials=12)
+    later = as_recorded(StudyView.whole(study), state, space).observations_of(numbers)
+    np.testing.assert_array_equal(later.losses, view.observations.losses)
+    np.testing.assert_array_equal(later.noise_variance, view.observations.noise_variance)
+
+
+def test_without_a_record_nothing_is_extrapolated(study: Study) -> None:
+    """Receipts of earlier versions counted stopped trials by their last report."""
+    view = extrapolated(StudyView.whole(study))
+    assert as_recorded(view, None, view.data.space).observations.losses.tolist() == (
+        StudyView.whole(study).observations.losses.tolist()
+    )
+
+
+def test_a_recorded_extrapolation_needs_its_trials(study: Study) -> None:
+    view = extrapolated(StudyView.whole(study))
+    state = curve_state(view, view.observations.numbers)
+    other = optuna.create_study()
+    other.add_trials(study.trials[:20])
+    with pytest.raises(ValueError, match=r"no longer has trials \[20, 21"):
+        as_recorded(StudyView.whole(other), state, view.data.space)
