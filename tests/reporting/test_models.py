@@ -29,6 +29,15 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, int]]:
 
 
 def with_pruned_trials(trial: optuna.Trial) -> float:
+    """Only pruned trials report, so that no learning curve is complete."""
+    value = bowl(trial)
+    if trial.number % 5 == 4:
+        trial.report(value, 0)
+        raise optuna.TrialPruned
+    return value
+
+
+def with_curves(trial: optuna.Trial) -> float:
     value = bowl(trial)
     trial.report(value, 0)
     if trial.number % 5 == 4:
@@ -57,6 +66,14 @@ def test_pruned_trials_add_the_model_of_the_complete_ones(tmp_path: Path, fits: 
     fits.clear()
     pellucid.report(study, tmp_path / "report.html", progress=False)
     assert sorted(fits, key=str) == [("auto", 20), ("auto", 25), (None, 20), (None, 25)]
+
+
+def test_trials_with_curves_share_the_models_of_all_trials(tmp_path: Path, fits: list[tuple[str | None, int]]) -> None:
+    """Stopped trials count with what their curves promise, in the recommendation too."""
+    study = study_of(with_curves)
+    fits.clear()
+    pellucid.report(study, tmp_path / "report.html", progress=False)
+    assert sorted(fits, key=str) == [("auto", 25), (None, 25)]
 
 
 def test_another_call_looks_at_the_study_anew(fits: list[tuple[str | None, int]]) -> None:

@@ -310,7 +310,7 @@ def test_doubts_name_the_odd_trials_of_a_study() -> None:
     study.enqueue_trial({"x": 0.5})
     text = " ".join(doubts(gather(study, progress=False)))
     assert "Few finished trials (8)" in text
-    assert "2 of 9 trials were pruned" in text
+    assert "2 of 8 trials were stopped early" in text
     assert "1 of 9 trials returned an infinite value" in text
     assert "3 of 8 trials were enqueued, not proposed." in text
     assert "another sampler" not in text

@@ -15,6 +15,8 @@ from pellucid.explain.importance.analysis import hsic_importance
 from pellucid.explain.importance.shares import importance
 from pellucid.explain.intervals import Cheap, interval_reduction
 from pellucid.explain.proposals.explanation import desirability_paths, explain_proposal
+from pellucid.explain.pruning.explanation import explain_pruning
+from pellucid.explain.pruning.record import pruning_record
 from pellucid.explain.ranges import parameter_ranges
 from pellucid.explain.stopping import regret_history
 from pellucid.goals import Goal, failed
@@ -57,6 +59,16 @@ def plot_desirability_paths(
 ) -> go.Figure:
     """What each parameter contributed to proposals, or to what was predicted of an objective, over a run."""
     return desirability_paths(study, trials, objective=objective).plot()
+
+
+def plot_pruning(study: Study, trial: int, *, step: int | None = None) -> go.Figure:
+    """The learning curve of a trial, what was expected when it was stopped, or at a step, and what it had to beat."""
+    return explain_pruning(study, trial, step=step).plot()
+
+
+def plot_pruning_record(study: Study) -> go.Figure:
+    """The steps that stopping trials early saved, and whether the chances behind such stops came true."""
+    return pruning_record(study).plot()
 
 
 def plot_importance(study: Study, goal: Goal | Callable[[float], bool] | None = None) -> go.Figure:

@@ -17,6 +17,7 @@ from pellucid.records import (
     Importance,
     NotKnown,
     ParameterRanges,
+    PruningRecord,
     Recommendation,
     RegretHistory,
     Tradeoff,
@@ -30,6 +31,9 @@ from pellucid.reporting.markup import Markup, joined, prose, tag
 _MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_DOUBTS, _MOST_MEMBERS = 8, 5, 4, 6, 6
 # With fewer finished trials than this, the answers are called uncertain.
 _FEW = 10
+# The chance of having stopped the best trial above which that is a reason for doubt, and the chance of one of them
+# from which it is worth running again.
+_LOST, _WORTH_A_RUN = 0.1, 0.05
 
 
 def answers(study: StudyAnswers) -> Markup:
@@ -212,7 +216,7 @@ def doubts(study: StudyAnswers) -> list[str]:
     n = len(study.trials)
     if n == 0:
         return ["The study has no trials yet, so nothing here is about your problem."]
-    reasons = [*_unusual_trials(study), *_others(study)]
+    reasons = [*_unusual_trials(study), *_lost(study), *_others(study)]
     checked = [each.calibration for each in study.each if isinstance(each.calibration, Calibration)]
     reasons += [calibration.sentence for calibration in checked if calibration.doubtful]
     effects = [effect for each in study.each if not isinstance(each.effects, NotKnown) for effect in each.effects]
@@ -223,6 +227,19 @@ def doubts(study: StudyAnswers) -> list[str]:
             reasons += each.importance.notes
     # Two models may say the same with other numbers: one of the two is enough.
     return list({reason.split(":")[0]: reason for reason in reversed(reasons)}.values())[::-1]
+
+
+def _lost(study: StudyAnswers) -> list[str]:
+    """Whether a stopped trial may well have been the best, and what to do about it."""
+    record = None if study.curves is None else study.curves.record
+    if not isinstance(record, PruningRecord) or record.lost <= _LOST:
+        return []
+    chance = next(row.chance for row in record.rows if row.trial == record.likeliest)
+    number = record.likeliest
+    lost = f"A trial that was stopped early would have been the best with a chance of {percent(record.lost)}"
+    if chance < _WORTH_A_RUN:
+        return [f"{lost}, none of them alone with more than {percent(chance)}: let trials run longer next time."]
+    return [f"{lost} (trial {number} alone: {percent(chance)}): run trial {number} again to its end."]
 
 
 def _unusual_trials(study: StudyAnswers) -> list[str]:
@@ -236,7 +253,8 @@ def _unusual_trials(study: StudyAnswers) -> list[str]:
         )
     if counts["failed"]:
         reasons.append(f"{counts['failed']} of {n} trials failed; only the analysis of failures uses them.")
-    if counts["pruned"]:
+    # If learning curves say what stopped trials would have returned, notes of the answers say so.
+    if counts["pruned"] and (study.curves is None or not study.curves.extrapolated):
         rule = "they count with the last value they reported, never as better than the median"
         reasons.append(f"{counts['pruned']} of {n} trials were pruned; {rule}.")
     returned = [value if isinstance(value, tuple) else (value,) for value in values if value is not None]

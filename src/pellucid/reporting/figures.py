@@ -16,6 +16,7 @@ from pellucid.records import (
     Importance,
     NotKnown,
     ParameterRanges,
+    PruningRecord,
     RegretHistory,
     Tradeoff,
 )
@@ -82,6 +83,8 @@ def key_figures(study: StudyAnswers) -> Iterator[tuple[str, Any]]:
             yield f"tradeoff-{i}", tradeoff.plot()
     if isinstance(study.regret, RegretHistory) and study.regret.after:
         yield "course", study.regret.plot()
+    if study.curves is not None and isinstance(study.curves.record, PruningRecord) and study.curves.record.stopped:
+        yield "pruning", study.curves.record.plot()
     for i, each in enumerate(study.each):
         yield from _about(each, f"objective-{i}-" if study.several else "")
     if isinstance(study.ranges, ParameterRanges):

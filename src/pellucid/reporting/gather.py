@@ -21,9 +21,11 @@ from pellucid.explain.fronts.tradeoff import tradeoff_of
 from pellucid.explain.history import front_history_of, history_of
 from pellucid.explain.importance.analysis import importance_for
 from pellucid.explain.importance.shares import shares_of
+from pellucid.explain.model import view_of
 from pellucid.explain.progress import progress_bar
 from pellucid.explain.proposals.cases import without_proposal
 from pellucid.explain.proposals.explanation import explanation_of
+from pellucid.explain.pruning.record import pruning_record_of
 from pellucid.explain.ranges import ranges_of
 from pellucid.explain.recommend import recommendation_of
 from pellucid.explain.stopping import regret_history_of
@@ -48,6 +50,7 @@ from pellucid.records import (
     Tradeoff,
     attempt,
 )
+from pellucid.reporting.curves import CurveAnswers, curve_answers
 from pellucid.study.view import StudyView
 
 Answer = TypeVar("Answer")
@@ -90,6 +93,7 @@ class StudyAnswers:
     constraints     which parameters every constraint depends on, by its name
     explanations    of the recommended trial, the best, the last, and others spread evenly over the run
     unexplained     trials without an explanation, and why
+    curves          what learning curves say; None if no trial reported one, or if there are several objectives
     """
 
     name: str
@@ -105,6 +109,7 @@ class StudyAnswers:
     constraints: dict[str, Importance | NotKnown]
     explanations: tuple[ProposalExplanation, ...]
     unexplained: dict[int, str]
+    curves: CurveAnswers | None = None
 
     @property
     def several(self) -> bool:
@@ -125,13 +130,13 @@ class StudyAnswers:
 
 
 def gather(study: Study, progress: bool) -> StudyAnswers:
-    view = StudyView.whole(study)
+    view = view_of(study)
     advice = "ask about each of them, as in `pellucid.importance(study, objective=0)`"
     check_number(len(view.objectives), "A report is about", advice)
     with one_thread:
         history = front_history_of(view) if view.several else history_of(view)
         numbers = _trials_to_explain(view, history)
-        steps = _N_SHARED + (len(_pairs(view)) or 1) + _N_EACH * len(view.each) + len(numbers)
+        steps = _N_SHARED + (len(_pairs(view)) or 1) + _N_EACH * len(view.each) + len(numbers) + bool(len(view.curves))
         with progress_bar("report", steps, show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
@@ -158,6 +163,9 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
     )
     ranges = None if view.several else answered("ranges", lambda: ranges_of(view))
     each = tuple(_about(about, answered) for about in view.each)
+    curves = None
+    if len(view.curves):
+        curves = curve_answers(view, answered("learning curves", lambda: pruning_record_of(view)))
     failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
     if isinstance(recommendation, Recommendation):
         numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
@@ -180,6 +188,7 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
         constraints=_constraints(view),
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
         unexplained={**_sampled(view), **unexplained},
+        curves=curves,
     )
 
 

@@ -24,6 +24,7 @@ from pellucid.records import (
     ParameterRanges,
     PartialDependence,
     ProfileEffect,
+    PruningRecord,
     RegretHistory,
     Tradeoff,
     plain,
@@ -95,6 +96,7 @@ def _sections(study: StudyAnswers, figures: PageFigures) -> Iterator[tuple[str, 
         yield "front", "The front", _front(study, figures)
         yield "tradeoff", "Trade-off", _tradeoff(study, figures)
     yield "stop", "Can you stop", _stop(study, figures)
+    yield "curves", "Learning curves", _learning(study, figures)
     if study.several:
         for i, each in enumerate(study.each):
             yield f"objective-{i}", each.name, _objective(each, f"objective-{i}-", figures)
@@ -170,6 +172,27 @@ def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield figures.put("course", study.regret)
     else:
         yield _not_known(str(study.regret))
+
+
+_STOPPED = (
+    "The stopped trials with the largest chance of having been the best: what they reported, and what was expected of "
+    "them when they were stopped."
+)
+
+
+def _learning(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if study.curves is None:
+        return
+    record, stopped = study.curves.record, study.curves.stopped
+    if not isinstance(record, PruningRecord):
+        yield _not_known(record)
+    elif record.rows or record.bins:
+        yield figures.put("pruning", record, wide=True)
+    yield figures.put("curves", study.curves.curves)
+    if stopped:
+        yield tag("p", _STOPPED, class_="soft")
+    for explanation in stopped:
+        yield figures.put(f"stopped-{explanation.trial}", explanation)
 
 
 def _objective(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
