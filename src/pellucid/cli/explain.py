@@ -25,7 +25,8 @@ def explain(
     study: StudyName = None,
     storage: Storage = DEFAULT_STORAGE,
     trial: Annotated[
-        int | None, typer.Option(min=0, show_default=False, help="Why was the trial with this number proposed?")
+        int | None,
+        typer.Option(min=0, show_default=False, help="Why was the trial with this number proposed, or stopped early?"),
     ] = None,
     param: Annotated[
         list[str] | None,
@@ -51,22 +52,30 @@ def explain(
         _check_params(params)
         opened_study, place = find_study(storage, study)
         with storage_sentences(place):
+            from pellucid.explain.model import view_of
             from pellucid.numerics import one_thread
-            from pellucid.records import NotKnown
-            from pellucid.study.view import StudyView
 
-            view = StudyView.whole(opened_study)
+            view = view_of(opened_study)
             named = _objective(view, objective)
             by_option = requested(view, trial, params, goal, named)
             with one_thread:
                 answers = [(question, question.answered()) for question in by_option or overview(view, named)]
-            unknown = [answer.reason for _, answer in answers if isinstance(answer, NotKnown)]
-            if by_option and unknown:  # The user asked for this answer by name, so a missing one is an error.
-                raise Mistake(unknown[0])
+            if by_option:
+                _check_known(answers)
             if as_json:
                 _print_json(view, place, answers)
             else:
                 _print_text(view, place, answers, detailed=bool(by_option))
+
+
+def _check_known(answers: Answers) -> None:
+    """Raise Mistake if an answer is missing that the user asked for by name, or if all of them are."""
+    from pellucid.records import NotKnown
+
+    unknown = [(question, answer) for question, answer in answers if isinstance(answer, NotKnown)]
+    missing = [answer for question, answer in unknown if question.needed or len(unknown) == len(answers)]
+    if missing:
+        raise Mistake(missing[0].reason)
 
 
 def _check_params(params: tuple[str, ...]) -> None:

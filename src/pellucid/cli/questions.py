@@ -41,6 +41,7 @@ class Question(Generic[Answer]):
     key        of the answer in JSON;  title  the question, as it stands before the answer
     text       the answer in words;  table  details, printed if the question was asked with an option
     objective  its name, if the question is asked about each of several
+    needed     whether it is an error if the user asks and there is no answer; if not, another answer may do
     """
 
     key: str
@@ -49,6 +50,7 @@ class Question(Generic[Answer]):
     text: Callable[[Answer], str] = str
     table: Callable[[Answer], TextTable] | None = None
     objective: str = ""
+    needed: bool = True
 
     def answered(self) -> Answer | NotKnown:
         """The answer, or why there is none yet."""
@@ -79,7 +81,25 @@ def conclusions(view: StudyView) -> list[Question[Any]]:
     return [
         Question("recommendation", "What to use", lambda: recommendation_of(view)),
         Question("verdict", "Can I stop", lambda: stopping_verdict_of(view)),
+        *_stops(view),
     ]
+
+
+def _stops(view: StudyView) -> list[Question[Any]]:
+    """What stopping trials early saved and cost, if any was."""
+    from pellucid.explain.pruning.record import pruning_record_of
+
+    if not _stopped(view):
+        return []
+    return [Question("pruning", "What stopping early saved", lambda: pruning_record_of(view))]
+
+
+def _stopped(view: StudyView) -> set[int]:
+    """Numbers of the trials that were stopped early, by what they had reported."""
+    from optuna.trial import TrialState
+
+    reporting = view.curves.numbers.tolist()
+    return {number for number in reporting if view.by_number[number].state == TrialState.PRUNED}
 
 
 def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]]:
@@ -136,19 +156,25 @@ def requested(
     from pellucid.explain.effects.profile import profiles_of
     from pellucid.explain.importance.analysis import importance_for
     from pellucid.explain.proposals.explanation import explanation_of
+    from pellucid.explain.pruning.explanation import pruning_explanation_of
 
     questions: list[Question[Any]] = []
     if trial is not None:
         number, predicted = trial, objective is not None
         about = view.about(objective) if predicted else view
+        stopped = not predicted and number in _stopped(view)
         questions.append(
             Question(
                 "proposal",
                 f"What was predicted of trial {number}" if predicted else f"Why trial {number}",
                 lambda: explanation_of(about, number, predicted=predicted),
                 table=_contributions,
+                needed=not stopped,
             )
         )
+        if stopped:
+            ask_why = lambda: pruning_explanation_of(view, number)  # noqa: E731
+            questions.append(Question("pruning", "Why it was stopped", ask_why, needed=False))
     if params:
         title = f"What {' and '.join(params)} {'does' if len(params) == 1 else 'do'}"
         if len(params) == 1:

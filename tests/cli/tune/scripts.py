@@ -24,7 +24,7 @@ from pellucid.cli.app import app
 URL = "sqlite:///tuning.db"
 # A journal is opened in a third of the time: for tests to which the kind of storage does not matter.
 LOG = "tuning.log"
-COMPLETE, FAIL = TrialState.COMPLETE, TrialState.FAIL
+COMPLETE, FAIL, PRUNED = TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED
 # Longer than anything takes on a busy machine, so that a test that hangs fails.
 PATIENCE_S = 120
 
@@ -118,6 +118,16 @@ def wanderer(trial):
     os.makedirs("elsewhere", exist_ok=True)
     os.chdir("elsewhere")
     return trial.suggest_float("x", -1, 1) ** 2
+
+
+def worse_and_worse(trial):
+    level = trial.number + trial.suggest_float("x", 0, 1)
+    for step in range(1, 11):
+        value = level + 0.5**step
+        trial.report(value, step)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+    return value
 
 
 number = 3

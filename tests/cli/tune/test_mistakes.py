@@ -45,6 +45,9 @@ BROKEN = {
             2,
             "--sampler bayesian or sawei the later ones; got `tpe`",
         ),
+        (["script.py:bowl", "--pruner", "curv"], 2, "hyperband"),
+        (["script.py:bowl", "--keep", "0.1"], 2, "--keep belongs to --pruner curve; got `median`"),
+        (["script.py:bowl", "--pruner", "curve", "--keep", "nan"], 2, "from 0 (stop nothing) to 1; got nan."),
         (["script.py:bowl", "--direction", "up"], 2, "minimize"),
         (["script.py:bowl", "--study", ""], 2, "A study's name has 1 to 512 characters"),
         (["script.py:bowl", "--study", "x" * 600], 2, "got one with 600"),
@@ -109,9 +112,10 @@ def test_a_study_keeps_its_directions(folder: Path) -> None:
         (["--sampler", "sawei"], "The sampler `sawei` works on one objective; the study has 2: use `bayesian`."),
         (["--sampler", "two-step"], "The sampler `two-step` works on one objective; the study has 2: use `bayesian`."),
         (["--direction", "minimize"] * 3, "The sampler `bayesian` works on up to 4 objectives; the study has 5"),
+        (["--pruner", "curve"], "Trials are stopped early by one objective; the study has 2: leave --pruner out."),
     ],
 )
-def test_some_samplers_take_one_objective(folder: Path, options: list[str], sentence: str) -> None:
+def test_some_samplers_and_pruners_take_one_objective(folder: Path, options: list[str], sentence: str) -> None:
     result = tune("bowl", 40, "--direction", "minimize", "--direction", "minimize", *options)
     assert result.exit_code == 2
     assert sentence in result.stderr

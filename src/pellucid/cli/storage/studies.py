@@ -12,6 +12,7 @@ from pellucid.cli.storage.places import Place, has_studies, place_of
 from pellucid.cli.terminal import shown
 
 if TYPE_CHECKING:
+    from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
     from optuna.storages import BaseStorage
     from optuna.study import Study
@@ -72,10 +73,12 @@ def create_study(place: Place, name: str, directions: Sequence[str]) -> Study:
         )
 
 
-def load(storage: BaseStorage, name: str, sampler: BaseSampler | None = None) -> Study:
+def load(
+    storage: BaseStorage, name: str, sampler: BaseSampler | None = None, pruner: BasePruner | None = None
+) -> Study:
     import optuna
 
-    return optuna.load_study(study_name=name, storage=storage, sampler=sampler)
+    return optuna.load_study(study_name=name, storage=storage, sampler=sampler, pruner=pruner)
 
 
 def trials_by_state(trials: Sequence[FrozenTrial]) -> dict[str, int]:

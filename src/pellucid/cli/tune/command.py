@@ -13,6 +13,7 @@ from pellucid.cli.options import DEFAULT_STORAGE, Storage, complete_study
 from pellucid.cli.report import check_report
 from pellucid.cli.storage.places import Place, place_of
 from pellucid.cli.terminal import sentences, shown
+from pellucid.cli.tune.pruning import PrunerName, check_pruned_objectives, check_pruner
 from pellucid.cli.tune.sampling import SamplerName, check_model, check_objectives, check_sampler
 from pellucid.cli.tune.target import parse_target
 
@@ -47,6 +48,17 @@ def tune(
             metavar="FILE", show_default=False, help="A model of `pellucid meta-train` that proposes the first trials."
         ),
     ] = None,
+    pruner: Annotated[
+        PrunerName, typer.Option(help="The pruner that trials ask whether to stop early.")
+    ] = PrunerName.MEDIAN,
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            show_default=False,
+            help="With --pruner curve: the accepted chance that the best trial is stopped; default: 0.05.",
+        ),
+    ] = None,
     direction: Annotated[
         list[DirectionName] | None,
         typer.Option(
@@ -70,6 +82,7 @@ def tune(
     with sentences():
         parsed = parse_target(target)
         check_sampler(sampler, trials)
+        check_pruner(pruner, keep)
         if model is not None:
             check_model(model, sampler)
         if report is not None:
@@ -86,11 +99,24 @@ def tune(
         directions = tuple(each.value for each in direction or ())
         existing, n_counted = _existing(place, name, directions, trials, display)
         directions = directions or (DirectionName.MINIMIZE.value,)
-        check_objectives(sampler, model, len(directions if existing is None else existing.directions))
+        n_objectives = len(directions if existing is None else existing.directions)
+        check_objectives(sampler, model, n_objectives)
+        check_pruned_objectives(pruner, n_objectives)
         # The objective may change the working directory of a worker before the model is read.
         model_file = None if model is None else str(model.absolute())
         work = [
-            Job(target, place.address, name, sampler.value, trials, seed, (index, n_counted), model_file)
+            Job(
+                target=target,
+                storage=place.address,
+                study=name,
+                sampler=sampler.value,
+                pruner=pruner.value,
+                n_trials=trials,
+                seed=seed,
+                seed_key=(index, n_counted),
+                model=model_file,
+                keep=keep,
+            )
             for index in range(min(jobs, trials - n_counted))
         ]
         request = Request(place, name, directions, trials, timeout)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pellucid.cli.terminal import say, shown
-from pellucid.cli.tune.snapshot import Snapshot, TrialOfSeveral
+from pellucid.cli.tune.snapshot import RunningCurve, Snapshot, TrialOfSeveral
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
 _MINUTE, _HOUR = 60, 3600
+# A curve in one line: from the smallest value to the largest, and at most so many of them.
+_BLOCKS, _MOST_BLOCKS = "▁▂▃▄▅▆▇█", 20
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,8 @@ def sentence_of(progress: Progress) -> str:
     text = f"{time.strftime('%H:%M:%S')} {snapshot.n_counted} of {progress.n_trials} trials"
     if snapshot.counts["fail"]:
         text += f", {snapshot.counts['fail']} failed"
+    if snapshot.counts["pruned"]:
+        text += f", {_pruned(snapshot)}"
     if snapshot.best is not None:
         text += f"; best {_best(snapshot)}"
     if snapshot.latest is not None:
@@ -176,7 +182,7 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
     counts = snapshot.counts
     trials = (
         f"{snapshot.n_counted} of {progress.n_trials}: {counts['complete']} complete, {counts['fail']} failed, "
-        f"{counts['pruned']} pruned"
+        f"{_pruned(snapshot)}"
     )
     if progress.n_workers:
         trials += f"; {counts['running']} running in {_workers(progress.n_workers)}"
@@ -198,6 +204,8 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
     if snapshot.seconds is not None:
         left = "" if progress.seconds_left is None else f"; about {duration(progress.seconds_left)} left"
         rows.append(("time", f"{snapshot.seconds:.3g} s per trial{left}"))
+    if progress.n_workers:
+        rows += [(f"trial {curve.trial}", _curve(curve, snapshot.horizon)) for curve in snapshot.curves]
     if progress.error:
         rows.append(("last error", progress.error))
     return [(name, shown(text)) for name, text in rows]
@@ -218,6 +226,33 @@ def _values(trial: TrialOfSeveral) -> str:
 
 def _value(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _pruned(snapshot: Snapshot) -> str:
+    saved = f" ({snapshot.saved:,} steps saved)" if snapshot.saved else ""
+    return f"{snapshot.counts['pruned']} pruned{saved}"
+
+
+def _curve(curve: RunningCurve, horizon: int | None) -> str:
+    of = f" of {horizon}" if horizon is not None and curve.step <= horizon else ""
+    return f"step {curve.step}{of}: {curve.values[-1]:.6g} {sparkline(curve.values)}"
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Values from left to right, a larger one higher; of many, some at equal distances. NaN is a gap."""
+    count = min(len(values), _MOST_BLOCKS)
+    points = [values[round(i * (len(values) - 1) / max(count - 1, 1))] for i in range(count)]
+    finite = [value for value in points if math.isfinite(value)]
+    return "".join(_block(value, min(finite, default=0.0), max(finite, default=0.0)) for value in points)
+
+
+def _block(value: float, low: float, high: float) -> str:
+    if math.isnan(value):
+        return " "
+    value = min(max(value, low), high)
+    width = high / 2 - low / 2  # In halves, because the distance of two large numbers may be infinite.
+    share = (value / 2 - low / 2) / width if width else 0.5
+    return _BLOCKS[round(share * (len(_BLOCKS) - 1))]
 
 
 def _workers(count: int) -> str:

@@ -31,16 +31,19 @@ class Job:
 
     seed_key   keeps the random numbers of workers and of continued runs apart
     model      the file of a ranking model that proposes the first trials
+    keep       of a pruner that judges curves; None: its default
     """
 
     target: str
     storage: str
     study: str
     sampler: str
+    pruner: str
     n_trials: int
     seed: int | None
     seed_key: tuple[int, ...]
     model: str | None = None
+    keep: float | None = None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.storage.studies import trials_by_state
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 # Receipts and durations are read from this many of the newest trials: enough for an average, and a refresh of the table
 # costs the same in a long study as in a short one.
 _RECENT = 50
+# Running trials whose curves the table shows: it has to fit on a small terminal.
+_MOST_CURVES = 4
 # Pause between two verdicts: at least `_EVERY_S` seconds, and at least `_PAUSE_FACTOR` times as long as the last one
 # took, so that verdicts take at most a twentieth of one processor from the workers.
 _EVERY_S, _PAUSE_FACTOR = 5.0, 20.0
@@ -41,6 +44,15 @@ class TrialOfSeveral:
 
 
 @dataclass(frozen=True)
+class RunningCurve:
+    """What a running trial has reported, in the order of steps. `step`: of the last report."""
+
+    trial: int
+    step: int
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """A study at one moment.
 
@@ -49,6 +61,9 @@ class Snapshot:
     latest     complete trial of a study with several objectives;  n_front  how many trials are on their front
     alpha      of the newest proposal whose policy has one
     proposal   the newest receipt, in words;  seconds  that recent trials took on average
+    curves     of running trials that have reported values, the newest first, at most a few
+    horizon    the step at which complete trials end; None if they report nothing
+    saved      steps that trials did not take because they were stopped early
     """
 
     n_counted: int
@@ -60,6 +75,9 @@ class Snapshot:
     alpha: float | None
     proposal: str
     seconds: float | None
+    curves: tuple[RunningCurve, ...]
+    horizon: int | None
+    saved: int
 
 
 def snapshot_of(study: Study) -> Snapshot:
@@ -82,6 +100,9 @@ def snapshot_of(study: Study) -> Snapshot:
         alpha=next((numbers["alpha"] for numbers in policies if "alpha" in numbers), None),
         proposal=str(receipts[0]) if receipts else "",
         seconds=_average_duration(view.trials[-_RECENT:]),
+        curves=_running_curves(view),
+        horizon=view.curves.horizon,
+        saved=_saved_steps(view),
     )
 
 
@@ -126,6 +147,27 @@ def _of_several(view: StudyView, number: int) -> TrialOfSeveral:
     trial = view.trial(number)
     names = [objective.name for objective in view.objectives]
     return TrialOfSeveral(number, dict(zip(names, trial.values, strict=True)), dict(trial.params))
+
+
+def _running_curves(view: StudyView) -> tuple[RunningCurve, ...]:
+    """Reports that are no numbers stay: a user wants to see them at once."""
+    from optuna.trial import TrialState
+
+    reporting = (trial for trial in reversed(view.trials) if trial.state == TrialState.RUNNING)
+    newest = islice((trial for trial in reporting if trial.intermediate_values), _MOST_CURVES)
+    curves = [(trial.number, sorted(trial.intermediate_values.items())) for trial in newest]
+    return tuple(RunningCurve(number, reports[-1][0], tuple(v for _, v in reports)) for number, reports in curves)
+
+
+def _saved_steps(view: StudyView) -> int:
+    """As in `pellucid.pruning_record`, which also fits a model and is too slow for a table."""
+    from optuna.trial import TrialState
+
+    if view.curves.horizon is None:
+        return 0
+    ends = zip(view.curves.numbers.tolist(), view.curves.last_steps.tolist(), strict=True)
+    stopped = [last for number, last in ends if view.by_number[number].state == TrialState.PRUNED]
+    return sum(max(view.curves.horizon - last, 0) for last in stopped)
 
 
 def _average_duration(trials: Sequence[FrozenTrial]) -> float | None:

@@ -53,12 +53,12 @@ def _exit_without_study(outcome: Outcome, place: Place, options: SummaryOptions)
 
 
 def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOptions) -> None:
+    from pellucid.explain.model import view_of
     from pellucid.numerics import one_thread
     from pellucid.records import NotKnown
     from pellucid.study.trials import ended
-    from pellucid.study.view import StudyView
 
-    view = StudyView.whole(study)
+    view = view_of(study)
     with one_thread:
         n_counted = len(ended(view.trials))
         code = _say_outcome(outcome, n_counted, place, options)
@@ -122,6 +122,7 @@ def _summary(
         **({} if on_front is None else {"front": [asdict(trial) for trial in on_front]}),
         "recommendation": None,
         "verdict": None,
+        "pruning": None,
         "report": None,
     }
 

@@ -20,6 +20,7 @@ from pellucid.cli.errors import Mistake
 from pellucid.cli.storage.places import place_of
 from pellucid.cli.storage.studies import load, open_storage
 from pellucid.cli.tune.messages import GO, Job, Message, MessageKind
+from pellucid.cli.tune.pruning import PrunerName, make_pruner
 from pellucid.cli.tune.sampling import SamplerName, make_sampler
 from pellucid.cli.tune.target import Target, described, load_objective, parse_target
 
@@ -147,7 +148,8 @@ class TrialRunner:
     def _study(self) -> Study:
         job = self._job
         sampler = make_sampler(SamplerName(job.sampler), job.seed, job.n_trials, job.seed_key, job.model)
-        return load(open_storage(place_of(job.storage)), job.study, announcing(sampler, self._send_began))
+        pruner = make_pruner(PrunerName(job.pruner), job.keep)
+        return load(open_storage(place_of(job.storage)), job.study, announcing(sampler, self._send_began), pruner)
 
     def _send_began(self, trial: FrozenTrial) -> None:
         self._connection.send(Message(MessageKind.BEGAN, trial.number))
