@@ -55,6 +55,22 @@ def number(pattern: str, printed: str) -> float:
     return float(match[1])
 
 
+def require_lightgbm() -> None:
+    try:
+        import lightgbm  # noqa: F401
+    except OSError as error:
+        pytest.skip(f"LightGBM needs the system's OpenMP library: {error}")
+
+
+def check_stops(printed: str, trials: int) -> None:
+    """At least one trial was stopped, each with its reason, and the answers about stops are there."""
+    reasons = re.findall(r"^Trial \d+: Stopped at step \d+ of \d+: .* chance to beat", printed, re.MULTILINE)
+    assert reasons, printed
+    assert re.search(r"Why was trial (\d+) stopped so soon\? Trial \1 was stopped at step", printed)
+    assert f"What did stopping save? {len(reasons)} of {trials} trials were stopped early" in printed
+    assert re.search(r"Which configuration should I use\? Use .*learning_rate=", printed)
+
+
 def test_effects_of_a_tpe_study(tmp_path: Path) -> None:
     figure = tmp_path / "effect.html"
     printed = run("effects.py", "--trials", "15", "--figure", str(figure))
@@ -108,10 +124,7 @@ def test_a_forest_that_has_to_fit_into_a_small_device() -> None:
 
 
 def test_lightgbm_with_early_stopping_and_pruning() -> None:
-    try:
-        import lightgbm  # noqa: F401
-    except OSError as error:
-        pytest.skip(f"LightGBM needs the system's OpenMP library: {error}")
+    require_lightgbm()
     printed = run("lightgbm_model.py", "--trials", "25")
     assert 3 <= number(r"(\d+) of 25 trials were pruned", printed) <= 22
     # Early stopping ends the training before the last round.
@@ -127,6 +140,21 @@ def test_a_pytorch_network_whose_training_diverges() -> None:
     assert re.search(r"What makes trials fail\? For failing, `learning_rate` matters", printed)
     # The variance of the target is 1.
     assert number(r"expected ([\d.]+),", printed) < 0.7
+
+
+def test_curves_of_lightgbm_with_the_callback_of_optuna() -> None:
+    require_lightgbm()
+    check_stops(run("curves_lightgbm.py", "--trials", "12"), trials=12)
+
+
+def test_curves_of_xgboost_with_the_callback_of_optuna() -> None:
+    pytest.importorskip("xgboost")
+    check_stops(run("curves_xgboost.py", "--trials", "12"), trials=12)
+
+
+def test_curves_of_a_pytorch_loop() -> None:
+    pytest.importorskip("torch")
+    check_stops(run("curves_pytorch.py", "--trials", "12"), trials=12)
 
 
 def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> None:
