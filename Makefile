@@ -27,7 +27,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help demo test test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
-        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -209,6 +209,15 @@ bench-curves: $(VENV)/.stamp-lab ## regret by epochs of samplers with pruners, o
 	  --out lab/results/curves/reported.jsonl --table lab/results/curves/reported.md --jobs $(JOBS)
 	$(BIN)/pellucid bench curves --problems trainings --seeds 100-104 \
 	  --out lab/results/curves/reported.jsonl --table lab/results/curves/reported.md --jobs $(JOBS)
+
+bench-forecasts: $(VENV)/.stamp-lab ## are predictions of learning curves true? chances, intervals and winners that were stopped
+	@sh tools/ensure.sh openmp
+	@for set in reported trainings; do \
+	  $(BIN)/pellucid bench forecasts --problems $$set --out lab/results/curves/forecasts.jsonl \
+	    --table lab/results/curves/forecasts.md --jobs $(JOBS) || exit 1; done
+
+bench-pruning: $(VENV)/.stamp-lab ## milliseconds of should_prune on SQLite, and of asks with learning curves
+	$(BIN)/pellucid bench pruning --table lab/results/curves/pruning.md
 
 bench-fronts: $(VENV)/.stamp-lab ## are answers about several objectives true? coverage on problems with known fronts
 	$(BIN)/pellucid bench fronts --problems reported --seeds 100-109 --out lab/results/fronts/reported.jsonl \

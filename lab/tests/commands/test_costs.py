@@ -1,4 +1,4 @@
-"""`pellucid bench stopping`, `scale` and `report` from the command line."""
+"""`pellucid bench stopping`, `scale`, `report` and `pruning` from the command line."""
 
 from __future__ import annotations
 
@@ -46,3 +46,13 @@ def test_the_table_of_large_studies(tmp_path: Path) -> None:
     assert "in 0 of 1 runs, a worse one in 0, and the same in the others" in text, "up to the limit, both are the same"
     again = call(*arguments)
     assert "2 of 2 runs are already in" in again.stderr
+
+
+def test_the_cost_of_a_pruner_is_measured(tmp_path: Path) -> None:
+    table = tmp_path / "pruning.md"
+    done = call("bench", "pruning", "--trials", "12", "--table", str(table), "--quiet")
+    assert done.exit_code == 0, done.output
+    (row,) = [line for line in table.read_text().splitlines() if line.startswith("| 12 |")]
+    milliseconds = [float(cell) for cell in row.strip("| ").split(" | ")[1:]]
+    assert len(milliseconds) == 7
+    assert all(cell > 0.0 for cell in milliseconds)

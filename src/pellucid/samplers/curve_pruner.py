@@ -32,9 +32,10 @@ class CurvePruner(BasePruner):
     No trial is stopped before enough complete ones have shown how curves go on.
 
     Args:
-        keep: the chance, over the whole study, that the trial that would have been the best is stopped. After `i`
-            trials, one is stopped once its chance of beating the best of them is below `keep / (i + 1)`, times the
-            share of its steps that are left: an ordinary trial beats `i` others with the chance `1 / (i + 1)`.
+        keep: the chance, over the whole study, that the trial that would have been the best is stopped. An ordinary
+            trial beats `i` others with the chance `1 / (i + 1)`: after `i` trials, one is stopped once its chance of
+            beating the best of them is below `5 keep / (i + 1)`, times the share of its steps that are left. (Most are
+            stopped far below that limit: with the factor 5, `keep` is about what is lost.)
         tolerance: how much better than the best a trial has to end to count, in the unit of the objective.
         horizon: the step at which a complete trial reports for the last time; default: the most common last step of
             complete trials.

@@ -8,8 +8,9 @@ from __future__ import annotations
 import typer
 
 from pellucid_lab.commands.constrained import constrained
-from pellucid_lab.commands.costs import report, stopping
+from pellucid_lab.commands.costs import pruning, report, stopping
 from pellucid_lab.commands.curves import curves
+from pellucid_lab.commands.forecasts import forecasts
 from pellucid_lab.commands.fronts import fronts
 from pellucid_lab.commands.hpob import hpob
 from pellucid_lab.commands.latency import latency
@@ -33,3 +34,5 @@ app.command()(fronts)
 app.command()(constrained)
 app.command()(moo)
 app.command()(curves)
+app.command()(forecasts)
+app.command()(pruning)

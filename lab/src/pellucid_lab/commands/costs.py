@@ -1,4 +1,4 @@
-"""``pellucid bench stopping`` and ``pellucid bench report``: what stopping early and a report cost."""
+"""``pellucid bench stopping``, ``report`` and ``pruning``: what stopping early, a report and a pruner cost."""
 
 from __future__ import annotations
 
@@ -72,4 +72,24 @@ def report(
         show_page(markdown(costs, provenance_now(command_line(), (*PACKAGES, "plotly"))), table, quiet)
         if stopped:
             say(f"Stopped after {len(costs)} of {len(reports)} reports.")
+            raise typer.Exit(STOPPED)
+
+
+def pruning(
+    trials: Annotated[str, typer.Option(help="Sizes of the studies, like 100,1000.")] = "100,1000",
+    table: TableFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Milliseconds of `should_prune` on SQLite, and of asks of studies with learning curves."""
+    with sentences():
+        from pellucid_lab.costs.pruning import cost_of, markdown
+        from pellucid_lab.tables.grids import provenance_now, show_page
+
+        sizes = integers(trials, "--trials")
+        costs, stopped = collect(
+            "studies", (cost_of(n) for n in sizes), len(sizes), quiet, lambda cost: f"{cost.trials} trials"
+        )
+        show_page(markdown(costs, provenance_now(command_line())), table, quiet)
+        if stopped:
+            say(f"Stopped after {len(costs)} of {len(sizes)} studies.")
             raise typer.Exit(STOPPED)

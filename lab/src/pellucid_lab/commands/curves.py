@@ -25,9 +25,10 @@ def curves(
     pruners: Annotated[
         str,
         typer.Option(
-            help="Some of none, median, median-5, patient, sha, hyperband and wilcoxon, each with every sampler."
+            help="Some of none, median, median-5, patient, sha, hyperband, wilcoxon, curve (`CurvePruner()`) and "
+            "curve-20 (`keep=0.2`), each with every sampler."
         ),
-    ] = "none,median,median-5,patient,sha,hyperband,wilcoxon",
+    ] = "none,median,median-5,patient,sha,hyperband,wilcoxon,curve,curve-20",
     seeds: Annotated[
         str | None, typer.Option(help="Like 0 or 0-9; default: 0-4 for design, 100-104 otherwise.")
     ] = None,

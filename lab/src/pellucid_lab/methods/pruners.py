@@ -37,7 +37,7 @@ PRUNERS: dict[str, Callable[[int], BasePruner]] = {
     "hyperband": lambda steps: HyperbandPruner(max_resource=steps),
     "wilcoxon": lambda steps: WilcoxonPruner(),
     "curve": lambda steps: CurvePruner(),
-    "curve-50": lambda steps: CurvePruner(keep=0.5),
+    "curve-20": lambda steps: CurvePruner(keep=0.2),
 }
 
 
