@@ -142,6 +142,54 @@ def test_only_feasible_trials_set_the_value_to_beat() -> None:
     assert evidence.best == pytest.approx(0.3)
 
 
+def test_a_tolerance_is_part_of_the_reason() -> None:
+    study = with_complete(12)
+    study.pruner = pellucid.CurvePruner(tolerance=2.0)
+    trial = reported(study, curve(0.3)[:15])
+    assert trial.should_prune()
+    assert " (trial 0) by 2, and " in study.trials[trial.number].user_attrs[REASON_ATTRIBUTE]
+
+
+def late(end: float) -> list[float]:
+    """A curve that shows nothing before the sixth step."""
+    return [
+        1.0 + 1e-3 * math.sin(7 * step + end) - (1.0 - end) * min(max(step - 5, 0) / 10, 1.0) for step in range(STEPS)
+    ]
+
+
+def test_a_trial_that_looks_as_the_best_one_did_then_is_never_stopped() -> None:
+    """Most trials never learn anything, and the few that do begin late."""
+    study = optuna.create_study(pruner=pellucid.CurvePruner(keep=1.0), sampler=RandomSampler(seed=0))
+    for i in range(20):
+        study.add_trial(complete(i / 20, late(0.2 if i == 7 else 1.0)))
+    trial = reported(study, late(0.2)[:4])
+    assert not trial.should_prune()
+    for step, loss in enumerate(late(1.0)[4:17], start=5):
+        trial.report(loss, step)
+    assert trial.should_prune()
+
+
+@pytest.mark.parametrize(("shift", "factor"), [(100.0, 1.0), (-100.0, 1.0), (0.0, 1000.0), (3.0, -1.0)])
+def test_reports_may_be_of_another_quantity_than_the_value(shift: float, factor: float) -> None:
+    """Such as a training loss, when the trial returns an error rate."""
+
+    def objective(trial: Trial) -> float:
+        value = (trial.suggest_float("x", 0.0, 1.0) - 0.4) ** 2
+        for step, loss in enumerate(curve(value), start=1):
+            trial.report(shift + factor * loss, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
+    study = optuna.create_study(pruner=pellucid.CurvePruner(), sampler=pellucid.BayesianSampler(seed=0))
+    study.optimize(objective, n_trials=25)
+    assert abs(study.best_params["x"] - 0.4) < 0.05
+    recommendation = pellucid.recommend(study)
+    assert abs(recommendation.expected - recommendation.observed) < 0.05
+    record = pellucid.pruning_record(study)
+    assert all(-0.2 < row.expected < 0.6 for row in record.rows)
+
+
 # ------------------------------------------------------------------------------------------ no state
 
 

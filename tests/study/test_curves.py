@@ -60,7 +60,7 @@ def test_reports_out_of_order_and_reports_that_are_no_numbers() -> None:
     steps, losses = read.curve(0)
     np.testing.assert_array_equal(steps, [1, 2, 5])
     np.testing.assert_array_equal(losses, [3.0, 2.0, 1.0])
-    np.testing.assert_array_equal(read.curve(1)[1], [7.0, 7.0, 0.0])  # The worst and the best finite loss, a value.
+    np.testing.assert_array_equal(read.curve(1)[1], [1e306, 7.0, -1e306])  # Not by what other trials reported.
     np.testing.assert_array_equal(read.last_steps, [5, 2, 1])
 
 
@@ -88,9 +88,11 @@ def test_losses_between_reports_are_those_of_numpy() -> None:
 
 @pytest.mark.parametrize(
     ("ends", "horizon"),
-    [([5, 5, 9], 5), ([5, 9], 9), ([9, 5, 5, 9, 7], 9), ([0], 0), ([], None)],
+    [([5, 5, 9], 5), ([5, 9], 9), ([9, 5, 5, 7, 11], 11), ([0], 0), ([], None)],
 )
-def test_the_horizon_is_the_most_common_last_step_of_complete_trials(ends: list[int], horizon: int | None) -> None:
+def test_the_horizon_is_the_last_step_of_half_of_the_complete_trials_or_the_largest(
+    ends: list[int], horizon: int | None
+) -> None:
     made = [trial({0: 1.0, end: 1.0}) for end in ends] + [trial(dict.fromkeys(range(40), 1.0), PRUNED)] * 3
     assert of(*made).horizon == horizon
 

@@ -36,11 +36,15 @@ def view_of(study: Study) -> StudyView:
 
 def curve_notes(data: Arrays) -> list[str]:
     """A note if a model of these trials rests on values that were extrapolated."""
-    count, n = sum(data.observations.extrapolated), len(data.losses)
+    return curve_note(sum(data.observations.extrapolated), len(data.losses))
+
+
+def curve_note(count: int, n: int) -> list[str]:
+    """`count` of the `n` trials of a model were extrapolated."""
     if not count:
         return []
     who = f"{count} of {n} trials were stopped early or still run"
-    return [f"{who}: the model expects of them what their learning curves promise."]
+    return [f"{who}: the model uses values predicted from their learning curves."]
 
 
 @contextmanager

@@ -146,11 +146,12 @@ def verdict_and_fit(
         more = more_trials(n, bound, limit, _POWER)
         how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
         reason = f"{left}; {how_long} for another {bound - limit:.2g}"
-        verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, more_trials=more, objective=name)
+        notes = tuple(curve_notes(view.data))
+        verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
         return verdict, gp.hyperparameters
     blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
-    notes = () if blocked else (*_looks(view), *curve_notes(view.data), _UNSEEN)
+    notes = (*curve_notes(view.data), *(() if blocked else (*_looks(view), _UNSEEN)))
     verdict = StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
     return verdict, gp.hyperparameters
 
@@ -260,7 +261,7 @@ def _bound_after(
     noise = data.observations.noise_variance
     gp = GaussianProcess.from_hyperparameters(hyperparameters)
     gp.condition(data.X[:count], data.losses[:count], None if noise is None else noise[:count])
-    X = data.X[:count][data.observations.feasible[:count]]
+    X = data.X[:count][data.observations.measured[:count]]
     return upper_bound_regret(gp, X, data.space, width=_WIDTH, constraints=constraints)[0]
 
 

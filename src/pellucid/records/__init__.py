@@ -45,6 +45,7 @@ from pellucid.records.pruning import (
     PruningExplanation,
     PruningRecord,
     StoppedTrial,
+    by_text,
     chance_text,
 )
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
@@ -130,6 +131,7 @@ __all__ = [
     "TwoStepPlan",
     "Warp",
     "attempt",
+    "by_text",
     "called",
     "chance_text",
     "percent",

@@ -29,12 +29,17 @@ def chance_text(chance: float) -> str:
     return f"{chance:.0%}" if chance >= 0.095 else f"{100 * chance:.1g}%"
 
 
+def by_text(tolerance: float) -> str:
+    """ " by 0.3" """
+    return f" by {tolerance:.4g}" if tolerance > 0.0 else ""
+
+
 @dataclass(frozen=True)
 class PruningDecision:
     """Why `CurvePruner` stopped a trial, stored with it.
 
     step, horizon       the last report, and the step that a complete trial ends at
-    chance, needed      of ending better than `best` by the tolerance, and the chance below which trials are stopped
+    chance, needed      of ending better than `best` by `tolerance`, and the chance below which trials are stopped
     best, best_trial    the best value of a complete, feasible trial at that moment
     expected, low, high the median of what the trial would have returned, and its 95% interval
     learned_from        trials whose curves the model had learned from ('0-24,26')
@@ -51,6 +56,7 @@ class PruningDecision:
     low: float
     high: float
     learned_from: str
+    tolerance: float = 0.0
     version: int = DECISION_VERSION
 
     def __post_init__(self) -> None:
@@ -62,6 +68,7 @@ class PruningDecision:
             and is_spans(got["learned_from"])
             and all(is_finite_from(got[name], 0.0) and got[name] <= 1.0 for name in ("chance", "needed"))
             and all(is_finite_from(got[name], -math.inf) for name in ("best", "expected", "low", "high"))
+            and is_finite_from(got["tolerance"], 0.0)
         )
         if not fine:
             raise RecordError(f"A decision to stop a trial has the wrong form: {vars(self)!r:.300}.")
@@ -72,7 +79,7 @@ class PruningDecision:
     @staticmethod
     def from_json(text: str) -> PruningDecision:
         try:
-            data = json.loads(text)
+            data, _ = json.JSONDecoder().raw_decode(text)  # An earlier, longer decision may have left its end behind.
             version = int(data["version"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise RecordError(f"This decision is damaged and cannot be read ({error}).") from error
@@ -91,8 +98,8 @@ class PruningDecision:
         """What is stored with the trial for people to read."""
         return (
             f"Stopped at step {self.step} of {self.horizon}: {chance_text(self.chance)} chance to beat {self.best:.4g} "
-            f"(trial {self.best_trial}), and {chance_text(self.needed)} was needed; expected {self.expected:.4g} "
-            f"({self.low:.4g} to {self.high:.4g})."
+            f"(trial {self.best_trial}){by_text(self.tolerance)}, and {chance_text(self.needed)} was needed; expected "
+            f"{self.expected:.4g} ({self.low:.4g} to {self.high:.4g})."
         )
 
     def __str__(self) -> str:
@@ -115,8 +122,8 @@ class PruningExplanation(Finding):
 
     steps, values      its reports up to `step`;  later_steps, later_values  those after it
     step, horizon      the report that the answer is about, and the step that a complete trial ends at
-    chance, needed     of ending better than `best` (of trial `best_trial`), and the chance below which trials are
-                       stopped; `needed` is None if another pruner decided, or none
+    chance, needed     of ending better than `best` (of trial `best_trial`) by `tolerance`, and the chance below which
+                       trials are stopped; `needed` is None if another pruner decided, or none
     expected, low, high  the median of what the trial would return, and its interval at `level`
     fan                what was expected after `step`; the last entry is the value that the trial returns
     source             'recorded' (by `CurvePruner`, at that moment) or 'reconstructed' (from the trials that had ended
@@ -147,6 +154,7 @@ class PruningExplanation(Finding):
     sentence: str
     notes: tuple[str, ...] = ()
     objective: str = OBJECTIVE
+    tolerance: float = 0.0
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per report, then one per step ahead."""

@@ -25,11 +25,12 @@ class CurvePruner(BasePruner):
     """Stops a trial once its chance of becoming the best one is too small for what it still costs.
 
     Works with any sampler: `optuna.create_study(pruner=pellucid.CurvePruner())`. A model of the learning curves of
-    finished trials, complete and stopped ones, predicts the value that the running trial would return. The reason of a
+    finished trials, complete and stopped ones, predicts the value that the running trial would return. The reason for a
     stop is stored with the trial as its user attribute `pellucid:pruned`; `pellucid.explain_pruning(study, trial)`
     shows it, and `pellucid.pruning_record(study)` says what all stops saved and may have cost.
 
-    No trial is stopped before enough complete ones have shown how curves go on.
+    No trial is stopped before enough complete ones have shown how curves go on, while it is level with what the best
+    trial had reported at the same step, or in the last tenth of its steps.
 
     Args:
         keep: the chance, over the whole study, that the trial that would have been the best is stopped. An ordinary
@@ -37,8 +38,8 @@ class CurvePruner(BasePruner):
             beating the best of them is below `5 keep / (i + 1)`, times the share of its steps that are left. (Most are
             stopped far below that limit: with the factor 5, `keep` is about what is lost.)
         tolerance: how much better than the best a trial has to end to count, in the unit of the objective.
-        horizon: the step at which a complete trial reports for the last time; default: the most common last step of
-            complete trials.
+        horizon: the step at which a complete trial reports for the last time; default: the last step that at least
+            half of the complete trials have, otherwise the largest.
         n_startup_trials: complete trials with a curve before the first stop.
     """
 

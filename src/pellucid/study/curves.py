@@ -6,7 +6,8 @@ Notation
     horizon      the last step that a model of curves looks at
 
 Rules, so that nobody else needs any:
-    - A report that is no number is left out. An infinite one counts as the worst (or best) finite number of the study.
+    - A report that is not a number is left out. An infinite one counts as the largest (or smallest) number that
+      there is: models cut it off.
     - A step that was reported twice has the report that the storage kept. The order of reports does not matter.
     - The value that a trial returned is apart from its curve, wherever its reports end.
     - A trial without a report has no curve. A failed trial has the curve that it reported before it failed.
@@ -32,6 +33,8 @@ LARGEST_STEP = 2**40
 
 # Relative difference up to which a value is that of a report, and the share of trials that makes it a rule.
 _SAME_LOSS, _NEARLY_ALL = 1e-9, 0.9
+# Share of the complete trials whose last step counts as that of all: with early stopping, two may share one by chance.
+_USUAL = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +68,13 @@ class Curves:
 
     @cached_property
     def horizon(self) -> int | None:
-        """The most common last step of complete trials, the larger one on ties; None if there is no complete curve."""
+        """The last step that at least half of the complete trials have, otherwise the largest; None if there is no
+        complete curve."""
         ends, counts = np.unique(self.last_steps[self.complete], return_counts=True)
-        return int(ends[counts == counts.max()][-1]) if len(ends) else None
+        if not len(ends):
+            return None
+        usual = ends[counts >= _USUAL * counts.sum()]
+        return int(usual[-1] if len(usual) else ends[-1])
 
     @cached_property
     def returns_best(self) -> bool:
@@ -176,7 +183,7 @@ def curves(trials: Sequence[FrozenTrial], sign: float) -> Curves:
         order = np.lexsort((steps, row))
         steps, losses = steps[order], losses[order]
     kept = lengths > 0
-    losses, final = _finite(losses, final[kept])
+    losses, final = np.clip(losses, -_LARGEST_LOSS, _LARGEST_LOSS), _finite(final[kept], losses)
     states = [trial.state for trial, has in zip(trials, kept, strict=True) if has]
     return Curves(
         np.array([trial.number for trial, has in zip(trials, kept, strict=True) if has], dtype=np.int64),
@@ -194,7 +201,7 @@ def check_horizon(horizon: int | None) -> None:
     if horizon is not None and not is_whole_number(horizon):
         raise ValueError(
             f"`horizon` must be a whole number, the step of a trial's last report, but got {horizon!r}. "
-            "Leave it out to use the most common last step of complete trials."
+            "Leave it out to use the last step that most complete trials have."
         )
 
 
@@ -213,12 +220,11 @@ def _whole(steps: Sequence[int] | Integers) -> Integers:
     return np.clip(whole, -LARGEST_STEP, LARGEST_STEP)
 
 
-def _finite(losses: Array, final: Array) -> tuple[Array, Array]:
-    """Infinite losses as the worst (or best) finite one; NaN stays."""
+def _finite(final: Array, losses: Array) -> Array:
+    """Infinite values as the worst (or best) finite number of all trials; NaN stays."""
     known = np.concatenate([losses[np.isfinite(losses)], final[np.isfinite(final)]])
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
-    low, high = max(low, -_LARGEST_LOSS), min(high, _LARGEST_LOSS)
-    return np.clip(losses, low, high), np.clip(final, low, high)
+    return np.clip(final, max(low, -_LARGEST_LOSS), min(high, _LARGEST_LOSS))
 
 
 def _starts(lengths: Indices) -> Indices:

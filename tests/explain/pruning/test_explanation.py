@@ -119,7 +119,7 @@ def test_values_are_in_the_users_direction(direction: str) -> None:
 def test_the_metric_has_its_name() -> None:
     study = pruned_study(20)
     study.set_metric_names(["log loss"])
-    assert "to beat log loss " in pellucid.explain_pruning(study, stopped(study)[-1]).sentence
+    assert "of beating log loss " in pellucid.explain_pruning(study, stopped(study)[-1]).sentence
 
 
 def test_different_last_steps_are_named() -> None:
@@ -144,9 +144,7 @@ def test_the_table_has_reports_and_what_was_expected(study: Study) -> None:
 
 def test_without_enough_complete_curves_there_is_no_answer() -> None:
     study = pruned_study(8)
-    with pytest.raises(
-        ValueError, match="needs at least 4 complete trials that reported one, and when it began there was"
-    ):
+    with pytest.raises(ValueError, match=r"needs at least 4 complete trials .*, and when it began there were 1\."):
         pellucid.explain_pruning(study, 1)
 
 
@@ -190,3 +188,48 @@ def test_a_failed_trial_is_explained_by_the_curve_that_it_had() -> None:
     study.optimize(objective, n_trials=1, catch=(RuntimeError,))
     assert study.trials[-1].state == TrialState.FAIL
     assert "At step 1 of 20, trial 12 had a chance of" in pellucid.explain_pruning(study, 12).sentence
+
+
+# ------------------------------------------------------------------------------------------ decisions that do not hold
+
+
+def test_a_trial_that_went_on_although_it_should_stop_was_not_stopped() -> None:
+    """The objective may ask `should_prune` and not listen."""
+    study = pruned_study(12)
+    study.enqueue_trial({"x": 1.0, "y": 1.0})
+    trial = study.ask()
+    losses = curve(bowl(trial) + 20.0)
+    for step, loss in enumerate(losses, start=1):
+        trial.report(loss, step)
+        trial.should_prune()
+    study.tell(trial, losses[-1])
+    assert read_decision(study.trials[trial.number]) is not None
+    found = pellucid.explain_pruning(study, trial.number)
+    assert found.source == "reconstructed"
+    assert "ran to its end" in found.sentence
+
+
+def test_a_decision_that_was_copied_from_another_study_is_not_believed(study: Study) -> None:
+    number = stopped(study)[-1]
+    other = optuna.create_study()
+    first, *rest = study.trials[:number]
+    other.add_trials([*rest, first, study.trials[number]])
+    found = pellucid.explain_pruning(other, number)
+    assert found.source == "reconstructed"
+    assert other.trials[found.best_trial].value == found.best
+
+
+def test_a_recorded_reason_that_answers_another_question_is_said_not_to_be_used(study: Study) -> None:
+    found = pellucid.explain_pruning(study, stopped(study)[-1], level=0.5)
+    assert found.source == "reconstructed"
+    assert any("the recorded reason answers another question" in note for note in found.notes)
+
+
+def test_a_study_without_a_feasible_trial_says_so() -> None:
+    study = pruned_study(12, pruner=optuna.pruners.NopPruner())
+    other = optuna.create_study()
+    for trial in study.trials:
+        trial.system_attrs["constraints"] = [1.0]
+        other.add_trial(trial)
+    with pytest.raises(ValueError, match="None of the 12 trials is feasible"):
+        pellucid.pruning_record(other)

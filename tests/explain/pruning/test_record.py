@@ -154,3 +154,14 @@ def test_non_finite_reports_do_not_matter() -> None:
     record = pellucid.pruning_record(study)
     assert math.isfinite(record.lost)
     assert 20 not in {row.trial for row in record.rows}
+
+
+def test_steps_with_any_numbers_are_counted() -> None:
+    study = optuna.create_study()
+    for i in range(6):
+        trial = complete(i / 6, curve(i / 6))
+        trial.intermediate_values = {step - 30: value for step, value in trial.intermediate_values.items()}
+        study.add_trial(trial)
+    study.add_trial(create_trial(state=PRUNED, intermediate_values={-29: 9.0, -28: 9.0}))
+    record = pellucid.pruning_record(study)
+    assert (record.steps, record.saved) == (6 * STEPS + 2, STEPS - 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import optuna
 import pytest
@@ -11,7 +13,8 @@ from tests.helpers import bowl
 from tests.trainings import STEPS, curve, stopped_at_random
 
 from pellucid.study.view import StudyView
-from pellucid.surrogates.curves import as_recorded, curve_state, extrapolated
+from pellucid.surrogates.curves import as_recorded, curve_state, extrapolated, extrapolation
+from pellucid.surrogates.curves.extrapolation import learned_from
 
 
 @pytest.fixture
@@ -116,3 +119,53 @@ def test_a_recorded_extrapolation_needs_its_trials(study: Study) -> None:
     other.add_trials(study.trials[:20])
     with pytest.raises(ValueError, match=r"no longer has trials \[20, 21"):
         as_recorded(StudyView.whole(other), state, view.data.space)
+
+
+# ------------------------------------------------------------------------------------------ one trial at a time
+
+
+def odd_reports(study: Study) -> None:
+    """Running and stopped trials with infinite reports."""
+    for values in ([math.inf], [1.2, 0.9, math.inf], [math.inf, 1.0, 0.8], [-math.inf, 1.0]):
+        trial = study.ask()
+        bowl(trial)
+        for step, value in enumerate(values, start=1):
+            trial.report(value, step)
+        if len(values) > 1:
+            study.tell(trial, state=TrialState.PRUNED)
+
+
+def test_what_is_said_of_a_trial_does_not_depend_on_the_others_or_on_what_was_kept(study: Study) -> None:
+    odd_reports(study)
+    kept = extrapolated(StudyView.whole(study)).extrapolation
+    assert kept is not None
+    odd_reports(study)
+    study.optimize(stopped_at_random, n_trials=3)
+    again = extrapolated(StudyView.whole(study)).extrapolation
+    extrapolation._kept.clear()
+    fresh = extrapolated(StudyView.whole(study)).extrapolation
+    assert again is not None
+    assert fresh == again
+    view = StudyView.whole(study)
+    learned = learned_from(view, [view.by_number[n] for n in kept.learned_from], view.data.space)
+    assert learned is not None
+    alone = {number: learned.values([view.by_number[number]], view.sign)[number] for number in kept.values}
+    assert alone == kept.values
+
+
+def test_a_trial_that_reports_infinity_is_no_better_than_the_worst(study: Study) -> None:
+    odd_reports(study)
+    observed = extrapolated(StudyView.whole(study)).observations
+    losses = dict(zip(observed.numbers, observed.losses.tolist(), strict=True))
+    assert losses[30] >= np.median(observed.losses)
+    assert losses[31] >= np.median(observed.losses)
+
+
+def test_a_running_trial_that_may_ask_for_more_parameters_is_not_extrapolated(study: Study) -> None:
+    trial = study.ask()
+    trial.suggest_float("x", -1, 1)
+    for step, loss in enumerate(curve(0.1)[:8], start=1):
+        trial.report(loss, step)
+    assert trial.number not in extrapolated(StudyView.whole(study)).observations.numbers
+    trial.suggest_float("y", -1, 1)
+    assert trial.number in extrapolated(StudyView.whole(study)).observations.numbers

@@ -69,6 +69,7 @@ def cost_of(trials: int) -> PruningCost:
 def _questions(url: str, trials: int, pruner: BasePruner) -> tuple[list[list[float]], list[float]]:
     """Of every trial, the milliseconds of the questions after which it went on; and those of stops."""
     import optuna
+    from optuna.trial import TrialState
 
     study = optuna.create_study(storage=url, sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner)
     study.add_trials(_known(trials, pruned=False))
@@ -85,8 +86,10 @@ def _questions(url: str, trials: int, pruner: BasePruner) -> tuple[list[list[flo
             cost = 1e3 * (time.process_time() - start)
             (stops if stopped else goes_on[-1]).append(cost)
             if stopped:
+                study.tell(trial, state=TrialState.PRUNED)
                 break
-        study.tell(trial, float(losses[-1]))
+        else:
+            study.tell(trial, float(losses[-1]))
     return goes_on, stops
 
 

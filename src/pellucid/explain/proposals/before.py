@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
@@ -14,6 +16,7 @@ from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.trials import distributions
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.curves import extrapolated
 
 # A model needs this many trials to say anything about a trial of another sampler.
 _FEWEST = 3
@@ -29,7 +32,8 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]
         so_far = " yet" if trial.state in (TrialState.RUNNING, TrialState.WAITING) else ""
         raise ValueError(f"Trial {number} has no parameters{so_far}, so there is nothing to explain.")
     before = [other for other in view.trials if other.number < number and _ended_before(other, trial)]
-    observed = view.observations_of([other.number for other in before])
+    known_then = extrapolated(replace(view, trials=before, extrapolation=None))
+    observed = known_then.observations_of([other.number for other in before])
     if len(observed) < _FEWEST:
         raise ValueError(
             f"Trial {number} was not proposed by pellucid, and a model needs at least {_FEWEST} trials that had "

@@ -20,7 +20,7 @@ from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.acquisition.ehvi import EHVI
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.explain import shapley
-from pellucid.explain.model import fitted_model
+from pellucid.explain.model import curve_note, curve_notes, fitted_model
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.before import data_before, outcomes_before
 from pellucid.explain.proposals.games import Game, estimated, known
@@ -226,7 +226,7 @@ def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted:
         receipt.acquisition.best,
         expand_integers(fitted_on),
         proposed=True,
-        notes=(*outcome(trial), *reasons, *changes(trial, receipt)),
+        notes=(*outcome(trial), *reasons, *changes(trial, receipt), *_on_curves(receipt)),
     )
 
 
@@ -265,6 +265,7 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
     if unknown:
         listed = ", ".join(f"`{name}`" for name in unknown)
         notes = (*notes, f"No finished trial had had {listed} before, so the model knew nothing about it.")
+    notes = (*notes, *curve_notes(data))
     return _model_case(
         view,
         trial,
@@ -275,6 +276,14 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
         proposed=False,
         notes=notes,
     )
+
+
+def _on_curves(receipt: Receipt) -> list[str]:
+    """A note if the model of a proposal rested on learning curves."""
+    if receipt.curves is None:
+        return []
+    count = len(expand_integers(receipt.curves.stopped)) + len(receipt.curves.running)
+    return curve_note(count, len(expand_integers(receipt.fitted_on)))
 
 
 def _model_case(

@@ -12,6 +12,9 @@ trial. If N trials are run, one that beats the i before it is the best of all wi
 with c = 1 a stopped one is the winner with a chance of at most keep / N, and any of N stopped ones with a chance of at
 most `keep`. That bound is far away: P falls in steps and r is below 1, so that c is larger.
 The last tenth of a training is never saved: its value is worth more to every answer than a few steps.
+
+Nor is a trial stopped while it is level with what the best trial had reported at that step. Where few trials learn at
+all, and late, the model takes them for exceptions; but what the best one looked like then is no reason to stop.
 """
 
 from __future__ import annotations
@@ -21,15 +24,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from optuna.study import Study
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.explain.feasibility import none_feasible
 from pellucid.numerics import Array, compress_integers
 from pellucid.records import PruningDecision
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Curves, curves
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
-from pellucid.surrogates.curves import CurveModel, Forecast
+from pellucid.surrogates.curves import FEWEST_COMPLETE, CurveModel, Forecast
 from pellucid.surrogates.curves.extrapolation import learned_from
 
 # Of the interval that a decision states.
@@ -39,6 +43,9 @@ _TIE = 1e-9
 # c: on the design tasks (26 runs each of our sampler and of TPE, keep = 0.05), stopped trials would have been the best
 # of no run with c = 1, and of 2 of 52 with c = 10; with c = 20, of most runs of our sampler.
 _SLACK = 5.0
+# A report is level with another up to this share of the distance of the 10% and 90% quantiles at its step: half an sd,
+# if reports are normal.
+_TAIL, _LEVEL_SHARE = 0.1, 0.2
 # Share of the steps that a stop has to save.
 _LEAST_SAVING = 0.1
 
@@ -49,6 +56,7 @@ class CurveEvidence:
 
     sign           loss = sign * value
     best           the least loss of a complete, feasible trial, of trial `best_trial`
+    reported       curves of complete trials, as the model reads them
     varied         whether complete trials returned different values: if not, nothing shows that a trial is worse
     ended          trials that have ended, with or without a value
     learned_from   trials whose curves the model has learned from
@@ -59,6 +67,7 @@ class CurveEvidence:
     sign: float
     best: float
     best_trial: int
+    reported: Curves
     varied: bool
     ended: int
     learned_from: tuple[int, ...]
@@ -93,7 +102,20 @@ class CurveEvidence:
         if not len(curve):
             return True
         needed = self.needed(keep, curve)
-        return needed == 0.0 or self.beats(self.model.forecast(curve, self.row(trial)), tolerance) >= needed
+        if needed == 0.0 or self.level(curve, tolerance):
+            return True
+        return self.beats(self.model.forecast(curve, self.row(trial)), tolerance) >= needed
+
+    def level(self, curve: Curves, tolerance: float = 0.0) -> bool:
+        """Whether the last report of a curve is about as good as that of the best trial at the same step, or better by
+        the tolerance."""
+        losses = self.reported.at(curve.last_steps)[:, 0]
+        best = losses[self.reported.numbers == self.best_trial]
+        if not len(best):
+            return False
+        low, high = np.quantile(losses, [_TAIL, 1.0 - _TAIL])
+        own = curve.losses.min() if self.model.best_so_far else curve.losses[-1]
+        return bool(own <= best[0] - tolerance + _LEVEL_SHARE * (high - low))
 
 
 def curve_evidence(view: StudyView, horizon: int | None = None) -> CurveEvidence | None:
@@ -106,15 +128,28 @@ def curve_evidence(view: StudyView, horizon: int | None = None) -> CurveEvidence
     if learned is None:
         return None
     row = int(np.argmin(complete.losses))
+    reported = curves([trial for trial in finished if trial.state == TrialState.COMPLETE], view.sign)
     return CurveEvidence(
         model=learned.model,
         space=view.data.space,
         sign=view.sign,
         best=float(complete.losses[row]),
         best_trial=complete.numbers[row],
+        reported=reported.best_so_far() if learned.model.best_so_far else reported,
         varied=float(complete.losses.max()) > float(complete.losses[row]),
         ended=sum(trial.state.is_finished() for trial in view.trials),
         learned_from=learned.numbers,
+    )
+
+
+def why_unknown(view: StudyView, there_are: str) -> str:
+    """Why there is no evidence. `there_are`: what stands before the number of curves."""
+    complete, returned = int(view.curves.complete.sum()), view.observations.of_complete_trials
+    if complete >= FEWEST_COMPLETE and not returned.feasible.any():
+        return none_feasible(returned)
+    return (
+        f"a model of curves needs at least {FEWEST_COMPLETE} complete trials that reported one "
+        f"(`trial.report(value, step)`), and {there_are} {complete}."
     )
 
 
@@ -149,4 +184,5 @@ def decision(evidence: CurveEvidence, trial: FrozenTrial, keep: float, tolerance
         low=min(low, high),
         high=max(low, high),
         learned_from=compress_integers(evidence.learned_from),
+        tolerance=tolerance,
     )

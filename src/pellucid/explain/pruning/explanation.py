@@ -8,14 +8,13 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence
+from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.explain.text import counted
-from pellucid.numerics import check_level, expand_integers, is_whole_number, one_thread
-from pellucid.records import FanPoint, PruningDecision, PruningExplanation, chance_text, prefix
+from pellucid.numerics import Array, check_level, expand_integers, is_whole_number, one_thread
+from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text, prefix
 from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
 from pellucid.study.view import StudyView
-from pellucid.surrogates.curves import FEWEST_COMPLETE, Forecast
 
 # With fewer complete curves than this, the answer says so.
 _FEW = 10
@@ -37,7 +36,7 @@ def explain_pruning(
         trial: number of the trial.
         step: explain what its curve promised after the report at this step; default: where it was stopped, and for a
             complete trial the report after which its chance was the smallest.
-        horizon: the step of a complete trial's last report; default: the most common one.
+        horizon: the step of a complete trial's last report; default: the one that most of them have.
         level: of the interval.
     """
     check_level(level)
@@ -51,15 +50,17 @@ def pruning_explanation_of(
 ) -> PruningExplanation:
     trial = view.trial(number)
     whole = _curve(view, number, step)
-    recorded = read_decision(trial) if step is None and horizon is None and level == LEVEL else None
+    decision = _decision(view, trial)
+    recorded = decision if step is None and horizon is None and level == LEVEL else None
     before = _before(view, trial, recorded)
     evidence = curve_evidence(before, horizon if recorded is None else recorded.horizon)
     if evidence is None:
-        raise ValueError(_no_evidence(before, trial))
+        there_were = "when it began there were" if trial.state.is_finished() else "so far there are"
+        why = why_unknown(before, there_were)
+        raise ValueError(f"What the curve of trial {number} promised is not known: {why}")
     at = _subject(evidence, trial, whole, step) if recorded is None else recorded.step
     curve, row = whole.until(at), evidence.row(trial)
-    steps, ahead = evidence.model.fan(curve, row)
-    fan = _fan(view.sign, steps.tolist(), ahead, level)
+    fan = _fan(view.sign, evidence, curve, row, level)
     later = whole.steps > at
     explanation = PruningExplanation(
         trial=number,
@@ -83,11 +84,11 @@ def pruning_explanation_of(
         returned=trial.value if trial.state == TrialState.COMPLETE else None,
         direction=view.direction,
         sentence="",
-        notes=tuple(_notes(before, evidence, recorded)),
+        notes=tuple(_notes(before, evidence, trial, decision, recorded)),
         objective=view.objective.name,
     )
     if recorded is not None:
-        same = ("chance", "needed", "best", "best_trial", "expected", "low", "high")
+        same = ("chance", "needed", "best", "best_trial", "expected", "low", "high", "tolerance")
         explanation = replace(explanation, source="recorded", **{name: getattr(recorded, name) for name in same})
     return replace(explanation, sentence=_sentence(explanation, asked=step is not None))
 
@@ -109,12 +110,30 @@ def trials_before(view: StudyView, trial: FrozenTrial) -> StudyView:
     return replace(view, trials=ended)
 
 
+def _decision(view: StudyView, trial: FrozenTrial) -> PruningDecision | None:
+    """The recorded decision to stop a trial; None if it went on all the same, or if the decision is of another study,
+    from which the trial was copied."""
+    decision = read_decision(trial) if trial.state == TrialState.PRUNED else None
+    if decision is None or decision.best_trial not in view.by_number:
+        return None
+    known = set(expand_integers(decision.learned_from)) <= view.by_number.keys()
+    return decision if known and view.by_number[decision.best_trial].values == [decision.best] else None
+
+
 def _before(view: StudyView, trial: FrozenTrial, recorded: PruningDecision | None) -> StudyView:
     """The trials that the decision rested on."""
     if recorded is None:
         return trials_before(view, trial)
     numbers = {*expand_integers(recorded.learned_from), recorded.best_trial}
-    return replace(view, trials=[other for other in view.trials if other.number in numbers])
+    silent = {
+        other.number
+        for other in view.trials
+        if not other.intermediate_values
+        and other.datetime_complete is not None
+        and trial.datetime_complete is not None
+        and other.datetime_complete <= trial.datetime_complete
+    }
+    return replace(view, trials=[other for other in view.trials if other.number in numbers | silent])
 
 
 def _curve(view: StudyView, number: int, step: int | None) -> Curves:
@@ -148,31 +167,27 @@ def _subject(evidence: CurveEvidence, trial: FrozenTrial, curve: Curves, step: i
     return int(steps[int(np.argmin(chances))])
 
 
-def _no_evidence(before: StudyView, trial: FrozenTrial) -> str:
-    complete = int(before.curves.complete.sum())
-    when = "when it began" if trial.state.is_finished() else "so far"
-    return (
-        f"What the curve of trial {trial.number} promised is not known: a model of curves needs at least "
-        f"{FEWEST_COMPLETE} complete trials that reported one, and {when} there {'was' if complete == 1 else 'were'} "
-        f"{complete}."
-    )
-
-
 # ------------------------------------------------------------------------------------------ words
 
 
-def _fan(sign: float, steps: list[int], ahead: Forecast, level: float) -> tuple[FanPoint, ...]:
-    ends = np.sort(sign * np.stack(ahead.interval(level), axis=1), axis=1)
-    medians = sign * ahead.median
+def _fan(sign: float, evidence: CurveEvidence, curve: Curves, row: Array, level: float) -> tuple[FanPoint, ...]:
+    """What is expected at the positions ahead, and of the value."""
+    positions, reports, value = evidence.model.fan(curve, row)
+    steps = [*positions.tolist(), evidence.model.horizon]
+    medians = sign * np.concatenate([reports.median, value.median])
+    ends = [np.concatenate(pair) for pair in zip(reports.interval(level), value.interval(level), strict=True)]
+    low, high = np.sort(sign * np.stack(ends), axis=0)
     return tuple(
-        FanPoint(step, *numbers) for step, numbers in zip(steps, np.column_stack([medians, ends]).tolist(), strict=True)
+        FanPoint(step, *numbers)
+        for step, numbers in zip(steps, np.column_stack([medians, low, high]).tolist(), strict=True)
     )
 
 
 def _sentence(found: PruningExplanation, *, asked: bool) -> str:
     of = f"step {found.step} of {found.horizon}"
     name = prefix(found.objective)
-    chance = f"a chance of {chance_text(found.chance)} to beat {name}{found.best:.4g} (trial {found.best_trial})"
+    beating = f"{name}{found.best:.4g} (trial {found.best_trial}){by_text(found.tolerance)}"
+    chance = f"a chance of {chance_text(found.chance)} of beating {beating}"
     expected = f"{found.expected:.4g} was expected ({found.low:.4g} to {found.high:.4g})"
     returned = "" if found.returned is None else f" It returned {found.returned:.4g}."
     if found.source == "recorded":
@@ -188,11 +203,19 @@ def _sentence(found: PruningExplanation, *, asked: bool) -> str:
     return f"At {of}, trial {found.trial} had {chance}; {expected}.{returned}"
 
 
-def _notes(before: StudyView, evidence: CurveEvidence, recorded: PruningDecision | None) -> list[str]:
+def _notes(
+    before: StudyView,
+    evidence: CurveEvidence,
+    trial: FrozenTrial,
+    decision: PruningDecision | None,
+    recorded: PruningDecision | None,
+) -> list[str]:
     notes = []
     if recorded is None:
         ended = counted(len(before.trials), "trial")
-        notes.append(f"Reconstructed from the {ended} that had ended when it began: no reason was recorded.")
+        when = "had ended when it began" if trial.state.is_finished() else "have ended so far"
+        why = "no reason was recorded" if decision is None else "the recorded reason answers another question"
+        notes.append(f"Computed from the {ended} that {when}: {why}.")
     if evidence.model.complete < _FEW:
         notes.append(f"The model of curves rests on only {counted(evidence.model.complete, 'complete curve')}.")
     notes += horizon_notes(before, evidence.model.horizon)

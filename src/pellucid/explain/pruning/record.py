@@ -6,7 +6,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence
+from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.explain.pruning.explanation import horizon_notes, trials_before
 from pellucid.numerics import Array, one_thread
 from pellucid.records import ChanceBin, PruningRecord, StoppedTrial
@@ -14,11 +14,11 @@ from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
 from pellucid.study.view import StudyView
-from pellucid.surrogates.curves import FEWEST_COMPLETE
 
 # Complete trials whose predictions are checked, and shares of their steps at which: each trial costs a model.
 _MOST_CHECKED, _LOOKS = 100, (0.1, 0.25, 0.5, 0.75)
 _BINS = 10
+_ENDED = (TrialState.COMPLETE, TrialState.PRUNED)
 
 
 def pruning_record(study: Study, *, horizon: int | None = None) -> PruningRecord:
@@ -28,7 +28,7 @@ def pruning_record(study: Study, *, horizon: int | None = None) -> PruningRecord
 
     Args:
         study: a study with one objective whose trials report intermediate values.
-        horizon: the step of a complete trial's last report; default: the most common one.
+        horizon: the step of a complete trial's last report; default: the one that most of them have.
     """
     check_horizon(horizon)
     with one_thread:
@@ -38,27 +38,22 @@ def pruning_record(study: Study, *, horizon: int | None = None) -> PruningRecord
 def pruning_record_of(view: StudyView, horizon: int | None = None) -> PruningRecord:
     evidence = curve_evidence(view, horizon)
     if evidence is None:
-        complete = int(view.curves.complete.sum())
-        raise ValueError(
-            "What stopping trials saved and cost is not known: a model of curves needs at least "
-            f"{FEWEST_COMPLETE} complete trials that reported one (`trial.report(value, step)`), and this study has "
-            f"{complete}."
-        )
+        raise ValueError(f"What stopping trials saved and cost is not known: {why_unknown(view, 'this study has')}")
     curves = view.curves
     rows = [i for i, n in enumerate(curves.numbers.tolist()) if view.by_number[n].state == TrialState.PRUNED]
     stopped = curves.select(rows)
     chances, expected = _chances(view, evidence, stopped)
     decisions = [read_decision(view.by_number[number]) for number in stopped.numbers.tolist()]
-    origin = 1 if len(curves) and int(curves.steps[curves.starts[:-1]].min()) <= 0 else 0
     last = evidence.model.horizon
     saved = np.maximum(last - stopped.last_steps, 0)
-    finished = stopped.last_steps.sum() + curves.last_steps[curves.complete].sum()
+    taken = curves.last_steps - curves.steps[curves.starts[:-1]] + 1
+    ended = [number in view.by_number and view.by_number[number].state in _ENDED for number in curves.numbers.tolist()]
     bins, checked, coverage = _checked(view, evidence.model.horizon)
     stated = [decision.chance for decision in decisions if decision is not None]
     return PruningRecord(
         complete=int(curves.complete.sum()),
         stopped=len(stopped),
-        steps=int(finished) + origin * (len(stopped) + int(curves.complete.sum())),
+        steps=int(taken[ended].sum()),
         saved=int(saved.sum()),
         horizon=last,
         promised=sum(stated) if stated else None,
@@ -136,7 +131,7 @@ def _notes(view: StudyView, evidence: CurveEvidence, stopped: int, coverage: flo
     notes = horizon_notes(view, evidence.model.horizon)
     if stopped and coverage is not None:
         notes.append(
-            f"Predictions can be checked for trials that went on: {coverage:.0%} of {checked} intervals of 95% held "
-            "their value."
+            f"Predictions can be checked only for trials that went on: {coverage:.0%} of {checked} 95% intervals "
+            "contained the value."
         )
     return notes

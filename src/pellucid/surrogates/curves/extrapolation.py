@@ -1,7 +1,8 @@
 """What trials that were stopped early, or still run, would return: observations with an error, for every other model.
 
 A model of curves learns from finished trials alone. Their curves do not change any more, so that a receipt that names
-them is enough to make the same extrapolation again. A running trial is extrapolated, but teaches nothing yet.
+them is enough to make the same extrapolation again. A running trial is extrapolated once it has all its parameters, but
+teaches nothing yet. `CurvePruner` learns from every finished trial, so what it says of a trial may differ a little.
 """
 
 from __future__ import annotations
@@ -60,8 +61,13 @@ class Learned:
         forecast = self.model.forecast(reported, _rows(trials, reported.numbers.tolist(), self.space))
         low, high = forecast.interval(_MIDDLE)
         sds = np.minimum(0.5 * (high - low), _LARGEST_SD)
-        pairs = zip(forecast.median.tolist(), (sds**2).tolist(), strict=True)
+        pairs = zip(map(_rounded, forecast.median.tolist()), map(_rounded, (sds**2).tolist()), strict=True)
         return dict(zip(reported.numbers.tolist(), pairs, strict=True))
+
+
+def _rounded(value: float) -> float:
+    """Without the last digits, which depend on how many trials are asked about at once: a kept value is a fresh one."""
+    return float(f"{value:.12g}")
 
 
 def extrapolated(view: StudyView, space: Space | None = None) -> StudyView:
@@ -75,8 +81,18 @@ def extrapolated(view: StudyView, space: Space | None = None) -> StudyView:
     learned = _last_learned(view, view.data.space if space is None else space)
     if learned is None:
         return view
-    values = learned.values(ahead, view.sign)
+    values = learned.values([trial for trial in ahead if _has_parameters(trial, learned.space)], view.sign)
     return replace(view, extrapolation=Extrapolation(values, learned.numbers, learned.model.horizon))
+
+
+def _has_parameters(trial: FrozenTrial, space: Space) -> bool:
+    """Whether a trial has ended, or has every parameter that it will ask for: a running one may ask for more."""
+    if trial.state.is_finished():
+        return True
+    X, fits = space.encode([trial.params])
+    return bool(fits[0]) and all(
+        name in trial.params for name, active in zip(space.names, space.active(X)[0], strict=True) if active
+    )
 
 
 _UNKNOWN = (TrialState.PRUNED, TrialState.RUNNING)
