@@ -89,17 +89,9 @@ def _stops(view: StudyView) -> list[Question[Any]]:
     """What stopping trials early saved and cost, if any was."""
     from pellucid.explain.pruning.record import pruning_record_of
 
-    if not _stopped(view):
+    if not len(view.stopped):
         return []
     return [Question("pruning", "What stopping early saved", lambda: pruning_record_of(view))]
-
-
-def _stopped(view: StudyView) -> set[int]:
-    """Numbers of the trials that were stopped early, by what they had reported."""
-    from optuna.trial import TrialState
-
-    reporting = view.curves.numbers.tolist()
-    return {number for number in reporting if view.by_number[number].state == TrialState.PRUNED}
 
 
 def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]]:
@@ -162,7 +154,7 @@ def requested(
     if trial is not None:
         number, predicted = trial, objective is not None
         about = view.about(objective) if predicted else view
-        stopped = not predicted and number in _stopped(view)
+        stopped = not predicted and number in view.stopped.numbers
         questions.append(
             Question(
                 "proposal",

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from optuna.trial import TrialState
 
 from pellucid.explain.pruning.explanation import pruning_explanation_of
 from pellucid.records import LearningCurve, LearningCurves, NotKnown, PruningExplanation, PruningRecord, attempt
+from pellucid.study.trials import state_word
 from pellucid.study.view import StudyView
 
 Item = TypeVar("Item")
 # Curves and reports that a figure can show legibly, and stopped trials that are explained.
 _MOST_CURVES, _MOST_REPORTS, _MOST_EXPLAINED = 200, 100, 3
-_STATES = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "stopped", TrialState.FAIL: "failed"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def _explained(view: StudyView, record: PruningRecord | NotKnown) -> tuple[Pruni
 
 def _learning_curves(view: StudyView) -> LearningCurves:
     curves, numbers = view.curves, view.curves.numbers.tolist()
-    states = [_STATES.get(view.by_number[number].state, "running") for number in numbers]
+    states = [state_word(view.by_number[number]) for number in numbers]
     best = _best_row(view)
     rows = sorted({*_even(range(len(curves)), _MOST_CURVES - 1), *([] if best is None else [best])})
     shown = []

@@ -112,6 +112,10 @@ class Curves:
             self.final[rows],
         )
 
+    def steps_left(self, horizon: int) -> Integers:
+        """How many steps each curve lacks until the horizon (n,)."""
+        return np.maximum(horizon - self.last_steps, 0)
+
     def until(self, step: int) -> Curves:
         """The curves as they were after the reports up to this step, of trials that still ran; those that had not begun
         are left out."""

@@ -46,6 +46,14 @@ def pending(trials: Sequence[FrozenTrial], but: int) -> dict[int, dict[str, Any]
     return configurations
 
 
+_WORDS = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "stopped", TrialState.FAIL: "failed"}
+
+
+def state_word(trial: FrozenTrial) -> str:
+    """ "complete", "stopped", "failed" or "running" """
+    return _WORDS.get(trial.state, "running")
+
+
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 UNFINISHED = (TrialState.RUNNING, TrialState.WAITING)
 

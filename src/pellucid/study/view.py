@@ -186,6 +186,12 @@ class StudyView:
         alone = not self.several and self.constraint is None
         return curves(self.trials if alone else [], self.objective.sign)
 
+    @cached_property
+    def stopped(self) -> Curves:
+        """The curves of trials that were stopped early."""
+        numbers = self.curves.numbers.tolist()
+        return self.curves.select([i for i, n in enumerate(numbers) if self.by_number[n].state == TrialState.PRUNED])
+
     @property
     def constrained(self) -> bool:
         """Whether any trial with a value reports a constraint."""

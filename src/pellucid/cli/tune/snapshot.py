@@ -161,13 +161,8 @@ def _running_curves(view: StudyView) -> tuple[RunningCurve, ...]:
 
 def _saved_steps(view: StudyView) -> int:
     """As in `pellucid.pruning_record`, which also fits a model and is too slow for a table."""
-    from optuna.trial import TrialState
-
-    if view.curves.horizon is None:
-        return 0
-    ends = zip(view.curves.numbers.tolist(), view.curves.last_steps.tolist(), strict=True)
-    stopped = [last for number, last in ends if view.by_number[number].state == TrialState.PRUNED]
-    return sum(max(view.curves.horizon - last, 0) for last in stopped)
+    horizon = view.curves.horizon
+    return 0 if horizon is None else int(view.stopped.steps_left(horizon).sum())
 
 
 def _average_duration(trials: Sequence[FrozenTrial]) -> float | None:

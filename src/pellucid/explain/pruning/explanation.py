@@ -14,13 +14,13 @@ from pellucid.numerics import Array, check_level, expand_integers, is_whole_numb
 from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text, prefix
 from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
+from pellucid.study.trials import state_word
 from pellucid.study.view import StudyView
 
 # With fewer complete curves than this, the answer says so.
 _FEW = 10
 # Reports of a curve at which the chance is looked at.
 _MOST_LOOKS = 100
-_STATES = {TrialState.PRUNED: "stopped", TrialState.COMPLETE: "complete", TrialState.FAIL: "failed"}
 
 
 def explain_pruning(
@@ -80,7 +80,7 @@ def pruning_explanation_of(
         level=level,
         fan=fan,
         source="reconstructed",
-        state=_STATES.get(trial.state, "running"),
+        state=state_word(trial),
         returned=trial.value if trial.state == TrialState.COMPLETE else None,
         direction=view.direction,
         sentence="",

@@ -40,12 +40,11 @@ def pruning_record_of(view: StudyView, horizon: int | None = None) -> PruningRec
     if evidence is None:
         raise ValueError(f"What stopping trials saved and cost is not known: {why_unknown(view, 'this study has')}")
     curves = view.curves
-    rows = [i for i, n in enumerate(curves.numbers.tolist()) if view.by_number[n].state == TrialState.PRUNED]
-    stopped = curves.select(rows)
+    stopped = view.stopped
     chances, expected = _chances(view, evidence, stopped)
     decisions = [read_decision(view.by_number[number]) for number in stopped.numbers.tolist()]
     last = evidence.model.horizon
-    saved = np.maximum(last - stopped.last_steps, 0)
+    saved = stopped.steps_left(last)
     taken = curves.last_steps - curves.steps[curves.starts[:-1]] + 1
     ended = [number in view.by_number and view.by_number[number].state in _ENDED for number in curves.numbers.tolist()]
     bins, checked, coverage = _checked(view, evidence.model.horizon)
