@@ -43,9 +43,8 @@ _TIE = 1e-9
 # c: on the design tasks (26 runs each of our sampler and of TPE, keep = 0.05), stopped trials would have been the best
 # of no run with c = 1, and of 2 of 52 with c = 10; with c = 20, of most runs of our sampler.
 _SLACK = 5.0
-# A report is level with another up to this share of the distance of the 10% and 90% quantiles at its step: half an sd,
-# if reports are normal.
-_TAIL, _LEVEL_SHARE = 0.1, 0.2
+# A report is level with another up to this share of what curves still change from its step on (root mean square).
+_LEVEL_SHARE = 0.05
 # Share of the steps that a stop has to save.
 _LEAST_SAVING = 0.1
 
@@ -109,13 +108,14 @@ class CurveEvidence:
     def level(self, curve: Curves, tolerance: float = 0.0) -> bool:
         """Whether the last report of a curve is about as good as that of the best trial at the same step, or better by
         the tolerance."""
-        losses = self.reported.at(curve.last_steps)[:, 0]
-        best = losses[self.reported.numbers == self.best_trial]
+        now, end = self.reported.at([int(curve.last_steps[0]), self.model.horizon]).T
+        best = now[self.reported.numbers == self.best_trial]
         if not len(best):
             return False
-        low, high = np.quantile(losses, [_TAIL, 1.0 - _TAIL])
+        scale = max(float(np.abs(end - now).max()), 1e-300)  # Squares of losses may overflow.
+        change = scale * float(np.sqrt(np.mean(((end - now) / scale) ** 2)))
         own = curve.losses.min() if self.model.best_so_far else curve.losses[-1]
-        return bool(own <= best[0] - tolerance + _LEVEL_SHARE * (high - low))
+        return bool(own <= best[0] - tolerance + _LEVEL_SHARE * change)
 
 
 def curve_evidence(view: StudyView, horizon: int | None = None) -> CurveEvidence | None:
