@@ -205,10 +205,13 @@ bench-moo: $(VENV)/.stamp-lab ## dominated volume on problems with several objec
 
 bench-curves: $(VENV)/.stamp-lab ## regret by epochs of samplers with pruners, on trainings that can be stopped early
 	@sh tools/ensure.sh openmp
-	$(BIN)/pellucid bench curves --problems reported --seeds 100-104 \
+	$(BIN)/pellucid bench curves --problems reported --samplers pellucid,optuna-tpe --seeds 100-104 \
 	  --out lab/results/curves/reported.jsonl --table lab/results/curves/reported.md --jobs $(JOBS)
-	$(BIN)/pellucid bench curves --problems trainings --seeds 100-104 \
+	$(BIN)/pellucid bench curves --problems trainings --samplers pellucid,optuna-tpe --seeds 100-104 \
+	  --pruners none,curve,curve-20,curve-100,wilcoxon,median-5,hyperband \
 	  --out lab/results/curves/reported.jsonl --table lab/results/curves/reported.md --jobs $(JOBS)
+	$(BIN)/pellucid bench curves --problems reported --samplers optuna-gp,pellucid --pruners none,median-5,curve --seeds 100 \
+	  --out lab/results/curves/gp.jsonl --table lab/results/curves/gp.md --jobs $(JOBS)
 
 bench-forecasts: $(VENV)/.stamp-lab ## are predictions of learning curves true? chances, intervals and winners that were stopped
 	@sh tools/ensure.sh openmp

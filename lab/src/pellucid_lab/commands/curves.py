@@ -25,10 +25,10 @@ def curves(
     pruners: Annotated[
         str,
         typer.Option(
-            help="Some of none, median, median-5, patient, sha, hyperband, wilcoxon, curve (`CurvePruner()`) and "
-            "curve-20 (`keep=0.2`), each with every sampler."
+            help="Some of none, median, median-5, patient, sha, hyperband, wilcoxon, curve (`CurvePruner()`), "
+            "curve-20 (`keep=0.2`) and curve-100 (`keep=1`), each with every sampler."
         ),
-    ] = "none,median,median-5,patient,sha,hyperband,wilcoxon,curve,curve-20",
+    ] = "none,median,median-5,patient,sha,hyperband,wilcoxon,curve,curve-20,curve-100",
     seeds: Annotated[
         str | None, typer.Option(help="Like 0 or 0-9; default: 0-4 for design, 100-104 otherwise.")
     ] = None,

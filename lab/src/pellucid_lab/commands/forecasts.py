@@ -36,7 +36,7 @@ def forecasts(
         from pellucid_lab.problems.curves import SETS, check_curves
         from pellucid_lab.runs.files import RunFile
         from pellucid_lab.runs.runner import complete
-        from pellucid_lab.tables.grids import page, provenance_now, show_page
+        from pellucid_lab.tables.grids import page, provenance_of, show_page
         from pellucid_lab.truth.forecasts import ForecastRun, ForecastTask, forecast_grids, run_forecast_task
 
         names = SETS[problems] if problems in SETS else names_in(problems, "--problems")
@@ -48,14 +48,14 @@ def forecasts(
             for name in names
             for sampler in names_in(samplers, "--samplers")
         ]
-        runs = complete("forecasts", run_forecast_task, tasks, RunFile(out, ForecastRun), jobs, quiet)
+        file = RunFile(out, ForecastRun)
+        complete("forecasts", run_forecast_task, tasks, file, jobs, quiet)
+        runs = file.read()  # Of other problems, too.
         notes = [
             "Studies of 60 trials, ten of them random, that `CurvePruner()` pruned (`keep=0.05`). After every report, "
             "the model says the chance that the trial ends better than the best complete one so far, and an interval "
             "of its last value. Stopped trials were trained to the end for the record, which the study never saw. "
             "Predictions of one trial are not independent.",
         ]
-        text = page(
-            "Are predictions of learning curves true?", notes, forecast_grids(runs), provenance_now(command_line())
-        )
+        text = page("Are predictions of learning curves true?", notes, forecast_grids(runs), provenance_of(runs))
         show_page(text, table, quiet)

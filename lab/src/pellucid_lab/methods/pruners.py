@@ -38,6 +38,7 @@ PRUNERS: dict[str, Callable[[int], BasePruner]] = {
     "wilcoxon": lambda steps: WilcoxonPruner(),
     "curve": lambda steps: CurvePruner(),
     "curve-20": lambda steps: CurvePruner(keep=0.2),
+    "curve-100": lambda steps: CurvePruner(keep=1.0),
 }
 
 

@@ -28,8 +28,8 @@ from pellucid.surrogates.curves.model import CurveModel, curve_model
 _MIDDLE = 0.6827
 # Larger ones are cut, so that their squares stay finite.
 _LARGEST_SD = 1e150
-# The model learns again once the curves have grown by one in this many: a few more hardly move it, and learning is
-# most of what curves cost a proposal.
+# The model learns again with every curve of this many that ends, and more often with fewer than 25 curves: a few more
+# hardly move it, and learning is most of what curves cost a proposal.
 _LEARN_EVERY = 5
 
 Value = tuple[float, float]
