@@ -210,7 +210,8 @@ bench-curves: $(VENV)/.stamp-lab ## regret by epochs of samplers with pruners, o
 	$(BIN)/pellucid bench curves --problems trainings --samplers pellucid,optuna-tpe --seeds 100-104 \
 	  --pruners none,curve,curve-20,curve-100,wilcoxon,median-5,hyperband \
 	  --out lab/results/curves/reported.jsonl --table lab/results/curves/reported.md --jobs $(JOBS)
-	$(BIN)/pellucid bench curves --problems reported --samplers optuna-gp,pellucid --pruners none,median-5,curve --seeds 100 \
+	$(BIN)/pellucid bench curves --problems lcbench-34539,lcbench-167104,lcbench-167149 --seeds 100 \
+	  --samplers optuna-gp,pellucid --pruners none,median-5,curve \
 	  --out lab/results/curves/gp.jsonl --table lab/results/curves/gp.md --jobs $(JOBS)
 
 bench-forecasts: $(VENV)/.stamp-lab ## are predictions of learning curves true? chances, intervals and winners that were stopped
