@@ -142,10 +142,11 @@ def test_one_step_diverged_and_constant_curves_get_a_section(answers: StudyAnswe
 def test_a_stop_that_may_have_lost_the_best_trial_is_a_doubt_with_an_action(answers: StudyAnswers) -> None:
     curves = about_curves(answers)
     assert isinstance(curves.record, PruningRecord)
-    likely = replace(curves.record, lost=0.31, likeliest=11)
+    rows = tuple(replace(row, chance=0.29) if row.trial == 11 else row for row in curves.record.rows)
+    likely = replace(curves.record, lost=0.31, likeliest=11, rows=rows)
     reasons = doubts(replace(answers, curves=replace(curves, record=likely)))
     reason = next(reason for reason in reasons if "stopped early would have been the best" in reason)
-    assert "with a chance of 31% (trial 11 alone: " in reason
+    assert "with a chance of 31% (trial 11 alone: 29%)" in reason
     assert reason.endswith(": run trial 11 again to its end.")
     unlikely = replace(curves.record, lost=0.09)
     assert "run trial" not in " ".join(doubts(replace(answers, curves=replace(curves, record=unlikely))))

@@ -238,7 +238,8 @@ def _lost(study: StudyAnswers) -> list[str]:
     number = record.likeliest
     lost = f"A trial that was stopped early would have been the best with a chance of {percent(record.lost)}"
     if chance < _WORTH_A_RUN:
-        return [f"{lost}, none of them alone with more than {percent(chance)}: let trials run longer next time."]
+        most = percent(max(chance, 0.01))
+        return [f"{lost}, none of them alone with more than {most}: let trials run longer next time."]
     return [f"{lost} (trial {number} alone: {percent(chance)}): run trial {number} again to its end."]
 
 
