@@ -17,7 +17,7 @@ from tests.helpers import COMPLETE, PRUNED, STUDY, bowl, file_storage, messages,
 from tests.trainings import STEPS, complete, curve, pruned_study, training
 
 import pellucid
-from pellucid.explain.pruning.chance import curve_evidence, decision
+from pellucid.explain.pruning.chance import current_evidence, curve_evidence, decision
 from pellucid.study.pruning import DECISION_KEY, REASON_ATTRIBUTE, read_decision
 from pellucid.study.view import StudyView
 
@@ -377,3 +377,17 @@ def test_it_does_not_disturb_threads() -> None:
     study.optimize(training(), n_trials=24, n_jobs=2)
     assert set(states(study)) <= {COMPLETE, PRUNED}
     assert len(study.trials) == 24
+
+
+def test_evidence_that_was_kept_is_the_same_as_new_evidence() -> None:
+    study = pruned_study(0)
+    for _ in range(44):
+        study.optimize(training(), n_trials=1)
+        kept, new = current_evidence(study), curve_evidence(StudyView.whole(study))
+        assert (kept is None) == (new is None)
+        if kept is not None and new is not None:
+            assert kept.learned.numbers == new.learned.numbers
+            one = study.trials[0]
+            forecasts = [e.model.forecast(e.curve(one).until(3), e.row(one)) for e in (kept, new)]
+            assert forecasts[0].median == forecasts[1].median
+            assert (kept.best, kept.best_trial, kept.ended) == (new.best, new.best_trial, new.ended)

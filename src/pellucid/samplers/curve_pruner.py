@@ -74,7 +74,7 @@ class CurvePruner(BasePruner):
         try:
             with one_thread:
                 evidence = current_evidence(study, self._horizon)
-                if evidence is None or evidence.model.complete < self._n_startup_trials:
+                if evidence is None or evidence.complete < self._n_startup_trials:
                     return False
                 if evidence.goes_on(trial, self._keep, self._tolerance):
                     return False

@@ -233,3 +233,18 @@ def test_a_study_without_a_feasible_trial_says_so() -> None:
         other.add_trial(trial)
     with pytest.raises(ValueError, match="None of the 12 trials is feasible"):
         pellucid.pruning_record(other)
+
+
+def test_a_decision_by_a_best_trial_that_the_model_had_not_learned_from_is_rebuilt() -> None:
+    study = pruned_study(32, pruner=optuna.pruners.NopPruner())
+    study.enqueue_trial({"x": 0.3, "y": -0.2})
+    study.optimize(training(), n_trials=1)
+    study.pruner = pellucid.CurvePruner()
+    study.optimize(training(), n_trials=4)
+    recorded = [decision for decision in map(read_decision, study.trials) if decision is not None]
+    newest = [decision for decision in recorded if decision.learned_from == "0-31" and decision.best_trial == 32]
+    assert newest
+    for decision in newest:
+        found = pellucid.explain_pruning(study, decision.trial)
+        assert (found.source, found.best_trial) == ("recorded", 32)
+        assert found.fan[-1].median == pytest.approx(decision.expected, rel=1e-9)

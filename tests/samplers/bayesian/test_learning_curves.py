@@ -27,7 +27,7 @@ def test_receipts_record_what_was_extrapolated(study: Study) -> None:
     last = pellucid.receipt(study, 23)
     assert last.curves is not None
     assert last.curves.horizon == STEPS
-    assert last.curves.learned_from == "0-19"  # It does not learn again after every trial.
+    assert last.curves.learned_from == "0-21"  # It does not learn again after every trial.
     assert last.curves.stopped == "2,5,8,11,14,17,20"
     assert last.curves.running == {}
     assert last.best_value == min(trial.value for trial in study.trials[:23] if trial.state != PRUNED)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pellucid.numerics import Array
 from pellucid.surrogates.curves import chain as module
 from pellucid.surrogates.curves.chain import Between, Chain, Regression, fit_chain
+from pellucid.surrogates.curves.neighbours import Neighbours
 
 
 def walks(count: int, size: int, seed: int = 0) -> tuple[Array, Array]:
@@ -21,11 +24,22 @@ def walks(count: int, size: int, seed: int = 0) -> tuple[Array, Array]:
     return V, F
 
 
+def alone(chain: Chain) -> Chain:
+    """The same chain without its neighbours: with noise alone, no curve tells anything about another."""
+    return replace(chain, neighbours=replace(chain.neighbours, noise=1.0))
+
+
 def sharp(chain: Chain) -> Chain:
-    """The same chain, with coefficients that are known."""
-    return Chain(
-        tuple(Regression(r.b, 0.0 * r.S, r.variance, r.freedom, r.slopes, 0.0 * r.spread) for r in chain.regressions)
-    )
+    """The same chain alone, with coefficients that are known."""
+    known = [Regression(r.b, 0.0 * r.S, r.variance, r.freedom, r.slopes, 0.0 * r.spread) for r in chain.regressions]
+    return replace(alone(chain), regressions=tuple(known))
+
+
+def weights_of_all(neighbours: Neighbours, f: Array) -> tuple[Array, float]:
+    """Weights of all complete curves, 0 for those that are not among the nearest, and what is left of the variance."""
+    unit = replace(neighbours, E=np.eye(len(neighbours.F)))
+    w, _, left = unit.corrections(f[None])
+    return w[0], float(left[0])
 
 
 def joint(chain: Chain, F: Array) -> tuple[Array, Array]:
@@ -86,20 +100,27 @@ def test_a_report_between_two_positions_is_conditioned_on_exactly() -> None:
     assert freedom[0] == nu + 3 + share
 
 
-def test_moments_with_uncertain_coefficients_are_those_of_simulated_curves() -> None:
-    V, F = walks(12, 5)
-    chain = fit_chain(V, F)
+@pytest.mark.parametrize("noise", [1.0, 0.3])
+def test_moments_with_uncertain_coefficients_are_those_of_simulated_curves(noise: float) -> None:
+    V, F = walks(13, 5)
+    fitted = fit_chain(V[1:], F[1:])
+    chain = replace(fitted, neighbours=replace(fitted.neighbours, noise=noise))
     rng, draws = np.random.default_rng(1), 200_000
     partial = V[:1].copy()
     partial[0, 2:] = np.nan
     mean, covariance, _ = chain._moments(partial, F[:1], np.array([2]))
+    w, left = weights_of_all(chain.neighbours, F[0])
+    assert (left < 0.9) == (noise < 1.0)
     v = np.zeros((draws, 5))
     v[:, :2] = V[0, :2]
     for k in range(2, 5):
         regression = chain.regressions[k]
         b = rng.multivariate_normal(regression.b, regression.S, draws)
         g = module._terms(v[:, :k], np.repeat(F[:1], draws, axis=0))
-        v[:, k] = v[:, k - 1] + (b * g).sum(axis=1) + rng.normal(size=draws) * np.sqrt(regression.variance)
+        # The errors of the other curves change with the coefficients that they are errors of.
+        others = w @ (V[1:, k] - V[1:, k - 1]) - b @ (w @ module._terms(V[1:, :k], F[1:]))
+        v[:, k] = v[:, k - 1] + (b * g).sum(axis=1) + others
+        v[:, k] += rng.normal(size=draws) * np.sqrt(left * regression.variance)
     # Four standard errors of the simulation.
     np.testing.assert_allclose(v.mean(axis=0), mean[0], atol=4 * v.std(axis=0).max() / np.sqrt(draws))
     np.testing.assert_allclose(np.cov(v.T), covariance[0], atol=4 * 2 * v.var(axis=0).max() / np.sqrt(draws))

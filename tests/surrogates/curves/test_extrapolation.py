@@ -14,7 +14,7 @@ from tests.trainings import STEPS, curve, stopped_at_random
 
 from pellucid.study.view import StudyView
 from pellucid.surrogates.curves import as_recorded, curve_state, extrapolated, extrapolation
-from pellucid.surrogates.curves.extrapolation import learned_from
+from pellucid.surrogates.curves.extrapolation import learned_from, to_learn_from
 
 
 @pytest.fixture
@@ -169,3 +169,14 @@ def test_a_running_trial_that_may_ask_for_more_parameters_is_not_extrapolated(st
     assert trial.number not in extrapolated(StudyView.whole(study)).observations.numbers
     trial.suggest_float("y", -1, 1)
     assert trial.number in extrapolated(StudyView.whole(study)).observations.numbers
+
+
+@pytest.mark.parametrize("share", [8, 16])
+def test_a_model_has_learned_again_before_there_are_many_more_curves(share: int, study: Study) -> None:
+    trials = (study.trials * 20)[:500]
+    counts = [len(to_learn_from(trials[:n], share)) for n in range(500)]
+    assert counts[: 2 * share] == list(range(2 * share))
+    assert all(n - n / share <= count <= n for n, count in enumerate(counts))
+    assert len(set(counts[200:])) < 60
+    # What it has chosen, it would choose again: a decision names the trials that it rests on.
+    assert [len(to_learn_from(trials[:count], share)) for count in counts] == counts

@@ -52,7 +52,7 @@ def pruning_explanation_of(
     whole = _curve(view, number, step)
     decision = _decision(view, trial)
     recorded = decision if step is None and horizon is None and level == LEVEL else None
-    before = _before(view, trial, recorded)
+    before = trials_before(view, trial) if recorded is None else _rested_on(view, recorded)
     evidence = curve_evidence(before, horizon if recorded is None else recorded.horizon)
     if evidence is None:
         there_were = "when it began there were" if trial.state.is_finished() else "so far there are"
@@ -120,20 +120,11 @@ def _decision(view: StudyView, trial: FrozenTrial) -> PruningDecision | None:
     return decision if known and view.by_number[decision.best_trial].values == [decision.best] else None
 
 
-def _before(view: StudyView, trial: FrozenTrial, recorded: PruningDecision | None) -> StudyView:
-    """The trials that the decision rested on."""
-    if recorded is None:
-        return trials_before(view, trial)
+def _rested_on(view: StudyView, recorded: PruningDecision) -> StudyView:
+    """The study with the trials alone that a decision rested on."""
+    # If the best trial is none of those that the model had learned from, it is newer: the model leaves it out again.
     numbers = {*expand_integers(recorded.learned_from), recorded.best_trial}
-    silent = {
-        other.number
-        for other in view.trials
-        if not other.intermediate_values
-        and other.datetime_complete is not None
-        and trial.datetime_complete is not None
-        and other.datetime_complete <= trial.datetime_complete
-    }
-    return replace(view, trials=[other for other in view.trials if other.number in numbers | silent])
+    return replace(view, trials=[other for other in view.trials if other.number in numbers])
 
 
 def _curve(view: StudyView, number: int, step: int | None) -> Curves:

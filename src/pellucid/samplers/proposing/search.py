@@ -84,9 +84,10 @@ class ModelSearch:
             if starting or len(data.losses) == 0:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
-            view = extrapolated(view, data.space)
+            known, view = view, extrapolated(view, data.space)
             if view.extrapolation is not None:
-                data = encoded(data.space, view.observations)
+                same = view.observations.numbers == known.observations.numbers
+                data = data.about(view.observations) if same else encoded(data.space, view.observations)
             if self._for_several is not None and view.several:
                 return several.propose(self._for_several, view, trial, data, self._regions)
             return self._maximiser.propose(view, trial, data, self._regions)

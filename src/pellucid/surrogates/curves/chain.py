@@ -18,6 +18,7 @@ The posteriors of the regressions are independent, so mean and covariance of the
 other, uncertainty of beta included:
     E v_k = E v_{k-1} + b_k' E g_k
     Var v_k = Var(v_{k-1} + b_k' g_k) + E[g_k' S_k g_k] + s2_k,     Cov(v_k, v_j) = Cov(v_{k-1} + b_k' g_k, v_j)
+`neighbours` correct b_k' g_k and s2_k by the errors of complete curves with similar parameters.
 tau given r_0, ..., r_{m-1} is IG((nu + m)/2, (nu + sum r^2)/2): a curve that surprised so far is predicted less surely.
 """
 
@@ -29,6 +30,7 @@ from functools import lru_cache
 import numpy as np
 
 from pellucid.numerics import Array, Integers, cholesky
+from pellucid.surrogates.curves.neighbours import Neighbours
 
 # Chosen on lcbench (design tasks 3945, 7593, 167161, 167168, 168908, 126026; 10 to 80 curves). Prior variances of
 # coefficients: of the level and of the last changes (absolute, since both sides are losses), and of the parameters
@@ -75,7 +77,10 @@ class Regression:
 
 @dataclass(frozen=True)
 class Chain:
+    """`neighbours`: what complete curves of similar parameters add."""
+
     regressions: tuple[Regression, ...]
+    neighbours: Neighbours
 
     def ends(self, V: Array, F: Array, between: Between | None = None) -> tuple[Array, Array, Array]:
         """Latent mean, scale and degrees of freedom of the last position (m,), a Student t distribution each.
@@ -102,11 +107,13 @@ class Chain:
         """Mean (m, K) and covariance (m, K, K) of all positions given those reached, and the sum of r^2 over those."""
         count, size = V.shape
         mean, covariance, squares = np.zeros((count, size)), np.zeros((count, size, size)), np.zeros(count)
+        errors, terms, left = self.neighbours.corrections(F)
         for k, regression in enumerate(self.regressions):
             known = reached > k
             g = _terms(mean[:, :k], F)
-            expected = g @ regression.b + (mean[:, k - 1] if k else 0.0)
-            own = regression.variance + np.einsum("ij,ij->i", g @ regression.S, g)
+            expected = g @ regression.b + errors[:, k] + (mean[:, k - 1] if k else 0.0)
+            g = g - terms[:, k, : g.shape[1]]
+            own = regression.variance * left + np.einsum("ij,ij->i", g @ regression.S, g)
             if known.any():
                 r = np.where(known, V[:, k] - expected, 0.0) / np.sqrt(own)
                 squares += np.minimum(r * r, _LARGEST_SQUARE)
@@ -143,7 +150,8 @@ def fit_chain(V: Array, F: Array) -> Chain:
     equal = np.ones(len(V))
     r = np.column_stack([_residuals(Z, equal, *first) for first in zip(columns, fit(equal), strict=True)])
     squares = np.where(known, np.minimum(r * r, _LARGEST_SQUARE), 0.0).sum(axis=1)
-    return Chain(fit((_RESTLESSNESS + reached) / (_RESTLESSNESS + squares)))
+    regressions = fit((_RESTLESSNESS + reached) / (_RESTLESSNESS + squares))
+    return Chain(regressions, _neighbours(regressions, columns, Z[reached == size], q))
 
 
 def _columns(k: int, q: int, size: int) -> list[int]:
@@ -191,6 +199,17 @@ def _residuals(Z: Array, weights: Array, columns: list[int], regression: Regress
     left = Z[:, columns[-1]] - g @ regression.b
     leverage = weights * np.einsum("ij,ij->i", g @ regression.S, g) / regression.variance
     return np.asarray(left / np.sqrt(regression.variance * np.maximum(1.0 - leverage, _SMALLEST_REST)))
+
+
+def _neighbours(regressions: tuple[Regression, ...], columns: list[list[int]], Z: Array, q: int) -> Neighbours:
+    """Z: rows of the complete curves."""
+    size, most = len(columns), max(len(columns_k) - 1 for columns_k in columns)
+    E, G = np.zeros((len(Z), size)), np.zeros((len(Z), size, most))
+    for k, (*terms, change) in enumerate(columns):
+        G[:, k, : len(terms)] = Z[:, terms]
+        E[:, k] = Z[:, change] - Z[:, terms] @ regressions[k].b
+    sd = np.sqrt([regression.variance for regression in regressions])
+    return Neighbours.of(Z[:, 1 : 1 + q], E, G, sd)
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,7 @@
 
 A model of curves learns from finished trials alone. Their curves do not change any more, so that a receipt that names
 them is enough to make the same extrapolation again. A running trial is extrapolated once it has all its parameters, but
-teaches nothing yet. `CurvePruner` learns from every finished trial, so what it says of a trial may differ a little.
+teaches nothing yet.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.numerics import Array, compress_integers, expand_integers
 from pellucid.records import CurveState
 from pellucid.study.arrays import encoded_rows
-from pellucid.study.curves import Extrapolation, curves
+from pellucid.study.curves import Curves, Extrapolation, curves
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates.curves.model import CurveModel, curve_model
@@ -28,9 +28,8 @@ from pellucid.surrogates.curves.model import CurveModel, curve_model
 _MIDDLE = 0.6827
 # Larger ones are cut, so that their squares stay finite.
 _LARGEST_SD = 1e150
-# The model learns again with every curve of this many that ends, and more often with fewer than 25 curves: a few more
-# hardly move it, and learning is most of what curves cost a proposal.
-_LEARN_EVERY = 5
+# See `to_learn_from`: for the values of stopped trials, what is newest matters less than for a decision.
+_LEARN_SHARE = 8
 
 Value = tuple[float, float]
 
@@ -39,12 +38,14 @@ Value = tuple[float, float]
 class Learned:
     """A model of curves, the space of its parameters, and the trials that it learned from.
 
+    complete  the complete ones of their curves, as the model reads them
     stopped   extrapolated values of stopped trials by number, as far as they have been asked for
     """
 
     model: CurveModel
     space: Space
     numbers: tuple[int, ...]
+    complete: Curves
     stopped: dict[int, Value] = field(default_factory=dict)
 
     def values(self, trials: Sequence[FrozenTrial], sign: float) -> dict[int, Value]:
@@ -101,10 +102,7 @@ _kept: WeakKeyDictionary[Study, Learned] = WeakKeyDictionary()
 
 
 def _last_learned(view: StudyView, space: Space) -> Learned | None:
-    """The model of the first of the finished trials with a curve, so many that it need not learn after every trial."""
-    finished = [trial for trial in view.trials if trial.state.is_finished() and trial.intermediate_values]
-    count = len(finished)
-    chosen = finished[: count - count % max(count // _LEARN_EVERY, 1)]
+    chosen = to_learn_from(view.trials, _LEARN_SHARE)
     numbers = tuple([trial.number for trial in chosen])
     kept = _kept.get(view.study)
     if kept is not None and kept.numbers == numbers and kept.space == space:
@@ -115,6 +113,14 @@ def _last_learned(view: StudyView, space: Space) -> Learned | None:
     return learned
 
 
+def to_learn_from(trials: Sequence[FrozenTrial], share: int) -> list[FrozenTrial]:
+    """The first of the finished trials with a curve, so many that a model need not learn after every trial, but has
+    learned again before their number has grown by 1 / share: learning is most of what curves cost."""
+    finished = [trial for trial in trials if trial.state.is_finished() and trial.intermediate_values]
+    every = 2 ** max((len(finished) // share).bit_length() - 1, 0)
+    return finished[: len(finished) - len(finished) % every]
+
+
 def learned_from(
     view: StudyView, trials: Sequence[FrozenTrial], space: Space, horizon: int | None = None
 ) -> Learned | None:
@@ -122,7 +128,11 @@ def learned_from(
     reported = curves(trials, view.sign)
     rows = _rows(trials, reported.numbers.tolist(), space)
     model = curve_model(reported, rows, space.nominal, horizon)
-    return None if model is None else Learned(model, space, tuple([trial.number for trial in trials]))
+    if model is None:
+        return None
+    complete = reported.select(np.flatnonzero(reported.complete))
+    complete = complete.best_so_far() if model.best_so_far else complete
+    return Learned(model, space, tuple([trial.number for trial in trials]), complete)
 
 
 def curve_state(view: StudyView, numbers: Sequence[int]) -> CurveState | None:
