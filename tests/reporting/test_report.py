@@ -336,6 +336,7 @@ def test_the_page_is_small_and_its_scripts_run_by_hash_alone(page: Path) -> None
     assert page.stat().st_size < 6e6
     head = page.read_text(encoding="utf-8")[:2000]
     assert "default-src 'none'; script-src 'sha256-" in head
+    assert "; base-uri 'none'; form-action 'none'\"" in head
     assert "unsafe-eval" not in head
 
 

@@ -9,9 +9,14 @@ import math
 import re
 from typing import Any
 
+# JSON can hold integers that no array and no storage can.
+_LARGEST_INTEGER = 2**63
+
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) < _LARGEST_INTEGER
+    return isinstance(value, float)
 
 
 def is_finite_from(value: Any, low: float) -> bool:
@@ -19,7 +24,7 @@ def is_finite_from(value: Any, low: float) -> bool:
 
 
 def is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_INTEGER
 
 
 def is_plain(value: Any) -> bool:
@@ -88,7 +93,7 @@ def is_ranking(state: dict[str, Any]) -> bool:
 
 def is_pending(pending: Any, d: int) -> bool:
     return isinstance(pending, dict) and all(
-        number.isdigit() and len(row) == d and set(map(type, row)) <= {int, float} for number, row in pending.items()
+        number.isdigit() and len(row) == d and all(map(is_number, row)) for number, row in pending.items()
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.records import RecordError
 from pellucid.study.receipts import readable_receipt
 
 INTERRUPTED_ATTRIBUTE = "pellucid:interrupted"
@@ -82,8 +83,12 @@ def source(trials: Sequence[FrozenTrial], name: str, distribution: BaseDistribut
 
 
 def distribution_from(trials: Mapping[int, FrozenTrial], name: str, source: int | str) -> BaseDistribution:
-    """Inverse of `source`."""
-    return json_to_distribution(source) if isinstance(source, str) else trials[source].distributions[name]
+    """Inverse of `source`. Raises RecordError if it stands for no distribution."""
+    try:
+        return json_to_distribution(source) if isinstance(source, str) else trials[source].distributions[name]
+    except (KeyError, TypeError, ValueError) as error:
+        where = "a text that is none" if isinstance(source, str) else f"trial {source}, which does not have it"
+        raise RecordError(f"A receipt is damaged: for the range of {name!r} it names {where}.") from error
 
 
 def same_distributions(
