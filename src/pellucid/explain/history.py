@@ -13,7 +13,7 @@ from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.explain.predictions import predicted_constraint
 from pellucid.explain.text import counted, share_text, value_text
 from pellucid.records import FrontHistory, History, Phase, Receipt, prefix
-from pellucid.study.trials import interrupted
+from pellucid.study.trials import interrupted, nobodys_choice, repeated
 from pellucid.study.view import StudyView
 
 _STATES = {
@@ -24,7 +24,7 @@ _STATES = {
     TrialState.WAITING: "waiting",
 }
 _KINDS = {"startup": "start-up", "model": "model", "ranking": "earlier studies", "fallback": "random"}
-_ANOTHER_SAMPLER = "another sampler"
+_ANOTHER_SAMPLER, _REPEATED = "another sampler", "repeated"
 
 
 def history(study: Study, *, objective: str | int | None = None) -> History | FrontHistory:
@@ -86,8 +86,10 @@ def _states(view: StudyView) -> tuple[str, ...]:
 def _phases(view: StudyView) -> tuple[Phase, ...]:
     phases: list[Phase] = []
     for trial in view.trials:
+        if nobodys_choice(trial):
+            continue
         receipt = view.own_receipts.get(trial.number)
-        label = _ANOTHER_SAMPLER if receipt is None else _label(receipt)
+        label = _REPEATED if repeated(trial) is not None else _ANOTHER_SAMPLER if receipt is None else _label(receipt)
         if phases and phases[-1].label == label:
             phases[-1] = Phase(phases[-1].first, trial.number, label)
         else:

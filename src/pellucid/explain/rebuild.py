@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from optuna.study import Study
+from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
 from pellucid.explain.model import opened
@@ -15,7 +16,7 @@ from pellucid.numerics import Array, expand_integers
 from pellucid.records import ConstraintState, Receipt
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
-from pellucid.study.trials import distribution_from
+from pellucid.study.trials import distribution_from, repeated
 from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, targets
@@ -70,31 +71,38 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
             )
         if not view.trials:
             raise ValueError("The study has no trials yet, so there is nothing to rebuild.")
-        view.trial(trial)
+        asked = view.trial(trial)
         receipt = view.receipt(trial)
         if receipt is None:
             raise ValueError(
                 f"Trial {trial} has no receipt: pellucid did not propose it, so there is nothing to rebuild. "
                 f"{WHERE_TO_LOOK}"
             )
-        require_model(receipt, trial, "model to rebuild")
+        require_model(receipt, asked, "model to rebuild")
         return rebuilt_from(receipt, view)
 
 
-def require_model(receipt: Receipt, trial: int, what: str) -> None:
+def require_model(receipt: Receipt, trial: FrozenTrial, what: str) -> None:
     """Raise ValueError if there is no model behind a receipt, or if it was written for another trial."""
     if receipt.kind != "model":
         raise ValueError(f"There is no {what}. {receipt} {WHERE_TO_LOOK}")
     require_own(receipt, trial)
 
 
-def require_own(receipt: Receipt, trial: int) -> None:
+def require_own(receipt: Receipt, trial: FrozenTrial) -> None:
     """Raise ValueError if a receipt was written for another trial."""
-    if receipt.trial != trial:
+    if receipt.trial == trial.number:
+        return
+    first = repeated(trial)
+    if first is not None:
         raise ValueError(
-            f"The receipt of trial {trial} was written for trial {receipt.trial}: the trials were copied to other "
-            "numbers, so it does not refer to the right ones. Ask the original study."
+            f"Trial {trial.number} repeats trial {first}, whose process had died. Ask about trial {first}: it has the "
+            "same parameters, and the reason for them."
         )
+    raise ValueError(
+        f"The receipt of trial {trial.number} was written for trial {receipt.trial}: the trials were copied to other "
+        "numbers, so it does not refer to the right ones. Ask the original study."
+    )
 
 
 def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int] = ()) -> tuple[Space, Arrays]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 
 from optuna.trial import TrialState
 
@@ -26,6 +27,7 @@ from pellucid.records import (
 )
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
+from pellucid.study.trials import dead_looking, nobodys_choice, repeated
 
 # Entries of a card; more would push the other answers off the first screen.
 _MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_DOUBTS, _MOST_MEMBERS = 8, 5, 4, 6, 6
@@ -195,11 +197,16 @@ def _distrust(reasons: Sequence[str]) -> Markup:
 
 
 def _others(study: StudyAnswers) -> list[str]:
-    """Trials without a receipt: enqueued by the user, or chosen by another sampler."""
-    begun = [(t, r) for t, r in zip(study.trials, study.receipts, strict=True) if t.state != TrialState.WAITING]
-    enqueued = sum(r is None and "fixed_params" in t.system_attrs for t, r in begun)
-    foreign = sum(r is None for _, r in begun) - enqueued
+    """Trials without a receipt of their own: repeated, enqueued by the user, or chosen by another sampler."""
+    chosen = [(t, r) for t, r in zip(study.trials, study.receipts, strict=True) if not nobodys_choice(t)]
+    begun = [(t, r) for t, r in chosen if t.state != TrialState.WAITING]
+    without = [t for t, r in begun if r is None]
+    again = sum(repeated(t) is not None for t in without)
+    enqueued = sum(repeated(t) is None and "fixed_params" in t.system_attrs for t in without)
+    foreign = len(without) - again - enqueued
     reasons = []
+    if again:
+        reasons.append(f"{again} of {len(begun)} trials repeat others whose processes had died.")
     if enqueued:
         reasons.append(f"{enqueued} of {len(begun)} trials were enqueued, not proposed.")
     if foreign == len(begun) and foreign:
@@ -211,12 +218,30 @@ def _others(study: StudyAnswers) -> list[str]:
     return reasons
 
 
+def _running(study: StudyAnswers) -> list[str]:
+    """Trials that have not ended, and whether their processes may be gone."""
+    running = study.counts["running"]
+    if not running:
+        return []
+    dead = dead_looking(study.trials, datetime.now())
+    reasons = [f"{running} of {len(study.trials)} trials have not ended; answers do without their values."]
+    if dead:
+        many, one = ("trial", "its process") if len(dead) == 1 else ("trials", "their processes")
+        numbers = ", ".join(str(trial.number) for trial in dead[:_MOST_DOUBTS])
+        more = "" if len(dead) <= _MOST_DOUBTS else " and others"
+        reasons.append(
+            f"No other trial took nearly as long as {many} {numbers}{more}, still running: if {one} died, "
+            f"`study.tell({dead[0].number}, state=optuna.trial.TrialState.FAIL)` says so."
+        )
+    return reasons
+
+
 def doubts(study: StudyAnswers) -> list[str]:
     """Reasons to distrust the answers, the broadest first."""
     n = len(study.trials)
     if n == 0:
         return ["The study has no trials yet, so nothing here is about your problem."]
-    reasons = [*_unusual_trials(study), *_lost(study), *_others(study)]
+    reasons = [*_unusual_trials(study), *_running(study), *_lost(study), *_others(study)]
     checked = [each.calibration for each in study.each if isinstance(each.calibration, Calibration)]
     reasons += [calibration.sentence for calibration in checked if calibration.doubtful]
     effects = [effect for each in study.each if not isinstance(each.effects, NotKnown) for effect in each.effects]

@@ -66,7 +66,7 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
     assets = files("pellucid.reporting") / "assets"
     css, script = ((assets / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     scripts = (plots.script(), script)
-    # Only these two scripts may run, and nothing may be fetched or sent, so markup that slipped through would do nothing.
+    # Only these two scripts may run, and nothing is fetched or sent, so markup that slipped through would do nothing.
     hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts)
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.numerics import is_whole_number
 from pellucid.records import RecordError
-from pellucid.study.receipts import readable_receipt
+from pellucid.study.receipts import has_receipt, readable_receipt
 
 INTERRUPTED_ATTRIBUTE = "pellucid:interrupted"
 
@@ -46,6 +48,30 @@ def pending(trials: Sequence[FrozenTrial], but: int) -> dict[int, dict[str, Any]
                 configurations[trial.number] = configuration
     return configurations
 
+
+def nobodys_choice(trial: FrozenTrial) -> bool:
+    """Whether a trial has no parameter and no receipt: it waits, or its process died before anything was chosen."""
+    return not trial.params and not has_receipt(trial)
+
+
+def repeated(trial: FrozenTrial) -> int | None:
+    """The number of the trial that this one repeats because its process had died; None if it repeats none."""
+    number = trial.system_attrs.get("failed_trial")  # Of Optuna's callback for heartbeats.
+    return number if is_whole_number(number) else None
+
+
+def dead_looking(trials: Sequence[FrozenTrial], now: datetime) -> list[FrozenTrial]:
+    """Running trials whose process may be gone: they run for much longer than any trial that has ended."""
+    durations = [trial.duration for trial in trials if trial.duration is not None]
+    if not durations:
+        return []
+    longest = max(_MUCH_LONGER * max(durations), _SHORTEST_AGE)
+    running = [trial for trial in trials if trial.state == TrialState.RUNNING and trial.datetime_start is not None]
+    return [trial for trial in running if trial.datetime_start is not None and now - trial.datetime_start > longest]
+
+
+# No trial looks dead before it runs this many times as long as any other took, and for this long.
+_MUCH_LONGER, _SHORTEST_AGE = 3, timedelta(minutes=10)
 
 _WORDS = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "stopped", TrialState.FAIL: "failed"}
 

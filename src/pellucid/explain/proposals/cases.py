@@ -194,7 +194,7 @@ def case_of(view: StudyView, number: int, *, predicted: bool = False) -> ModelCa
         return _hypothetical(view, trial, predicted)
     if not receipt.proposed:
         raise ValueError(without_proposal(receipt))
-    require_model(receipt, trial.number, "Gaussian process behind the proposal")
+    require_model(receipt, trial, "Gaussian process behind the proposal")
     return _receipted(view, trial, receipt, predicted)
 
 

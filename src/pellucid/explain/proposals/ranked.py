@@ -93,7 +93,7 @@ class RankedCase(Case):
 def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> RankedCase:
     state = receipt.ranking
     assert state is not None
-    require_own(receipt, trial.number)
+    require_own(receipt, trial)
     space, data = space_and_data(receipt, view)
     X, fits = space.encode([receipt.params])
     if len(space) == 0 or not fits[0]:

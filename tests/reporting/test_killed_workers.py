@@ -1,0 +1,104 @@
+"""What a report says about a study whose workers were killed, or still run."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.distributions import FloatDistribution
+from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+from tests.helpers import bowl
+
+import pellucid
+from pellucid.reporting.answers import doubts
+from pellucid.reporting.gather import gather
+from pellucid.study.trials import dead_looking
+
+
+def told(study: Study) -> str:
+    return "\n".join(doubts(gather(study, progress=False)))
+
+
+def new_study(storage: RDBStorage | None = None) -> Study:
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=4), storage=storage)
+    study.optimize(bowl, n_trials=12)
+    return study
+
+
+def began(ago: timedelta, took: timedelta | None = None) -> FrozenTrial:
+    """A trial that began this long ago, and still runs unless it took a known time."""
+    start = datetime.now() - ago
+    return FrozenTrial(
+        number=-1,
+        trial_id=-1,
+        state=TrialState.RUNNING if took is None else TrialState.COMPLETE,
+        value=None if took is None else 1.0,
+        datetime_start=start,
+        datetime_complete=None if took is None else start + took,
+        params={"x": 0.5},
+        distributions={"x": FloatDistribution(-1.0, 1.0)},
+        user_attrs={},
+        system_attrs={},
+        intermediate_values={},
+    )
+
+
+def test_a_trial_killed_before_its_receipt_was_chosen_by_nobody() -> None:
+    study = new_study()
+    study._storage.create_new_trial(study._study_id)  # All that a worker leaves that is killed in its first statement.
+    study.optimize(bowl, n_trials=2)
+    text = told(study)
+    assert "Another sampler" not in text
+    assert "1 of 15 trials have not ended" in text
+    assert {phase.label for phase in pellucid.history(study).phases} == {"start-up", "model"}
+
+
+def test_a_trial_that_runs_for_very_long_looks_dead() -> None:
+    study = new_study()
+    study.add_trials([began(timedelta(days=1)), began(timedelta(minutes=5))])
+    text = told(study)
+    assert "2 of 14 trials have not ended; answers do without their values." in text
+    assert "as long as trial 12, still running: if its process died, `study.tell(12, " in text
+    study.tell(12, state=TrialState.FAIL)
+    assert "1 of 14 trials have not ended" in told(study)
+    assert "if its process died" not in told(study)
+
+
+@pytest.mark.parametrize(("ago", "dead"), [(10, False), (89, False), (91, True)])
+def test_a_trial_looks_dead_after_three_times_the_longest(ago: int, dead: bool) -> None:
+    trials = [began(timedelta(hours=9), took=timedelta(minutes=30)), began(timedelta(minutes=ago))]
+    assert dead_looking(trials, datetime.now()) == (trials[1:] if dead else [])
+
+
+def test_nothing_looks_dead_before_a_trial_has_ended() -> None:
+    assert dead_looking([began(timedelta(days=9))], datetime.now()) == []
+
+
+@pytest.mark.filterwarnings("ignore:Heartbeat of storage")
+def test_a_trial_that_a_heartbeat_repeats_is_no_copy(tmp_path: Path) -> None:
+    storage = RDBStorage(
+        f"sqlite:///{tmp_path / 'study.db'}",
+        heartbeat_interval=1,
+        grace_period=1,
+        heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(),
+    )
+    study = new_study(storage)
+    lost = study.ask()
+    bowl(lost)
+    storage.record_heartbeat(lost._trial_id)
+    time.sleep(2.5)  # Longer than the grace period, in whole seconds of the database.
+    fail_stale_trials(study)
+    study.optimize(bowl, n_trials=1)
+    assert study.trials[13].params == study.trials[12].params
+    text = told(study)
+    assert "1 of 14 trials repeat others whose processes had died." in text
+    assert "enqueued" not in text
+    assert pellucid.history(study).phases[-1].label == "repeated"
+    with pytest.raises(ValueError, match=r"Trial 13 repeats trial 12, whose process had died. Ask about trial 12"):
+        pellucid.explain_proposal(study, 13)
+    assert pellucid.explain_proposal(study, 12).proposed
