@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
     from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
 
 # Names of studies that a message lists, so that it stays readable.
 _MOST_NAMED = 5
@@ -120,15 +120,34 @@ def _summary(earlier: EarlierStudies, model: RankingEnsemble) -> str:
     trials = sum(len(losses) for _, _, losses in earlier.tasks)
     lines = [f"Learned from {len(earlier.tasks)} studies with {trials} trials."]
     lines += [f"`{shown(name)}` is left out: {reason}." for name, reason in earlier.left_out.items()]
-    if card.helps is None:
-        lines.append("Whether it helps is not known: with five or more studies, some are held out to test it.")
-        return "\n".join(lines)
-    names = ", ".join(f"`{shown(check.task)}`" for check in card.checks[:_MOST_NAMED])
-    regret = sum(check.regret[_AFTER_FIVE] for check in card.checks) / len(card.checks)
-    random = sum(check.random[_AFTER_FIVE] for check in card.checks) / len(card.checks)
-    verdict = "It helps" if card.helps else "It does not help, and RankingSampler will not use it"
-    lines.append(
-        f"{verdict}: on {names}, held out of training, the best of its first five trials misses the best value by "
-        f"{regret:.1%} of the range of all values; the best of five random trials misses it by {random:.1%}."
+    return "\n".join([*lines, verdict(card)])
+
+
+def verdict(card: Card) -> str:
+    """How the model did on the studies that were held out, and how much that shows."""
+    checks = card.checks
+    if not checks:
+        return "Whether it helps is not known: with five or more studies, some are held out to test it."
+    regret = sum(check.regret[_AFTER_FIVE] for check in checks) / len(checks)
+    random = sum(check.random[_AFTER_FIVE] for check in checks) / len(checks)
+    average = " on average" if len(checks) > 1 else ""
+    misses = (
+        f"The best of its first five trials misses the best value by {regret:.1%} of the range of all values{average}; "
+        f"the best of five random trials misses it by {random:.1%}."
     )
-    return "\n".join(lines)
+    return " ".join([_evidence(checks), misses, *([] if card.helps else ["RankingSampler will not use the model."])])
+
+
+def _evidence(checks: Sequence[Check]) -> str:
+    """On how many of the studies that were held out the model did better than random trials."""
+    n_better = sum(check.better for check in checks)
+    names = ", ".join(f"`{shown(check.task)}`" for check in checks[:_MOST_NAMED])
+    if len(checks) == 1:
+        return (
+            f"It did {'better' if n_better else 'no better'} than random trials on {names}, the only study held out of "
+            "training; one study cannot show whether it helps."
+        )
+    more = f" and {len(checks) - _MOST_NAMED} more" if len(checks) > _MOST_NAMED else ""
+    return (
+        f"It did better than random trials on {n_better} of {len(checks)} studies held out of training ({names}{more})."
+    )

@@ -48,6 +48,11 @@ class Check:
     regret: tuple[float, ...]
     random: tuple[float, ...]
 
+    @property
+    def better(self) -> bool:
+        """Whether the model's order beats a random one on this task, averaged over the first 1, 5 and 10."""
+        return bool(np.mean(self.regret) < np.mean(self.random))
+
 
 @dataclass(frozen=True)
 class Card:
