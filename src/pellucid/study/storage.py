@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from itertools import takewhile
 
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -72,9 +73,16 @@ def kept_model(study: Study, name: str) -> bytes:
     """The data that `keep_model` stored. Raises RecordError if it is missing or damaged."""
     attributes, key = study._storage.get_study_system_attrs(study._study_id), f"{MODEL_KEY}:{name}"
     count = attributes.get(key)
-    parts = [attributes.get(f"{key}:{i}") for i in range(count)] if isinstance(count, int) else [None]
-    if not all(isinstance(part, str) for part in parts):
+    if not isinstance(count, int):
         raise RecordError(f"The study does not have the ranking model `{name}` that its receipts name.")
+    # The count may be damaged too: nothing of its size is made.
+    stored = (attributes.get(f"{key}:{i}") for i in range(count))
+    parts = list(takewhile(lambda part: isinstance(part, str), stored))
+    if len(parts) != count or not parts:
+        raise RecordError(
+            f"The study does not have the ranking model `{name}` that its receipts name: part {len(parts)} of {count} "
+            "is missing. A trial that the model proposes stores it again."
+        )
     try:
         return base64.b85decode("".join(map(str, parts)))
     except ValueError as error:

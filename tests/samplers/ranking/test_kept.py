@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -110,14 +111,36 @@ def test_no_model_is_kept_where_it_proposes_nothing(sampler: MakeRankingSampler)
     assert study._storage.get_study_system_attrs(study._study_id) == {}
 
 
-@pytest.mark.parametrize("damage", ["gone", "number", "text"])
+@pytest.mark.parametrize("damage", ["gone", "number", "text", "none", "negative"])
 def test_a_kept_model_that_was_damaged_is_refused(ranker: Any, sampler: MakeRankingSampler, damage: str) -> None:
     study = run(sampler(), 1)
     key = f"{MODEL_KEY}:{ranker.name}"
-    change = {"gone": (key, None), "number": (f"{key}:0", 3), "text": (f"{key}:0", '"no base 85"')}[damage]
+    change = {
+        "gone": (key, None),
+        "number": (f"{key}:0", 3),
+        "text": (f"{key}:0", '"no base 85"'),
+        "none": (key, 0),
+        "negative": (key, -1),
+    }[damage]
     study._storage.set_study_system_attr(study._study_id, *change)
     with pytest.raises(RecordError):
         kept_model(study, ranker.name)
+
+
+def test_a_damaged_number_of_parts_takes_no_memory(ranker: Any, sampler: MakeRankingSampler) -> None:
+    study = run(sampler(), 1)
+    key = f"{MODEL_KEY}:{ranker.name}"
+    n_parts = study._storage.get_study_system_attrs(study._study_id)[key]
+    study._storage.set_study_system_attr(study._study_id, key, 10**7)
+    tracemalloc.start()
+    with pytest.raises(RecordError, match=f": part {n_parts} of 10000000 is missing. A trial .* stores it again.$"):
+        kept_model(study, ranker.name)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10**7, "fewer bytes than parts"
+    study.sampler = sampler()
+    study.optimize(TASK, n_trials=1)
+    assert kept_model(study, ranker.name) == ranker.data
 
 
 def test_receipts_survive_json(study: Study) -> None:

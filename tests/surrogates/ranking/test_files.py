@@ -240,6 +240,14 @@ def test_a_path_that_cannot_be_read_is_refused_in_a_sentence(tmp_path: Path, mon
         load(file)
 
 
+def test_a_device_or_a_pipe_is_not_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (Path("/dev/zero"), pipe):
+        with pytest.raises(ModelFileError, match=f"wrote, but {path} is a device or a pipe: name a file on a disk.$"):
+            load(path)
+
+
 def test_a_huge_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "huge"
     with path.open("wb") as file:
@@ -372,6 +380,7 @@ LIES: dict[str, Callable[[dict[str, Any]], Any]] = {
         for key in asdict(Recipe())
         for value in (-1, "text", [], float("nan"), float("inf"), {}, True)
     },
+    **{f"recipe {key} 10**9": put("recipe", key, to=10**9) for key in ("list_size", "lists")},
     **{f"recipe {key} None": put("recipe", key, to=None) for key in asdict(Recipe()) if key != "weighting"},
     **{f"card {value!r}": put("card", to=value) for value in ([], 3, "card", {})},
     **{

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -31,8 +32,9 @@ from pellucid.surrogates.ranking.training import Recipe, TrainingRecord, is_numb
 FORMAT = 1
 _KEY = "pellucid:ranker"
 # Limits of a file, so that a damaged one is refused before it fills the memory: bytes of the file, weights of a hidden
-# layer, and members, layers or width of the network. All are far above the models that pellucid trains.
-_LARGEST_FILE, _LARGEST_LAYER, _LARGEST_SIZE = 64 * 2**20, 64 * 2**20, 4096
+# layer, members, layers or width of the network, and configurations in all lists of a training step. All are far above
+# the models that pellucid trains.
+_LARGEST_FILE, _LARGEST_LAYER, _LARGEST_SIZE, _LARGEST_STEP = 64 * 2**20, 64 * 2**20, 4096, 16 * 2**20
 # Errors that reading a damaged header can raise.
 _DAMAGE = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _T = TypeVar("_T")
@@ -51,10 +53,12 @@ def load(path: str | os.PathLike[str]) -> RankingEnsemble:
     """Read a file that `save` wrote; raises ModelFileError with the reason if it cannot be used."""
     rule = "A model is a file that `pellucid meta-train` or `RankingSampler.save` wrote"
     try:
-        size = os.path.getsize(path)
-        if os.path.isdir(path):
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
             raise ModelFileError(f"{rule}, but {path} is a folder: name a file in it.")
-        if size > _LARGEST_FILE:
+        if not stat.S_ISREG(status.st_mode):  # Its size says nothing about how much there is to read.
+            raise ModelFileError(f"{rule}, but {path} is a device or a pipe: name a file on a disk.")
+        if status.st_size > _LARGEST_FILE:
             raise ModelFileError(
                 f"{path} is not a ranking model of pellucid: it has more than {_LARGEST_FILE // 2**20} MB."
             )
@@ -112,13 +116,15 @@ def from_bytes(data: bytes, source: str = "This") -> RankingEnsemble:
             layers=_count(header["layers"]),
             width=_count(header["width"]),
             context=_context(header["context"]),
-            recipe=Recipe(**header["recipe"]),
+            recipe=_recipe(header["recipe"]),
             weights=tensors,
             card=None if header["card"] is None else _card(header["card"]),
         )
         expected = _shapes(model)
     except _DAMAGE as error:
-        raise ModelFileError(f"{source} is damaged: its header does not describe a model ({error}).") from error
+        raise ModelFileError(
+            f"{source} is damaged: its header does not describe a model ({error}); train the model again."
+        ) from error
     if {name: tuple(value.shape) for name, value in tensors.items()} != expected:
         raise ModelFileError(f"{source} is damaged: its weights do not have the shapes that its header describes.")
     if not all(value.dtype == torch.float32 and bool(torch.isfinite(value).all()) for value in tensors.values()):
@@ -201,6 +207,14 @@ def _card(data: dict[str, Any]) -> Card:
             for row in _of(list, data["course"])
         ),
     )
+
+
+def _recipe(data: dict[str, Any]) -> Recipe:
+    recipe = Recipe(**data)
+    size = recipe.lists * recipe.list_size
+    if size > _LARGEST_STEP:
+        raise ValueError(f"a step of training has at most {_LARGEST_STEP} configurations, but its recipe has {size}")
+    return recipe
 
 
 def _context(value: Any) -> Context:
