@@ -15,7 +15,9 @@ from tests.cli.tune.scripts import (
     LOG,
     PATIENCE_S,
     SCRIPT,
+    URL,
     alive,
+    call,
     pid_of,
     start,
     states,
@@ -63,6 +65,19 @@ def test_when_all_workers_are_gone_the_run_says_so(folder: Path) -> None:
     assert "All workers have ended; the last: worker" in result.stderr
     assert "killed by signal 9" in result.stderr
     assert set(states()) == {FAIL}
+
+
+@pytest.mark.parametrize("options", [["--quiet"], ["--jobs", "2"]])
+def test_if_all_workers_die_at_their_start_the_error_shows_what_they_printed(folder: Path, options: list[str]) -> None:
+    (folder / "dies.py").write_text(
+        "import os, sys\nfor i in range(20):\n    print('line', i)\nprint('no driver', file=sys.stderr)\nos._exit(3)\n"
+    )
+    result = call("tune", "dies.py:objective", "--trials", "3", "--storage", URL, *options)
+    assert result.exit_code == 1
+    sentence, *lines = result.stderr[result.stderr.index("All workers ended") :].splitlines()
+    assert sentence.endswith("has ended unexpectedly (exit code 3).")
+    assert lines == ["The last lines that it printed:", *(f"  line {i}" for i in range(13, 20)), "  no driver"]
+    assert not (folder / "tuning.db").exists()
 
 
 def test_workers_of_a_killed_parent_end_after_their_trial(folder: Path) -> None:

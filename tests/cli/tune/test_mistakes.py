@@ -6,7 +6,8 @@ from pathlib import Path
 
 import optuna
 import pytest
-from tests.cli.tune.scripts import URL, call, tune
+from tests.cli.tune.scripts import LOG, URL, call, tune
+from tests.helpers import file_storage
 
 BROKEN = {
     "syntax.py": "def objective(trial:\n",
@@ -120,3 +121,13 @@ def test_some_samplers_and_pruners_take_one_objective(folder: Path, options: lis
     assert result.exit_code == 2
     assert sentence in result.stderr
     assert not (folder / "tuning.db").exists()
+
+
+@pytest.mark.parametrize("storage", [URL, LOG])
+@pytest.mark.parametrize("target", ["script.py:bowll", "script:bowll", "scrip:bowl"])
+def test_a_misspelt_objective_adds_no_study_to_a_storage(folder: Path, target: str, storage: str) -> None:
+    opened = file_storage(Path(LOG)) if storage == LOG else URL
+    optuna.create_study(study_name="other", storage=opened)
+    result = call("tune", target, "--trials", "3", "--jobs", "2", "--storage", storage)
+    assert result.exit_code == 2, result.output
+    assert optuna.get_all_study_names(opened) == ["other"]

@@ -127,6 +127,16 @@ def open_storage(place: Place) -> BaseStorage:
     return RDBStorage(place.address, engine_kwargs={"connect_args": _connect_arguments(place)})
 
 
+def import_packages(place: Place) -> None:
+    """Import the packages that Optuna and SQLAlchemy would import when the storage is opened, without opening it."""
+    from optuna.storages import RDBStorage
+    from sqlalchemy import create_engine
+
+    if not place.journal:
+        create_engine(place.address)  # Imports the driver, and does not connect.
+        RDBStorage("sqlite:///:memory:")  # Imports the rest: the database is another one, and leaves nothing behind.
+
+
 def _connect_arguments(place: Place) -> dict[str, Any]:
     """The driver's limit on waiting, unless the address sets one."""
     if place.backend == "sqlite":

@@ -8,13 +8,20 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from pellucid.cli.tune.messages import GO, Job, Message
 
+# `python -m` would import Optuna and the standard library from the working folder first, if it has files of such names.
+# Python names that folder "" here; `load_objective` adds it for the user's code.
+_WORKER = (
+    "import sys; sys.path[:] = [folder for folder in sys.path if folder]; "
+    "from pellucid.cli.tune.worker import main; main()"
+)
 # How long a worker has to end after SIGTERM, before it is killed: objectives may save files on the way out.
 _GRACE_S = 10.0
 # How long to wait for the last output of a worker that has ended; a process it left behind may hold its pipes open.
@@ -23,6 +30,8 @@ _LAST_OUTPUT_S = 2.0
 _POLL_S = 0.02
 # Output without a line break is passed on in pieces of this many bytes, so that it cannot fill the memory.
 _LONGEST_LINE = 65_536
+# Lines of output that are kept of a worker, to show them if it ends unexpectedly: the end of a traceback.
+_LAST_LINES = 8
 
 
 @dataclass
@@ -31,6 +40,7 @@ class WorkerProcess:
 
     trial    the number of the trial that it runs;  busy  whether it has an order to run a trial that has not ended
     waiting  whether it waits for an order;  error  what it reported before it ended
+    output   the last lines that it printed
     """
 
     index: int
@@ -40,6 +50,7 @@ class WorkerProcess:
     busy: bool = False
     waiting: bool = False
     error: str = ""
+    output: deque[str] = field(default_factory=lambda: deque(maxlen=_LAST_LINES))
 
     @property
     def cause_of_end(self) -> str:
@@ -73,7 +84,7 @@ class WorkerPool:
 
     def _started(self, index: int, job: Job) -> WorkerProcess:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pellucid.cli.tune.worker"],
+            [sys.executable, "-c", _WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -98,6 +109,8 @@ class WorkerPool:
         while line := worker.process.stderr.readline(_LONGEST_LINE):
             # A progress bar overwrites its own line: only its last state is kept.
             text = line.decode(errors="replace").rstrip("\r\n").rpartition("\r")[2]
+            if text.strip():
+                worker.output.append(text)
             self._events.put(Event(worker, text))
 
     def events(self, seconds: float) -> list[Event]:

@@ -49,13 +49,15 @@ class EndReason(str, Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended. `study` is None if it was never created; `error` is the last one, in words."""
+    """How a run ended. `study` is None if it was never created; `error` is the last one, in words; `output`: if no
+    worker is left, the last lines that the last one printed, unless it reported an error itself."""
 
     reason: EndReason
     study: Study | None
     n_ended: int
     n_failed: int
     error: str = ""
+    output: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Run:
         self._regret_bound = RegretBound()
         self._n_ended = self._n_failed = 0
         self._error = self._unusable = ""
+        self._last_output: tuple[str, ...] = ()  # Of the worker that was lost last.
         self._end_reason: EndReason | None = None  # Once set, no more trials begin; running ones may end.
         self._start = time.monotonic()
         self._shown_at = float("-inf")
@@ -127,14 +130,16 @@ class Run:
             if self._n_ended == self._n_failed >= _FIRST_FAILURES:
                 return self._outcome(EndReason.FAILING, self._error)
             if not pool.workers:
-                return self._outcome(self._end_reason or EndReason.LOST, self._error)
+                reason = self._end_reason or EndReason.LOST
+                return self._outcome(reason, self._error, self._last_output if reason is EndReason.LOST else ())
             self._hand_out(pool)
             if self._end_reason is not None and not any(worker.busy for worker in pool.workers):
                 return self._outcome(self._end_reason, self._error)
             self._show(len(pool.workers))
 
-    def _outcome(self, reason: EndReason, error: str = "") -> Outcome:
-        return Outcome(reason, self._study, self._n_ended, self._n_failed, self._request.place.without_secrets(error))
+    def _outcome(self, reason: EndReason, error: str = "", output: Sequence[str] = ()) -> Outcome:
+        hidden = self._request.place.without_secrets
+        return Outcome(reason, self._study, self._n_ended, self._n_failed, hidden(error), tuple(map(hidden, output)))
 
     # ------------------------------------------------------------------ messages of workers
 
@@ -208,6 +213,7 @@ class Run:
             self._n_ended += 1
             self._n_failed += 1
         self._error = error
+        self._last_output = () if worker.error else tuple(worker.output)
         if pool.workers:
             self._display.note(f"{error[0].upper()}{error[1:]}; {len(pool.workers)} of {len(self._jobs)} go on.")
 

@@ -46,10 +46,17 @@ def _exit_without_study(outcome: Outcome, place: Place, options: SummaryOptions)
     if outcome.reason is EndReason.UNUSABLE:
         raise Mistake(outcome.error)
     if outcome.reason is EndReason.LOST:
-        say(f"All workers ended before their first trial; the last: {outcome.error}.")
+        say(f"All workers ended before their first trial; the last: {outcome.error}.{_last_output(outcome)}")
         raise typer.Exit(FAILED)
     say(f"Stopped: 0 of {options.n_trials} trials are in {place.shown}; the same command continues the study.")
     raise typer.Exit(STOPPED)
+
+
+def _last_output(outcome: Outcome) -> str:
+    """The last lines that the last worker printed: they most often name the cause of its end."""
+    if not outcome.output:
+        return ""
+    return "\n".join(["\nThe last lines that it printed:", *(f"  {shown(line)}" for line in outcome.output)])
 
 
 def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOptions) -> None:
@@ -94,7 +101,7 @@ def _say_outcome(outcome: Outcome, n_counted: int, place: Place, options: Summar
             )
             return FAILED
         case EndReason.LOST:
-            say(f"All workers have ended; the last: {outcome.error}. {kept}")
+            say(f"All workers have ended; the last: {outcome.error}. {kept}{_last_output(outcome)}")
             return FAILED
         case _:
             if outcome.n_ended and outcome.n_ended == outcome.n_failed:

@@ -87,8 +87,8 @@ def _alternatives(function: str, names: list[str]) -> str:
 
 
 def _imported(target: Target) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
     if target.file is None:
-        sys.path.insert(0, str(Path.cwd()))
         return importlib.import_module(target.module)
     file = target.file.resolve()
     sys.path.insert(0, str(file.parent))

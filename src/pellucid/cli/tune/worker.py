@@ -1,4 +1,4 @@
-"""One worker process of `pellucid tune`: `python -m pellucid.cli.tune.worker`, with a job on its standard input.
+"""One worker process of `pellucid tune`, which `pool` starts with a job on its standard input.
 
 It runs the user's code. What that code prints goes to the parent's output; it cannot reach the messages to the parent.
 """
@@ -13,18 +13,20 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Any
 
 from pellucid.cli.errors import Mistake
-from pellucid.cli.storage.places import place_of
-from pellucid.cli.storage.studies import load, open_storage
+from pellucid.cli.storage.places import Place, place_of
+from pellucid.cli.storage.studies import import_packages, load, open_storage
 from pellucid.cli.tune.messages import GO, Job, Message, MessageKind
 from pellucid.cli.tune.pruning import PrunerName, make_pruner
 from pellucid.cli.tune.sampling import SamplerName, make_sampler
 from pellucid.cli.tune.target import Target, described, load_objective, parse_target
 
 if TYPE_CHECKING:
+    from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
     from optuna.study import Study
     from optuna.trial import FrozenTrial, Trial
@@ -123,33 +125,49 @@ class Interruption:
             raise KeyboardInterrupt
 
 
+@dataclass(frozen=True)
+class Search:
+    """The study of a job, and what proposes its trials and stops them early."""
+
+    place: Place
+    study: str
+    sampler: BaseSampler
+    pruner: BasePruner
+
+    @staticmethod
+    def of(job: Job) -> Search:
+        """The search, with every package that it needs imported: once the user's folder can be imported from, a file in
+        it may have the name of such a package. The storage is not touched."""
+        place = place_of(job.storage)
+        import_packages(place)
+        sampler = make_sampler(SamplerName(job.sampler), job.seed, job.n_trials, job.seed_key, job.model)
+        return Search(place, job.study, sampler, make_pruner(PrunerName(job.pruner), job.keep))
+
+    def opened(self, announce: Callable[[FrozenTrial], None]) -> Study:
+        return load(open_storage(self.place), self.study, announcing(self.sampler, announce), self.pruner)
+
+
 class TrialRunner:
     """Runs one trial for each order of the parent."""
 
     def __init__(
         self,
-        job: Job,
+        search: Search,
         target: Target,
         objective: Callable[..., Any],
         connection: Connection,
         interruption: Interruption,
     ) -> None:
-        self._job, self._target, self._objective = job, target, objective
+        self._search, self._target, self._objective = search, target, objective
         self._connection, self._interruption = connection, interruption
         self._error = ""
         self._dismissed = False
 
     def run(self) -> None:
         if self._next_order():
-            self._study().optimize(self._evaluate, catch=(Exception,), callbacks=[self._after])
+            self._search.opened(self._send_began).optimize(self._evaluate, catch=(Exception,), callbacks=[self._after])
             if not self._dismissed:
                 self._connection.send(Message(MessageKind.STOPPED))
-
-    def _study(self) -> Study:
-        job = self._job
-        sampler = make_sampler(SamplerName(job.sampler), job.seed, job.n_trials, job.seed_key, job.model)
-        pruner = make_pruner(PrunerName(job.pruner), job.keep)
-        return load(open_storage(place_of(job.storage)), job.study, announcing(sampler, self._send_began), pruner)
 
     def _send_began(self, trial: FrozenTrial) -> None:
         self._connection.send(Message(MessageKind.BEGAN, trial.number))
@@ -253,10 +271,11 @@ def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     target = parse_target(job.target)
     try:
+        search = Search.of(job)
         with interruption.allowed():
             objective = load_objective(target)
         connection.send(Message(MessageKind.READY))
-        TrialRunner(job, target, objective, connection, interruption).run()
+        TrialRunner(search, target, objective, connection, interruption).run()
     except Mistake as error:
         connection.send(Message(MessageKind.UNUSABLE, text=str(error)))
     except KeyboardInterrupt:
@@ -264,7 +283,3 @@ def main() -> None:
     except Exception as error:
         connection.send(Message(MessageKind.CRASHED, text=described(error, target)))
         raise SystemExit(1) from None
-
-
-if __name__ == "__main__":
-    main()
