@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from importlib.metadata import requires
 from pathlib import Path
 
+import pytest
 from lab.tests.helpers import call
+from packaging.requirements import Requirement
 
 
 def test_the_table_of_stopping(tmp_path: Path) -> None:
@@ -31,6 +36,17 @@ def test_the_table_of_report_costs(tmp_path: Path) -> None:
     assert "| random | 15 | 5 |" in table.read_text()
     assert "| pellucid | 15 | 5 |" in done.stdout
     assert "```sh" in table.read_text()
+
+
+def test_without_plotly_reports_name_an_extra_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    result = call("bench", "report")
+    assert result.exit_code == 3
+    assert result.stderr.startswith("the benchmark of reports is skipped: it needs plotly; install with ")
+    ((distribution, extra),) = re.findall(r"`pip install '([\w-]+)\[(\w+)\]'`", result.stderr)
+    requirements = [Requirement(text) for text in requires(distribution) or ()]
+    markers = [each.marker for each in requirements if each.name == "plotly"]
+    assert any(marker is not None and marker.evaluate({"extra": extra}) for marker in markers)
 
 
 def test_the_table_of_large_studies(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def report(
 ) -> None:
     """Seconds and megabytes of a report, for a random study and for one that pellucid ran."""
     with sentences():
-        require_modules(("plotly",), "reports")
+        require_modules(("plotly",), "the benchmark of reports")
         from pellucid_lab.costs.report import SAMPLERS, cost_of, markdown
         from pellucid_lab.tables.grids import PACKAGES, provenance_now, show_page
 
