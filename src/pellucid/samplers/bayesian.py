@@ -118,9 +118,11 @@ class BayesianSampler(ModelSampler):
         self._for_one = [name for name, given in (("acquisition", acquisition), ("interleave", interleave)) if given]
 
     def _view(self, study: Study) -> StudyView:
+        if len(study.directions) == 1:
+            return super()._view(study)
         view = StudyView.whole(study)
         check_number(len(view.objectives), "BayesianSampler works on", "Optuna's NSGAIIISampler works on more")
-        if view.several and self._for_one:
+        if self._for_one:
             given = " and ".join(f"`{name}`" for name in self._for_one)
             raise ValueError(
                 f"{given} can be chosen for studies with one objective, but this study has {len(view.objectives)}: "

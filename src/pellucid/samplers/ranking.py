@@ -31,7 +31,7 @@ from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import rounded, shared_fields
 from pellucid.samplers.proposing.interface import ModelSampler, seed_or_random
-from pellucid.samplers.proposing.publishing import Proposal, publish
+from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import failure
 from pellucid.samplers.proposing.turns import Ranks, Turn, turn_of
 from pellucid.study.arrays import Arrays, encoded
@@ -178,13 +178,15 @@ class RankingSampler(BaseSampler):
         self._fallback.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        return self._view(study).varying
+        return SeenSpace(self._view(study))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         with one_thread:
-            return publish(study, trial, self._view, lambda view: self._propose(view, trial, search_space))
+            return publish(
+                study, trial, search_space, self._view, lambda view: self._propose(view, trial, search_space)
+            )
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -205,7 +207,7 @@ class RankingSampler(BaseSampler):
         self._fallback.after_trial(study, trial, state, values)
 
     def _view(self, study: Study) -> StudyView:
-        return StudyView.of(study, type(self).__name__)
+        return StudyView.unnamed(study, type(self).__name__)
 
     # ------------------------------------------------------------------ how a proposal is made
 

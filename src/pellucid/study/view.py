@@ -46,11 +46,15 @@ class Objective:
 
 def objectives_of(study: Study) -> tuple[Objective, ...]:
     """In the order in which trials return their values."""
-    directions: list[Direction] = [
-        "maximize" if direction == StudyDirection.MAXIMIZE else "minimize" for direction in study.directions
-    ]
     # A part of a study that Optuna's Hyperband pruner shows to samplers has no names.
-    names = getattr(study, "metric_names", None)
+    return _named(_directions(study), getattr(study, "metric_names", None) or ())
+
+
+def _directions(study: Study) -> list[Direction]:
+    return ["maximize" if direction == StudyDirection.MAXIMIZE else "minimize" for direction in study.directions]
+
+
+def _named(directions: Sequence[Direction], names: Sequence[str]) -> tuple[Objective, ...]:
     if not names:
         several = len(directions) > 1
         names = [f"objective {i}" if several else "objective" for i in range(len(directions))]
@@ -97,6 +101,14 @@ class StudyView:
     def of(study: Study, asker: str) -> StudyView:
         """Of a study with one objective. `asker`: the caller that the error message names if there are several."""
         return StudyView((single_objective(study, asker),), study.get_trials(deepcopy=False), study)
+
+    @staticmethod
+    def unnamed(study: Study, asker: str) -> StudyView:
+        """`of`, without the name that the user gave to the objective: a proposal does not need it, and a storage would
+        have to be asked for it."""
+        if len(study.directions) > 1:
+            return StudyView.of(study, asker)
+        return StudyView(_named(_directions(study), ()), study.get_trials(deepcopy=False), study)
 
     @staticmethod
     def whole(study: Study) -> StudyView:

@@ -34,7 +34,7 @@ class Ideas:
 
 
 def published(study: Study, number: int, ideas: Ideas) -> dict[str, Any]:
-    return publish(study, study.get_trials(deepcopy=False)[number], StudyView.whole, ideas)
+    return publish(study, study.get_trials(deepcopy=False)[number], {}, StudyView.whole, ideas)
 
 
 def test_an_idea_that_nobody_else_has_is_kept(study: Study) -> None:

@@ -13,7 +13,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import one_thread, stream
-from pellucid.samplers.proposing.publishing import Proposal, publish
+from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.study.encoding import Dimension, is_ordered
 from pellucid.study.view import StudyView
@@ -75,13 +75,13 @@ class ModelSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Every parameter that finished trials had, conditional ones included."""
-        return self._view(study).varying
+        return SeenSpace(self._view(study))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         with one_thread:
-            return publish(study, trial, self._view, lambda view: self.propose(view, trial, search_space))
+            return publish(study, trial, search_space, self._view, lambda view: self.propose(view, trial, search_space))
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -104,4 +104,4 @@ class ModelSampler(BaseSampler):
 
     def _view(self, study: Study) -> StudyView:
         """Of the study as it is now. Raises ValueError if it has more objectives than the sampler can handle."""
-        return StudyView.of(study, type(self).__name__)
+        return StudyView.unnamed(study, type(self).__name__)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
@@ -21,17 +23,40 @@ _MOST_ATTEMPTS = 5
 Proposal = tuple[dict[str, Any], Receipt]
 
 
+class SeenSpace(dict[str, BaseDistribution]):
+    """All parameters that vary, with the view of the study that they are from.
+
+    Optuna hands the space that a sampler infers straight back to it, so that the study need not be read again for the
+    proposal.
+    """
+
+    def __init__(self, view: StudyView) -> None:
+        super().__init__(view.varying)
+        self._view: StudyView | None = view
+
+    def take_view(self) -> StudyView | None:
+        """The view, once: a trial keeps its space as long as it runs, but need not keep all others."""
+        view, self._view = self._view, None
+        return view
+
+
 def publish(
-    study: Study, trial: FrozenTrial, view: Callable[[Study], StudyView], propose: Callable[[StudyView], Proposal]
+    study: Study,
+    trial: FrozenTrial,
+    space: Mapping[str, BaseDistribution],
+    view: Callable[[Study], StudyView],
+    propose: Callable[[StudyView], Proposal],
 ) -> dict[str, Any]:
-    """Parameters for the trial, with their receipt in the storage. `view`: of the study as it is now."""
+    """Parameters for the trial, with their receipt in the storage. `view`: of the study as it is now; `space`: that of
+    the trial, which may have seen the study."""
     parts = 0
+    seen = space.take_view() if isinstance(space, SeenSpace) else None
     for attempt in range(_MOST_ATTEMPTS):
-        before = view(study)
+        before = seen if seen is not None and attempt == 0 else view(study)
         going_on = {other.number for other in before.trials if other.state in UNFINISHED}
         params, receipt = propose(before)
         parts = write_receipt(study, trial, receipt, at_least=parts)
-        after = view(study)
+        after = replace(before, trials=study.get_trials(deepcopy=False))
         running = pending(after.trials, trial.number)
         # From the second attempt on, a younger trial counts only once it has begun: while both are still proposing the
         # younger one steps aside, because two that both keep stepping aside would collide again.
