@@ -166,7 +166,7 @@ def markdown(costs: Sequence[PruningCost], provenance: str) -> str:
     notes = [
         "CPU milliseconds with one thread. `should_prune` of `CurvePruner` in a study on SQLite whose trials have "
         f"{STEPS} reports each: the mean over all questions, the first question after another trial has ended (the "
-        "model learns again), and a stop, which stores its reason; most of each is the storage, as the mean of "
+        "model may learn again), and a stop, which stores its reason; most of each is the storage, as the mean of "
         "MedianPruner shows. An ask of `BayesianSampler` in memory, with 7 parameters: without stopped trials, and "
         "with every second one stopped.",
     ]
