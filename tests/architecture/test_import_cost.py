@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-OPTIONAL = ("botorch", "ioh", "onnxruntime", "pandas", "plotly", "ray", "shapiq", "sklearn", "smac", "torch")
+OPTIONAL = ("botorch", "ioh", "mcp", "onnxruntime", "pandas", "plotly", "ray", "shapiq", "sklearn", "smac", "torch")
 
 PROBE = """
 import json, sys, time

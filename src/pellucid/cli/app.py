@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from pellucid.cli.explain import explain
+from pellucid.cli.mcp.command import mcp
 from pellucid.cli.meta_train import meta_train
 from pellucid.cli.publish import publish
 from pellucid.cli.report import report
@@ -32,6 +33,7 @@ app.command()(explain)
 app.command()(report)
 app.command()(publish)
 app.command()(meta_train)
+app.command()(mcp)
 
 
 def _print_version(requested: bool) -> None:

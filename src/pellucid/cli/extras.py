@@ -25,3 +25,7 @@ def require_plots(what: str) -> None:
 
 def require_ranking(what: str) -> None:
     require_extra("ranking", ["torch", "safetensors"], what)
+
+
+def require_mcp(what: str) -> None:
+    require_extra("mcp", ["mcp"], what)

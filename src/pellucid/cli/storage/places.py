@@ -55,6 +55,18 @@ class Place:
         return text
 
 
+def read_only_address(place: Place) -> str:
+    """The address with which SQLite refuses to write or to create the file; of a server, its address as it is."""
+    from sqlalchemy.engine import make_url
+
+    if place.backend != "sqlite":
+        return place.address
+    url = make_url(place.address)
+    if place.file is not None:
+        url = url.set(database=place.file.absolute().as_uri())
+    return url.update_query_dict({"mode": "ro", "uri": "true"}).render_as_string(hide_password=False)
+
+
 def place_of(text: str) -> Place:
     """The place that a URL, or the path of a journal or SQLite file, names. Nothing is opened or created."""
     if "://" in text:

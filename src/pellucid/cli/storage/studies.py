@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.errors import Mistake, Unavailable
-from pellucid.cli.storage.places import Place, has_studies, place_of
+from pellucid.cli.storage.places import Place, has_studies, place_of, read_only_address
 from pellucid.cli.terminal import shown
 
 if TYPE_CHECKING:
@@ -36,6 +36,14 @@ _LONGEST_NAME = 512
 def find_study(storage: str, name: str | None) -> tuple[Study, Place]:
     """An existing study. Nothing is created if the user mistypes a name."""
     place = place_of(storage)
+    check_exists(place)
+    with storage_sentences(place):
+        backend = open_storage(place)
+        return load(backend, chosen_name(names_in(backend), name, place)), place
+
+
+def check_exists(place: Place) -> None:
+    """Raise Mistake if there is no file, or none with studies. Nothing is created."""
     if not place.exists:
         raise Mistake(
             f"There is no file `{shown(str(place.file))}`, so there is no study in it; give --storage the file that "
@@ -43,9 +51,6 @@ def find_study(storage: str, name: str | None) -> tuple[Study, Place]:
         )
     if not has_studies(place):
         raise Mistake(f"`{place.shown}` has no Optuna study; name another storage with --storage.")
-    with storage_sentences(place):
-        backend = open_storage(place)
-        return load(backend, _chosen(names_in(backend), name, place)), place
 
 
 def existing_study(place: Place, name: str) -> Study | None:
@@ -101,7 +106,8 @@ def check_name(name: str) -> None:
         raise Mistake(f"A study's name has 1 to {_LONGEST_NAME} characters, none of them null; got {received}.")
 
 
-def _chosen(names: Sequence[str], name: str | None, place: Place) -> str:
+def chosen_name(names: Sequence[str], name: str | None, place: Place) -> str:
+    """The name of an existing study; None stands for the only one."""
     if name is not None and name in names:
         return name
     if not names:
@@ -125,6 +131,43 @@ def open_storage(place: Place) -> BaseStorage:
     if place.journal:
         return JournalStorage(JournalFileBackend(place.address))
     return RDBStorage(place.address, engine_kwargs={"connect_args": _connect_arguments(place)})
+
+
+@contextmanager
+def reading(place: Place) -> Iterator[BaseStorage]:
+    """An existing storage, opened so that nothing can be written to it, and closed in the end."""
+    check_exists(place)
+    with storage_sentences(place):
+        storage = _read_only_storage(place)
+        with closed_after(storage):
+            yield storage
+
+
+@contextmanager
+def closed_after(storage: BaseStorage) -> Iterator[None]:
+    """Close the connections of a storage in the end: a process that opens many would run out of them."""
+    from optuna.storages import RDBStorage
+
+    try:
+        yield
+    finally:
+        if isinstance(storage, RDBStorage):
+            storage.remove_session()
+            storage.engine.dispose()
+
+
+def _read_only_storage(place: Place) -> BaseStorage:
+    """SQLite and PostgreSQL refuse to write; for any storage, tables that are missing are not created."""
+    from optuna.storages import RDBStorage
+
+    if place.journal:
+        return open_storage(place)  # Reading a journal takes no lock and writes nothing.
+    refusing = {"execution_options": {"postgresql_readonly": True}} if place.backend == "postgresql" else {}
+    return RDBStorage(
+        read_only_address(place),
+        engine_kwargs={"connect_args": _connect_arguments(place), **refusing},
+        skip_table_creation=True,
+    )
 
 
 def import_packages(place: Place) -> None:

@@ -1,0 +1,133 @@
+"""Questions about a study, asked and answered: as sentences, and as data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pellucid.cli.errors import Mistake
+from pellucid.cli.questions import Question, objectives_data
+from pellucid.cli.storage.places import Place
+from pellucid.cli.storage.studies import trials_by_state
+from pellucid.cli.terminal import shown
+
+if TYPE_CHECKING:
+    from pellucid.records import Finding, NotKnown
+    from pellucid.study.view import StudyView
+
+    Answers = Sequence[tuple[Question[Any], Finding | NotKnown]]
+
+
+def answers_to(questions: Sequence[Question[Any]]) -> Answers:
+    """Every question with its answer, or with why there is none yet."""
+    from pellucid.numerics import one_thread
+
+    with one_thread:
+        return [(question, question.answered()) for question in questions]
+
+
+def check_known(answers: Answers) -> None:
+    """Raise Mistake if an answer is missing that the user asked for by name, or if all of them are."""
+    unknown = _unknown(answers)
+    missing = [answer for question, answer in unknown if question.needed or len(unknown) == len(answers)]
+    if missing:
+        raise Mistake(missing[0].reason)
+
+
+def check_any_known(answers: Answers) -> None:
+    """Raise Mistake if all answers are missing."""
+    unknown = _unknown(answers)
+    if unknown and len(unknown) == len(answers):
+        raise Mistake(unknown[0][1].reason)
+
+
+def named_objective(view: StudyView, name: str | None) -> str | int | None:
+    """An objective or a constraint as the user named it, or the number of an objective."""
+    if name is None:
+        return None
+    names = {*(objective.name for objective in view.objectives), *view.observations.constraints.names}
+    named = int(name) if name.isdecimal() and name not in names else name
+    try:
+        view.about(named)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
+    return named
+
+
+# ---------------------------------------------------------------------- as data
+
+
+def answers_data(view: StudyView, place: Place, answers: Answers) -> dict[str, Any]:
+    """Answers by their key; those about each of several objectives by its name below that."""
+    from pellucid.records import NotKnown
+
+    known: dict[str, Any] = {}
+    unknown: dict[str, Any] = {}
+    for question, answer in answers:
+        part, value = (unknown, answer.reason) if isinstance(answer, NotKnown) else (known, answer.to_dict())
+        if question.objective:
+            part.setdefault(question.key, {})[question.objective] = value
+        else:
+            part[question.key] = value
+    return {
+        "study": view.name,
+        "storage": place.shown,
+        **objectives_data(view),
+        "counts": trials_by_state(view.trials),
+        **known,
+        "unknown": unknown,
+    }
+
+
+# ---------------------------------------------------------------------- as sentences
+
+
+def heading(view: StudyView, place: Place) -> str:
+    """The study, what it optimises and how many trials it has."""
+    return f"Study `{shown(view.name)}` in {place.shown} ({shown(_aims(view))}): {_counted(view)}."
+
+
+def sentence(question: Question[Any], answer: Finding) -> str:
+    return f"{shown(question.title)}: {shown(question.text(answer))}"
+
+
+def unknown_lines(answers: Answers) -> list[str]:
+    """What is not known yet, and why; nothing if all is known."""
+    unknown = _unknown(answers)
+    lines = [f"  {shown(_subject(question))}: {shown(str(answer))}" for question, answer in unknown]
+    return ["Not known yet:", *lines] if lines else []
+
+
+def answers_text(view: StudyView, place: Place, answers: Answers) -> str:
+    """All answers, without tables."""
+    from pellucid.records import NotKnown
+
+    known = [sentence(question, answer) for question, answer in answers if not isinstance(answer, NotKnown)]
+    return "\n".join([heading(view, place), *known, *unknown_lines(answers)])
+
+
+def _unknown(answers: Answers) -> list[tuple[Question[Any], NotKnown]]:
+    from pellucid.records import NotKnown
+
+    return [(question, answer) for question, answer in answers if isinstance(answer, NotKnown)]
+
+
+def _subject(question: Question[Any]) -> str:
+    return f"{question.title} ({question.objective})" if question.objective else question.title
+
+
+def _counted(view: StudyView) -> str:
+    """ "40 complete, 2 failed"."""
+    counts = trials_by_state(view.trials)
+    counts["failed"] = counts.pop("fail")
+    return ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no trials"
+
+
+def _aims(view: StudyView) -> str:
+    """ "maximize accuracy, minimize latency"; without a name, the direction alone."""
+    from pellucid.records import OBJECTIVE
+
+    return ", ".join(
+        objective.direction if objective.name == OBJECTIVE else f"{objective.direction} {objective.name}"
+        for objective in view.objectives
+    )

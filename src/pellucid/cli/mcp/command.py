@@ -1,0 +1,70 @@
+"""``pellucid mcp``: the command."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from pellucid.cli.errors import Mistake
+from pellucid.cli.extras import require_mcp
+from pellucid.cli.options import DEFAULT_STORAGE, Storage
+from pellucid.cli.storage.places import place_of
+from pellucid.cli.terminal import say, sentences, shown
+
+
+def mcp(
+    storage: Storage = DEFAULT_STORAGE,
+    reports: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            show_default=False,
+            help="Where reports are written; without it, to a temporary folder that is removed in the end.",
+        ),
+    ] = None,
+    allow_tune: Annotated[
+        bool, typer.Option("--allow-tune", help="Let the agent enqueue trials. Nothing else ever writes.")
+    ] = False,
+) -> None:
+    """Answer an agent's questions about the studies of a storage, over standard input and output (MCP).
+
+    The agent's program starts this command itself.
+    """
+    with sentences(), ExitStack() as stack:
+        require_mcp("The server for agents")
+        place = place_of(storage)
+        folder = stack.enter_context(TemporaryDirectory(prefix="pellucid-")) if reports is None else _checked(reports)
+        from pellucid.cli.mcp.server import serve
+        from pellucid.cli.mcp.session import Session
+
+        _end_on_signals(stack)
+        say(f"Answering questions about {place.shown} on standard input and output, for an agent; Ctrl-C ends this.")
+        serve(Session(place, Path(folder), temporary=reports is None, may_enqueue=allow_tune))
+
+
+def _end_on_signals(stack: ExitStack) -> None:
+    """End the process at once on Ctrl-C and SIGTERM: nothing else ends a thread that waits for input.
+
+    Storages undo what was half written. A shell reports 130 for Ctrl-C, as after other commands.
+    """
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        stack.close()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+
+
+def _checked(folder: Path) -> Path:
+    """Raise Mistake unless the folder exists. The path is absolute, because an agent has another working folder."""
+    if not folder.is_dir():
+        raise Mistake(f"--reports takes a folder that exists; there is no folder `{shown(str(folder))}`: create it.")
+    return folder.absolute()

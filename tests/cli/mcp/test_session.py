@@ -1,0 +1,186 @@
+"""`pellucid mcp` as an agent sees it: every tool of a server process, and a storage that stays as it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import optuna
+import pytest
+from tests.cli.mcp.sessions import Answer, Call, Record, session
+
+import pellucid
+from pellucid.cli.mcp.bounds import MOST_JSON, MOST_TEXT
+from pellucid.cli.questions import overview
+from pellucid.explain.model import view_of
+
+FILE = "my studies.db"
+ESCAPE = "../../escape\x1b/ü"
+READING = [
+    *("list_studies", "overview", "recommend", "can_i_stop", "what_matters"),
+    *("what_parameters_do", "why_this_trial", "ranges", "front"),
+]
+
+CALLS: dict[str, Call] = {
+    "studies": ("list_studies", {}),
+    "some studies": ("list_studies", {"containing": "OU"}),
+    "overview": ("overview", {"study": "ours"}),
+    "recommend": ("recommend", {"study": "ours"}),
+    "stop": ("can_i_stop", {"study": "ours"}),
+    "matters": ("what_matters", {"study": "ours", "objective": None}),
+    "goal": ("what_matters", {"study": "ours", "goal": "best"}),
+    "parameter": ("what_parameters_do", {"study": "ours", "params": ["lr"]}),
+    "trial": ("why_this_trial", {"study": "ours", "trial": 29}),
+    "ranges": ("ranges", {"study": "ours"}),
+    "front": ("front", {"study": "two"}),
+    "one of two": ("what_matters", {"study": "two", "objective": "1"}),
+    "report": ("report", {"study": ESCAPE}),
+}
+MISTAKES: list[tuple[Call, str]] = [
+    (("recommend", {"study": "our"}), "has no study `our`; it has "),
+    (("recommend", {}), "has 5 studies, so name one: "),
+    (("recommend", {"study": 3}), "`study` has to be a text; got 3."),
+    (("recommend", {"studie": "ours"}), "no argument `studie`; it takes `study`. Did you mean `study`?"),
+    (("recommend", {"study": "empty"}), "A recommendation needs at least one finished trial"),
+    (("recommend", {"study": "nan"}), "A recommendation needs at least one finished trial"),
+    (("overview", {"study": "ours", "objective": "speed"}), "must be the objective or a constraint of this study"),
+    (("what_matters", {"study": "nan"}), "trials"),
+    (("what_matters", {"study": "ours", "goal": "good"}), "`goal` has to be one of best, worst, front, failed"),
+    (("what_parameters_do", {"study": "ours"}), "`params` has to be a list with one name, or with two different ones"),
+    (("what_parameters_do", {"study": "ours", "params": ["lrr"]}), "Did you mean `lr`?"),
+    (("why_this_trial", {"study": "ours", "trial": 99}), "has no trial 99; its trials are 0 to 29"),
+    (("why_this_trial", {"study": "ours", "trial": -1}), "`trial` has to be a whole number from 0 on; got -1."),
+    (("why_this_trial", {"study": "empty", "trial": 0}), "has no trial"),
+    (("ranges", {"study": "two"}), "this study has 2: name one of `objective 0`, `objective 1`."),
+    (("front", {"study": "ours"}), "A front needs several objectives, but this study has one; call `recommend`"),
+    (("enqueue_trial", {"study": "ours", "params": {"lr": 0.5}}), "There is no tool `enqueue_trial`; there are list_"),
+]
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a server answered, and the folder of the storage before and after."""
+
+    folder: Path
+    record: Record
+    before: dict[str, bytes]
+    after: dict[str, bytes]
+
+    def __getitem__(self, question: str) -> Answer:
+        return self.record.answers[list(CALLS).index(question)]
+
+    @property
+    def mistakes(self) -> list[Answer]:
+        return self.record.answers[len(CALLS) :]
+
+
+def objective(trial: optuna.Trial) -> float:
+    lr = trial.suggest_float("lr", 0.0, 1.0)
+    return (lr - 0.3) ** 2 + 0.01 * trial.suggest_int("depth", 1, 4)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """One session of every tool and of every mistake."""
+    folder = tmp_path_factory.mktemp("served")
+    storage, reports = folder / "storage", folder / "reports"
+    storage.mkdir()
+    reports.mkdir()
+    memory = optuna.storages.InMemoryStorage()  # Faster than a disk.
+
+    def study(name: str, **options: object) -> optuna.Study:
+        return optuna.create_study(
+            study_name=name, storage=memory, sampler=optuna.samplers.RandomSampler(seed=0), **options
+        )
+
+    study("ours").optimize(objective, n_trials=30)
+    study("two", directions=["minimize", "maximize"]).optimize(lambda t: (objective(t), t.params["lr"]), n_trials=12)
+    study("nan").optimize(lambda trial: objective(trial) * float("nan"), n_trials=4)
+    study("empty")
+    study(ESCAPE).optimize(objective, n_trials=2)
+    written = optuna.storages.RDBStorage(f"sqlite:///{storage / FILE}")
+    for name in ("ours", "two", "nan", "empty", ESCAPE):
+        optuna.copy_study(from_study_name=name, from_storage=memory, to_storage=written)
+    before = files(storage)
+    arguments = ["--storage", f"sqlite:///storage/{FILE}", "--reports", "reports"]
+    record = session(folder, arguments, [*CALLS.values(), *(call for call, _ in MISTAKES)])
+    return Session(folder, record, before, files(storage))
+
+
+def test_a_session_of_every_tool_leaves_the_storage_as_it_was(served: Session) -> None:
+    assert {name for name, _ in CALLS.values()} == set(served.record.tools)
+    assert served.after == served.before
+    assert list(served.after) == [FILE]
+
+
+def test_standard_output_has_messages_only_and_the_log_no_errors(served: Session) -> None:
+    assert served.record.unreadable == []
+    assert served.record.log.startswith("Answering questions about sqlite:///storage/")
+    assert "Traceback" not in served.record.log
+
+
+def test_tools_are_described_and_say_that_they_read_only(served: Session) -> None:
+    tools = served.record.tools
+    assert list(tools) == [*READING, "report"]
+    for name, tool in tools.items():
+        assert tool.annotations.read_only_hint is (name != "report")
+        assert tool.annotations.destructive_hint is False
+        assert len(tool.description) > 150
+        assert all("description" in argument for argument in tool.input_schema["properties"].values())
+    assert "Optuna" in served.record.instructions
+
+
+def test_answers_are_the_sentences_and_the_data_of_the_functions(served: Session) -> None:
+    study = optuna.load_study(study_name="ours", storage=f"sqlite:///{served.folder / 'storage' / FILE}")
+    for question, title, key, finding in [
+        ("recommend", "What to use", "recommendation", pellucid.recommend(study)),
+        ("stop", "Can I stop", "verdict", pellucid.stopping_verdict(study)),
+        ("matters", "What matters", "importance", pellucid.importance(study)),
+        ("trial", "Why trial 29", "proposal", pellucid.explain_proposal(study, 29)),
+    ]:
+        assert f"{title}: {finding}" in served[question].text.splitlines()
+        assert served[question].data[key] == json.loads(json.dumps(finding.to_dict()))
+        assert served[question].data["counts"]["complete"] == 30
+    # A question that is added to the command line is answered here too.
+    assert set(served["overview"].data) >= {question.key for question in overview(view_of(study), None)}
+
+
+def test_every_other_question_has_its_answer(served: Session) -> None:
+    assert "For being among the best 10%" in served["goal"].text
+    assert set(served["parameter"].data) >= {"profile", "dependence"}
+    assert "ranges" in served["ranges"].data
+    assert {"recommendation", "tradeoff"} <= set(served["front"].data)
+    assert "objective 1" in served["one of two"].text
+    studies = served["studies"]
+    assert [study["name"] for study in studies.data["studies"]] == sorted(["ours", "two", "nan", "empty", ESCAPE])
+    assert "`ours` (minimize objective): 30 of 30 trials complete" in studies.text
+    assert "\x1b" not in studies.text
+    assert [study["name"] for study in served["some studies"].data["studies"]] == ["ours"]
+
+
+def test_a_report_stays_in_its_folder_whatever_the_study_is_called(served: Session) -> None:
+    [page] = (served.folder / "reports").iterdir()
+    assert served["report"].data == {"study": ESCAPE, "path": str(page), "temporary": False}
+    assert page.name.startswith("report-escape-")
+    assert page.read_text(encoding="utf-8").startswith("<!")
+    assert {path.name for path in served.folder.iterdir()} == {"storage", "reports", "server.log"}
+
+
+def test_answers_are_bounded(served: Session) -> None:
+    for answer in served.record.answers:
+        assert answer.length <= MOST_TEXT + MOST_JSON
+    assert not [question for question in CALLS if served[question].failed]
+
+
+def test_mistakes_are_sentences(served: Session) -> None:
+    for (call, sentence), answer in zip(MISTAKES, served.mistakes, strict=True):
+        assert answer.failed, call
+        assert sentence in answer.text
+        assert answer.text.endswith((".", "?"))
+        assert "\n" not in answer.text
+        assert "Traceback" not in answer.text
