@@ -140,6 +140,7 @@ _PACKAGES = (
     "dashboard",
     "explain",
     "goals",
+    "integrations",
     "plots",
     "records",
     "reporting",

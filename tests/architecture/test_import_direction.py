@@ -79,6 +79,6 @@ def test_the_layers_are_those_of_the_design(repository: Path) -> None:
     assert layers["exhaustive"]
     line = " > ".join(layers["layers"]).replace("(", "").replace(")", "")
     assert line == (
-        "cli > dashboard > reporting > plots | samplers > explain > acquisition"
+        "cli > dashboard | integrations > reporting > plots | samplers > explain > acquisition"
         " > surrogates > study | goals > records | numerics"
     )

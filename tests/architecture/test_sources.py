@@ -19,9 +19,11 @@ USES_PRIVATE_NAMES = "src/pellucid/study/storage.py"
 
 # Packages that may be imported inside functions only, and where each may be imported at the top of a file.
 LAZY = {
+    "mlflow": (),
     "pandas": (),
     "plotly": ("src/pellucid/plots/",),
     "torch": ("src/pellucid/surrogates/ranking/",),
+    "wandb": (),
 }
 UNSAFE_MODULES = {"cloudpickle", "dill", "marshal", "pickle", "shelve"}
 UNSAFE_CALLS = {"eval", "exec"}

@@ -223,6 +223,18 @@ def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path, monkeypatc
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
+def test_one_run_of_mlflow_for_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # A store of files takes a tenth of the time.
+    try:
+        printed = run("trackers_mlflow.py", "--trials", "6", "--tracking-uri", (tmp_path / "runs").as_uri())
+    finally:
+        mlflow.set_tracking_uri(None)  # Other tests choose theirs in the environment.
+    assert "the same as before: True" in printed
+    assert number(r"accuracy/best: ([\d.]+)", printed) > 0.9
+    assert re.search(r"^  gamma = [\d.e-]+$", printed, re.MULTILINE)
+
+
 def test_a_study_that_starts_where_earlier_ones_ended(tmp_path: Path) -> None:
     options = ("--earlier", "10", "--trials", "2", "--storage", f"sqlite:///{tmp_path / 'e.db'}")
     printed = run("earlier_studies.py", *options, "--model", str(tmp_path / "network.ranker"))
