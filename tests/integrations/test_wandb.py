@@ -53,6 +53,9 @@ def offline_runs(folder: Path, run_id: str) -> list[Path]:
 
 
 def test_logging_again_continues_the_same_run(folder: Path, written: list[dict[str, Any]]) -> None:
+    with pytest.raises(ValueError, match="none of the 2 trials of 'failing' is"):
+        log(without_complete_trials())
+    assert not written
     study = in_branches()
     run_id = log(study)
     [first] = offline_runs(folder, run_id)
@@ -96,9 +99,3 @@ def test_odd_names_beside_an_open_run_of_the_user(
     params = {f"study {name}" if name[0] == "_" else name: value for name, value in odd.params.items()}
     own_entry = {"directions": odd.directions, "trials": odd.n_trials}
     assert written[0]["config"] == {**params, "study _wandb": 1.0, "study pellucid": 2.0, "pellucid": own_entry}
-
-
-def test_a_study_without_complete_trials_makes_no_run(written: list[dict[str, Any]]) -> None:
-    with pytest.raises(ValueError, match="none of the 2 trials of 'failing' is"):
-        log(without_complete_trials())
-    assert not written

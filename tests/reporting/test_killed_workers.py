@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from optuna.distributions import FloatDistribution
 from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy import text
 from tests.helpers import bowl
 
 import pellucid
@@ -52,18 +52,18 @@ def test_a_trial_killed_before_its_receipt_was_chosen_by_nobody() -> None:
     study = new_study()
     study._storage.create_new_trial(study._study_id)  # All that a worker leaves that is killed in its first statement.
     study.optimize(bowl, n_trials=2)
-    text = told(study)
-    assert "Another sampler" not in text
-    assert "1 of 15 trials have not ended" in text
+    said = told(study)
+    assert "Another sampler" not in said
+    assert "1 of 15 trials have not ended" in said
     assert {phase.label for phase in pellucid.history(study).phases} == {"start-up", "model"}
 
 
 def test_a_trial_that_runs_for_very_long_looks_dead() -> None:
     study = new_study()
     study.add_trials([began(timedelta(days=1)), began(timedelta(minutes=5))])
-    text = told(study)
-    assert "2 of 14 trials have not ended; answers do without their values." in text
-    assert "as long as trial 12, still running: if its process died, `study.tell(12, " in text
+    said = told(study)
+    assert "2 of 14 trials have not ended; answers do without their values." in said
+    assert "as long as trial 12, still running: if its process died, `study.tell(12, " in said
     study.tell(12, state=TrialState.FAIL)
     assert "1 of 14 trials have not ended" in told(study)
     assert "if its process died" not in told(study)
@@ -83,21 +83,22 @@ def test_nothing_looks_dead_before_a_trial_has_ended() -> None:
 def test_a_trial_that_a_heartbeat_repeats_is_no_copy(tmp_path: Path) -> None:
     storage = RDBStorage(
         f"sqlite:///{tmp_path / 'study.db'}",
-        heartbeat_interval=1,
-        grace_period=1,
+        heartbeat_interval=60,
+        grace_period=120,
         heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(),
     )
     study = new_study(storage)
     lost = study.ask()
     bowl(lost)
     storage.record_heartbeat(lost._trial_id)
-    time.sleep(2.5)  # Longer than the grace period, in whole seconds of the database.
+    with storage.engine.begin() as connection:  # As if a day had passed.
+        connection.execute(text("UPDATE trial_heartbeats SET heartbeat = datetime(heartbeat, '-1 day')"))
     fail_stale_trials(study)
     study.optimize(bowl, n_trials=1)
     assert study.trials[13].params == study.trials[12].params
-    text = told(study)
-    assert "1 of 14 trials repeat others whose processes had died." in text
-    assert "enqueued" not in text
+    said = told(study)
+    assert "1 of 14 trials repeat others whose processes had died." in said
+    assert "enqueued" not in said
     assert pellucid.history(study).phases[-1].label == "repeated"
     with pytest.raises(ValueError, match=r"Trial 13 repeats trial 12, whose process had died. Ask about trial 12"):
         pellucid.explain_proposal(study, 13)

@@ -381,7 +381,7 @@ def test_it_does_not_disturb_threads() -> None:
 
 def test_evidence_that_was_kept_is_the_same_as_new_evidence() -> None:
     study = pruned_study(0)
-    for _ in range(44):
+    for _ in range(36):
         study.optimize(training(), n_trials=1)
         kept, new = current_evidence(study), curve_evidence(StudyView.whole(study))
         assert (kept is None) == (new is None)
