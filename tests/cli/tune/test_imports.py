@@ -32,7 +32,7 @@ def objective(trial):
 """
 
 
-@pytest.mark.parametrize("storage", [URL, LOG])
+@pytest.mark.parametrize("storage", [URL, pytest.param(LOG, marks=pytest.mark.slow)])
 def test_files_with_the_names_of_packages_are_not_imported(folder: Path, storage: str) -> None:
     for name in NAMES:
         (folder / f"{name}.py").write_text(TRAP)

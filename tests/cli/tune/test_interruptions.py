@@ -67,7 +67,7 @@ def test_when_all_workers_are_gone_the_run_says_so(folder: Path) -> None:
     assert set(states()) == {FAIL}
 
 
-@pytest.mark.parametrize("options", [["--quiet"], ["--jobs", "2"]])
+@pytest.mark.parametrize("options", [["--quiet"], pytest.param(["--jobs", "2"], marks=pytest.mark.slow)])
 def test_if_all_workers_die_at_their_start_the_error_shows_what_they_printed(folder: Path, options: list[str]) -> None:
     (folder / "dies.py").write_text(
         "import os, sys\nfor i in range(20):\n    print('line', i)\nprint('no driver', file=sys.stderr)\nos._exit(3)\n"

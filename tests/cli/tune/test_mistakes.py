@@ -123,6 +123,7 @@ def test_some_samplers_and_pruners_take_one_objective(folder: Path, options: lis
     assert not (folder / "tuning.db").exists()
 
 
+@pytest.mark.slow  # Without a storage before, the tests above say the same.
 @pytest.mark.parametrize(("target", "storage"), [("script.py:bowll", URL), ("scrip:bowl", LOG)])
 def test_a_misspelt_objective_adds_no_study_to_a_storage(folder: Path, target: str, storage: str) -> None:
     opened = file_storage(Path(LOG)) if storage == LOG else URL

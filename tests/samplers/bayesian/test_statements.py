@@ -31,7 +31,7 @@ def statements(file: Path, sampler: BaseSampler, n_params: int) -> float:
     return len(counted) / N_COUNTED
 
 
-@pytest.mark.parametrize("n_params", [2, 5])
+@pytest.mark.parametrize("n_params", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_trial_takes_no_more_statements_than_with_tpe(tmp_path: Path, n_params: int) -> None:
     ours = statements(tmp_path / "ours.db", pellucid.BayesianSampler(seed=0, n_startup_trials=8), n_params)
     tpe = statements(tmp_path / "tpe.db", TPESampler(seed=0), n_params)
