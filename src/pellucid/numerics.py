@@ -231,6 +231,16 @@ def compress_integers(numbers: Sequence[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
 
 
+_MOST_LISTED = 20
+
+
+def first_integers(numbers: Sequence[int]) -> str:
+    """Numbers in a message: all of a few, otherwise the first ones."""
+    if len(numbers) <= _MOST_LISTED:
+        return str(list(numbers))
+    return f"{list(numbers[:_MOST_LISTED])} and {len(numbers) - _MOST_LISTED} more"
+
+
 def expand_integers(text: str) -> list[int]:
     """Inverse of `compress_integers`."""
     numbers: list[int] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.numerics import compress_integers, expand_integers
+from pellucid.numerics import compress_integers, expand_integers, first_integers
 
 
 @given(st.lists(st.integers(0, 3000), max_size=200))
@@ -29,3 +29,8 @@ def test_spans_read_as_people_write_them() -> None:
     assert expand_integers("") == []
     assert expand_integers("5") == [5]
     assert expand_integers("1-3,7,9-10") == [1, 2, 3, 7, 9, 10]
+
+
+def test_a_message_lists_the_first_of_many_numbers() -> None:
+    assert first_integers(range(3)) == "[0, 1, 2]"
+    assert first_integers(range(10**6)).endswith("18, 19] and 999980 more")

@@ -322,6 +322,7 @@ WRONG: list[dict[str, Any]] = [
     {"fitted_on": "a-b"},
     {"fitted_on": "5-1"},
     {"fitted_on": "0-999999999999"},
+    {"fitted_on": ",".join(["0-499999"] * 3)},
     {"believed": [1]},
     {"pending": [1]},
     {"pending": {"40": "abc"}},

@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
 from pellucid.explain.model import opened
-from pellucid.numerics import Array, expand_integers
+from pellucid.numerics import Array, expand_integers, first_integers
 from pellucid.records import ConstraintState, Receipt
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
@@ -111,7 +111,9 @@ def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int]
     sources = [source for source in receipt.space.values() if isinstance(source, int)]
     missing = sorted({*sources, *fitted_on, *also_needed} - view.by_number.keys())
     if missing:
-        raise ValueError(f"Trial {receipt.trial} cannot be rebuilt: the storage no longer has trials {missing}.")
+        raise ValueError(
+            f"Trial {receipt.trial} cannot be rebuilt: the storage no longer has trials {first_integers(missing)}."
+        )
     space = Space.of(
         {name: distribution_from(view.by_number, name, source) for name, source in receipt.space.items()},
         {child: Condition.from_list(rule) for child, rule in receipt.conditions.items()},

@@ -11,6 +11,8 @@ from typing import Any
 
 # JSON can hold integers that no array and no storage can.
 _LARGEST_INTEGER = 2**63
+# Trials that all spans of a text name together: far more than a study has, and few enough for the memory.
+_MOST_TRIALS = 1_000_000
 
 
 def is_number(value: Any) -> bool:
@@ -32,11 +34,12 @@ def is_plain(value: Any) -> bool:
 
 
 def is_spans(text: Any) -> bool:
-    """'0-24,26', with no span so long that expanding it could exhaust the memory."""
+    """'0-24,26', with no spans so long that expanding them could exhaust the memory."""
     if not isinstance(text, str) or (text and not re.fullmatch(r"\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*", text)):
         return False
     spans = [span.partition("-") for span in text.split(",") if "-" in span]
-    return all(0 <= int(last) - int(first) < 10_000_000 for first, _, last in spans)
+    lengths = [int(last) - int(first) for first, _, last in spans]
+    return all(length >= 0 for length in lengths) and sum(lengths) < _MOST_TRIALS
 
 
 def is_conditions(conditions: Any, space: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.numerics import Array, compress_integers, expand_integers
+from pellucid.numerics import Array, compress_integers, expand_integers, first_integers
 from pellucid.records import CurveState
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Curves, Extrapolation, curves
@@ -157,7 +157,8 @@ def as_recorded(view: StudyView, state: CurveState | None, space: Space) -> Stud
     numbers, stopped = expand_integers(state.learned_from), expand_integers(state.stopped)
     missing = sorted({*numbers, *stopped} - view.by_number.keys())
     if missing:
-        raise ValueError(f"The storage no longer has trials {missing}, whose learning curves a model had learned from.")
+        gone = first_integers(missing)
+        raise ValueError(f"The storage no longer has trials {gone}, whose learning curves a model had learned from.")
     learned = learned_from(view, [view.by_number[number] for number in numbers], space, state.horizon)
     values = {int(number): value for number, value in state.running.items()}
     if learned is not None:
