@@ -8,8 +8,10 @@ import multiprocessing
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +122,24 @@ def file_storage(path: Path) -> JournalStorage:
 def two_objectives() -> Study:
     sampler = pellucid.BayesianSampler(seed=0)
     return optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
+
+
+def began(ago: timedelta, took: timedelta | None = None, number: int = -1) -> FrozenTrial:
+    """A trial that began this long ago, and still runs unless it took a known time. `add_trial` numbers it."""
+    start = datetime.now() - ago
+    return FrozenTrial(
+        number=number,
+        trial_id=-1,
+        state=TrialState.RUNNING if took is None else TrialState.COMPLETE,
+        value=None if took is None else 1.0,
+        datetime_start=start,
+        datetime_complete=None if took is None else start + took,
+        params={"x": 0.5},
+        distributions={"x": FloatDistribution(-1.0, 1.0)},
+        user_attrs={},
+        system_attrs={},
+        intermediate_values={},
+    )
 
 
 def last_receipt(study: Study) -> pellucid.Receipt:
@@ -277,6 +297,20 @@ def finish(*workers: Worker) -> list[str]:
                 worker.kill()
                 worker.ended()
     return logs
+
+
+def kill_in_its_trial(worker: Worker, marker: Path) -> None:
+    """Wait until a trial of the worker hangs (`--hang-at`), and send it SIGKILL there."""
+    try:
+        for _ in range(6000):
+            if marker.exists() or worker.returncode is not None:
+                break
+            time.sleep(0.02)
+        assert marker.exists(), "the worker did not reach the trial in which it is to be killed"
+        assert worker.returncode is None
+    finally:
+        worker.kill()
+        worker.ended()
 
 
 @contextmanager

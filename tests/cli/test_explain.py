@@ -8,12 +8,13 @@ import os
 import sqlite3
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import optuna
 import pytest
-from tests.helpers import conditional
+from tests.helpers import began, conditional
 from typer.testing import CliRunner, Result
 
 import pellucid
@@ -109,6 +110,18 @@ def test_the_reason_is_given_for_every_answer_that_is_not_known_yet() -> None:
     data = json.loads(explain("empty", "--json").stdout)
     assert set(data["unknown"]) == {"recommendation", "importance", "ranges", "calibration", "proposal"}
     assert data["verdict"]["stop"] is False
+
+
+def test_trials_that_look_dead_are_named(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/killed.db"
+    study = optuna.create_study(storage=url, sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(conditional, n_trials=3)
+    study.add_trial(began(timedelta(days=3)))
+    said = "Trial 3 has run for 3 days, and no other took longer than 0 s: if its process died, "
+    assert call("explain", "--storage", url).output.splitlines()[1].startswith(said)
+    assert json.loads(call("explain", "--storage", url, "--json").output)["dead"].startswith(said)
+    study.tell(3, state=optuna.trial.TrialState.FAIL)
+    assert json.loads(call("explain", "--storage", url, "--json").output)["dead"] == ""
 
 
 def test_a_trial_is_explained_with_a_table_of_contributions() -> None:
@@ -260,7 +273,7 @@ MISTAKES = [
     (["ours", "--storage", "damaged.db"], 2, "cannot be"),
     (["ours", "--storage", "nonsense"], 2, "write sqlite:///nonsense"),
     (["ours", "--storage", "nonsense://u:secret@h/d"], 2, "no dialect for: `nonsense://u:***@h/d`"),
-    (["ours", "--storage", "mysql+pymysql://u:secret@h/d"], 3, "begin the URL with mysql+pymysql"),
+    (["ours", "--storage", "mysql+cymysql://u:secret@h/d"], 3, "run `pip install 'pellucid[mysql]'`, and begin"),
     (["ours", "--storage", "postgresql://u:secret@127.0.0.1:1/d?password=secret"], 2, "Connection refused"),
     (["ours", "--storage", "postgresql://u:se%20cret@127.0.0.1:1/d"], 2, "check that the server is running"),
 ]

@@ -8,6 +8,7 @@ import optuna
 import pytest
 from optuna.samplers import BaseSampler
 from optuna.trial import Trial
+from tests.helpers import messages, new_study
 
 import pellucid
 from pellucid.samplers.proposing.interface import ModelSampler
@@ -85,3 +86,29 @@ def test_a_parameter_that_is_new_to_the_model_is_logged_unless_silenced(caplog: 
         logged = [record.getMessage() for record in caplog.records if "sampled on its own" in record.getMessage()]
         assert len(logged) == int(warn)
         assert all("because no finished trial has had it yet" in message for message in logged)
+
+
+def test_a_trial_that_began_before_the_first_ones_ended_does_not_blame_its_ranges(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It knew no parameter when it was proposed; others have finished since."""
+    study = new_study(n_startup_trials=2)
+    early = study.ask()
+    assert early.relative_params == {}
+    study.optimize(bowl, n_trials=6)
+    caplog.clear()
+    bowl(early)
+    assert messages(caplog) == []
+
+
+def test_a_parameter_that_others_finished_in_the_meantime_was_unknown_to_the_proposal(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    study = new_study(n_startup_trials=2)
+    study.optimize(bowl, n_trials=4)
+    early = study.ask()
+    assert set(early.relative_params) == {"x", "n"}
+    study.optimize(lambda trial: bowl(trial) + trial.suggest_float("late", 0, 1), n_trials=2)
+    caplog.clear()
+    early.suggest_float("late", 0, 1)
+    assert ["no finished trial has had it yet" in message for message in messages(caplog)] == [True]

@@ -74,6 +74,7 @@ def answers_data(view: StudyView, place: Place, answers: Answers) -> dict[str, A
         "storage": place.shown,
         **objectives_data(view),
         "counts": trials_by_state(view.trials),
+        "dead": dead_line(view),
         **known,
         "unknown": unknown,
     }
@@ -85,6 +86,15 @@ def answers_data(view: StudyView, place: Place, answers: Answers) -> dict[str, A
 def heading(view: StudyView, place: Place) -> str:
     """The study, what it optimises and how many trials it has."""
     return f"Study `{shown(view.name)}` in {place.shown} ({shown(_aims(view))}): {_counted(view)}."
+
+
+def dead_line(view: StudyView) -> str:
+    """About running trials whose process may be gone; empty if there are none."""
+    from datetime import datetime
+
+    from pellucid.study.liveness import notice
+
+    return notice(view, datetime.now())
 
 
 def sentence(question: Question[Any], answer: Finding) -> str:
@@ -103,7 +113,8 @@ def answers_text(view: StudyView, place: Place, answers: Answers) -> str:
     from pellucid.records import NotKnown
 
     known = [sentence(question, answer) for question, answer in answers if not isinstance(answer, NotKnown)]
-    return "\n".join([heading(view, place), *known, *unknown_lines(answers)])
+    lines = [heading(view, place), dead_line(view), *known, *unknown_lines(answers)]
+    return "\n".join(line for line in lines if line)
 
 
 def _unknown(answers: Answers) -> list[tuple[Question[Any], NotKnown]]:

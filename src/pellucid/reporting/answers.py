@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 
 from optuna.trial import TrialState
 
@@ -27,7 +26,7 @@ from pellucid.records import (
 )
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
-from pellucid.study.trials import dead_looking, nobodys_choice, repeated
+from pellucid.study.trials import nobodys_choice, repeated
 
 # Entries of a card; more would push the other answers off the first screen.
 _MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_DOUBTS, _MOST_MEMBERS = 8, 5, 4, 6, 6
@@ -223,17 +222,8 @@ def _running(study: StudyAnswers) -> list[str]:
     running = study.counts["running"]
     if not running:
         return []
-    dead = dead_looking(study.trials, datetime.now())
     reasons = [f"{running} of {len(study.trials)} trials have not ended; answers do without their values."]
-    if dead:
-        many, one = ("trial", "its process") if len(dead) == 1 else ("trials", "their processes")
-        numbers = ", ".join(str(trial.number) for trial in dead[:_MOST_DOUBTS])
-        more = "" if len(dead) <= _MOST_DOUBTS else " and others"
-        reasons.append(
-            f"No other trial took nearly as long as {many} {numbers}{more}, still running: if {one} died, "
-            f"`study.tell({dead[0].number}, state=optuna.trial.TrialState.FAIL)` says so."
-        )
-    return reasons
+    return [*reasons, study.dead] if study.dead else reasons
 
 
 def doubts(study: StudyAnswers) -> list[str]:

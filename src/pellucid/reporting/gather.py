@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import combinations
 from typing import Protocol, TypeVar
 
@@ -51,6 +52,7 @@ from pellucid.records import (
     attempt,
 )
 from pellucid.reporting.curves import CurveAnswers, curve_answers
+from pellucid.study.liveness import notice
 from pellucid.study.view import StudyView
 
 Answer = TypeVar("Answer")
@@ -94,6 +96,7 @@ class StudyAnswers:
     explanations    of the recommended trial, the best, the last, and others spread evenly over the run
     unexplained     trials without an explanation, and why
     curves          what learning curves say; None if no trial reported one, or if there are several objectives
+    dead            about running trials whose process may be gone; empty if there are none
     """
 
     name: str
@@ -110,6 +113,7 @@ class StudyAnswers:
     explanations: tuple[ProposalExplanation, ...]
     unexplained: dict[int, str]
     curves: CurveAnswers | None = None
+    dead: str = ""
 
     @property
     def several(self) -> bool:
@@ -189,6 +193,7 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
         unexplained={**_sampled(view), **unexplained},
         curves=curves,
+        dead=notice(view, datetime.now()),
     )
 
 

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import base64
 import logging
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 
+from optuna.storages._cached_storage import _CachedStorage
+from optuna.storages._heartbeat import BaseHeartbeat
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -30,6 +33,29 @@ def write_receipt(study: Study, trial: FrozenTrial, receipt: Receipt, at_least: 
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
         _logger.warning("The receipt of trial %d could not be stored (%s); the trial goes on.", trial.number, error)
     return len(parts)
+
+
+# Trials that are read one by one. More of them are read faster together with all others.
+_FEW = 3
+
+
+def read_again(study: Study, seen: Sequence[FrozenTrial], unsettled: Collection[int]) -> Sequence[FrozenTrial]:
+    """The trials of a study that was read a moment ago: with those that are new, and those in `unsettled` as they are
+    now. A relational storage would read every running trial again, with all its attributes, for the list of all; others
+    give the list, because asking for a trial that does not exist yet is an error that Dask's scheduler would log."""
+    if not isinstance(study._storage, _CachedStorage):
+        return study.get_trials(deepcopy=False)
+    storage, ids = study._storage, {trial.number: trial._trial_id for trial in seen if trial.number in unsettled}
+    number = seen[-1].number + 1 if seen else 0
+    while len(ids) <= _FEW:
+        try:
+            ids[number] = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
+        except KeyError:  # There is no such trial yet.
+            now = {number: storage.get_trial(trial_id) for number, trial_id in ids.items()}
+            unseen = now.keys() - {trial.number for trial in seen}
+            return [*(now.get(trial.number, trial) for trial in seen), *(now[number] for number in sorted(unseen))]
+        number += 1
+    return study.get_trials(deepcopy=False)
 
 
 def write_decision(study: Study, trial: FrozenTrial, decision: PruningDecision) -> None:
@@ -87,6 +113,15 @@ def kept_model(study: Study, name: str) -> bytes:
         return base64.b85decode("".join(map(str, parts)))
     except ValueError as error:
         raise RecordError(f"The ranking model `{name}` of the study is damaged ({error}).") from error
+
+
+def silent_trials(study: Study) -> frozenset[int] | None:
+    """Numbers of running trials whose heartbeat has stopped; None if this storage does not listen to heartbeats."""
+    storage = study._storage
+    if not isinstance(storage, BaseHeartbeat) or storage.get_heartbeat_interval() is None:
+        return None
+    ids = set(storage._get_stale_trial_ids(study._study_id))
+    return frozenset(trial.number for trial in study.get_trials(deepcopy=False) if trial._trial_id in ids)
 
 
 def fail_running(study: Study, number: int, *, interrupted: bool) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Any
 
 from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
@@ -60,18 +59,12 @@ def repeated(trial: FrozenTrial) -> int | None:
     return number if is_whole_number(number) else None
 
 
-def dead_looking(trials: Sequence[FrozenTrial], now: datetime) -> list[FrozenTrial]:
-    """Running trials whose process may be gone: they run for much longer than any trial that has ended."""
-    durations = [trial.duration for trial in trials if trial.duration is not None]
-    if not durations:
-        return []
-    longest = max(_MUCH_LONGER * max(durations), _SHORTEST_AGE)
-    running = [trial for trial in trials if trial.state == TrialState.RUNNING and trial.datetime_start is not None]
-    return [trial for trial in running if trial.datetime_start is not None and now - trial.datetime_start > longest]
+def ended_before(other: FrozenTrial, trial: FrozenTrial) -> bool:
+    """Whether another trial had ended when this one began. MySQL keeps whole seconds: within one, numbers decide."""
+    if other.datetime_complete is None or trial.datetime_start is None:
+        return other.state.is_finished()
+    return (other.datetime_complete, other.number) < (trial.datetime_start, trial.number)
 
-
-# No trial looks dead before it runs this many times as long as any other took, and for this long.
-_MUCH_LONGER, _SHORTEST_AGE = 3, timedelta(minutes=10)
 
 _WORDS = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "stopped", TrialState.FAIL: "failed"}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import optuna
 import pytest
 from optuna.study import Study
@@ -74,6 +76,16 @@ def test_a_stop_by_another_pruner_is_explained_too(by_median: Study) -> None:
     )
     assert any("no reason was recorded" in note for note in found.notes)
     assert found.best == min(trial.value for trial in by_median.trials[:number] if trial.state == COMPLETE)
+
+
+def test_later_trials_of_the_same_second_are_not_taken_for_earlier_ones(by_median: Study) -> None:
+    """MySQL keeps whole seconds, and all of these trials fit into one."""
+    copied, now = new_study(), datetime(2026, 1, 1)
+    for trial in by_median.get_trials():
+        trial.datetime_start = trial.datetime_complete = now
+        copied.add_trial(trial)
+    for number in (stopped(by_median)[0], stopped(by_median)[-1]):
+        assert pellucid.explain_pruning(copied, number) == pellucid.explain_pruning(by_median, number)
 
 
 def test_a_complete_trial_is_explained_where_it_looked_worst(study: Study) -> None:

@@ -71,3 +71,34 @@ def test_an_older_trial_keeps_its_idea(study: Study) -> None:
     ideas = Ideas(1, 0.3, 0.3, 0.3, 0.6)
     assert published(study, 1, ideas) == {"x": 0.6}
     assert ideas.asked == 4
+
+
+def test_a_trial_that_begins_while_another_proposes_is_seen(study: Study) -> None:
+    """The view of the older one is from before the younger one existed."""
+    study.ask()
+    before = StudyView.whole(study)
+    taken = study.ask(X).params["x"]
+    ideas = Ideas(0, taken, 0.6)
+    views = iter([before, StudyView.whole(study)])
+    assert publish(study, before.trials[0], {}, lambda _: next(views), ideas) == {"x": 0.6}
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_many_trials_that_begin_at_once_are_seen(study: Study, n: int) -> None:
+    study.ask()
+    before = StudyView.whole(study)
+    taken = [study.ask(X).params["x"] for _ in range(n)]
+    for idea in taken:
+        views = iter([before, StudyView.whole(study)])
+        assert publish(study, before.trials[0], {}, lambda _, views=views: next(views), Ideas(0, idea, 2.0)) == {
+            "x": 2.0
+        }
+
+
+def test_a_trial_that_begins_and_ends_meanwhile_is_seen(study: Study) -> None:
+    study.ask()
+    before = StudyView.whole(study)
+    short = study.ask(X)
+    study.tell(short, 1.0)
+    views = iter([before, StudyView.whole(study)])
+    assert publish(study, before.trials[0], {}, lambda _: next(views), Ideas(0, short.params["x"], 0.6)) == {"x": 0.6}

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pellucid.cli.terminal import say, shown
 from pellucid.cli.tune.snapshot import RunningCurve, Snapshot, TrialOfSeveral
+from pellucid.study.liveness import duration
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-_MINUTE, _HOUR = 60, 3600
 # A curve in one line: from the smallest value to the largest, and at most so many of them.
 _BLOCKS, _MOST_BLOCKS = "▁▂▃▄▅▆▇█", 20
 
@@ -257,11 +257,3 @@ def _block(value: float, low: float, high: float) -> str:
 
 def _workers(count: int) -> str:
     return "1 worker" if count == 1 else f"{count} workers"
-
-
-def duration(seconds: float) -> str:
-    if seconds < _MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < _HOUR:
-        return f"{seconds / _MINUTE:.0f} min"
-    return f"{seconds / _HOUR:.1f} h"

@@ -13,7 +13,7 @@ from pellucid.acquisition.fronts import front
 from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.study.arrays import Arrays, arrays
-from pellucid.study.trials import distributions
+from pellucid.study.trials import distributions, ended_before
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.curves import extrapolated
@@ -31,7 +31,7 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]
     if not trial.params:
         so_far = " yet" if trial.state in (TrialState.RUNNING, TrialState.WAITING) else ""
         raise ValueError(f"Trial {number} has no parameters{so_far}, so there is nothing to explain.")
-    before = [other for other in view.trials if other.number < number and _ended_before(other, trial)]
+    before = [other for other in view.trials if other.number < number and ended_before(other, trial)]
     known_then = extrapolated(replace(view, trials=before, extrapolation=None))
     observed = known_then.observations_of([other.number for other in before])
     if len(observed) < _FEWEST:
@@ -53,12 +53,6 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]
             f"a model needs at least {_FEWEST} to say anything about it."
         )
     return data, unknown
-
-
-def _ended_before(other: FrozenTrial, trial: FrozenTrial) -> bool:
-    if other.datetime_complete is None or trial.datetime_start is None:
-        return other.state.is_finished()
-    return other.datetime_complete <= trial.datetime_start
 
 
 def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outcomes:

@@ -14,7 +14,7 @@ from pellucid.numerics import Array, check_level, expand_integers, is_whole_numb
 from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text, prefix
 from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
-from pellucid.study.trials import state_word
+from pellucid.study.trials import ended_before, state_word
 from pellucid.study.view import StudyView
 
 # With fewer complete curves than this, the answer says so.
@@ -98,16 +98,10 @@ def pruning_explanation_of(
 
 def trials_before(view: StudyView, trial: FrozenTrial) -> StudyView:
     """The study when a trial began, for a trial that has not ended as it is now."""
-    began = trial.datetime_start
-    if not trial.state.is_finished() or began is None:
-        ended = [other for other in view.trials if other.state.is_finished() and other.number != trial.number]
-    else:
-        ended = [
-            other
-            for other in view.trials
-            if other.datetime_complete is not None and other.datetime_complete <= began and other.number != trial.number
-        ]
-    return replace(view, trials=ended)
+    others = [other for other in view.trials if other.state.is_finished() and other.number != trial.number]
+    if trial.state.is_finished():
+        others = [other for other in others if ended_before(other, trial)]
+    return replace(view, trials=others)
 
 
 def _decision(view: StudyView, trial: FrozenTrial) -> PruningDecision | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from pellucid.numerics import one_thread, stream
 from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.study.encoding import Dimension, is_ordered
+from pellucid.study.liveness import dead_looking, notice_by_age
+from pellucid.study.receipts import own_receipt
 from pellucid.study.view import StudyView
 
 _logger = logging.getLogger("pellucid")
@@ -43,8 +46,11 @@ class IndependentSampling:
         return Dimension(name, distribution, is_ordered(distribution)).decode(u)[0]
 
     def _log(self, view: StudyView, trial: FrozenTrial, name: str, n_startup_trials: int) -> None:
-        if sum(other.state == TrialState.COMPLETE for other in view.trials) > n_startup_trials:
-            known = name in view.distributions
+        own = own_receipt(view.by_number.get(trial.number, trial))
+        # Other workers may have finished trials since this one was proposed, perhaps before the model took over.
+        early = own is not None and own.kind == "startup"
+        if not early and sum(other.state == TrialState.COMPLETE for other in view.trials) > n_startup_trials:
+            known = name in (view.distributions if own is None else own.space)
             reason = "its range has changed or it is fixed elsewhere" if known else "no finished trial has had it yet"
             _logger.warning(
                 "`%s` in trial %d is sampled on its own, without the model, because %s. "
@@ -57,6 +63,7 @@ class ModelSampler(BaseSampler):
 
     def __init__(self, search: ModelSearch, independent: IndependentSampling) -> None:
         self._search, self._independent = search, independent
+        self._told_dead: set[int] = set()
 
     @property
     def n_startup_trials(self) -> int:
@@ -75,7 +82,9 @@ class ModelSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Every parameter that finished trials had, conditional ones included."""
-        return SeenSpace(self._view(study))
+        view = self._view(study)
+        self._warn_of_dead_trials(view)
+        return SeenSpace(view)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -101,6 +110,14 @@ class ModelSampler(BaseSampler):
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         if self._independent.sampler is not None:
             self._independent.sampler.after_trial(study, trial, state, values)
+
+    def _warn_of_dead_trials(self, view: StudyView) -> None:
+        """Say it once of every trial: proposals keep away from what it tries as long as it counts as running."""
+        now = datetime.now()
+        dead = [trial for trial in dead_looking(view.trials, now) if trial.number not in self._told_dead]
+        if dead:
+            self._told_dead.update(trial.number for trial in dead)
+            _logger.warning("%s", notice_by_age(view.trials, dead, now))
 
     def _view(self, study: Study) -> StudyView:
         """Of the study as it is now. Raises ValueError if it has more objectives than the sampler can handle."""

@@ -12,7 +12,8 @@ from optuna.trial import FrozenTrial
 
 from pellucid.records import Receipt
 from pellucid.samplers.proposing import others
-from pellucid.study.storage import write_receipt
+from pellucid.study.receipts import own_receipt
+from pellucid.study.storage import read_again, write_receipt
 from pellucid.study.trials import UNFINISHED, pending
 from pellucid.study.view import StudyView
 
@@ -40,6 +41,12 @@ class SeenSpace(dict[str, BaseDistribution]):
         return view
 
 
+def _settled(trial: FrozenTrial) -> bool:
+    """Whether a trial has begun with what it was proposed: whoever saw it knows its whole configuration. Without a
+    receipt, it may be about to choose more parameters."""
+    return bool(trial.params) and own_receipt(trial) is not None
+
+
 def publish(
     study: Study,
     trial: FrozenTrial,
@@ -56,7 +63,8 @@ def publish(
         going_on = {other.number for other in before.trials if other.state in UNFINISHED}
         params, receipt = propose(before)
         parts = write_receipt(study, trial, receipt, at_least=parts)
-        after = replace(before, trials=study.get_trials(deepcopy=False))
+        unsettled = {number for number in going_on - {trial.number} if not _settled(before.by_number[number])}
+        after = replace(before, trials=read_again(study, before.trials, unsettled))
         running = pending(after.trials, trial.number)
         # From the second attempt on, a younger trial counts only once it has begun: while both are still proposing the
         # younger one steps aside, because two that both keep stepping aside would collide again.
