@@ -27,7 +27,9 @@ def complete_study(ctx: typer.Context, incomplete: str) -> list[str]:
 Storage = Annotated[
     str,
     typer.Option(
-        "--storage", metavar="URL", help="A storage URL of Optuna, or the path of a journal file (.log, .journal)."
+        "--storage",
+        metavar="URL",
+        help="A storage URL of Optuna, the path of a journal file (.log, .journal), or grpc://HOST:PORT of a proxy.",
     ),
 ]
 StudyName = Annotated[

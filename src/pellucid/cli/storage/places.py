@@ -17,6 +17,9 @@ from pellucid.cli.terminal import shown
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
+PROXY = "grpc"
+# The port of Optuna's gRPC proxy, unless another is named.
+_PROXY_PORT = 13000
 # The first bytes of every SQLite database.
 _SQLITE = b"SQLite format 3\0"
 # A file with such a name may be created as a journal.
@@ -90,6 +93,10 @@ def _from_url(text: str) -> Place:
     visible = url.set(query={}).render_as_string(hide_password=True)
     backend, _, driver = url.drivername.partition("+")
     secrets = _secrets(url, text)
+    if backend == PROXY:
+        if not url.host or url.username or url.database or url.query:
+            raise Mistake(f"A gRPC proxy is named like grpc://localhost:13000; got `{shown(visible)}`.")
+        return Place(f"grpc://{url.host}:{url.port or _PROXY_PORT}", shown(visible), backend=PROXY)
     if backend != "sqlite":
         driver = driver or _installed_driver(backend)
         address = url.set(drivername=f"{backend}+{driver}" if driver else backend)
@@ -111,11 +118,18 @@ def _from_url(text: str) -> Place:
     return Place(absolute, shown(visible), file=_checked(file), backend=backend, driver=driver, secrets=secrets)
 
 
+# Drivers, and the packages to import of each: those that a URL need not name if they are installed.
+_INSTALLABLE = {
+    "postgresql": {"psycopg2": "psycopg2", "psycopg": "psycopg"},
+    "mysql": {"mysqldb": "MySQLdb", "pymysql": "pymysql"},
+    "mariadb": {"mysqldb": "MySQLdb", "pymysql": "pymysql"},
+}
+
+
 def _installed_driver(backend: str) -> str:
-    """The driver for a PostgreSQL URL that names none: SQLAlchemy's default differs between versions."""
-    if backend != "postgresql":
-        return ""
-    return next((name for name in ("psycopg2", "psycopg") if find_spec(name) is not None), "")
+    """The driver for a URL that names none: SQLAlchemy's default differs between versions, or is not installed."""
+    drivers = _INSTALLABLE.get(backend, {})
+    return next((driver for driver, package in drivers.items() if find_spec(package) is not None), "")
 
 
 def _secrets(url: URL, text: str) -> tuple[str, ...]:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.errors import Mistake, Unavailable
-from pellucid.cli.storage.places import Place, has_studies, place_of, read_only_address
+from pellucid.cli.extras import require_extra
+from pellucid.cli.storage.places import PROXY, Place, has_studies, place_of, read_only_address
 from pellucid.cli.terminal import shown
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
-    from optuna.storages import BaseStorage
+    from optuna.storages import BaseStorage, GrpcStorageProxy
     from optuna.study import Study
     from optuna.trial import FrozenTrial
 
 
 # How long to wait, in seconds: for the lock of an SQLite file that other workers write to, and for a server to answer.
 _SQLITE_WAIT_S, _CONNECT_S = 60, 10
+_MYSQL_DRIVERS = {"pymysql", "mysqldb"}
 # Drivers that take the argument `connect_timeout`.
-_CONNECT_TIMEOUT = {"", "psycopg2", "psycopg", "pymysql", "mysqldb"}
+_CONNECT_TIMEOUT = {"", "psycopg2", "psycopg", *_MYSQL_DRIVERS}
 _DRIVERS = {
     "postgresql": "install it with `pip install 'pellucid[postgres]'`",
-    "mysql": "install `pymysql`, and begin the URL with mysql+pymysql",
+    **dict.fromkeys(("mysql", "mariadb"), "run `pip install 'pellucid[mysql]'`, and begin the URL with mysql+pymysql"),
 }
 # Names of studies that a message lists, so that it stays readable.
 _MOST_NAMES = 10
@@ -129,8 +132,28 @@ def open_storage(place: Place) -> BaseStorage:
     from optuna.storages.journal import JournalFileBackend
 
     if place.journal:
-        return JournalStorage(JournalFileBackend(place.address))
-    return RDBStorage(place.address, engine_kwargs={"connect_args": _connect_arguments(place)})
+        from pellucid.cli.storage.journals import RepairingLock
+
+        return JournalStorage(JournalFileBackend(place.address, RepairingLock(place.address)))
+    if place.backend == PROXY:
+        proxy = _proxy(place)
+        proxy.wait_server_ready(timeout=_CONNECT_S)
+        return proxy
+    # Optuna itself asks MySQL before it uses a connection: a server that was restarted has closed it.
+    asking = {"pool_pre_ping": True} if place.backend == "postgresql" else {}
+    return RDBStorage(place.address, engine_kwargs={"connect_args": _connect_arguments(place), **asking})
+
+
+def _proxy(place: Place) -> GrpcStorageProxy:
+    """Optuna's gRPC proxy, which need not answer yet."""
+    from optuna.exceptions import ExperimentalWarning
+    from optuna.storages import GrpcStorageProxy
+
+    require_extra("grpc", ["grpc"], f"Opening `{place.shown}`")
+    host, _, port = place.address.removeprefix("grpc://").rpartition(":")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        return GrpcStorageProxy(host=host, port=int(port))
 
 
 @contextmanager
@@ -146,7 +169,7 @@ def reading(place: Place) -> Iterator[BaseStorage]:
 @contextmanager
 def closed_after(storage: BaseStorage) -> Iterator[None]:
     """Close the connections of a storage in the end: a process that opens many would run out of them."""
-    from optuna.storages import RDBStorage
+    from optuna.storages import GrpcStorageProxy, RDBStorage
 
     try:
         yield
@@ -154,19 +177,22 @@ def closed_after(storage: BaseStorage) -> Iterator[None]:
         if isinstance(storage, RDBStorage):
             storage.remove_session()
             storage.engine.dispose()
+        elif isinstance(storage, GrpcStorageProxy):
+            storage.close()
 
 
 def _read_only_storage(place: Place) -> BaseStorage:
-    """SQLite and PostgreSQL refuse to write; for any storage, tables that are missing are not created."""
+    """SQLite, PostgreSQL and MySQL refuse to write; in any database, tables that are missing are not created."""
     from optuna.storages import RDBStorage
 
-    if place.journal:
+    if place.journal or place.backend == PROXY:
         return open_storage(place)  # Reading a journal takes no lock and writes nothing.
+    arguments = _connect_arguments(place)
+    if place.driver in _MYSQL_DRIVERS:
+        arguments["init_command"] = "SET SESSION TRANSACTION READ ONLY"
     refusing = {"execution_options": {"postgresql_readonly": True}} if place.backend == "postgresql" else {}
     return RDBStorage(
-        read_only_address(place),
-        engine_kwargs={"connect_args": _connect_arguments(place), **refusing},
-        skip_table_creation=True,
+        read_only_address(place), engine_kwargs={"connect_args": arguments, **refusing}, skip_table_creation=True
     )
 
 
@@ -175,7 +201,9 @@ def import_packages(place: Place) -> None:
     from optuna.storages import RDBStorage
     from sqlalchemy import create_engine
 
-    if not place.journal:
+    if place.backend == PROXY:
+        _proxy(place).close()  # Imports gRPC, and does not connect.
+    elif not place.journal:
         create_engine(place.address)  # Imports the driver, and does not connect.
         RDBStorage("sqlite:///:memory:")  # Imports the rest: the database is another one, and leaves nothing behind.
 
@@ -211,10 +239,12 @@ def _explained(error: Exception, place: Place) -> Exception | None:
     if isinstance(error, Mistake | Unavailable):
         return None
     where = f"`{place.shown}`"
+    if place.backend == PROXY:
+        return _explained_by_proxy(error, place)
     if isinstance(error, NoSuchModuleError):
         return Mistake(
             f"--storage names a database that SQLAlchemy has no dialect for: {where}; use sqlite:///FILE, "
-            "postgresql://USER@HOST/NAME or mysql+pymysql://USER@HOST/NAME."
+            "postgresql://USER@HOST/NAME, mysql://USER@HOST/NAME or grpc://HOST:PORT."
         )
     if isinstance(error, ImportError):
         how = _DRIVERS.get(place.backend, "install the one that its documentation names")
@@ -230,6 +260,21 @@ def _explained(error: Exception, place: Place) -> Exception | None:
     return None
 
 
+def _explained_by_proxy(error: Exception, place: Place) -> Mistake | None:
+    import grpc
+
+    if isinstance(error, ConnectionError):
+        reason = f"it has not answered for {_CONNECT_S} seconds"
+    elif isinstance(error, grpc.RpcError):
+        reason = shown(_first_line(str(error.details())))
+    else:
+        return None
+    return Mistake(
+        f"The gRPC proxy `{place.shown}` cannot be used ({reason}); check that it is running and reaches its database, "
+        "and check its host and port in --storage."
+    )
+
+
 def _what_to_do(place: Place) -> str:
     if place.file is not None:
         return "check that the file can be read and written and that its disk has space, or name another"
@@ -242,5 +287,9 @@ def _reason(error: BaseException, place: Place) -> str:
     while root.__cause__ is not None:
         root = root.__cause__
     original = getattr(root, "orig", None) or root
-    lines = [line.strip() for line in str(original).splitlines() if line.strip()]
-    return shown(place.without_secrets(lines[0] if lines else type(original).__name__))
+    return shown(place.without_secrets(_first_line(str(original)) or type(original).__name__))
+
+
+def _first_line(message: str) -> str:
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[0] if lines else ""
