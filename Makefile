@@ -26,8 +26,8 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
-        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+.PHONY: help demo test test-engines test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
+        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines bench-running reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,12 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
 	@$(PIP_INSTALL) -e '.[dev,ranking]'
 	@touch $(VENV)/.stamp-demo $(VENV)/.stamp-dev $@
 
+# Engines of clusters, drivers of databases and trackers, beside what the other tests need.
+$(VENV)/.stamp-engines: $(VENV)/.stamp-test $(PINS)
+	@echo "Installing Ray, Dask, gRPC, drivers of databases and trackers"
+	@$(PIP_INSTALL) -e '.[dask,grpc,mlflow,mysql,postgres,ray,wandb]'
+	@touch $@
+
 # The laboratory's tests run the peers too.
 $(VENV)/.stamp-lab: $(VENV)/.stamp-test $(PINS)
 	@echo "Installing the laboratory, its peers and its problems"
@@ -90,6 +96,11 @@ test: $(VENV)/.stamp-test ## run the tests of pellucid
 	@sh tools/ensure.sh chromium
 	@sh tools/ensure.sh openmp
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+test-engines: $(VENV)/.stamp-engines ## run the tests with clusters, database servers and trackers
+	@sh tools/ensure.sh postgres
+	@sh tools/ensure.sh mariadb
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "engine and not slow" $(PYTEST_ARGS)
 
 test-lab: $(VENV)/.stamp-lab ## run the tests of the laboratory
 	@sh tools/ensure.sh chromium
@@ -222,6 +233,18 @@ bench-forecasts: $(VENV)/.stamp-lab ## are predictions of learning curves true? 
 
 bench-pruning: $(VENV)/.stamp-lab ## milliseconds of should_prune on SQLite, and of asks with learning curves
 	$(BIN)/pellucid bench pruning --table lab/results/curves/pruning.md
+
+bench-faults: $(VENV)/.stamp-lab ## what a study survives: kills, full disks, restarts, changed receipts, models and names
+	@sh tools/ensure.sh postgres
+	$(BIN)/pellucid bench faults --out lab/results/faults/faults.jsonl --table lab/results/faults/faults.md --jobs $(JOBS)
+
+bench-engines: $(VENV)/.stamp-lab $(VENV)/.stamp-engines ## trials per second of many workers, and what is lost (on an idle machine)
+	@sh tools/ensure.sh postgres
+	@sh tools/ensure.sh mariadb
+	$(BIN)/pellucid bench engines --out lab/results/faults/engines.jsonl --table lab/results/faults/engines.md
+
+bench-running: $(VENV)/.stamp-lab ## milliseconds per ask beside trials of dead workers
+	$(BIN)/pellucid bench running --table lab/results/faults/running.md
 
 bench-fronts: $(VENV)/.stamp-lab ## are answers about several objectives true? coverage on problems with known fronts
 	$(BIN)/pellucid bench fronts --problems reported --seeds 100-109 --out lab/results/fronts/reported.jsonl \

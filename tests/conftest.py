@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -28,13 +29,31 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 # Modules whose failed assertions pytest explains as in test files.
 pytest.register_assert_rewrite(
-    "tests.explain.proposals.studies", "tests.helpers", "tests.problems", "tests.study.receipts"
+    *("tests.end_to_end.examples", "tests.engines.checks", "tests.engines.processes"),
+    "tests.explain.proposals.studies",
+    *("tests.helpers", "tests.problems", "tests.study.receipts"),
 )
 
 
 from tests.helpers import without_waiting_for_the_disk  # noqa: E402
 
 sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", without_waiting_for_the_disk)
+
+
+Server = TypeVar("Server")
+
+
+@contextmanager
+def or_skip(server: AbstractContextManager[Server]) -> Iterator[Server]:
+    """The server; the test is skipped if the machine cannot have it."""
+    from pellucid.cli.errors import Unavailable
+
+    with ExitStack() as stack:
+        try:
+            running = stack.enter_context(server)
+        except Unavailable as reason:
+            pytest.skip(str(reason))
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -46,10 +65,11 @@ def repository() -> Path:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """URL of an empty database on a server that lives as long as the test run."""
-    from tests.postgres import server
+    pytest.importorskip("psycopg2")
+    from pellucid_lab.servers.postgres import postgres
 
-    with server() as url:
-        yield url
+    with or_skip(postgres()) as server:
+        yield server.url
 
 
 @pytest.fixture(scope="session")

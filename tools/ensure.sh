@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make a program or a library available to the tests: tools/ensure.sh postgres|chromium|openmp
+# Make a program or a library available to the tests: tools/ensure.sh postgres|mariadb|chromium|openmp
 # It is installed with Debian's packages where that is possible; without it the tests that need it are skipped.
 set -eu
 
@@ -14,6 +14,10 @@ have_postgres() {
         fi
     done
     return 1
+}
+
+have_mariadb() {
+    command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ]
 }
 
 have_chromium() {
@@ -32,9 +36,10 @@ have_openmp() {
 
 case "${1:-}" in
     postgres) package=postgresql ;;
+    mariadb) package=mariadb-server ;;
     chromium) package=chromium ;;
     openmp) package=libgomp1 ;;
-    *) echo "usage: tools/ensure.sh postgres|chromium|openmp" >&2; exit 2 ;;
+    *) echo "usage: tools/ensure.sh postgres|mariadb|chromium|openmp" >&2; exit 2 ;;
 esac
 
 if "have_$1"; then

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,20 @@ import pytest
 from optuna.storages import InMemoryStorage
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
+from tests.engines.checks import (
+    STARTUP,
+    assert_no_configuration_is_repeated,
+    assert_nothing_is_lost,
+    assert_receipts_where_expected,
+    assert_workers_overlapped,
+)
 from tests.helpers import (
     RECEIPT_KEY,
     STUDY,
     assert_rebuilt_exactly,
     bowl,
     finish,
+    kill_in_its_trial,
     kinds,
     messages,
     new_study,
@@ -30,45 +36,9 @@ from tests.helpers import (
 
 import pellucid
 
-STARTUP = 5
-
 
 def load(url: str) -> Study:
     return optuna.load_study(study_name=STUDY, storage=url)
-
-
-def assert_nothing_is_lost(study: Study, n: int) -> None:
-    assert [trial.number for trial in study.trials] == list(range(n))
-    assert states(study) == [TrialState.COMPLETE] * n
-
-
-def assert_no_configuration_is_repeated(study: Study) -> None:
-    seen: dict[str, int] = {}
-    repeated = []
-    for trial in study.trials:
-        first = seen.setdefault(json.dumps(trial.params, sort_keys=True), trial.number)
-        if first != trial.number:
-            repeated.append((first, trial.number, trial.params))
-    assert repeated == []
-
-
-def assert_receipts_where_expected(study: Study) -> None:
-    """A receipt for every trial; by the model whenever enough trials had finished before the trial began."""
-    kind_by_trial = kinds(study)
-    assert sorted(kind_by_trial) == list(range(len(study.trials)))
-    assert "fallback" not in kind_by_trial.values()
-    ended = [trial.datetime_complete for trial in study.trials]
-    for trial in study.trials:
-        began = trial.datetime_start
-        assert began is not None
-        if sum(end is not None and end < began for end in ended) >= STARTUP:
-            assert kind_by_trial[trial.number] == "model", f"trial {trial.number}"
-
-
-def assert_workers_overlapped(study: Study, n_workers: int) -> None:
-    """Without this the other assertions would not test parallel work."""
-    assert len({trial.user_attrs["worker"] for trial in study.trials}) == n_workers
-    assert sum(bool(receipt.pending) for receipt in pellucid.receipts(study)) >= 10
 
 
 # ------------------------------------------------------------------------------------ several processes
@@ -106,38 +76,7 @@ def test_proposals_of_two_processes_are_rebuilt_exactly(two_on_sqlite: Study) ->
     assert_rebuilt_exactly(two_on_sqlite, 40)
 
 
-def test_four_processes_on_postgresql_finish_sixty_trials_without_repeating_each_other(
-    postgres: str,
-) -> None:
-    optuna.create_study(study_name=STUDY, storage=postgres)
-    # The same seed for all: they differ by the trial number and by the trials that they see of each other.
-    options = ("--together", "4", "--sleep", "0.05", "--startup", str(STARTUP), "--seed", "0")
-    finish(*(start_worker(postgres, "conditional", 15, *options) for _ in range(4)))
-    study = load(postgres)
-    assert_nothing_is_lost(study, 60)
-    assert_workers_overlapped(study, 4)
-    assert_receipts_where_expected(study)
-    assert_no_configuration_is_repeated(study)
-    assert_rebuilt_exactly(study, 48)
-
-
-# -------------------------------------------------------------------------------------- several threads
-
-
-def test_two_threads_in_one_process_share_a_study() -> None:
-    study = new_study(n_startup_trials=STARTUP)
-
-    def objective(trial: Trial) -> float:
-        value = bowl(trial)
-        time.sleep(0.01)
-        return value
-
-    study.optimize(objective, n_trials=40, n_jobs=2)
-    assert_nothing_is_lost(study, 40)
-    assert_receipts_where_expected(study)
-    assert_no_configuration_is_repeated(study)
-    assert sum(bool(receipt.pending) for receipt in pellucid.receipts(study)) >= 10
-    assert_rebuilt_exactly(study, 30)
+# ----------------------------------------------------------------------------------- at the same moment
 
 
 def test_a_running_trial_changes_what_is_proposed_next() -> None:
@@ -196,16 +135,7 @@ def killed_in_a_trial(tmp_path_factory: pytest.TempPathFactory) -> Study:
         url, marker = f"sqlite:///{folder / 'study.db'}", folder / "hangs"
         if is_new:
             victim = start_worker(url, "bowl", N_KILLED, "--hang-at", str(KILLED), "--marker", str(marker))
-            try:
-                for _ in range(6000):
-                    if marker.exists() or victim.returncode is not None:
-                        break
-                    time.sleep(0.02)
-                assert marker.exists(), "the worker did not reach the trial in which it is to be killed"
-                assert victim.returncode is None
-            finally:
-                victim.kill()
-                victim.ended()
+            kill_in_its_trial(victim, marker)
             assert states(load(url)) == [TrialState.COMPLETE] * KILLED + [TrialState.RUNNING]
             finish(start_worker(url, "bowl", N_KILLED - KILLED - 1))
     return load(url)
@@ -258,15 +188,7 @@ def killed_in_a_curve(tmp_path_factory: pytest.TempPathFactory) -> Study:
         url, marker = f"sqlite:///{folder / 'study.db'}", folder / "hangs"
         if is_new:
             victim = start_worker(url, "training", 20, "--hang-at", "9", "--marker", str(marker))
-            try:
-                for _ in range(6000):
-                    if marker.exists() or victim.returncode is not None:
-                        break
-                    time.sleep(0.02)
-                assert marker.exists(), "the worker did not reach the trial in which it is to be killed"
-            finally:
-                victim.kill()
-                victim.ended()
+            kill_in_its_trial(victim, marker)
             finish(*(start_worker(url, "training", 8, "--seed", seed) for seed in ("1", "2")))
     return load(url)
 

@@ -18,6 +18,8 @@ from tests.helpers import OBJECTIVES, RECEIPT_KEY, STUDY, without_waiting_for_th
 from tests.trainings import training
 
 import pellucid
+from pellucid.cli.storage.places import place_of
+from pellucid.cli.storage.studies import open_storage
 
 
 class DiesWhileWriting(RDBStorage):
@@ -32,6 +34,9 @@ class DiesWhileWriting(RDBStorage):
 
 
 def storage_at(url: str, kind: type[RDBStorage] = RDBStorage) -> BaseStorage:
+    """The storage at the URL of a database or of a gRPC proxy, or at the path of a journal."""
+    if url.startswith("grpc://") or "://" not in url:
+        return open_storage(place_of(url))
     # SQLite writers take turns; with all cores busy a turn may take a while.
     wait = {"connect_args": {"timeout": 120}} if url.startswith("sqlite") else {}
     return kind(url, engine_kwargs=wait)
@@ -50,6 +55,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("storage")
     parser.add_argument("objective", choices=[*OBJECTIVES, "training"], help="`training` is pruned by its curve")
     parser.add_argument("n_trials", type=int)
+    parser.add_argument("--study", default=STUDY)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--startup", type=int, default=5)
     parser.add_argument("--model", help="file of a ranking model, for a ranking sampler")
@@ -89,14 +96,14 @@ def main(arguments: Sequence[str]) -> None:
         sampler = pellucid.RankingSampler(model=options.model, seed=options.seed)
     DiesWhileWriting.at = options.die_writing
     study = optuna.create_study(
-        study_name=STUDY,
+        study_name=options.study,
         storage=storage_at(options.storage, DiesWhileWriting if options.die_writing >= 0 else RDBStorage),
         load_if_exists=True,
         sampler=sampler,
         pruner=pellucid.CurvePruner(),
     )
     wait_for_others(study, options.together)
-    study.optimize(objective, n_trials=options.n_trials)
+    study.optimize(objective, n_trials=options.n_trials, n_jobs=options.threads)
     study.set_user_attr(f"done {os.getpid()}", True)
 
 

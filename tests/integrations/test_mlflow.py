@@ -16,6 +16,7 @@ import pellucid
 from pellucid.integrations import mlflow as tracker
 from pellucid.integrations.contents import RunContents
 
+pytestmark = pytest.mark.engine
 log = partial(tracker.log, progress=False)
 
 

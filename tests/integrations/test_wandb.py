@@ -15,6 +15,7 @@ from tests.integrations.studies import FILES, branches, in_branches, is_report, 
 from pellucid.integrations import wandb as tracker
 from pellucid.integrations.contents import RunContents
 
+pytestmark = pytest.mark.engine
 log = partial(tracker.log, progress=False)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import typer
 
 from pellucid_lab.commands.constrained import constrained
-from pellucid_lab.commands.costs import pruning, report, stopping
+from pellucid_lab.commands.costs import pruning, report, running, stopping
 from pellucid_lab.commands.curves import curves
+from pellucid_lab.commands.engines import engines
+from pellucid_lab.commands.faults import faults
 from pellucid_lab.commands.forecasts import forecasts
 from pellucid_lab.commands.fronts import fronts
 from pellucid_lab.commands.hpob import hpob
@@ -36,3 +38,6 @@ app.command()(moo)
 app.command()(curves)
 app.command()(forecasts)
 app.command()(pruning)
+app.command()(faults)
+app.command()(engines)
+app.command()(running)

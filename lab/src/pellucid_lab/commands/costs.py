@@ -93,3 +93,29 @@ def pruning(
         if stopped:
             say(f"Stopped after {len(costs)} of {len(sizes)} studies.")
             raise typer.Exit(STOPPED)
+
+
+def running(
+    trials: Annotated[str, typer.Option(help="Finished trials of the studies, like 100,500.")] = "100,500",
+    stale: Annotated[str, typer.Option(help="Trials that run and never end, like 0,60.")] = "0,24,60,200",
+    table: TableFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Milliseconds per ask of studies in which trials of dead workers still count as running."""
+    with sentences():
+        from pellucid_lab.costs.running import RunningTask, cost_of_ask, markdown
+        from pellucid_lab.tables.grids import provenance_now, show_page
+
+        tasks = [
+            RunningTask(storage, n, dead)
+            for storage in ("memory", "sqlite")
+            for n in integers(trials, "--trials")
+            for dead in integers(stale, "--stale")
+        ]
+        costs, stopped = collect(
+            "asks", map(cost_of_ask, tasks), len(tasks), quiet, lambda cost: f"{cost.trials} trials, {cost.stale} run"
+        )
+        show_page(markdown(costs, provenance_now(command_line())), table, quiet)
+        if stopped:
+            say(f"Stopped after {len(costs)} of {len(tasks)} studies.")
+            raise typer.Exit(STOPPED)

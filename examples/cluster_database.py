@@ -1,10 +1,12 @@
 """Share one study between several processes, one of which dies in the middle of a trial.
 
-    python examples/postgres_workers.py --storage postgresql+psycopg2://user@host/database --workers 2 --trials 40
-    python examples/postgres_workers.py --storage sqlite:///workers.db
+    python examples/cluster_database.py
+    python examples/cluster_database.py --storage postgresql+psycopg2://user@host/database
+    python examples/cluster_database.py --storage mysql+pymysql://user@host/database
 
-Another worker runs the lost trial again. You can start the script on more machines with the same URL. Optuna 4.9 or
-newer detects a dead worker when its heartbeat stops; the script itself finds those that died before their first one.
+The first command uses SQLite, for processes of one machine. With a server, start the script on as many machines as you
+like, with the same URL. Another worker runs the lost trial again: Optuna 4.9 or newer detects a dead worker when its
+heartbeat stops, and the script itself finds those that died before their first one.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ import multiprocessing
 import os
 import time
 import warnings
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 import optuna
-from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
+from optuna.storages import BaseStorage, RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
 from optuna.trial import TrialState
 from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_score
@@ -44,19 +48,24 @@ def objective(trial: optuna.Trial, dies_in: int) -> float:
     return float(accuracy)
 
 
-def open_study(url: str) -> optuna.Study:
-    storage = RDBStorage(
-        url,
-        engine_kwargs={"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {},
-        heartbeat_interval=1,
-        grace_period=5,  # Seconds without a heartbeat before a trial is run again.
-        heartbeat_stale_trial_callback=RETRY,
-    )
+def study_in(storage: BaseStorage) -> optuna.Study:
     # All workers may have the same seed: each takes the running trials of the others into account.
     sampler = pellucid.BayesianSampler(seed=0)
     return optuna.create_study(
         study_name="workers", storage=storage, sampler=sampler, direction="maximize", load_if_exists=True
     )
+
+
+def open_study(url: str) -> optuna.Study:
+    storage = RDBStorage(
+        url,
+        # Wait for the lock of a file; notice that a server has been restarted.
+        engine_kwargs={"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {"pool_pre_ping": True},
+        heartbeat_interval=1,
+        grace_period=5,  # Seconds without a heartbeat before a trial is run again.
+        heartbeat_stale_trial_callback=RETRY,
+    )
+    return study_in(storage)
 
 
 def count(study: optuna.Study, *states: TrialState) -> int:
@@ -72,11 +81,27 @@ def retry_lost_trials(study: optuna.Study) -> None:
             RETRY(study, trial)
 
 
-def work(url: str, n_trials: int, dies_in: int = -1) -> None:
+def work(opened: Callable[[], optuna.Study], n_trials: int, dies_in: int = -1) -> None:
     """Run trials until the study has enough of them, counting those of other workers."""
-    study = open_study(url)
+    study = opened()
     while count(study, TrialState.COMPLETE, TrialState.RUNNING) < n_trials or count(study, TrialState.WAITING):
         study.optimize(lambda trial: objective(trial, dies_in), n_trials=1)
+
+
+def share(opened: Callable[[], optuna.Study], n_workers: int, n_trials: int, dies_in: int = -1) -> optuna.Study:
+    """The study, once processes have run its trials. Each process opens the storage for itself."""
+    study = opened()
+    task = (opened, n_trials, dies_in)
+    workers = [multiprocessing.get_context("spawn").Process(target=work, args=task) for _ in range(n_workers)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    while count(study, TrialState.RUNNING):  # Trials of dead workers that no other worker has taken over.
+        time.sleep(1)
+        retry_lost_trials(study)
+    work(opened, n_trials)
+    return study
 
 
 def show(study: optuna.Study) -> None:
@@ -96,22 +121,13 @@ def show(study: optuna.Study) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--storage", default="sqlite:///workers.db", help="URL of the database")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=2, help="processes on this machine")
     parser.add_argument("--trials", type=int, default=40, help="finished trials the study should have in total")
     parser.add_argument("--dies-in", type=int, default=15, help="trial in which a worker dies; -1 for none")
     parser.add_argument("--report", help="write a report to this .html file")
     arguments = parser.parse_args()
-    study = open_study(arguments.storage)
-    task = (arguments.storage, arguments.trials, arguments.dies_in)
-    workers = [multiprocessing.get_context("spawn").Process(target=work, args=task) for _ in range(arguments.workers)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    while count(study, TrialState.RUNNING):  # Trials of dead workers that no other worker has taken over.
-        time.sleep(1)
-        retry_lost_trials(study)
-    work(arguments.storage, arguments.trials)
+    opened = partial(open_study, arguments.storage)
+    study = share(opened, arguments.workers, arguments.trials, arguments.dies_in)
     show(study)
     if arguments.report:
         pellucid.report(study, arguments.report)
