@@ -119,9 +119,9 @@ def test_trials_that_look_dead_are_named(tmp_path: Path) -> None:
     study.add_trial(began(timedelta(days=3)))
     said = "Trial 3 has run for 3 days, and no other took longer than 0 s: if its process died, "
     assert call("explain", "--storage", url).output.splitlines()[1].startswith(said)
-    assert json.loads(call("explain", "--storage", url, "--json").output)["dead"].startswith(said)
+    assert json.loads(call("explain", "--storage", url, "--json").output)["dead"]["notice"].startswith(said)
     study.tell(3, state=optuna.trial.TrialState.FAIL)
-    assert json.loads(call("explain", "--storage", url, "--json").output)["dead"] == ""
+    assert json.loads(call("explain", "--storage", url, "--json").output)["dead"] == {"trials": [], "notice": ""}
 
 
 def test_a_trial_is_explained_with_a_table_of_contributions() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import optuna
 import pytest
 from optuna.storages.journal import JournalFileSymlinkLock
 from tests.helpers import bowl
@@ -55,11 +54,18 @@ def test_a_lock_that_cannot_repair_is_given_back(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_lock_of_a_killed_process_is_taken_before_thirty_seconds(tmp_path: Path) -> None:
-    lock = RepairingLock(str(tmp_path / "study.log"))
-    assert isinstance(lock, JournalFileSymlinkLock)
+def test_the_lock_of_a_killed_process_is_taken_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "study.log"
+    file.write_bytes(b"one\ntw")
+    os.symlink(file, f"{file}.lock")  # What the process has left.
+    lock = RepairingLock(str(file))
     assert lock.grace_period is not None
-    assert lock.grace_period < 30
+    assert lock.grace_period < 30  # Optuna's own limit.
+    monkeypatch.setattr(lock, "grace_period", 0.05)
+    lock.acquire()
+    assert file.read_bytes() == b"one\n"
+    lock.release()
+    assert [left.name for left in tmp_path.iterdir()] == ["study.log"]
 
 
 def test_other_processes_of_optuna_respect_the_lock(tmp_path: Path) -> None:
@@ -73,4 +79,4 @@ def test_other_processes_of_optuna_respect_the_lock(tmp_path: Path) -> None:
     theirs = JournalFileSymlinkLock(str(file))
     theirs.acquire()
     theirs.release()
-    optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(file)))
+    assert [left.name for left in tmp_path.iterdir()] == ["study.log"]

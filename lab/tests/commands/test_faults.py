@@ -29,7 +29,7 @@ def test_faults_are_counted_and_a_second_run_continues(tmp_path: Path) -> None:
     out.write_text("\n".join([*lines, json.dumps(broken)]) + "\n", encoding="utf-8")
     failed = call(*arguments, "--quiet")
     assert failed.exit_code == 1
-    assert "1 failures" in failed.stderr
+    assert "Failed: 1." in failed.stderr
     assert "lost: trial 3" in table.read_text(encoding="utf-8")
 
 

@@ -14,15 +14,16 @@ from typer.testing import CliRunner
 import pellucid
 from pellucid_lab.commands.bench import app
 from pellucid_lab.engines.kinds import ENGINES
-from pellucid_lab.engines.records import EngineRun, EngineTask, Work, record
+from pellucid_lab.engines.records import EngineRun, EngineTask, Work, configuration, record
 from pellucid_lab.engines.tables import markdown
 from pellucid_lab.runs.provenance import stamp
 
 TASK = EngineTask("threads", "pellucid", 2, 3)
 
 
-def recorded(study: optuna.Study, told: int) -> EngineRun:
-    return record(TASK, Work(told, 0, 2.0), study, stamp((), ""))
+def recorded(study: optuna.Study, *told: float) -> EngineRun:
+    """As if workers had told trials with these parameters."""
+    return record(TASK, Work(tuple(configuration({"x": x}) for x in told), 0, 2.0), study, stamp((), ""))
 
 
 def trial(x: float, state: TrialState = TrialState.COMPLETE) -> optuna.trial.FrozenTrial:
@@ -32,15 +33,15 @@ def trial(x: float, state: TrialState = TrialState.COMPLETE) -> optuna.trial.Fro
 
 def test_a_told_trial_that_is_not_complete_is_lost() -> None:
     study = optuna.create_study()
-    study.add_trials([trial(0.1), trial(0.2)])
-    run = recorded(study, told=3)
+    study.add_trials([trial(0.1), trial(0.2), trial(0.4)])  # Of the last one, nobody has heard that it was stored.
+    run = recorded(study, 0.1, 0.2, 0.3)
     assert (run.lost, run.stuck, run.duplicates, run.rate) == (1, 0, 0, 1.5)
 
 
 def test_a_trial_that_never_ends_is_stuck_and_a_repeated_one_a_duplicate() -> None:
     study = optuna.create_study()
     study.add_trials([trial(0.1), trial(0.1), trial(0.3, TrialState.RUNNING)])
-    run = recorded(study, told=2)
+    run = recorded(study, 0.1, 0.1)
     assert (run.lost, run.stuck, run.duplicates) == (0, 1, 1)
 
 
@@ -51,14 +52,14 @@ def test_proposals_that_saw_other_trials_are_counted() -> None:
         study.tell(study.ask(space), 1.0)
     for _ in range(3):
         study.ask(space)
-    run = recorded(study, told=4)
+    run = recorded(study)
     assert (run.seen, run.modelled) == (2, 5)
 
 
 def test_a_share_is_of_random_on_the_same_engine() -> None:
     study = optuna.create_study()
-    random = record(EngineTask("sqlite", "random", 2, 3), Work(8, 0, 1.0), study, stamp((), ""))
-    ours = record(EngineTask("sqlite", "pellucid", 2, 3), Work(6, 0, 1.0), study, stamp((), ""))
+    random = record(EngineTask("sqlite", "random", 2, 3), Work(("{}",) * 8, 0, 1.0), study, stamp((), ""))
+    ours = record(EngineTask("sqlite", "pellucid", 2, 3), Work(("{}",) * 6, 0, 1.0), study, stamp((), ""))
     page = markdown([ours, random], "")
     assert "| processes, a file of SQLite | pellucid | 2 | 6 |" in page
     assert "| 6.0 | 75% |" in page

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pellucid_lab.faults import children, kills, receipts, statements
+from pellucid_lab.faults import children, kills, outages, receipts, statements
 from pellucid_lab.faults.base import FaultTask, Tally, recorded
 from pellucid_lab.faults.children import Child, attempted
 from pellucid_lab.faults.examples import example_studies, model_data
@@ -182,8 +182,8 @@ def test_a_text_that_runs_is_counted(tmp_path: Path) -> None:
 
 def test_markup_in_a_page_is_counted(tmp_path: Path) -> None:
     scripts = "<script></script>" * 3
-    harmless = [name for name in hostile_names(tmp_path) if injected(f"<p>{name}</p>{scripts}")]
-    assert len(harmless) >= 7, "names that change a page if they are not escaped"
+    harmful = [name for name in hostile_names(tmp_path) if injected(f"<p>{name}</p>{scripts}")]
+    assert len(harmful) >= 7, "names that change a page if they are not escaped"
     assert injected(f"<p title='&lt;img onerror=x&gt;'>&lt;script&gt;</p>{scripts}") == []
     assert injected("<p>no scripts</p>") == ["0 scripts"]
 
@@ -196,6 +196,51 @@ def test_a_hang_is_counted_and_ended() -> None:
     ended = attempted(tally, lambda say: time.sleep(3600), patience=0.5)
     assert ended.hung
     assert (tally.hangs, tally.crashes) == (1, 0)
+
+
+def test_a_child_that_nobody_waits_for_ends_with_its_context() -> None:
+    with Child(lambda say: time.sleep(3600)) as child:
+        pass
+    with pytest.raises(ProcessLookupError):
+        os.kill(child.pid, 0)
+
+
+def test_a_child_says_more_in_time_or_not() -> None:
+    def twice(say: children.Say) -> None:
+        say(1)
+        say(2)
+        time.sleep(3600)
+
+    with Child(twice) as child:
+        assert child.says(2, patience=30)
+        assert not child.says(1, patience=0.2)
+    with Child(lambda say: None) as child:
+        assert not child.says(1, patience=30)
+
+
+@pytest.mark.parametrize(
+    ("after", "hangs", "crashes"),
+    [
+        (lambda say: [say([7, [1.0]]), time.sleep(3600)], 0, 0),  # It goes on.
+        (lambda say: refuse(), 0, 0),
+        (lambda say: time.sleep(3600), 1, 0),
+        (lambda say: 1 / 0, 0, 1),
+        (lambda say: None, 0, 1),
+    ],
+)
+def test_a_worker_goes_on_or_gives_up_or_hangs_when_its_storage_is_back(
+    after: Callable[[children.Say], object], hangs: int, crashes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outages, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(Child.ended, "__defaults__", (0.5,))
+    tally = Tally()
+    with Child(after) as worker:
+        outages._count_ended(tally, worker, still_works=True, more=1)
+    assert (tally.hangs, tally.crashes) == (hangs, crashes)
+
+
+def refuse() -> None:
+    raise OSError("no space left")
 
 
 def test_whoever_says_something_does_not_hang() -> None:
@@ -214,8 +259,8 @@ def test_whoever_says_something_does_not_hang() -> None:
     ("function", "error"),
     [
         (lambda say: 1 / 0, "ZeroDivisionError: division by zero"),
-        (lambda say: os.kill(os.getpid(), signal.SIGUSR1), "killed by signal 10"),
-        (lambda say: os.kill(os.getpid(), signal.SIGKILL), "killed by signal 9"),
+        (lambda say: os.kill(os.getpid(), signal.SIGUSR1), f"killed by signal {signal.SIGUSR1.value}"),
+        (lambda say: os.kill(os.getpid(), signal.SIGKILL), f"killed by signal {signal.SIGKILL.value}"),
     ],
 )
 def test_a_crash_is_counted(function: Callable[[children.Say], object], error: str) -> None:

@@ -114,3 +114,4 @@ def test_the_table_adds_up_and_says_what_went_wrong() -> None:
     assert "- SIGKILL of a worker, sqlite: lost: trial 7" in text
     assert "| SIGKILL of a worker | trials told | 1,200 |" in text
     assert failures([fine, bad]) == 2
+    assert failures([fine, replace(fine, peak_mb=1200.0)]) == 1, "too much memory"

@@ -13,6 +13,7 @@ from pellucid.cli.terminal import shown
 
 if TYPE_CHECKING:
     from pellucid.records import Finding, NotKnown
+    from pellucid.study.liveness import DeadTrials
     from pellucid.study.view import StudyView
 
     Answers = Sequence[tuple[Question[Any], Finding | NotKnown]]
@@ -61,6 +62,7 @@ def answers_data(view: StudyView, place: Place, answers: Answers) -> dict[str, A
     """Answers by their key; those about each of several objectives by its name below that."""
     from pellucid.records import NotKnown
 
+    gone = dead(view)
     known: dict[str, Any] = {}
     unknown: dict[str, Any] = {}
     for question, answer in answers:
@@ -74,7 +76,7 @@ def answers_data(view: StudyView, place: Place, answers: Answers) -> dict[str, A
         "storage": place.shown,
         **objectives_data(view),
         "counts": trials_by_state(view.trials),
-        "dead": dead_line(view),
+        "dead": {"trials": list(gone.numbers), "notice": gone.notice},
         **known,
         "unknown": unknown,
     }
@@ -88,13 +90,13 @@ def heading(view: StudyView, place: Place) -> str:
     return f"Study `{shown(view.name)}` in {place.shown} ({shown(_aims(view))}): {_counted(view)}."
 
 
-def dead_line(view: StudyView) -> str:
-    """About running trials whose process may be gone; empty if there are none."""
+def dead(view: StudyView) -> DeadTrials:
+    """Running trials whose process may be gone."""
     from datetime import datetime
 
-    from pellucid.study.liveness import notice
+    from pellucid.study.liveness import dead_trials
 
-    return notice(view, datetime.now())
+    return dead_trials(view, datetime.now())
 
 
 def sentence(question: Question[Any], answer: Finding) -> str:
@@ -113,7 +115,7 @@ def answers_text(view: StudyView, place: Place, answers: Answers) -> str:
     from pellucid.records import NotKnown
 
     known = [sentence(question, answer) for question, answer in answers if not isinstance(answer, NotKnown)]
-    lines = [heading(view, place), dead_line(view), *known, *unknown_lines(answers)]
+    lines = [heading(view, place), dead(view).notice, *known, *unknown_lines(answers)]
     return "\n".join(line for line in lines if line)
 
 

@@ -10,7 +10,7 @@ from pellucid.cli.answers import (
     answers_data,
     answers_to,
     check_known,
-    dead_line,
+    dead,
     heading,
     named_objective,
     sentence,
@@ -83,8 +83,8 @@ def _print_text(view: StudyView, place: Place, answers: Answers, *, detailed: bo
     from pellucid.records import NotKnown
 
     typer.echo(heading(view, place))
-    if dead := dead_line(view):
-        typer.echo(dead)
+    if notice := dead(view).notice:
+        typer.echo(notice)
     for question, answer in answers:
         if isinstance(answer, NotKnown):
             continue

@@ -52,7 +52,7 @@ from pellucid.records import (
     attempt,
 )
 from pellucid.reporting.curves import CurveAnswers, curve_answers
-from pellucid.study.liveness import notice
+from pellucid.study.liveness import dead_trials
 from pellucid.study.view import StudyView
 
 Answer = TypeVar("Answer")
@@ -193,7 +193,7 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
         unexplained={**_sampled(view), **unexplained},
         curves=curves,
-        dead=notice(view, datetime.now()),
+        dead=dead_trials(view, datetime.now()).notice,
     )
 
 

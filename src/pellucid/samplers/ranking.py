@@ -31,6 +31,7 @@ from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import rounded, shared_fields
 from pellucid.samplers.proposing.interface import ModelSampler, seed_or_random
+from pellucid.samplers.proposing.notices import DeadTrialNotices
 from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import failure
 from pellucid.samplers.proposing.turns import Ranks, Turn, turn_of
@@ -125,6 +126,7 @@ class RankingSampler(BaseSampler):
         self._hand_over = hand_over
         self._warn = warn_independent_sampling
         self._warned: set[str] = set()
+        self._notices = DeadTrialNotices()
 
     @staticmethod
     def from_studies(
@@ -178,7 +180,9 @@ class RankingSampler(BaseSampler):
         self._fallback.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        return SeenSpace(self._view(study))
+        view = self._view(study)
+        self._notices.log(view)
+        return SeenSpace(view)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from itertools import takewhile
 
+from optuna.storages import RDBStorage
 from optuna.storages._cached_storage import _CachedStorage
-from optuna.storages._heartbeat import BaseHeartbeat
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -46,7 +48,7 @@ def read_again(study: Study, seen: Sequence[FrozenTrial], unsettled: Collection[
     if not isinstance(study._storage, _CachedStorage):
         return study.get_trials(deepcopy=False)
     storage, ids = study._storage, {trial.number: trial._trial_id for trial in seen if trial.number in unsettled}
-    number = seen[-1].number + 1 if seen else 0
+    number = seen[-1].number + 1
     while len(ids) <= _FEW:
         try:
             ids[number] = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
@@ -115,13 +117,42 @@ def kept_model(study: Study, name: str) -> bytes:
         raise RecordError(f"The ranking model `{name}` of the study is damaged ({error}).") from error
 
 
-def silent_trials(study: Study) -> frozenset[int] | None:
-    """Numbers of running trials whose heartbeat has stopped; None if this storage does not listen to heartbeats."""
+@dataclass(frozen=True)
+class Heartbeats:
+    """Signs of life of workers.
+
+    ages    how long ago running trials gave the last one, by number; a trial that never did is not there
+    limit   how long may pass between two of them; None if the storage was opened without an interval
+    """
+
+    ages: Mapping[int, timedelta]
+    limit: timedelta | None
+
+
+NO_HEARTBEATS = Heartbeats({}, None)
+
+
+def heartbeats(study: Study) -> Heartbeats:
+    """The heartbeats of running trials, which only relational storages keep. They are there whoever opens the storage,
+    with an interval or without."""
     storage = study._storage
-    if not isinstance(storage, BaseHeartbeat) or storage.get_heartbeat_interval() is None:
-        return None
-    ids = set(storage._get_stale_trial_ids(study._study_id))
-    return frozenset(trial.number for trial in study.get_trials(deepcopy=False) if trial._trial_id in ids)
+    backend = storage._backend if isinstance(storage, _CachedStorage) else storage
+    if not isinstance(backend, RDBStorage):
+        return NO_HEARTBEATS
+    import sqlalchemy
+    from optuna.storages._rdb.models import TrialHeartbeatModel, TrialModel
+
+    rows = (
+        sqlalchemy.select(TrialModel.number, TrialHeartbeatModel.heartbeat, sqlalchemy.func.now())
+        .join(TrialHeartbeatModel, TrialHeartbeatModel.trial_id == TrialModel.trial_id)
+        .where(TrialModel.study_id == study._study_id, TrialModel.state == TrialState.RUNNING)
+    )
+    with backend.engine.connect() as connection:
+        # PostgreSQL says in which time zone it is now; heartbeats are in the same, but do not say so.
+        ages = {number: now.replace(tzinfo=None) - beat for number, beat, now in connection.execute(rows)}
+    interval = backend.get_heartbeat_interval()
+    seconds = None if interval is None else backend.grace_period or 2 * interval
+    return Heartbeats(ages, None if seconds is None else timedelta(seconds=seconds))
 
 
 def fail_running(study: Study, number: int, *, interrupted: bool) -> bool:

@@ -48,10 +48,10 @@ def faults(
         tasks = planned(chosen, Sizes(kills, receipts, models), command_line())
         file = RunFile(out, FaultRecord)
         complete("tasks", run_fault_task, tasks, file, jobs, quiet)
-        records = file.read()
+        records = file.of(tasks)
         if table is not None:
             write(table, fault_page(records))
         show_grids([fault_grid(records)], False, quiet)
-        if failures(records):
-            say(f"{failures(records)} failures: the table says what went wrong.")
+        if failed := failures(records):
+            say(f"Failed: {failed}. The table says what went wrong.")
             raise typer.Exit(FAILED)

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pellucid_lab.engines.records import N_PARAMS, SLEEP, EngineTask, Work
-from pellucid_lab.engines.workers import STUDY, Address, in_memory, is_told, sampler_of
+from pellucid_lab.engines.records import N_PARAMS, SLEEP, EngineTask, Work, configuration
+from pellucid_lab.engines.workers import STUDY, Address, in_memory, sampler_of, told_trial
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -32,7 +32,8 @@ def shared_on_dask(task: EngineTask) -> tuple[Work, Study]:
         futures = [client.submit(_share, study, share, pure=False) for share in shares]
         parts = client.gather(futures)
         seconds = time.monotonic() - start
-        return Work(sum(told for told, _ in parts), sum(raised for _, raised in parts), seconds), in_memory(storage)
+        told = tuple(params for part in parts for params in part if params is not None)
+        return Work(told, task.trials - len(told), seconds), in_memory(storage)
 
 
 def _import() -> None:
@@ -45,10 +46,9 @@ def _import() -> None:
     pellucid.BayesianSampler()
 
 
-def _share(study: Study, trials: int) -> tuple[int, int]:
+def _share(study: Study, trials: int) -> list[str | None]:
     study.sampler.reseed_rng()  # All workers have got the same sampler.
-    outcomes = [is_told(study) for _ in range(trials)]
-    return outcomes.count(True), outcomes.count(False)
+    return [told_trial(study) for _ in range(trials)]
 
 
 def shared_on_ray(task: EngineTask) -> tuple[Work, Study]:
@@ -78,8 +78,8 @@ def shared_on_ray(task: EngineTask) -> tuple[Work, Study]:
             seconds = time.monotonic() - start
         finally:
             ray.shutdown()
-        raised = results.num_errors
-        return Work(len(results) - raised, raised, seconds), in_memory(storage)
+        told = tuple(configuration(result.config or {}) for result in results if result.error is None)
+        return Work(told, results.num_errors, seconds), in_memory(storage)
 
 
 def _loss(config: dict[str, Any]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,10 @@ class EngineTask:
 
 @dataclass(frozen=True)
 class Work:
-    """What the workers say: trials that they told, exceptions that reached them, and the seconds that they took."""
+    """What the workers say: the configurations that they told a value of (`configuration`), exceptions that reached
+    them, and the seconds that they took."""
 
-    told: int
+    told: tuple[str, ...]
     exceptions: int
     seconds: float
 
@@ -47,7 +49,8 @@ class Work:
 class EngineRun:
     """A study that was shared.
 
-    lost         trials that a worker told, but that are not complete in the storage
+    told         trials that a worker told
+    lost         those of them that are not complete in the storage
     stuck        trials that still run after the last worker has ended
     duplicates   trials with a configuration that an earlier one has
     exceptions   that reached a worker; and proposals that fell back to random ones
@@ -82,11 +85,19 @@ class EngineRun:
         return self.told / self.seconds
 
 
+def configuration(params: Mapping[str, Any]) -> str:
+    """The parameters of a trial, in words that are equal if they are."""
+    return json.dumps(params, sort_keys=True)
+
+
 def record(task: EngineTask, work: Work, study: Study, stamped: dict[str, Any]) -> EngineRun:
     from optuna.trial import TrialState
 
     trials = study.get_trials(deepcopy=False)
-    states = Counter(trial.state for trial in trials)
+    configurations = [configuration(trial.params) for trial in trials]
+    complete = Counter(
+        params for params, trial in zip(configurations, trials, strict=True) if trial.state == TrialState.COMPLETE
+    )
     receipts = pellucid.receipts(study)
     modelled = [receipt for receipt in receipts if receipt.kind == "model"]
     return EngineRun(
@@ -94,10 +105,10 @@ def record(task: EngineTask, work: Work, study: Study, stamped: dict[str, Any]) 
         sampler=task.sampler,
         workers=task.workers,
         trials=task.trials,
-        told=work.told,
-        lost=work.told - states[TrialState.COMPLETE],
-        stuck=states[TrialState.RUNNING],
-        duplicates=len(trials) - len({json.dumps(trial.params, sort_keys=True) for trial in trials}),
+        told=len(work.told),
+        lost=sum((Counter(work.told) - complete).values()),
+        stuck=sum(trial.state == TrialState.RUNNING for trial in trials),
+        duplicates=len(trials) - len(set(configurations)),
         exceptions=work.exceptions + sum(receipt.kind == "fallback" for receipt in receipts),
         seen=sum(bool(receipt.pending) for receipt in modelled),
         modelled=len(modelled),

@@ -10,7 +10,7 @@ from pellucid_lab.tables.grids import Grid, page
 
 _NOTES = (
     f"Workers share a study of {N_PARAMS} floats; a trial sleeps {1e3 * SLEEP:.0f} ms besides asking and telling. All "
-    "workers, and the server if there is one, run on this machine of two cores, so that from a few workers on the "
+    "workers, and the server if there is one, run on one machine with few cores, so that from a few workers on the "
     "processors are the limit, not the sleep.",
     "*lost*: trials that a worker told but that are not complete in the storage. *stuck*: still running after the last "
     "worker has ended. *duplicates*: with the configuration of an earlier trial. *exceptions*: that reached a worker, "

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-from pellucid_lab.engines.records import N_PARAMS, SLEEP, EngineTask, Work
+from pellucid_lab.engines.records import N_PARAMS, SLEEP, EngineTask, Work, configuration
 from pellucid_lab.methods.samplers import METHODS
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
     from optuna.storages import BaseStorage
     from optuna.study import Study
-    from optuna.trial import Trial
+    from optuna.trial import FrozenTrial, Trial
 
 STUDY = "shared"
 # A worker that is not ready after this many seconds, or has not ended, will never be.
@@ -81,7 +80,7 @@ def shared_by_processes(task: EngineTask, address: Address) -> tuple[Work, Study
         for process in processes:
             process.kill()
     work = Work(
-        told=sum(told for told, _, _ in parts),
+        told=tuple(params for told, _, _ in parts for params in told),
         exceptions=sum(exceptions for _, exceptions, _ in parts),
         seconds=max(end for _, _, end in parts) - start,
     )
@@ -103,18 +102,18 @@ def shared_by_threads(task: EngineTask) -> tuple[Work, Study]:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(study_name=STUDY, sampler=sampler_of(task))
-    told, lock, raised = [0], threading.Lock(), [0]
+    told: list[str] = []
+    raised = 0
 
-    def count(_study: Study, _trial: Any) -> None:
-        with lock:
-            told[0] += 1
+    def note(_study: Study, trial: FrozenTrial) -> None:
+        told.append(configuration(trial.params))
 
     start = time.monotonic()
     try:
-        study.optimize(objective, n_trials=task.trials, n_jobs=task.workers, callbacks=[count])
+        study.optimize(objective, n_trials=task.trials, n_jobs=task.workers, callbacks=[note])
     except Exception:  # It is counted: what reaches a user's call is what this is about.
-        raised[0] += 1
-    return Work(told[0], raised[0], time.monotonic() - start), study
+        raised += 1
+    return Work(tuple(told), raised, time.monotonic() - start), study
 
 
 def _work(task: EngineTask, address: Address, left: Any, ready: Any, results: Any) -> None:
@@ -123,20 +122,24 @@ def _work(task: EngineTask, address: Address, left: Any, ready: Any, results: An
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.load_study(study_name=STUDY, storage=address.open(), sampler=sampler_of(task))
     ready.wait(_DEADLINE)
-    outcomes = []
+    told, raised = [], 0
     while _take(left):
-        outcomes.append(is_told(study))
-    results.put((outcomes.count(True), outcomes.count(False), time.monotonic()))
+        params = told_trial(study)
+        if params is None:
+            raised += 1
+        else:
+            told.append(params)
+    results.put((told, raised, time.monotonic()))
 
 
-def is_told(study: Study) -> bool:
-    """Run a trial; False if an exception reached us."""
+def told_trial(study: Study) -> str | None:
+    """Run a trial: its configuration; None if an exception reached us."""
     try:
         trial = study.ask()
         study.tell(trial, objective(trial))
     except Exception:  # It is counted: what reaches a user's call is what this is about.
-        return False
-    return True
+        return None
+    return configuration(trial.params)
 
 
 def _take(left: Any) -> bool:

@@ -17,6 +17,8 @@ from typing import Any
 from pellucid_lab.runs.provenance import stamp
 
 PATIENCE_S = 30.0
+# A process that takes more is a failure.
+MOST_MEMORY_MB = 1000.0
 # Notes of a record: failures usually repeat each other.
 _MOST_NOTES = 8
 _LONGEST_NOTE = 300

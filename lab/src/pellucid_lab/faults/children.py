@@ -60,7 +60,7 @@ class Child:
         self._rest = b""
         self._value: Any = None
         self._error = ""
-        self._finished = False
+        self._finished = self._reaped = False
         self._heard = time.monotonic()
 
     def listen(self, seconds: float) -> bool:
@@ -85,6 +85,24 @@ class Child:
             self._finished = True
             self._value, self._error = message["value"], message["error"]
 
+    def says(self, more: int, patience: float) -> bool:
+        """Wait until the child has said something so many more times; False if it ends before, or says nothing for
+        longer than `patience` seconds."""
+        enough = len(self.said) + more
+        while len(self.said) < enough and time.monotonic() - self._heard <= patience:
+            if not self.listen(0.05):
+                return False
+        return len(self.said) >= enough
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """A child that nobody has waited for is ended, so that it does not work on for ever."""
+        if not self._reaped:
+            self.kill()
+            self.ended()
+
     def kill(self) -> None:
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
@@ -98,6 +116,7 @@ class Child:
                 self.kill()
         os.close(self._pipe)
         _, status, usage = os.wait4(self.pid, 0)
+        self._reaped = True
         error = self._error
         if not self._finished and os.WIFSIGNALED(status):
             error = f"killed by signal {os.WTERMSIG(status)}"

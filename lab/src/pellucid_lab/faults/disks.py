@@ -88,6 +88,8 @@ def make_read_only(folder: Path) -> None:
 def own_mounts() -> ctypes.CDLL:
     """Let this process mount what no other process sees. Raises OSError if the machine does not allow it."""
     libc = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(libc, "unshare"):
+        raise OSError(errno.ENOSYS, "mount namespaces are of Linux")
     user, group = os.geteuid(), os.getegid()
     _called(libc.unshare(_NEW_NAMESPACE if user == 0 else _NEW_NAMESPACE | _NEW_USER))
     if user != 0:

@@ -12,9 +12,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from pellucid.cli.errors import Mistake
 from pellucid_lab.faults.base import PATIENCE_S, FaultTask, Tally
 from pellucid_lab.faults.children import Child
 from pellucid_lab.faults.homes import home
@@ -43,25 +44,26 @@ def run_worker_kills(task: FaultTask) -> Tally:
         begun(tally, at_home.address, 3)
         told: dict[int, tuple[float, ...]] = {}
         before: Snapshot = {}
-        workers = [_worker(at_home.address) for _ in range(2)]
-        while tally.tried < task.size:
-            time.sleep(moments.uniform(0.0, _LONGEST_S))
-            _kill(tally, workers.pop(moments.randrange(2)), told)
-            workers.append(_worker(at_home.address))
-            if tally.tried % _BETWEEN == 0:
-                before = _compared(tally, at_home.address, told, before)
-        for worker in workers:
-            _kill(tally, worker, told)
+        with ExitStack() as stack:  # Workers would go on for ever if an error left this loop.
+
+            def begin_worker() -> Child:
+                return stack.enter_context(Child(lambda say: work(at_home.address, _FOREVER, say)))
+
+            workers = [begin_worker() for _ in range(2)]
+            while tally.tried < task.size:
+                time.sleep(moments.uniform(0.0, _LONGEST_S))
+                _kill(tally, workers.pop(moments.randrange(2)), told)
+                workers.append(begin_worker())
+                if tally.tried % _BETWEEN == 0:
+                    before = _compared(tally, at_home.address, told, before)
+            for worker in workers:
+                _kill(tally, worker, told)
         tally.tried = task.size  # The last two were killed to end the task, and while they may have done nothing yet.
         after = _compared(tally, at_home.address, told, before)
         tally.count("trials told", len(told))
         tally.count("trials left running", sum(state == "RUNNING" for state, _ in after.values()))
         count_unusable(tally, at_home.address, at_home.folder)
     return tally
-
-
-def _worker(address: str) -> Child:
-    return Child(lambda say: work(address, _FOREVER, say))
 
 
 def _kill(tally: Tally, worker: Child, told: dict[int, tuple[float, ...]]) -> None:
@@ -99,6 +101,8 @@ def objective(trial):
 
 
 def run_parent_kills(task: FaultTask) -> Tally:
+    if not Path("/proc/self/cwd").exists():
+        raise Mistake("Kills of tune's parent need /proc, where they see whether its workers have ended.")
     tally, moments = Tally(), random.Random(f"{task.case} {task.chunk}")
     with home(task.case) as at_home:
         log, script = at_home.folder / "log", at_home.folder / "script.py"
@@ -164,7 +168,7 @@ def _is_anybody_in(folder: Path) -> bool:
     """Whether a process works in a folder, as the workers of tune do."""
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):
-            if link.readlink() == folder:
+            if link.readlink() == folder.resolve():
                 return True
     return False
 

@@ -6,11 +6,11 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from pellucid_lab.faults.base import PATIENCE_S, FaultTask, Tally
-from pellucid_lab.faults.children import Child, Ended, Say, attempted
+from pellucid_lab.faults.children import Child, Say, attempted
 from pellucid_lab.faults.disks import REFUSALS, make_read_only
 from pellucid_lab.faults.homes import Home, empty_folder, home
 from pellucid_lab.faults.studies import (
@@ -79,7 +79,7 @@ def attempted_answers(tally: Tally, address: str, close: Callable[[], None], pag
     problems = ended.value if ended.fine else ["it cannot be opened, or not in time"]
     if problems == ["not tried"]:
         tally.tried -= 1
-        tally.note("This machine lets no process make a folder read-only for itself: that was not tried.")
+        tally.count("folders that could not be made read-only, which were not tried")
     elif problems:
         tally.unusable += 1
         tally.note("read-only: " + "; ".join(problems))
@@ -100,17 +100,13 @@ def run_locked(task: FaultTask) -> Tally:
         for number in range(task.size):
             tally.tried += 1
             for_good = number % 2 == 1
-            worker = _waiting_worker(at_home.address, task.case, for_good)
-            worker.listen(moments.uniform(0.1, 0.6))
-            with _lock(at_home.address, task.case):
-                worker.listen(PATIENCE_S if for_good else 1.0)
-            if not for_good:
-                heard = len(worker.said)
-                while len(worker.said) <= heard + 1 and worker.listen(0.2):
-                    pass
-                worker.kill()
-            _count_ended(tally, worker.ended(), killed=not for_good)
-            told.update({number: tuple(values) for number, values in worker.said})
+            with _waiting_worker(at_home.address, task.case, for_good) as worker:
+                worker.listen(moments.uniform(0.1, 0.6))
+                with _lock(at_home.address, task.case):
+                    worker.listen(PATIENCE_S if for_good else 1.0)
+                # What was said before the lock was released may have been told before it was taken.
+                _count_ended(tally, worker, still_works=not for_good, more=2)
+                told.update({number: tuple(values) for number, values in worker.said})
             after = snapshot(tally, at_home.address)
             if after is not None:
                 count_lost(tally, told, after)
@@ -126,14 +122,19 @@ def _waiting_worker(address: str, case: str, for_good: bool) -> Child:
     return Child(lambda say: work(f"{address}{limit}", 10**6, say))
 
 
-def _count_ended(tally: Tally, ended: Ended, killed: bool) -> None:
-    """A worker has been killed by us, or it has given up with an error of the storage."""
+def _count_ended(tally: Tally, worker: Child, still_works: bool, more: int) -> None:
+    """A worker gives up with an error of the storage or, if it may, goes on: then it tells `more` trials in time, and
+    is killed by us. Neither is a hang."""
+    went_on = still_works and worker.says(more, PATIENCE_S)
+    if went_on:
+        worker.kill()
+        tally.count("workers that went on")
+    ended = worker.ended()
     tally.hangs += ended.hung
     tally.peak_mb = max(tally.peak_mb, ended.peak_mb)
-    name = ended.error.partition(":")[0]
-    if name in REFUSALS:
+    if ended.error.partition(":")[0] in REFUSALS:
         tally.count("workers that gave up in words")
-    elif not ended.hung and not (killed and ended.error.startswith("killed")):
+    elif not ended.hung and not went_on:
         tally.crashes += 1
         tally.note(f"a worker ended: {ended.error or 'without an error'}")
 
@@ -149,7 +150,7 @@ def _lock(address: str, case: str) -> Iterator[None]:
     import psycopg2
 
     with closing(psycopg2.connect(address.replace("+psycopg2", ""))) as connection, connection.cursor() as cursor:
-        cursor.execute("LOCK TABLE studies, trials, trial_system_attributes IN ACCESS EXCLUSIVE MODE")
+        cursor.execute("LOCK TABLE trials IN ACCESS EXCLUSIVE MODE")
         yield
         connection.rollback()
 
@@ -166,16 +167,17 @@ def run_restarts(task: FaultTask) -> Tally:
         before: Snapshot = {}
         for _ in range(task.size):
             tally.tried += 1
-            workers = [Child(lambda say: work(server.url, 10**6, say)) for _ in range(2)]
-            time.sleep(moments.uniform(0.1, 1.0))
-            server.stop()
-            time.sleep(moments.uniform(0.0, 0.2))
-            server.start()
-            for worker in workers:
-                worker.listen(1.0)
-                worker.kill()
-                _count_ended(tally, worker.ended(), killed=True)
-                told.update({number: tuple(values) for number, values in worker.said})
+            with ExitStack() as stack:
+                workers = [stack.enter_context(Child(lambda say: work(server.url, 10**6, say))) for _ in range(2)]
+                time.sleep(moments.uniform(0.1, 1.0))
+                server.stop()
+                for worker in workers:
+                    worker.listen(0.0)  # Nothing that a worker says after this was told before the stop.
+                time.sleep(moments.uniform(0.0, 0.2))
+                server.start()
+                for worker in workers:
+                    _count_ended(tally, worker, still_works=True, more=1)
+                    told.update({number: tuple(values) for number, values in worker.said})
             after = snapshot(tally, server.url)
             if after is not None:
                 count_lost(tally, told, after)

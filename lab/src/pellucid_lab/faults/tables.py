@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pellucid_lab.faults.base import COUNTS, FaultRecord
+from pellucid_lab.faults.base import COUNTS, MOST_MEMORY_MB, FaultRecord
 from pellucid_lab.tables.grids import Grid, page, provenance_of
 
 _WORDS = {
@@ -92,4 +92,6 @@ def fault_page(records: Sequence[FaultRecord]) -> str:
 
 
 def failures(records: Sequence[FaultRecord]) -> int:
-    return sum(getattr(record, name) for record in records for name in COUNTS[1:])
+    """All that went wrong, and tasks in which a process took too much memory."""
+    counts: list[int] = [getattr(record, name) for record in records for name in COUNTS[1:]]
+    return sum(counts) + sum(record.peak_mb > MOST_MEMORY_MB for record in records)

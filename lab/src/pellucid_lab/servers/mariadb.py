@@ -70,11 +70,15 @@ class MariaServer:
 @contextmanager
 def mariadb() -> Iterator[MariaServer]:
     """A running server that lives as long as the context; raises `Unavailable` if the machine has no MariaDB."""
-    install, server_program = (program(name, [f"usr/*bin/{name}"]) for name in ("mariadb-install-db", "mariadbd"))
+    install, server_program = (
+        program(name, "mariadb", [f"usr/*bin/{name}"]) for name in ("mariadb-install-db", "mariadbd")
+    )
     with account("mariadb", ["mysql"]) as owner:
         options = ["--no-defaults", f"--datadir={owner.folder / 'data'}", "--skip-test-db"]
         owner.run([install, *options, "--auth-root-authentication-method=normal"], owner.folder / "server.log")
-        (owner.folder / "setup.sql").write_text(_SETUP)
+        setup = owner.folder / "setup.sql"
+        setup.write_text(_SETUP)
+        setup.chmod(0o644)  # The server runs as another user.
         port = free_port()
         url = f"mysql+pymysql://{_USER}@127.0.0.1:{port}/{_DATABASE}"
         server = MariaServer(url, port, owner, server_program)

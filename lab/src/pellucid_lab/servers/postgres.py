@@ -31,8 +31,9 @@ class PostgresServer:
         self._run("-l", str(self._data / "postgres.log"), "-o", settings, "-w", "-t", "60", "start")
 
     def stop(self) -> None:
-        """End the server at once: connections are cut, open transactions are undone at the next start."""
-        self._run("-m", "immediate", "-w", "stop")
+        """End the server at once, if it runs: connections are cut, open transactions are undone at the next start."""
+        if (self._data / "postmaster.pid").exists():
+            self._run("-m", "immediate", "-w", "stop")
 
     def _run(self, *arguments: str) -> None:
         self._account.run([self._control, "-D", str(self._data), *arguments], self._account.folder / "server.log")
@@ -41,7 +42,7 @@ class PostgresServer:
 @contextmanager
 def postgres() -> Iterator[PostgresServer]:
     """A running server that lives as long as the context; raises `Unavailable` if the machine has no PostgreSQL."""
-    initdb, control = (program(name, [f"{_ELSEWHERE}/{name}"]) for name in ("initdb", "pg_ctl"))
+    initdb, control = (program(name, "postgres", [f"{_ELSEWHERE}/{name}"]) for name in ("initdb", "pg_ctl"))
     with account("postgres", ["postgres"]) as owner:
         options = ["-U", "pellucid", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"]
         owner.run([initdb, "-D", str(owner.folder / "data"), *options], owner.folder / "server.log")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from typing import Any
 from pellucid.cli.errors import Unavailable
 
 DEADLINE_S = 60  # For a server to start, or to end.
+_PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,13 @@ class Account:
         # A server that inherits our pipes would keep them open, so the output goes to a file.
         with log.open("a") as output:
             result = subprocess.run(
-                command, cwd=self.folder, stdout=output, stderr=output, check=False, **self.identity
+                command,
+                cwd=self.folder,
+                stdout=output,
+                stderr=output,
+                timeout=2 * DEADLINE_S,
+                check=False,
+                **self.identity,
             )
         if result.returncode != 0:
             raise RuntimeError(f"{command[0]} has failed:\n{log.read_text(errors='replace')}")
@@ -50,27 +58,36 @@ def unprivileged(names: Sequence[str]) -> int:
     if os.geteuid() != 0:
         return os.geteuid()
     users = {entry.pw_name: entry.pw_uid for entry in pwd.getpwall()}
-    found = next((users[name] for name in (*names, "nobody") if name in users), None)
+    tried = (*names, "nobody")
+    found = next((users[name] for name in tried if name in users), None)
     if found is None:
-        raise Unavailable(f"A database server refuses to run as root, and there is no user {' or '.join(names)}.")
+        raise Unavailable(f"A database server refuses to run as root, and there is no user {' or '.join(tried)}.")
     return found
 
 
-def program(name: str, patterns: Sequence[str] = ()) -> str:
-    """A program on PATH, or the last of the files that match these patterns."""
+def program(name: str, package: str, patterns: Sequence[str] = ()) -> str:
+    """A program on PATH, or the last of the files that match these patterns; `package`: what brings it."""
     elsewhere = [str(path) for pattern in patterns for path in sorted(Path("/").glob(pattern))]
     found = shutil.which(name) or next(reversed(elsewhere), None)
     if found is None:
         raise Unavailable(
-            f"The program {name} is not on PATH: `sh tools/ensure.sh` installs it with Debian's packages."
+            f"The program {name} is not on PATH: `sh tools/ensure.sh {package}` installs it with Debian's packages."
         )
     return found
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port below those that systems give to outgoing connections: one of these could take it while a server is
+    stopped, or before it has started."""
+    while True:
+        port = _PORTS[secrets.randbelow(len(_PORTS))]
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:  # It is taken.
+                continue
+            return port
 
 
 def answers_in_time(answers: Callable[[], bool], lives: Callable[[], bool]) -> bool:

@@ -62,7 +62,9 @@ def serve(storage: str, host: str, port: int) -> None:
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    optuna.storages.run_grpc_proxy_server(optuna.storages.get_storage(storage), host=host, port=port)
+    # A connection is tried before it is used: the database may have been restarted.
+    database = optuna.storages.RDBStorage(storage, engine_kwargs={"pool_pre_ping": True})
+    optuna.storages.run_grpc_proxy_server(database, host=host, port=port)
 
 
 @contextmanager

@@ -96,7 +96,10 @@ def _from_url(text: str) -> Place:
     if backend == PROXY:
         if not url.host or url.username or url.database or url.query:
             raise Mistake(f"A gRPC proxy is named like grpc://localhost:13000; got `{shown(visible)}`.")
-        return Place(f"grpc://{url.host}:{url.port or _PROXY_PORT}", shown(visible), backend=PROXY)
+        host = f"[{url.host}]" if ":" in url.host else url.host  # Of IPv6.
+        return Place(f"grpc://{host}:{url.port or _PROXY_PORT}", shown(visible), backend=PROXY)
+    # Optuna knows MariaDB only as MySQL, whose drivers it shares: it asks before it uses a connection, for example.
+    backend = "mysql" if backend == "mariadb" else backend
     if backend != "sqlite":
         driver = driver or _installed_driver(backend)
         address = url.set(drivername=f"{backend}+{driver}" if driver else backend)
@@ -122,7 +125,6 @@ def _from_url(text: str) -> Place:
 _INSTALLABLE = {
     "postgresql": {"psycopg2": "psycopg2", "psycopg": "psycopg"},
     "mysql": {"mysqldb": "MySQLdb", "pymysql": "pymysql"},
-    "mariadb": {"mysqldb": "MySQLdb", "pymysql": "pymysql"},
 }
 
 

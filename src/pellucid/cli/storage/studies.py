@@ -28,7 +28,7 @@ _MYSQL_DRIVERS = {"pymysql", "mysqldb"}
 _CONNECT_TIMEOUT = {"", "psycopg2", "psycopg", *_MYSQL_DRIVERS}
 _DRIVERS = {
     "postgresql": "install it with `pip install 'pellucid[postgres]'`",
-    **dict.fromkeys(("mysql", "mariadb"), "run `pip install 'pellucid[mysql]'`, and begin the URL with mysql+pymysql"),
+    "mysql": "run `pip install 'pellucid[mysql]'`, and begin the URL with mysql+pymysql",
 }
 # Names of studies that a message lists, so that it stays readable.
 _MOST_NAMES = 10
@@ -137,7 +137,11 @@ def open_storage(place: Place) -> BaseStorage:
         return JournalStorage(JournalFileBackend(place.address, RepairingLock(place.address)))
     if place.backend == PROXY:
         proxy = _proxy(place)
-        proxy.wait_server_ready(timeout=_CONNECT_S)
+        try:
+            proxy.wait_server_ready(timeout=_CONNECT_S)
+        except BaseException:
+            proxy.close()
+            raise
         return proxy
     # Optuna itself asks MySQL before it uses a connection: a server that was restarted has closed it.
     asking = {"pool_pre_ping": True} if place.backend == "postgresql" else {}
@@ -158,7 +162,8 @@ def _proxy(place: Place) -> GrpcStorageProxy:
 
 @contextmanager
 def reading(place: Place) -> Iterator[BaseStorage]:
-    """An existing storage, opened so that nothing can be written to it, and closed in the end."""
+    """An existing storage, opened so that nothing can be written to it, and closed in the end. Only a gRPC proxy cannot
+    refuse to write."""
     check_exists(place)
     with storage_sentences(place):
         storage = _read_only_storage(place)
@@ -182,11 +187,12 @@ def closed_after(storage: BaseStorage) -> Iterator[None]:
 
 
 def _read_only_storage(place: Place) -> BaseStorage:
-    """SQLite, PostgreSQL and MySQL refuse to write; in any database, tables that are missing are not created."""
+    """SQLite, PostgreSQL and MySQL refuse to write; in any database, tables that are missing are not created. Reading a
+    journal takes no lock and writes nothing. A proxy does what it is asked to."""
     from optuna.storages import RDBStorage
 
     if place.journal or place.backend == PROXY:
-        return open_storage(place)  # Reading a journal takes no lock and writes nothing.
+        return open_storage(place)
     arguments = _connect_arguments(place)
     if place.driver in _MYSQL_DRIVERS:
         arguments["init_command"] = "SET SESSION TRANSACTION READ ONLY"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import one_thread, stream
+from pellucid.samplers.proposing.notices import DeadTrialNotices
 from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.study.encoding import Dimension, is_ordered
-from pellucid.study.liveness import dead_looking, notice_by_age
 from pellucid.study.receipts import own_receipt
 from pellucid.study.view import StudyView
 
@@ -63,7 +62,7 @@ class ModelSampler(BaseSampler):
 
     def __init__(self, search: ModelSearch, independent: IndependentSampling) -> None:
         self._search, self._independent = search, independent
-        self._told_dead: set[int] = set()
+        self._notices = DeadTrialNotices()
 
     @property
     def n_startup_trials(self) -> int:
@@ -83,7 +82,7 @@ class ModelSampler(BaseSampler):
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Every parameter that finished trials had, conditional ones included."""
         view = self._view(study)
-        self._warn_of_dead_trials(view)
+        self._notices.log(view)
         return SeenSpace(view)
 
     def sample_relative(
@@ -110,14 +109,6 @@ class ModelSampler(BaseSampler):
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         if self._independent.sampler is not None:
             self._independent.sampler.after_trial(study, trial, state, values)
-
-    def _warn_of_dead_trials(self, view: StudyView) -> None:
-        """Say it once of every trial: proposals keep away from what it tries as long as it counts as running."""
-        now = datetime.now()
-        dead = [trial for trial in dead_looking(view.trials, now) if trial.number not in self._told_dead]
-        if dead:
-            self._told_dead.update(trial.number for trial in dead)
-            _logger.warning("%s", notice_by_age(view.trials, dead, now))
 
     def _view(self, study: Study) -> StudyView:
         """Of the study as it is now. Raises ValueError if it has more objectives than the sampler can handle."""
