@@ -107,8 +107,9 @@ test-lab: $(VENV)/.stamp-lab ## run the tests of the laboratory
 	@sh tools/ensure.sh openmp
 	$(BIN)/python -m pytest -n $(JOBS) lab/tests $(PYTEST_ARGS)
 
-test-slow: $(VENV)/.stamp-lab ## run the slow statistical tests
+test-slow: $(VENV)/.stamp-lab $(VENV)/.stamp-engines ## run the slow statistical tests
 	@sh tools/ensure.sh postgres
+	@sh tools/ensure.sh mariadb
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests lab/tests $(PYTEST_ARGS)
 
 check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter

@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from contextlib import ExitStack
+from datetime import datetime, timedelta
 
 import optuna
 from dask.distributed import Client, LocalCluster
@@ -22,6 +24,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 import pellucid
+
+LONGEST_TRIAL = timedelta(minutes=1)  # A trial takes seconds; one that began before this is lost.
 
 
 def objective(trial: optuna.Trial) -> float:
@@ -51,10 +55,12 @@ def quiet() -> None:
 
 
 def close_lost_trials(study: optuna.Study) -> None:
-    """Trials whose worker has died would count as running forever."""
+    """Trials whose worker has died would count as running forever. Younger ones may still run: workers finish their
+    task even if the program that sent it is gone."""
     for trial in study.get_trials(states=(TrialState.RUNNING,)):
-        print(f"Trial {trial.number} was lost with its worker.")
-        study.tell(trial.number, state=TrialState.FAIL)
+        if trial.datetime_start is not None and datetime.now() - trial.datetime_start > LONGEST_TRIAL:
+            print(f"Trial {trial.number} was lost with its worker.")
+            study.tell(trial.number, state=TrialState.FAIL)
 
 
 def show(study: optuna.Study) -> None:
@@ -75,8 +81,11 @@ def main() -> None:
     parser.add_argument("--report", help="write a report to this .html file")
     arguments = parser.parse_args()
     quiet()
-    cluster = arguments.scheduler or LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with Client(cluster) as client:
+    with ExitStack() as stack:
+        cluster = arguments.scheduler
+        if cluster is None:
+            cluster = stack.enter_context(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None))
+        client = stack.enter_context(Client(cluster))
         study = optuna.create_study(
             study_name="dask",
             storage=DaskStorage(arguments.storage, client=client),
@@ -92,8 +101,6 @@ def main() -> None:
         if arguments.report:
             pellucid.report(study, arguments.report)
             print(f"\nReport: {arguments.report}")
-    if isinstance(cluster, LocalCluster):
-        cluster.close()
 
 
 if __name__ == "__main__":

@@ -20,14 +20,15 @@ from functools import partial
 
 import optuna
 from cluster_database import share, show, study_in
-from optuna.storages import GrpcStorageProxy, get_storage, run_grpc_proxy_server
+from optuna.storages import GrpcStorageProxy, RDBStorage, get_storage, run_grpc_proxy_server
 
 
 def serve(url: str, address: str) -> None:
     """Answer workers until the process ends."""
     host, _, port = address.rpartition(":")
-    # Unlike RDBStorage itself, this keeps finished trials in memory.
-    run_grpc_proxy_server(get_storage(url), host=host, port=int(port))
+    # A connection is tried before it is used: the database may have been restarted.
+    storage = RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
+    run_grpc_proxy_server(get_storage(storage), host=host, port=int(port))  # It keeps finished trials in memory.
 
 
 def open_study(address: str) -> optuna.Study:

@@ -1,4 +1,4 @@
-"""Every block of code and every command of docs/machines runs as it is written."""
+"""What docs/machines says runs as it is written, on each page but those of Ray and Dask, which their own tests run."""
 
 from __future__ import annotations
 

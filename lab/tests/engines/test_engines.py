@@ -98,5 +98,6 @@ def test_asks_beside_trials_that_never_end_have_a_table(tmp_path: Path) -> None:
     command = ["running", "--trials", "12", "--stale", "0,3", "--table", str(table), "--quiet"]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
-    assert "| memory | 12 | 3 |" in table.read_text()
-    assert "| sqlite | 12 | 0 |" in table.read_text()
+    assert "| memory | 12 | 3 | the same sampler |" in table.read_text()
+    assert "| sqlite | 12 | 3 | RandomSampler |" in table.read_text()
+    assert "| sqlite | 12 | 0 |  |" in table.read_text()

@@ -103,17 +103,22 @@ def running(
 ) -> None:
     """Milliseconds per ask of studies in which trials of dead workers still count as running."""
     with sentences():
-        from pellucid_lab.costs.running import RunningTask, cost_of_ask, markdown
+        from pellucid_lab.costs.running import OTHER, OWN, RunningTask, cost_of_ask, markdown
         from pellucid_lab.tables.grids import provenance_now, show_page
 
         tasks = [
-            RunningTask(storage, n, dead)
+            RunningTask(storage, n, dead, asked_by)
             for storage in ("memory", "sqlite")
             for n in integers(trials, "--trials")
             for dead in integers(stale, "--stale")
+            for asked_by in ((OWN, OTHER) if dead else (OWN,))
         ]
         costs, stopped = collect(
-            "asks", map(cost_of_ask, tasks), len(tasks), quiet, lambda cost: f"{cost.trials} trials, {cost.stale} run"
+            "asks",
+            map(cost_of_ask, tasks),
+            len(tasks),
+            quiet,
+            lambda cost: f"{cost.task.trials} trials, {cost.task.stale} run",
         )
         show_page(markdown(costs, provenance_now(command_line())), table, quiet)
         if stopped:

@@ -64,7 +64,8 @@ def serve(storage: str, host: str, port: int) -> None:
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     # A connection is tried before it is used: the database may have been restarted.
     database = optuna.storages.RDBStorage(storage, engine_kwargs={"pool_pre_ping": True})
-    optuna.storages.run_grpc_proxy_server(database, host=host, port=port)
+    # `get_storage` lets it keep finished trials in memory.
+    optuna.storages.run_grpc_proxy_server(optuna.storages.get_storage(database), host=host, port=port)
 
 
 @contextmanager
