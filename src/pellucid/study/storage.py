@@ -37,27 +37,20 @@ def write_receipt(study: Study, trial: FrozenTrial, receipt: Receipt, at_least: 
     return len(parts)
 
 
-# Trials that are read one by one. More of them are read faster together with all others.
-_FEW = 3
-
-
 def read_again(study: Study, seen: Sequence[FrozenTrial], unsettled: Collection[int]) -> Sequence[FrozenTrial]:
     """The trials of a study that was read a moment ago: with those that are new, and those in `unsettled` as they are
-    now. A relational storage would read every running trial again, with all its attributes, for the list of all; others
-    give the list, because asking for a trial that does not exist yet is an error that Dask's scheduler would log."""
-    if not isinstance(study._storage, _CachedStorage):
+    now. For a list of all, a relational storage would read every running trial again, with all its attributes."""
+    storage = study._storage
+    if not isinstance(storage, _CachedStorage):
         return study.get_trials(deepcopy=False)
-    storage, ids = study._storage, {trial.number: trial._trial_id for trial in seen if trial.number in unsettled}
-    number = seen[-1].number + 1
-    while len(ids) <= _FEW:
-        try:
-            ids[number] = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
-        except KeyError:  # There is no such trial yet.
-            now = {number: storage.get_trial(trial_id) for number, trial_id in ids.items()}
-            unseen = now.keys() - {trial.number for trial in seen}
-            return [*(now.get(trial.number, trial) for trial in seen), *(now[number] for number in sorted(unseen))]
-        number += 1
-    return study.get_trials(deepcopy=False)
+    trials = storage._backend._get_trials(
+        study._study_id,
+        states=None,
+        included_trial_ids={trial._trial_id for trial in seen if trial.number in unsettled},
+        trial_id_greater_than=max(trial._trial_id for trial in seen),
+    )
+    now = {trial.number: trial for trial in trials}
+    return [*(now.pop(trial.number, trial) for trial in seen), *(now[number] for number in sorted(now))]
 
 
 def write_decision(study: Study, trial: FrozenTrial, decision: PruningDecision) -> None:
