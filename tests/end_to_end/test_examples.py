@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.examples import number, run, share_between_workers
+from tests.end_to_end.examples import number, run
 
 
 def require_lightgbm() -> None:
@@ -123,10 +123,6 @@ def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> Non
     assert "Why trial 20? Pellucid did not propose trial 20; its model would have" in second
     assert second.split("Why trial")[0] == first.split("Why trial")[0]
     assert file.read_bytes() == before
-
-
-def test_workers_share_a_study_in_sqlite(tmp_path: Path) -> None:
-    share_between_workers(f"sqlite:///{tmp_path / 'workers.db'}")
 
 
 def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,6 +156,6 @@ def test_a_database_that_ignores_case_loses_a_parameter(mariadb: str) -> None:
     assert len(study.trials[trial.number].params) == 1
 
 
-@pytest.mark.slow  # As on SQLite, which `make test` runs.
+@pytest.mark.slow  # As on SQLite.
 def test_the_example_runs_the_trial_of_a_dead_worker_again(mariadb: str) -> None:
     share_between_workers(mariadb)

@@ -44,6 +44,6 @@ def test_nothing_is_written_by_reading(postgres: str, shared: Study) -> None:
     assert_reading_cannot_write(postgres, shared)
 
 
-@pytest.mark.slow  # As on SQLite, which `make test` runs.
+@pytest.mark.slow  # As on SQLite.
 def test_the_example_runs_the_trial_of_a_dead_worker_again(postgres: str) -> None:
     share_between_workers(postgres)
