@@ -102,3 +102,9 @@ def test_the_chance_of_failing_is_one_more_term() -> None:
 def test_a_constraint_without_a_model_is_named() -> None:
     with pytest.raises(ValueError, match="needs a model of every constraint, but latency has none"):
         bound(Constrained(EI(), ("memory", "latency")))
+
+
+def test_names_of_constraints_that_are_no_text_are_refused() -> None:
+    settings = {"constraints": [["size"]], "weight": 1.0, "enough": 0.5}
+    with pytest.raises(ValueError, match="takes names of constraints"):
+        Constrained.from_settings(settings)

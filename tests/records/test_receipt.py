@@ -445,6 +445,20 @@ def test_a_model_receipt_needs_a_model() -> None:
         Receipt(0, "guess", 0, {})
 
 
+@pytest.mark.parametrize("wrong", [{"hyperparameters": {"kernel": "x" * 100_000}}, {"x" * 100_000: 1}])
+def test_an_error_does_not_repeat_all_of_a_long_receipt(wrong: dict[str, Any]) -> None:
+    with pytest.raises(RecordError) as error:
+        Receipt.from_json(changed(**wrong))
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize("running", ["", "1", [], [1.0], {}])
+def test_a_running_curve_without_value_and_variance_is_a_record_error(running: Any) -> None:
+    curves = {"horizon": 4, "learned_from": "0-2", "stopped": "", "running": {"3": running}}
+    with pytest.raises(RecordError, match="damaged"):
+        Receipt.from_json(changed(curves=curves))
+
+
 def test_a_record_error_is_a_value_error() -> None:
     """So that callers can catch it without knowing pellucid's errors."""
     assert issubclass(RecordError, ValueError)

@@ -215,3 +215,9 @@ def test_a_study_goes_on_beside_a_running_trial_with_an_unreadable_receipt(attri
     study.add_trial(create_trial(state=RUNNING, system_attrs=attributes))
     study.optimize(bowl, n_trials=4)
     assert_went_on(study, [COMPLETE] * 8 + [RUNNING] + [COMPLETE] * 4, n_model=4)
+
+
+def test_a_model_that_has_seen_no_trial_is_not_explained() -> None:
+    study = with_receipts({5: edited(5, {"fitted_on": ""})})
+    with pytest.raises(ValueError, match="receipt of trial 5 is damaged: it names no trial that its model had seen"):
+        pellucid.explain_proposal(study, 5)

@@ -99,7 +99,10 @@ class Constrained(Acquisition):
             base = from_name(settings["base"], _unlisted(settings["base settings"]))
         if base is not None and not base.one_score:
             raise ValueError(f"Only an acquisition with one score can be constrained, but got {settings['base']!r}.")
-        return cls(base, tuple(settings["constraints"]), float(settings["weight"]), float(settings["enough"]))
+        names = tuple(settings["constraints"])
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError(f"A constrained acquisition takes names of constraints, but got {names!r:.200}.")
+        return cls(base, names, float(settings["weight"]), float(settings["enough"]))
 
     def bind(self, model: GaussianProcess, situation: Situation, space: Space) -> AcquisitionFunction:
         known = {constraint.name for constraint in situation.constraints}

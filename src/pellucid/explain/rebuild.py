@@ -169,8 +169,13 @@ def _rebuilt_outcomes(receipt: Receipt, view: StudyView, space: Space, imputed: 
 
 
 def _rebuilt_constraint(state: ConstraintState, view: StudyView, space: Space, imputed: Array) -> ConstraintModel:
-    observed = view.observations_of(expand_integers(state.fitted_on)).of_constraint(state.name)
-    data = encoded(space, observed)
+    fitted_on = view.observations_of(expand_integers(state.fitted_on))
+    if state.name not in fitted_on.constraints.names:
+        raise ValueError(
+            f"The model of the constraint `{state.name:.100}` cannot be rebuilt: no trial that it was fitted on has "
+            "reported that constraint."
+        )
+    data = encoded(space, fitted_on.of_constraint(state.name))
     gp = GaussianProcess.from_hyperparameters(state.hyperparameters)
     gp.condition(data.X, targets(data.losses, state.zero))
     return ConstraintModel(state.name, gp, state.limit, state.zero).believe(imputed)

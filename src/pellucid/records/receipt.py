@@ -223,7 +223,7 @@ class Receipt:
             data = json.loads(text)
             version = int(data["version"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
+            raise RecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
         if version > RECEIPT_VERSION:
             raise RecordError(
                 f"This receipt has version {version}, but this pellucid reads up to version {RECEIPT_VERSION}: "
@@ -249,8 +249,8 @@ class Receipt:
             data["curvature"] = tuple(data.get("curvature", ()))
             data["pending"] = {k: tuple(v) for k, v in data.get("pending", {}).items()}
             return Receipt(**data)
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-            raise RecordError(f"This receipt is damaged and cannot be read ({error}).") from error
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+            raise RecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
 
     def __str__(self) -> str:
         return " ".join(part for part in (self._what_happened(), self.phase, self.turn) if part)

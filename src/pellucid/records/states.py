@@ -86,7 +86,9 @@ class Hyperparameters:
                 nominal=tuple(int(v) for v in data["nominal"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise RecordError(f"These are not hyperparameters of a Gaussian process: {data!r} ({error}).") from error
+            raise RecordError(
+                f"These are not hyperparameters of a Gaussian process: {data!r:.200} ({error!s:.100})."
+            ) from error
 
 
 @dataclass(frozen=True)

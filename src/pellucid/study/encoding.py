@@ -236,6 +236,12 @@ class Space:
             for child, condition in (conditions or {}).items()
             if child in distributions and condition.parent in distributions
         }
+        continuous = {dimension.name for dimension in dimensions if not dimension.cells}
+        for child, condition in known.items():
+            if condition.codes is not None and condition.parent in continuous:
+                raise ValueError(
+                    f"`{child}` cannot depend on some values of `{condition.parent}`, which takes any value of a range."
+                )
         return Space(dimensions, known)
 
     def __len__(self) -> int:

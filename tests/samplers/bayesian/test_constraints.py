@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from optuna.trial import Trial, TrialState, create_trial
 import pellucid
 from pellucid import BayesianSampler
 from pellucid.acquisition import EI, SAWEI
+from pellucid.explain.rebuild import rebuilt_from
 from pellucid.records import Receipt
+from pellucid.study.view import StudyView
 
 Reports = Callable[[Trial, float, float], None]
 
@@ -203,3 +206,12 @@ def test_trials_of_another_sampler_without_constraints_do_not_count_as_feasible(
     usable = [trial.value for trial, fine in zip(study.trials[:12], feasible(study)[:12], strict=True) if fine]
     assert model_receipts(study)[-1].best_value == min(value for value in usable if value is not None)
     assert pellucid.recommend(study).trial != 12
+
+
+def test_a_receipt_with_a_constraint_that_no_trial_reported_is_not_rebuilt() -> None:
+    study = study_of(n=14)
+    receipt = pellucid.receipts(study)[-1]
+    renamed = replace(receipt, constraints=tuple(replace(state, name="other") for state in receipt.constraints))
+    view = StudyView.whole(study)
+    with pytest.raises(ValueError, match="no trial that it was fitted on has reported that constraint"):
+        rebuilt_from(renamed, view)

@@ -54,6 +54,20 @@ def test_a_study_goes_on_with_odd_choices(choices: tuple[Any, ...]) -> None:
     assert_rebuilt_exactly(study, 6)
 
 
+@pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
+def test_a_study_goes_on_with_choices_that_a_storage_changes(tmp_path: Path) -> None:
+    """Tuples come back as lists, with which Optuna would refuse the parameter."""
+
+    def objective(trial: Trial) -> float:
+        trial.suggest_categorical("layers", [(1, 2), (3, (4, 5)), "z"])  # type: ignore[list-item]
+        return bowl(trial)
+
+    study = new_study(storage=f"sqlite:///{tmp_path / 'study.db'}")
+    study.optimize(objective, n_trials=10)
+    assert_went_on(study, [COMPLETE] * 10, n_model=6)
+    assert "layers" not in last_receipt(study).space
+
+
 def test_choices_that_json_cannot_carry_are_proposed_and_rebuilt() -> None:
     """The receipt holds their text; the trial itself holds the choice."""
     choices = ((1, 2), frozenset({3}), bytes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -79,16 +80,19 @@ def changed_structure(rng: random.Random, value: Any, odd: Sequence[Any]) -> Any
             case 1:
                 holder[key] = [holder[key]]
             case 2 if isinstance(holder[key], (list, tuple)):
-                holder[key] = [*holder[key], rng.choice(odd)]
+                holder[key] = [*holder[key], deepcopy(rng.choice(odd))]
             case 2 if isinstance(holder[key], dict):
-                holder[key] = {**holder[key], rng.choice(("x", "version", "__class__", "self")): rng.choice(odd)}
+                holder[key] = {
+                    **holder[key],
+                    rng.choice(("x", "version", "__class__", "self")): deepcopy(rng.choice(odd)),
+                }
             case 3:
                 other, name = rng.choice(list(_places(value)))
                 holder[key] = json.loads(json.dumps(other[name]))
             case 4 if isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
                 holder[key] = holder[key] * rng.choice((-1, 1e-300, 1e300, 1.5))
             case _:
-                holder[key] = rng.choice(odd)
+                holder[key] = deepcopy(rng.choice(odd))  # Or the next change would change it for all.
     return value
 
 

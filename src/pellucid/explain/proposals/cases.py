@@ -209,6 +209,8 @@ def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted:
     gp, fitted_on = rebuilt.surrogate, receipt.fitted_on
     if view.constraint is not None:
         gp, fitted_on = _constraint(rebuilt, view.constraint)
+    if not fitted_on:
+        raise RecordError(f"The receipt of trial {trial.number} is damaged: it names no trial that its model had seen.")
     X, fits = rebuilt.space.encode([receipt.params])
     if not fits[0]:
         raise RecordError(f"The receipt of trial {trial.number} is damaged: its parameters are outside their ranges.")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
@@ -28,17 +28,23 @@ class SeenSpace(dict[str, BaseDistribution]):
     """All parameters that vary, with the view of the study that they are from.
 
     Optuna hands the space that a sampler infers straight back to it, so that the study need not be read again for the
-    proposal.
+    proposal. Choices that are tuples come back from most storages as lists, which Optuna does not take for the same:
+    such a parameter is sampled on its own.
     """
 
     def __init__(self, view: StudyView) -> None:
-        super().__init__(view.varying)
+        super().__init__({name: space for name, space in view.varying.items() if not _has_lists(space)})
         self._view: StudyView | None = view
 
     def take_view(self) -> StudyView | None:
         """The view, once: a trial keeps its space as long as it runs, but need not keep all others."""
         view, self._view = self._view, None
         return view
+
+
+def _has_lists(distribution: BaseDistribution) -> bool:
+    choices = distribution.choices if isinstance(distribution, CategoricalDistribution) else ()
+    return any(isinstance(choice, list) for choice in choices)
 
 
 def _settled(trial: FrozenTrial) -> bool:
