@@ -66,9 +66,7 @@ def cube(d: int, n: int = 200, seed: int = 0) -> Array:
 
 def test_a_parameter_cannot_depend_on_single_values_of_a_range() -> None:
     distributions = {"lr": FloatDistribution(0.0, 1.0), "child": FloatDistribution(0.0, 1.0)}
-    with pytest.raises(
-        ValueError, match="`child` cannot depend on some values of `lr`, which takes any"
-    ):
+    with pytest.raises(ValueError, match="`child` cannot depend on some values of `lr`, which takes any"):
         Space.of(distributions, {"child": Condition("lr", (0, 2))})
 
 
