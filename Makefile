@@ -26,7 +26,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-engines test-lab test-slow check format bench bench-latency bench-scale bench-regret-bbob \
+.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob \
         bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines bench-running reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
@@ -66,6 +66,12 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
 $(VENV)/.stamp-engines: $(VENV)/.stamp-test $(PINS)
 	@echo "Installing Ray, Dask, gRPC, drivers of databases and trackers"
 	@$(PIP_INSTALL) -e '.[dask,grpc,mlflow,mysql,postgres,ray,wandb]'
+	@touch $@
+
+# The reference is read from the sources, so that the site needs nothing that pellucid needs but pellucid itself.
+$(VENV)/.stamp-docs: $(VENV)/.stamp-venv $(PINS)
+	@echo "Installing what builds the site"
+	@$(PIP_INSTALL) -e '.[docs]'
 	@touch $@
 
 # The laboratory's tests run the peers too.
@@ -117,6 +123,9 @@ check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=lab/src $(BIN)/lint-imports --no-logo
+
+docs: $(VENV)/.stamp-docs ## build the site into build/site; a warning or a dead link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 format: $(VENV)/.stamp-dev ## apply the safe fixes of ruff and format every Python file
 	$(BIN)/ruff check --fix --exit-zero --quiet .

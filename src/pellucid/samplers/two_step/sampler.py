@@ -47,8 +47,9 @@ class TwoStepSampler(ModelSampler):
         goal: "accuracy+speed" keeps the cheap values of the first step, "accuracy" tunes them in the second.
         cheap: which end of a numeric parameter's range makes a model cheap, such as {"n_units": "low"}. In the first
             step it is held at the cheapest value that costs nothing measurable.
-        acquisition, surrogate, seed, independent_sampler, deterministic_objective, avoid_failures,
-        warn_independent_sampling, conditions, ordinal: of the model in both steps, as for `BayesianSampler`.
+        acquisition: of the model in both steps, as for `BayesianSampler`. So are `surrogate`, `seed`,
+            `independent_sampler`, `deterministic_objective`, `avoid_failures`, `warn_independent_sampling`,
+            `conditions` and `ordinal`.
     """
 
     def __init__(
