@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "trust.md"
 RESULTS = ROOT / "lab" / "results"
 # The names of samplers in the tables, and as users know them.
-SAMPLERS = {"pellucid": "`BayesianSampler`", "optuna-tpe": "TPE", "optuna-gp": "GPSampler", "random": "random search"}
+SAMPLERS = {"pellucid": "BayesianSampler", "optuna-tpe": "TPE", "optuna-gp": "GPSampler", "random": "random search"}
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,10 @@ SECTIONS = (
 )
 
 OPENING = """\
+---
+hide: [navigation]
+---
+
 # How far to trust it
 
 Every answer states an uncertainty or a verdict. Each of them was compared with the truth on problems whose truth is
