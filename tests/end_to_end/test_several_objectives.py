@@ -1,4 +1,4 @@
-"""Every answer of README's table about one study with two objectives, a constraint, a choice of models and failures."""
+"""Every answer of the guides' table about one study: two objectives, a constraint, a choice of models and failures."""
 
 from __future__ import annotations
 

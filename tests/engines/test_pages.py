@@ -14,9 +14,9 @@ from optuna.study import Study
 from optuna.trial import TrialState
 from sqlalchemy import create_engine, text
 from tests.engines.checks import assert_nothing_is_lost
-from tests.engines.pages import PAGES, blocks, extras, python_blocks, run_command, run_page
 from tests.engines.processes import load
 from tests.helpers import ROOT, kinds, states
+from tests.pages import PAGES, blocks, extras, python_blocks, run_command, run_page
 
 from pellucid_lab.servers.processes import free_port
 
