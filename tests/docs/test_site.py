@@ -117,3 +117,7 @@ def test_the_reference_has_every_public_name() -> None:
     packages = {"acquisition", "goals", "surrogates"}
     goals = {"best", "failed", "on_the_front"}  # Documented beside the other goals.
     assert documented == set(pellucid.__all__) - packages - goals
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
