@@ -39,6 +39,9 @@ class Goal:
     share: float | None = None
     joint: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Goal: {self.words}>"
+
     def about(self, objective: str) -> Goal:
         """With the name of the objective in its words, if it has one and if they speak of it."""
         if self.joint or self.failures or objective == OBJECTIVE:

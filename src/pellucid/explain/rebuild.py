@@ -14,6 +14,7 @@ from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, 
 from pellucid.explain.model import opened
 from pellucid.numerics import Array, expand_integers, first_integers
 from pellucid.records import ConstraintState, Receipt
+from pellucid.records.notebook import document
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
 from pellucid.study.trials import distribution_from, repeated
@@ -45,6 +46,17 @@ class RebuiltProposal:
         """One for every objective."""
         outcomes = self.acquisition.situation.outcomes
         return (self.surrogate,) if outcomes is None else outcomes.models
+
+    def __repr__(self) -> str:
+        return f"<RebuiltProposal: {self}>"
+
+    def __str__(self) -> str:
+        return f"The space, the surrogate and the acquisition behind a proposal. {self.receipt}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        params = self.receipt.params
+        return document(str(self), {"param": list(params), "value": list(params.values())}, ())
 
     def encode(self, configurations: Sequence[Mapping[str, Any]]) -> Array:
         return self.space.encode(configurations)[0]

@@ -34,7 +34,7 @@ def log(study: Study, *, experiment: str | None = None, final: bool = False, pro
         experiment: its name; created if it does not exist. By default `MLFLOW_EXPERIMENT_NAME`, or "pellucid".
         final: the search has ended, so log the recommended configuration as params too. MLflow never lets a param
             change, and without this the recommendation may.
-        progress: show a progress bar on a terminal.
+        progress: show a progress bar, on a terminal or in a notebook.
     """
     try:
         from mlflow import MlflowClient

@@ -26,7 +26,7 @@ def log(study: Study, *, project: str | None = None, entity: str | None = None, 
         study: with up to four objectives and at least one complete trial.
         project: its name. By default `WANDB_PROJECT`, or "pellucid".
         entity: the user or team that owns the project; by default that of Weights & Biases.
-        progress: show a progress bar on a terminal.
+        progress: show a progress bar, on a terminal or in a notebook.
     """
     try:
         import wandb

@@ -15,6 +15,7 @@ from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io
 from plotly.io import to_json
 from plotly.offline import get_plotlyjs
 
@@ -27,6 +28,8 @@ _PARAMETERS = (
     "#37738f", "#c2622d", "#4a7d3a", "#9a3d5c", "#5f6b7a", "#2c5fb3",
 )  # fmt: skip
 LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
+# Pixels above a figure whose title is text beside it: room for its legend.
+TOP = 34
 # Longer names are cut: they would take the figure's width.
 _LONGEST_NAME = 30
 _TEMPLATE = "simple_white"
@@ -56,18 +59,37 @@ def draw(record: object, what: str | None = None) -> go.Figure:
     return figure
 
 
+def show(record: object) -> None:
+    """Show the figure of a record in a notebook that has the record's sentence and notes above it: without its title,
+    as wide as the cell. Shows nothing if there is no such figure."""
+    if type(record) not in _DRAWINGS:
+        return
+    figure = draw(record)
+    layout = figure.layout
+    layout.height += TOP - layout.margin.t
+    layout.margin.t = TOP
+    layout.title = layout.meta = None
+    try:
+        plotly.io.show(figure)
+    except ValueError:  # Plotly wants nbformat, which may be installed only where the notebook's server is.
+        from IPython.display import display
+
+        display({"application/vnd.plotly.v1+json": json.loads(to_json(figure, validate=False))}, raw=True)
+
+
 def bare(record: object, what: str | None = None) -> go.Figure:
     """`draw` without a template, for pages that store it once: Plotly copies it into every figure, which takes as long
     as drawing."""
     drawings = _DRAWINGS.get(type(record))
     if drawings is None:
         raise TypeError(f"There is no figure for {type(record).__name__}.")
-    if what is None:
-        return next(iter(drawings.values()))(record)
-    if what not in drawings:
+    if what is not None and what not in drawings:
         names = " or ".join(map(repr, drawings))
         raise ValueError(f"{type(record).__name__} is drawn as {names}, but got {what!r}.")
-    return drawings[what](record)
+    drawing = next(iter(drawings.values())) if what is None else drawings[what]
+    figure = drawing(record)
+    figure.layout.width = None  # As wide as the page, the cell or the card that shows it.
+    return figure
 
 
 def parameter_colour(name: str) -> str:

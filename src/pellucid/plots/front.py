@@ -97,7 +97,7 @@ def tradeoff(record: Tradeoff) -> go.Figure:
     _front_curve(figure, record)
     _parameters(figure, record)
     frame(figure, "", 1100, 560)
-    say(figure, record.sentence, record.notes, width=112)
+    say(figure, record.sentence, record.notes)
     figure.update_layout(legend={"orientation": "h", "y": -0.16, "x": 0.0, "yanchor": "top"}, barmode="group",
                          height=420 + int(figure.layout.margin.t), margin={"b": 110})  # fmt: skip
     return figure

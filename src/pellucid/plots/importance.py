@@ -41,7 +41,7 @@ def importance(record: HsicImportance) -> go.Figure:
     for i, parameter in enumerate(shown, start=1):
         _histogram(figure, parameter, row=i, col=2, listed=i == 1)
     frame(figure, "", 1080, 200 + 190 * max(len(shown), 1))
-    top = say(figure, record.sentence, record.notes, width=112)
+    top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 120 + 190 * max(len(shown), 1), margin={"t": top + 20, "b": 90},
                          legend={"orientation": "h", "y": -0.12, "yanchor": "top", "x": 0.0})  # fmt: skip
     return figure
@@ -103,7 +103,7 @@ def values(record: HsicImportance) -> go.Figure:
     if record.source == "surrogate":
         finding = f"Values that the model expects for {record.goal}, against the whole space"
     doubts = [f"{len(shown)} of {len(parameters)} parameters are shown."] if len(shown) < len(parameters) else []
-    top = say(figure, finding, doubts, width=112)
+    top = say(figure, finding, doubts)
     figure.update_layout(height=top + 90 + 230 * rows, margin={"t": top + 20},
                          legend={**LEGEND_ABOVE, "y": 1.0 + 26 / (230 * rows)})  # fmt: skip
     return figure

@@ -94,7 +94,7 @@ def contribution_paths(paths: DesirabilityPaths) -> go.Figure:
                 lines.append(Line("sum", x, y, _TOTAL, dash="dot", width=1.5))
         shown[title] = lines
     figure = panels(shown, columns=3, x_title="trial", y_title=f"contribution<br>({_common_unit(paths)})")
-    top = say(figure, paths.sentence, [*paths.notes, *_doubts(paths.explanations)], width=112)
+    top = say(figure, paths.sentence, [*paths.notes, *_doubts(paths.explanations)])
     figure.update_layout(height=figure.layout.height + top - 60, margin={"t": top + 24})
     return figure
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pellucid.records.finding import OBJECTIVE, Finding
+from pellucid.records.notebook import Rows
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Calibration(Finding):
     rows           every prediction;  windows  the first, middle and last third of them, if there are enough
     objective      its name, or that of a constraint
     """
+
+    _rows: ClassVar[Rows] = "last"
 
     n: int
     coverage: float

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pellucid.records.finding import OBJECTIVE, Finding
+from pellucid.records.notebook import Rows
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class History(Finding):
                    (of the function alone in receipts of earlier versions)
     objective      its name
     """
+
+    _rows: ClassVar[Rows] = "last"
 
     numbers: tuple[int, ...]
     states: tuple[str, ...]
@@ -73,6 +76,8 @@ class FrontHistory(Finding):
     objectives   their names;  directions  of each
     reference    the point below which volume counts, in the units of the objectives; empty if no trial is feasible
     """
+
+    _rows: ClassVar[Rows] = "last"
 
     numbers: tuple[int, ...]
     states: tuple[str, ...]
@@ -122,6 +127,8 @@ class StoppingVerdict(Finding):
                   right to a factor of 2.5); None if that cannot be said
     objective     its name
     """
+
+    _pictured: ClassVar[bool] = False
 
     stop: bool
     n_trials: int
@@ -182,6 +189,8 @@ class RegretHistory(Finding):
     alpha            the weight of exploitation that a policy set for each of them; None if none did
     exploring        the share of each proposal's appeal that came from uncertainty; None if it cannot be split off
     """
+
+    _rows: ClassVar[Rows] = "last"
 
     stopping: StoppingVerdict
     after: tuple[int, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pellucid.records.finding import OBJECTIVE, Finding
+from pellucid.records.notebook import Rows
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class PartialDependence(Finding):
     best         index of the best grid point (in the study's direction)
     objective    its name, or that of a constraint
     """
+
+    _rows: ClassVar[Rows] = "even"
 
     params: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
@@ -89,6 +92,8 @@ class ProfileEffect(Finding):
     condition    in words, the branch in which the parameter exists; empty if it always does
     objective    its name, or that of a constraint
     """
+
+    _rows: ClassVar[Rows] = "even"
 
     param: str
     values: tuple[Any, ...]

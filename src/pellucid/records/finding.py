@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from pellucid.records import notebook
 
 Answer = TypeVar("Answer")
 # The name of an objective that has none of its own, and of its unit.
@@ -23,7 +25,12 @@ class Finding(ABC):
 
     A subclass has `sentence` (the answer in one sentence) and `notes` (reasons for doubt) as fields or properties, and
     says in `_columns` what its table holds. Its figure is drawn by `pellucid.plots`.
+
+    In a notebook, `_pictured` says whether the figure is shown below the text, and `_rows` which rows of a long table.
     """
+
+    _pictured: ClassVar[bool] = True
+    _rows: ClassVar[notebook.Rows] = "first"
 
     if TYPE_CHECKING:  # A subclass defines both, as a field or as a property.
 
@@ -64,10 +71,28 @@ class Finding(ABC):
     def __str__(self) -> str:
         return " ".join((self.sentence, *self.notes))
 
+    def __init_subclass__(cls) -> None:
+        """Every answer has the short `repr` below. `dataclass` would write one with all fields, often pages of them."""
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Finding.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.sentence}>"
+
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return f"<p>{escape(self.sentence)}</p>" + (f"<ul>{notes}</ul>" if notes else "")
+        """The sentence, a small table and the notes."""
+        return notebook.document(self.sentence, self._columns(), self.notes, self._rows)
+
+    def _ipython_display_(self) -> None:
+        """What a notebook shows: the text, and the figure below it. It is an output of its own, which Plotly's renderer
+        for this notebook makes. On IPython's terminal: the text alone."""
+        from IPython import get_ipython
+        from IPython.display import display
+
+        display({"text/plain": str(self), "text/html": self._repr_html_()}, raw=True)
+        if self._pictured and type(get_ipython()).__name__ != "TerminalInteractiveShell":
+            with suppress(ImportError):  # Without Plotly, the text is all.
+                import_module("pellucid.plots").show(self)
 
 
 @dataclass(frozen=True)
@@ -81,6 +106,12 @@ class NotKnown:
 
     def __str__(self) -> str:
         return self.reason
+
+    def __repr__(self) -> str:
+        return f"<NotKnown: {self.reason}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>Not known yet. {notebook.prose(self.reason)}</p>"
 
 
 def attempt(ask: Callable[[], Answer]) -> Answer | NotKnown:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pellucid.records.finding import Finding, percent
+from pellucid.records.notebook import Rows
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class Front(Finding):
     within    differences up to this do not count, by objective: 1% of the length of the observed front
     level     of the intervals
     """
+
+    _rows: ClassVar[Rows] = "even"
 
     objectives: tuple[str, ...]
     directions: tuple[str, ...]
@@ -221,6 +224,8 @@ class Tradeoff(Finding):
     curve        levels of the first objective with the best second objective there: (level, median, low, high)
     level        of the bands
     """
+
+    _rows: ClassVar[Rows] = "even"
 
     objectives: tuple[str, str]
     directions: tuple[str, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pellucid.records.finding import Finding
 
@@ -30,6 +30,8 @@ class TwoStepPlan(Finding):
     trial       the random trial whose values are held (those that it has)
     n_trials    random trials behind the plan;  n_goal  how many of them count as good
     """
+
+    _pictured: ClassVar[bool] = False
 
     tuned: tuple[str, ...]
     held: tuple[HeldParameter, ...]

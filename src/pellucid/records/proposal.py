@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pellucid.records.finding import OBJECTIVE, Finding
+from pellucid.records.notebook import Rows
 
 Array = npt.NDArray[np.float64]
 # The only term of an explained prediction.
@@ -190,6 +191,8 @@ class ProposalExplanation(Finding):
 @dataclass(frozen=True)
 class DesirabilityPaths(Finding):
     """Explanations of many proposals of one study, in order; `skipped` says which trials have none, and why."""
+
+    _rows: ClassVar[Rows] = "last"
 
     explanations: tuple[ProposalExplanation, ...]
     skipped: dict[int, str]

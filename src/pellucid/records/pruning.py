@@ -9,9 +9,10 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pellucid.records.finding import OBJECTIVE, Finding, prefix
+from pellucid.records.notebook import Rows
 from pellucid.records.rules import is_count, is_finite_from, is_spans
 from pellucid.records.states import RecordError
 
@@ -130,6 +131,8 @@ class PruningExplanation(Finding):
                        by then)
     state              'stopped', 'complete', 'running' or 'failed';  returned  the value of a complete trial
     """
+
+    _rows: ClassVar[Rows] = "last"
 
     trial: int
     steps: tuple[int, ...]

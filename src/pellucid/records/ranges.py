@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pellucid.records.finding import Finding
+from pellucid.records.notebook import Rows
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class IntervalReduction(Finding):
     n_trials       remaining trials, per cut
     value          the cheapest value that costs nothing; None if that is not known
     """
+
+    _rows: ClassVar[Rows] = "even"
 
     param: str
     cheap: str
@@ -50,6 +53,8 @@ class RangeAdvice(Finding):
     start, stop   the part of the range that it is about, as shares of the range on its own scale: linear, logarithmic,
                   or choice by choice
     """
+
+    _pictured: ClassVar[bool] = False
 
     param: str
     what: str

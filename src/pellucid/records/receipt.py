@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pellucid.records import notebook
 from pellucid.records.finding import percent
 from pellucid.records.rules import (
     is_acquisition,
@@ -254,6 +255,14 @@ class Receipt:
 
     def __str__(self) -> str:
         return " ".join(part for part in (self._what_happened(), self.phase, self.turn) if part)
+
+    def __repr__(self) -> str:
+        return f"<Receipt: {self}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what happened, and the parameters."""
+        columns = {"param": list(self.params), "value": list(self.params.values())}
+        return notebook.document(str(self), columns, ())
 
     def _what_happened(self) -> str:
         if self.kind == "startup":

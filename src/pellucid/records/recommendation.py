@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pellucid.records.finding import OBJECTIVE, Finding, percent, prefix
 
@@ -19,6 +19,8 @@ class Recommendation(Finding):
     feasible   the chance that it is truly feasible, for a study with constraints; otherwise None
     objective  its name
     """
+
+    _pictured: ClassVar[bool] = False
 
     params: dict[str, Any]
     trial: int

@@ -19,7 +19,7 @@ def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
     Args:
         study: any study; the report of an empty one says what is not known yet.
         path: of the file; missing folders are created.
-        progress: show a progress bar on a terminal.
+        progress: show a progress bar, on a terminal or in a notebook.
     """
     try:
         from pellucid.reporting.page import page

@@ -23,8 +23,6 @@ from pellucid.records import (
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
 
-# Pixels above a figure whose title is text of the page.
-_TOP = 34
 # Effects among the key figures.
 _MOST_EFFECTS = 3
 
@@ -43,7 +41,7 @@ class PageFigures:
         what: str | None = None,
         titled: bool = True,
         wide: bool = False,
-        top: int = _TOP,
+        top: int = plots.TOP,
         shown_before: Collection[str] = (),
     ) -> Markup:
         """The place for the figure of a record in the page (the one called `what` if there are several), with its

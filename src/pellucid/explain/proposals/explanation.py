@@ -101,7 +101,7 @@ def desirability_paths(
     Args:
         trials: numbers of trials; default all that a model of pellucid proposed, or, if there are none, all trials that
             finished.
-        progress: show a progress bar on a terminal.
+        progress: show a progress bar, on a terminal or in a notebook.
         study, objective, background, baseline, level: as for `explain_proposal`.
     """
     _check(background, baseline, level)
