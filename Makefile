@@ -64,8 +64,8 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-torch $(PINS)
 
 # Engines of clusters, drivers of databases and trackers, beside what the other tests need.
 $(VENV)/.stamp-engines: $(VENV)/.stamp-test $(PINS)
-	@echo "Installing Ray, Dask, gRPC, drivers of databases and trackers"
-	@$(PIP_INSTALL) -e '.[dask,grpc,mlflow,mysql,postgres,ray,wandb]'
+	@echo "Installing Ray, Dask, gRPC, drivers of databases, trackers and a kernel for notebooks"
+	@$(PIP_INSTALL) -e '.[dask,grpc,mlflow,mysql,notebook,postgres,ray,wandb]'
 	@touch $@
 
 # The reference is read from the sources, so that the site needs nothing that pellucid needs but pellucid itself.
@@ -103,7 +103,7 @@ test: $(VENV)/.stamp-test ## run the tests of pellucid
 	@sh tools/ensure.sh openmp
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
-test-engines: $(VENV)/.stamp-engines ## run the tests with clusters, database servers and trackers
+test-engines: $(VENV)/.stamp-engines ## run the tests with clusters, database servers, trackers and a notebook
 	@sh tools/ensure.sh postgres
 	@sh tools/ensure.sh mariadb
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "engine and not slow" $(PYTEST_ARGS)

@@ -156,6 +156,14 @@ def test_an_empty_table_is_left_out() -> None:
     assert notebook.document("Nothing.", {"trial": []}, ()) == "<p>Nothing.</p>"
 
 
+def test_columns_that_add_nothing_are_left_out() -> None:
+    reason = "the model sees at most 0.018 left after 40 trials"
+    columns = {"trial": [3], "branch": [""], "bound": [None], "reason": [reason]}
+    shown = notebook.document(f"Continue: {reason}.", columns, ())
+    assert shown.count("<th ") == 1
+    assert "trial" in shown
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.123456789, "0.1235"), (1e-9, "1e-09"), (None, "–"), (float("nan"), "–"), (12345, "12345"), (True, "True")],
