@@ -84,6 +84,7 @@ def test_the_figures_of_each_objective_are_published(
     answers: StudyAnswers, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored: dict[str, Any] = {}
+    notes: list[str] = []
 
     def sketched(record: Finding, _: str | None) -> Any:
         """Real figures are drawn in the browser."""
@@ -92,15 +93,21 @@ def test_the_figures_of_each_objective_are_published(
     def store(_: Study, figure: Any, *, graph_object_id: str) -> None:
         stored[graph_object_id] = figure
 
+    package = SimpleNamespace(
+        save_plotly_graph_object=store, get_note=lambda _: "", save_note=lambda _, text: notes.append(text)
+    )
     # The real package takes seconds to import; the command line's test publishes with it.
-    monkeypatch.setitem(sys.modules, "optuna_dashboard", SimpleNamespace(save_plotly_graph_object=store))
+    monkeypatch.setitem(sys.modules, "optuna_dashboard", package)
     monkeypatch.setattr(Finding, "_drawn", sketched)
+    monkeypatch.setattr(dashboard, "fit", lambda *_: None)
     monkeypatch.setattr(gathering, "gather", lambda *_, **__: answers)
     findings = dashboard.publish(study)
     assert len(findings) == len(stored)
-    assert findings[1] == pellucid.recommend(study).sentence
+    assert findings[0] == pellucid.recommend(study).sentence
     each = {f"pellucid-objective-{i}-{what}" for i in (0, 1) for what in ("importance", "calibration", "profile-0")}
     assert {"pellucid-history", "pellucid-front", "pellucid-tradeoff-0", "pellucid-why"} | each <= set(stored)
+    assert "## What does one cost in the other?" in notes[0]
+    assert "On the front: [trial " in notes[0]
 
 
 def test_doubts_are_about_all_objectives(answers: StudyAnswers) -> None:

@@ -1,4 +1,4 @@
-"""``pellucid publish``: the key figures of a study, for Optuna Dashboard."""
+"""``pellucid publish``: the answers about a study as a note and key figures, for Optuna Dashboard."""
 
 from __future__ import annotations
 

@@ -71,32 +71,33 @@ class PageFigures:
 
 
 def key_figures(study: StudyAnswers) -> Iterator[tuple[str, Any]]:
-    """The figures that answer the questions, by name, if there is an answer."""
-    if any(value is not None for value in study.history.values):
-        yield "history", study.history.plot()
+    """The figures that answer the questions, by name, if there is an answer: in the order in which a person asks."""
     if isinstance(study.recommendation, Front):
         yield "front", study.recommendation.plot()
     for i, tradeoff in enumerate(study.tradeoffs):
         if isinstance(tradeoff, Tradeoff):
             yield f"tradeoff-{i}", tradeoff.plot()
+    if any(value is not None for value in study.history.values):
+        yield "history", study.history.plot()
     if isinstance(study.regret, RegretHistory) and study.regret.after:
         yield "course", study.regret.plot()
-    if study.curves is not None and isinstance(study.curves.record, PruningRecord) and study.curves.record.stopped:
-        yield "pruning", study.curves.record.plot()
     for i, each in enumerate(study.each):
         yield from _about(each, f"objective-{i}-" if study.several else "")
     if isinstance(study.ranges, ParameterRanges):
         yield "ranges", study.ranges.plot()
+    if study.explanations:
+        yield "why", max(study.explanations, key=lambda explanation: explanation.trial).plot()
+    for i, each in enumerate(study.each):
+        if isinstance(each.calibration, Calibration):
+            yield f"objective-{i}-calibration" if study.several else "calibration", each.calibration.plot()
+    if study.curves is not None and isinstance(study.curves.record, PruningRecord) and study.curves.record.stopped:
+        yield "pruning", study.curves.record.plot()
     if isinstance(study.failures, HsicImportance):
         yield "failures", study.failures.plot()
-    if study.explanations:
-        yield "why", study.explanations[0].plot()
 
 
 def _about(each: ObjectiveAnswers, prefix: str) -> Iterator[tuple[str, Any]]:
     """Those about one objective. `prefix`: of their names."""
-    if isinstance(each.calibration, Calibration):
-        yield f"{prefix}calibration", each.calibration.plot()
     if isinstance(each.importance, Importance):
         yield f"{prefix}importance", each.importance.plot()
     if not isinstance(each.profiles, NotKnown):

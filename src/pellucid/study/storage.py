@@ -23,6 +23,8 @@ from pellucid.study.receipts import PART_LENGTH, receipt_parts, split
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
 
 MODEL_KEY = "pellucid:ranker"
+# Where Optuna Dashboard stores figures: "dashboard:plot_data:ID:0", in parts.
+_FIGURE_KEY = "dashboard:plot_data:"
 _logger = logging.getLogger("pellucid")
 
 
@@ -69,6 +71,39 @@ def set_user_attribute(study: Study, name: str, value: str) -> None:
         study.set_user_attr(name, value[:PART_LENGTH])
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
         _logger.warning("`%s` could not be stored (%s).", name, error)
+
+
+def dashboard_trials(study: Study) -> str:
+    """The address of a trial of the study in Optuna Dashboard, without its number."""
+    return f"/dashboard/studies/{study._study_id}/trials?numbers="
+
+
+def dashboard_figures(study: Study, prefix: str) -> set[str]:
+    """Ids of the figures in Optuna Dashboard that begin with a prefix."""
+    keys = study._storage.get_study_system_attrs(study._study_id)
+    start = f"{_FIGURE_KEY}{prefix}"
+    return {key[len(_FIGURE_KEY) :].rpartition(":")[0] for key in keys if key.startswith(start)}
+
+
+def remove_dashboard_figure(study: Study, name: str) -> bool:
+    """Remove a figure from Optuna Dashboard. False if the storage cannot: Optuna has no call for it, so it is done in
+    databases only."""
+    storage = study._storage._backend if isinstance(study._storage, _CachedStorage) else study._storage
+    if not isinstance(storage, RDBStorage):
+        return False
+    start = f"{_FIGURE_KEY}{name}:"
+    keys = [key for key in storage.get_study_system_attrs(study._study_id) if key.startswith(start)]
+    try:
+        from optuna.storages._rdb.models import StudySystemAttributeModel as Attribute
+        from optuna.storages._rdb.storage import _create_scoped_session
+
+        with _create_scoped_session(storage.scoped_session) as session:
+            rows = session.query(Attribute).filter(Attribute.study_id == study._study_id, Attribute.key.in_(keys))
+            rows.delete(synchronize_session=False)
+    except Exception as error:  # Any database, any of its errors, and any version of Optuna's tables.
+        _logger.warning("The figure `%s` could not be removed from the dashboard (%s).", name, error)
+        return False
+    return True
 
 
 def keep_model(study: Study, name: str, data: bytes) -> str:

@@ -1,0 +1,103 @@
+"""The answers as Markdown, in the order in which a person asks, for the note of a study in Optuna Dashboard.
+
+Names of parameters, choices and objectives are the user's: everything that Markdown would read as markup is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from pellucid.explain.text import value_text
+from pellucid.records import Finding, Front, NotKnown, ParameterRanges, Recommendation, RegretHistory
+from pellucid.reporting.answers import doubts
+from pellucid.reporting.gather import StudyAnswers
+
+# Entries of a list or a table: a note is a summary.
+_MOST_ROWS, _MOST_DOUBTS = 12, 6
+# What begins markup, with `$` for formulae, and `@`, `://` and `www.` for addresses.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$!&@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def prose(text: str) -> str:
+    """A sentence in which `names` are set as code."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # A name contains a quote: nothing is set as code.
+        return escaped(text)
+    lead = [piece[: len(piece) - len(piece.lstrip())] for piece in pieces]
+    tail = [piece[len(piece.rstrip()) :] if piece.strip() else "" for piece in pieces]
+    return "".join(
+        f"`{' '.join(piece.split())}`" if i % 2 else f"{lead[i]}{escaped(piece)}{tail[i]}"
+        for i, piece in enumerate(pieces)
+    )
+
+
+def note(study: StudyAnswers, trials: str) -> str:
+    """The answers of a study. `trials`: the address of a trial without its number."""
+    parts = (
+        ("What should I use?", _use(study, trials)),
+        ("Can I stop?", _stop(study)),
+        ("What matters?", (_said(each.importance) for each in study.each)),
+        *([] if not study.several else [("What does one cost in the other?", map(_said, study.tradeoffs))]),
+        *([] if study.ranges is None else [("Which ranges should I change?", _ranges(study.ranges))]),
+        ("Why the last trial?", _why(study, trials)),
+        ("What should I distrust?", [_listed(doubts(study)[:_MOST_DOUBTS]) or "Nothing stands out."]),
+    )
+    return "\n\n".join(f"## {title}\n\n" + "\n\n".join(filter(None, text)) for title, text in parts)
+
+
+def _said(answer: Finding | NotKnown) -> str:
+    if isinstance(answer, NotKnown):
+        return f"Not known yet. {prose(answer.reason)}"
+    return prose(answer.sentence)
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {prose(text)}" for text in texts)
+
+
+def _trial(number: int, trials: str) -> str:
+    return f"[trial {number}]({trials}{number})"
+
+
+def _use(study: StudyAnswers, trials: str) -> Iterator[str]:
+    use = study.recommendation
+    yield _said(use)
+    if isinstance(use, Recommendation):
+        rows = [f"| {_cell(name)} | {_cell(value_text(value))} |" for name, value in use.params.items()]
+        yield "\n".join(["| parameter | value |", "|---|---|", *rows[:_MOST_ROWS]])
+        yield f"It is {_trial(use.trial, trials)}."
+    if isinstance(use, Front):
+        yield "On the front: " + ", ".join(_trial(member.trial, trials) for member in use.members[:_MOST_ROWS]) + "."
+    if not isinstance(use, NotKnown):
+        yield _listed(use.notes)
+
+
+def _cell(text: str) -> str:
+    return escaped(text) or " "
+
+
+def _stop(study: StudyAnswers) -> Iterator[str]:
+    yield _said(study.regret)
+    if isinstance(study.regret, RegretHistory):
+        yield _listed(study.regret.stopping.notes)
+
+
+def _ranges(ranges: ParameterRanges | NotKnown) -> Iterator[str]:
+    yield _said(ranges)
+    if isinstance(ranges, ParameterRanges):
+        yield _listed([*(advice.sentence for advice in ranges.advice), *ranges.notes][:_MOST_ROWS])
+
+
+def _why(study: StudyAnswers, trials: str) -> Iterator[str]:
+    last = max(study.explanations, key=lambda explanation: explanation.trial, default=None)
+    if last is None:
+        yield "Not known yet. No trial could be explained."
+        return
+    yield _said(last)
+    yield f"See {_trial(last.trial, trials)}."

@@ -1,0 +1,123 @@
+"""What Optuna Dashboard gets: a note in which the user's own text is kept, and figures that fit its cards."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import optuna
+import plotly.graph_objects as go
+import pytest
+from optuna.study import Study
+
+import pellucid
+from pellucid import dashboard
+from pellucid.reporting.gather import StudyAnswers, gather
+from pellucid.reporting.note import escaped, note, prose
+from pellucid.study.storage import dashboard_figures, remove_dashboard_figure
+
+HOSTILE = "<img src=x> **b** [a](http://c) $x$ | `"
+TRIALS = "/dashboard/studies/0/trials?numbers="
+
+
+@pytest.fixture(scope="module")
+def answers() -> StudyAnswers:
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=6))
+
+    def objective(trial: optuna.Trial) -> float:
+        kind = trial.suggest_categorical("kind", [HOSTILE, "plain"])
+        return (trial.suggest_float("x_1", 0, 1) - 0.3) ** 2 + (kind == "plain")
+
+    study.optimize(objective, n_trials=14)
+    return gather(study, progress=False)
+
+
+def test_the_note_answers_in_the_order_in_which_a_person_asks(answers: StudyAnswers) -> None:
+    text = note(answers, TRIALS)
+    titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    assert titles == [
+        "What should I use?",
+        "Can I stop?",
+        "What matters?",
+        "Which ranges should I change?",
+        "Why the last trial?",
+        "What should I distrust?",
+    ]
+    assert f"[trial 13]({TRIALS}13)" in text
+
+
+def test_names_are_text_in_the_note(answers: StudyAnswers) -> None:
+    text = note(answers, TRIALS)
+    assert f"| kind | {escaped(HOSTILE)} |" in text
+    assert not re.search(r"(?<!\\)(<img|\*\*b|\[a\]|\$x)", text)
+    assert escaped(HOSTILE) == r"\<img src=x\> \*\*b\*\* \[a\](http\://c) \$x\$ \| \`"
+    assert escaped("www.a.b a@b\n# c") == r"www\.a.b a\@b \# c"
+
+
+def test_names_in_quotes_are_code_and_spaces_around_them_stay() -> None:
+    assert prose("No effect of `a_b`, `c` = *; d_e.") == r"No effect of `a_b`, `c` = \*; d\_e."
+    assert prose("A ` alone.") == r"A \` alone."
+
+
+def test_text_of_the_user_is_kept() -> None:
+    first = dashboard.merged("# Mine\n\nabove", "one")
+    assert first.endswith("\n\n# Mine\n\nabove")
+    edited = f"Before.\n\n{first}\n\nAfter."
+    second = dashboard.merged(edited, r"two \1")
+    assert second.startswith("Before.\n\n[pellucid-begin]")
+    assert second == edited.replace("one", r"two \1")
+    assert dashboard.merged("", "one") == dashboard.merged("\n", "one")
+
+
+def test_a_figure_fits_a_card() -> None:
+    figure = go.Figure(layout={"width": 1080, "height": 900, "margin": {"t": 10}})
+    figure.add_scatter(x=[1], y=[1], name="a name that is so long that it has a row of its own")
+    figure.add_scatter(x=[1], y=[1], name="another")
+    figure.update_xaxes(title="words " * 20)
+    dashboard.fit(figure, "1. `x` <b> matters " + "and more " * 20)
+    layout = figure.layout
+    assert (layout.width, layout.height) == (None, None)
+    lines = layout.title.text.split("<br>")
+    assert len(lines) > 2
+    assert max(map(len, lines)) < 80
+    assert layout.title.text.startswith("1. <b>x</b> &lt;b&gt; matters")
+    assert layout.margin.t > 18 * len(lines) + 2 * 20
+    assert layout.xaxis.title.text.count("<br>") >= 2
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "memory"])
+def test_figures_that_are_no_longer_made_are_removed(
+    kind: str, answers: StudyAnswers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optuna_dashboard = pytest.importorskip("optuna_dashboard")
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/studies.db" if kind == "sqlite" else None)
+    figures = {"pellucid-old": go.Figure(), "mine": go.Figure()}
+    for name, figure in figures.items():
+        optuna_dashboard.save_plotly_graph_object(study, figure, graph_object_id=name)
+    optuna_dashboard.save_note(study, "Mine.")
+    monkeypatch.setattr("pellucid.reporting.gather.gather", lambda *_, **__: answers)
+    for _ in range(2):
+        dashboard.publish(study)
+    ids = dashboard_figures(study, "")
+    assert {"mine", "pellucid-importance", "pellucid-why"} <= ids
+    assert ("pellucid-old" in ids) == (kind == "memory")  # No call of Optuna removes it there: it is emptied.
+    text = optuna_dashboard.get_note(study)
+    assert text.count("## What should I use?") == 1
+    assert text.endswith("Mine.")
+
+
+def test_a_database_that_refuses_keeps_its_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    study: Study = optuna.create_study(storage=f"sqlite:///{tmp_path}/studies.db")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RuntimeError("read-only")
+
+    monkeypatch.setattr("optuna.storages._rdb.storage._create_scoped_session", refuse)
+    monkeypatch.setattr(
+        "optuna.storages.RDBStorage.get_study_system_attrs", lambda *_: {"dashboard:plot_data:pellucid-old:0": "{}"}
+    )
+    assert not remove_dashboard_figure(study, "pellucid-old")
+    assert "could not be removed from the dashboard (read-only)" in caplog.text
