@@ -69,7 +69,7 @@ def _use(study: StudyAnswers) -> Markup:
         return _not_known(use)
     if isinstance(use, Front):
         return _front(use)
-    order = [] if isinstance(importance, NotKnown) else [parameter.name for parameter in importance.parameters]
+    order = [] if isinstance(importance, NotKnown) else [share.name for share in importance.parameters]
     names = [*(name for name in order if name in use.params), *(name for name in use.params if name not in order)]
     rows = [tag("tr", tag("th", parameter(name)), tag("td", value_text(use.params[name]))) for name in names]
     listed = tag("table", *rows[:_MOST_PARAMETERS])

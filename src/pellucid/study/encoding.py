@@ -124,7 +124,7 @@ class Dimension:
         assert isinstance(d, (FloatDistribution, IntDistribution))
         raw = numbers(values)
         inside = (raw >= d.low) & (raw <= d.high)
-        safe = np.where(inside, raw, d.low)
+        safe = np.where(inside, raw, float(d.low))  # NumPy 1 makes objects of large ints.
         low, high = self._range
         if d.log and self.cells:
             lower, upper = np.log(safe - 0.5), np.log(safe + 0.5)
