@@ -13,7 +13,10 @@ PINS := pyproject.toml lab/pyproject.toml constraints.txt
 RESULTS := lab/results/engine
 NOISY := f01-i3-d5~0.1,f03-i3-d5~0.1,f08-i3-d5~0.1,f10-i3-d5~0.1,f15-i3-d5~0.1,f17-i3-d5~0.1,f20-i3-d5~0.1,f23-i3-d5~0.1,f01-i3-d5~0.5,f03-i3-d5~0.5,f08-i3-d5~0.5,f10-i3-d5~0.5,f15-i3-d5~0.5,f17-i3-d5~0.5,f20-i3-d5~0.5,f23-i3-d5~0.5,f01-i3-d5~1,f03-i3-d5~1,f08-i3-d5~1,f10-i3-d5~1,f15-i3-d5~1,f17-i3-d5~1,f20-i3-d5~1,f23-i3-d5~1
 REPORTED_MODELS := three-digits,five-diabetes,six-friedman2,three-friedman3,five-moons,six-alcohol,five-quantiles,six-wide
+# Environments beside .venv: of peers, of the lowest versions, of other versions of Python.
 PEERS := .venvs
+# Versions of Python that pellucid supports.
+PYTHONS ?= 3.10 3.11 3.12 3.13
 
 # One thread per process: workers are the unit of parallelism, and peers are timed on equal terms.
 export OMP_NUM_THREADS := 1
@@ -26,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob \
+.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob test-lowest test-pythons \
         bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines bench-running reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
@@ -117,6 +120,19 @@ test-slow: $(VENV)/.stamp-lab $(VENV)/.stamp-engines ## run the slow statistical
 	@sh tools/ensure.sh postgres
 	@sh tools/ensure.sh mariadb
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests lab/tests $(PYTEST_ARGS)
+
+# On the oldest Python if this machine has it: the lowest versions have no wheels for the newest.
+$(PEERS)/lowest/.stamp: lowest.txt pyproject.toml
+	@echo "Installing pellucid with the versions of lowest.txt into $(PEERS)/lowest"
+	@python=$$(sh tools/pythons.sh find 3.10) || python=$(PYTHON); $$python -m venv --clear $(PEERS)/lowest
+	@$(PEERS)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -r lowest.txt -e .
+	@touch $@
+
+test-lowest: $(PEERS)/lowest/.stamp ## try the commands with the lowest versions of the dependencies
+	$(PEERS)/lowest/bin/python tools/smoke.py
+
+test-pythons: ## try the commands with each Python that pellucid supports and this machine has
+	@sh tools/pythons.sh try $(PEERS) $(PYTHONS)
 
 check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff check .

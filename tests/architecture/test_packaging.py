@@ -63,6 +63,24 @@ def test_requirements_are_ranges_and_constraints_are_pins(project: dict[str, Any
     assert names(project["dependencies"]) <= names(pins)
 
 
+def test_the_lowest_versions_that_are_tested_are_those_declared(project: dict[str, Any], repository: Path) -> None:
+    declared = {}
+    for requirement in project["dependencies"]:
+        name, bounds = requirement.split(">=")
+        declared[name] = bounds.partition(",")[0]
+    lines = (repository / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    tested = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert {name: padded(number) for name, number in tested.items()} == {
+        name: padded(number) for name, number in declared.items()
+    }
+
+
+def padded(number: str) -> tuple[int, ...]:
+    """A version as three numbers: 1.26 and 1.26.0 are the same."""
+    parts = tuple(map(int, number.split(".")))
+    return parts + (0,) * (3 - len(parts))
+
+
 def test_the_console_script_is_installed() -> None:
     scripts = importlib.metadata.entry_points(group="console_scripts", name="pellucid")
     assert [script.value for script in scripts] == ["pellucid.cli.app:run"]
