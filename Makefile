@@ -29,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob test-lowest test-pythons \
+.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob test-lowest test-pythons test-wheels \
         bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines bench-running reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
@@ -133,6 +133,9 @@ test-lowest: $(PEERS)/lowest/.stamp ## try the commands with the lowest versions
 
 test-pythons: ## try the commands with each Python that pellucid supports and this machine has
 	@sh tools/pythons.sh try $(PEERS) $(PYTHONS)
+
+test-wheels: ## build both wheels, install them in a fresh environment, and use them from outside the checkout
+	@sh tools/wheels.sh $(PYTHON) $(PEERS)/wheels
 
 check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff check .
