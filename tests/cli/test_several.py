@@ -52,9 +52,9 @@ def test_the_overview_is_about_the_front_and_about_each_objective(file: Path, st
     assert lines[1:] == [
         f"What to use: {pellucid.recommend(study)}",
         f"Can I stop: {pellucid.stopping_verdict(study)}",
-        f"What one costs in the other: {pellucid.tradeoff(study)}",
         f"What matters: {pellucid.importance(study, objective='accuracy')}",
         f"What matters: {pellucid.importance(study, objective='ms')}",
+        f"What one costs in the other: {pellucid.tradeoff(study)}",
         f"Were predictions true: {pellucid.calibration(study, objective='accuracy')}",
         f"Were predictions true: {pellucid.calibration(study, objective='ms')}",
         f"Why the last proposal: {pellucid.explain_proposal(study, 19)}",

@@ -66,7 +66,12 @@ def objectives_data(view: StudyView) -> dict[str, Any]:
 
 
 def conclusions(view: StudyView) -> list[Question[Any]]:
-    """The questions at the end of a run: what to use, and whether to stop."""
+    """The questions at the end of a run: what to use, whether to stop, and what stopping trials early saved."""
+    return [*_decisions(view), *_stops(view)]
+
+
+def _decisions(view: StudyView) -> list[Question[Any]]:
+    """What to use, and whether to stop."""
     from pellucid.explain.recommend import recommendation_of
     from pellucid.explain.stopping import stopping_verdict_of
 
@@ -81,7 +86,6 @@ def conclusions(view: StudyView) -> list[Question[Any]]:
     return [
         Question("recommendation", "What to use", lambda: recommendation_of(view)),
         Question("verdict", "Can I stop", lambda: stopping_verdict_of(view)),
-        *_stops(view),
     ]
 
 
@@ -89,13 +93,16 @@ def _stops(view: StudyView) -> list[Question[Any]]:
     """What stopping trials early saved and cost, if any was."""
     from pellucid.explain.pruning.record import pruning_record_of
 
-    if not len(view.stopped):
+    if view.several or not len(view.stopped):
         return []
     return [Question("pruning", "What stopping early saved", lambda: pruning_record_of(view))]
 
 
 def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]]:
-    """The questions that are asked without options. `objective`: only what concerns this one, or a constraint."""
+    """The questions that are asked without options, in the order in which a person asks them.
+
+    `objective`: only what concerns this one, or a constraint.
+    """
     from pellucid.explain.calibration import calibration_of
     from pellucid.explain.importance.shares import shares_of
     from pellucid.explain.proposals.explanation import explanation_of
@@ -106,9 +113,10 @@ def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]
     # What is no good for one objective may be good for another, and for a constraint all that satisfies it is good.
     one = about.constraint is None and (part or not view.several)
     return [
-        *([] if part else [*conclusions(view), *_tradeoffs(view)]),
+        *([] if part else _decisions(view)),
         *_of_each("importance", "What matters", view, objective, shares_of),
         *([Question("ranges", "Which ranges to change", lambda: ranges_of(about), text=_advice)] if one else []),
+        *([] if part else [*_tradeoffs(view), *_stops(view)]),
         *_of_each("calibration", "Were predictions true", view, objective, calibration_of),
         Question(
             "proposal",
