@@ -16,24 +16,27 @@ from pellucid.cli.mcp.command import mcp
 from pellucid.cli.meta_train import meta_train
 from pellucid.cli.publish import publish
 from pellucid.cli.report import report
-from pellucid.cli.terminal import say, shown
+from pellucid.cli.terminal import EXIT_CODES, say, shown
 from pellucid.cli.tune.command import tune
 
 # Other distributions add commands under this entry-point group: each entry is a Typer application.
 PLUGINS = "pellucid.commands"
+# Headings of the commands in `pellucid --help`.
+_SEARCH, _ANSWERS, _ADDED = "Search", "Answers about a study", "Commands of other packages"
 
 app = typer.Typer(
     name="pellucid",
     no_args_is_help=True,
     help="Hyperparameter optimisation you can see through.",
+    epilog="Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
     pretty_exceptions_enable=False,
 )
-app.command()(tune)
-app.command()(explain)
-app.command()(report)
-app.command()(publish)
-app.command()(meta_train)
-app.command()(mcp)
+app.command(rich_help_panel=_SEARCH)(tune)
+app.command(rich_help_panel=_SEARCH)(meta_train)
+app.command(rich_help_panel=_ANSWERS)(explain)
+app.command(rich_help_panel=_ANSWERS)(report)
+app.command(rich_help_panel=_ANSWERS)(publish)
+app.command(rich_help_panel=_ANSWERS)(mcp)
 
 
 def _print_version(requested: bool) -> None:
@@ -59,7 +62,7 @@ def application() -> typer.Typer:
     for plugin in sorted(entry_points(group=PLUGINS), key=lambda entry: entry.name):
         commands = _loaded(plugin)
         if commands is not None:
-            app.add_typer(commands, name=plugin.name)
+            app.add_typer(commands, name=plugin.name, rich_help_panel=_ADDED)
     return app
 
 

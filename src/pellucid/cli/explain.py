@@ -17,7 +17,7 @@ from pellucid.cli.answers import (
     unknown_lines,
 )
 from pellucid.cli.errors import Mistake
-from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
+from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, QUESTION, Storage, StudyName, StudyOption, one_name
 from pellucid.cli.questions import GoalName, overview, requested
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import find_study, storage_sentences
@@ -29,26 +29,44 @@ if TYPE_CHECKING:
 
 
 def explain(
-    study: StudyName = None,
+    name: StudyName = None,
+    study: StudyOption = None,
     storage: Storage = DEFAULT_STORAGE,
     trial: Annotated[
         int | None,
-        typer.Option(min=0, show_default=False, help="Why was the trial with this number proposed, or stopped early?"),
+        typer.Option(
+            min=0,
+            metavar="NUMBER",
+            show_default=False,
+            rich_help_panel=QUESTION,
+            help="Why was the trial with this number proposed, or stopped early?",
+        ),
     ] = None,
     param: Annotated[
         list[str] | None,
-        typer.Option(show_default=False, help="What does this parameter do? Give two for their joint effect."),
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=QUESTION,
+            help="What does this parameter do? Give the option twice for the joint effect of two.",
+        ),
     ] = None,
     goal: Annotated[
-        GoalName | None, typer.Option(show_default=False, help="What matters for being among these trials?")
+        GoalName | None,
+        typer.Option(show_default=False, rich_help_panel=QUESTION, help="What matters for being among these trials?"),
     ] = None,
     objective: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", show_default=False, help="Only about this one of several objectives, or about a constraint."
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=QUESTION,
+            help="Only about this one of several objectives, or about a constraint.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answers as JSON on standard output.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the answers as JSON on standard output.")
+    ] = False,
 ) -> None:
     """Explain a study of any sampler: what to use, whether to stop, what matters, and why a trial was proposed.
 
@@ -57,7 +75,7 @@ def explain(
     with sentences():
         params = tuple(param or ())
         _check_params(params)
-        opened_study, place = find_study(storage, study)
+        opened_study, place = find_study(storage, one_name(name, study))
         with storage_sentences(place):
             from pellucid.explain.model import view_of
 

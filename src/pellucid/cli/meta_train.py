@@ -12,7 +12,7 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_ranking
-from pellucid.cli.options import DEFAULT_STORAGE, Storage
+from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, RUNNING, STUDY, Quiet, Storage, complete_study
 from pellucid.cli.storage.places import Place, has_studies, place_of
 from pellucid.cli.storage.studies import names_in, open_storage, storage_sentences
 from pellucid.cli.terminal import sentences, shown
@@ -33,11 +33,23 @@ def meta_train(
     storage: Storage = DEFAULT_STORAGE,
     studies: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A study to learn from, or a pattern such as 'xgb-*'; can be repeated."),
+        typer.Option(
+            "--study",
+            "--studies",
+            metavar="NAME",
+            autocompletion=complete_study,
+            show_default=False,
+            rich_help_panel=STUDY,
+            help="A study to learn from, or a pattern such as 'xgb-*'; can be repeated. Default: all studies.",
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("model.ranker"),
-    seed: Annotated[int, typer.Option(help="The same seed and studies give the same model.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
+    out: Annotated[Path, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="The file to write.")] = Path(
+        "model.ranker"
+    ),
+    seed: Annotated[
+        int, typer.Option(metavar="N", rich_help_panel=RUNNING, help="The same seed and studies give the same model.")
+    ] = 0,
+    quiet: Quiet = False,
 ) -> None:
     """Learn from earlier studies: a model for `pellucid.RankingSampler(model=FILE)`."""
     with sentences():

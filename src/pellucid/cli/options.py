@@ -1,4 +1,4 @@
-"""Options that several commands have, and the completion of study names."""
+"""Options that several commands have, the headings that help groups them under, and the completion of study names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from typing import Annotated
 
 import typer
 
+from pellucid.cli.errors import Mistake
+from pellucid.cli.terminal import shown
+
 DEFAULT_STORAGE = "sqlite:///pellucid.db"
+# Headings in the help of a command, in the order in which commands declare their options.
+STUDY, SEARCH, QUESTION, RUNNING, OUTPUT = "Study", "Search", "Question", "Running", "Output"
 
 
 def complete_study(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -29,15 +34,38 @@ Storage = Annotated[
     typer.Option(
         "--storage",
         metavar="URL",
-        help="A storage URL of Optuna, the path of a journal file (.log, .journal), or grpc://HOST:PORT of a proxy.",
+        rich_help_panel=STUDY,
+        help="Where studies are kept: a storage URL of Optuna, the path of a journal file (.log, .journal), or "
+        "grpc://HOST:PORT of a proxy.",
     ),
 ]
 StudyName = Annotated[
     str | None,
     typer.Argument(
-        metavar="STUDY",
+        metavar="NAME",
         autocompletion=complete_study,
         show_default=False,
         help="Name of the study; optional if the storage has exactly one.",
     ),
 ]
+StudyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--study",
+        metavar="NAME",
+        autocompletion=complete_study,
+        show_default=False,
+        rich_help_panel=STUDY,
+        help="Another way to name the study.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print only errors.")]
+
+
+def one_name(argument: str | None, option: str | None) -> str | None:
+    """The name of a study, given as an argument, with --study, or both ways. Raises Mistake for two names."""
+    if argument is not None and option is not None and argument != option:
+        raise Mistake(
+            f"A command takes one study; got `{shown(argument)}` and --study `{shown(option)}`: leave one of them out."
+        )
+    return option if argument is None else argument

@@ -6,15 +6,15 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_extra, require_plots
-from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
+from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName, StudyOption, one_name
 from pellucid.cli.storage.studies import find_study, storage_sentences
 from pellucid.cli.terminal import sentences, shown
 
 
-def publish(study: StudyName = None, storage: Storage = DEFAULT_STORAGE) -> None:
+def publish(name: StudyName = None, study: StudyOption = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Add pellucid's findings to a study, for Optuna Dashboard to show."""
     with sentences():
-        opened, place = find_study(storage, study)
+        opened, place = find_study(storage, one_name(name, study))
         require_extra("dashboard", ["optuna_dashboard"], "Publishing")
         require_plots("Publishing")
         from pellucid.dashboard import publish as publish_figures

@@ -9,7 +9,7 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_plots
-from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName
+from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, Quiet, Storage, StudyName, StudyOption, one_name
 from pellucid.cli.storage.studies import find_study, storage_sentences
 from pellucid.cli.terminal import sentences, shown
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 
 
 def report(
-    study: StudyName = None,
+    name: StudyName = None,
+    study: StudyOption = None,
     storage: Storage = DEFAULT_STORAGE,
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
+    out: Annotated[Path, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="The file to write.")] = Path(
+        "report.html"
+    ),
+    quiet: Quiet = False,
 ) -> None:
     """Write a report of a study: one HTML file that needs no network."""
     with sentences():
         check_report(out)
-        opened, place = find_study(storage, study)
+        opened, place = find_study(storage, one_name(name, study))
         with storage_sentences(place):
             written = write_report(opened, out, quiet)
         if not quiet:

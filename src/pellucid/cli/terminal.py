@@ -1,8 +1,4 @@
-"""What all commands share: exit codes, messages on standard error, errors as one sentence, tables and JSON.
-
-Exit codes: 0 done, 1 some trials or runs failed, 2 the request is wrong, 3 a package or a file is missing, 130 stopped
-by Ctrl-C (finished work is kept).
-"""
+"""What all commands share: exit codes, messages on standard error, errors as one sentence, tables and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +11,15 @@ import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
 
-FAILED, WRONG, MISSING, STOPPED = 1, 2, 3, 130
+DONE, FAILED, WRONG, MISSING, STOPPED = 0, 1, 2, 3, 130
+# What each code means, in the words of `pellucid --help` and docs/exit-codes.md.
+EXIT_CODES = {
+    DONE: "done",
+    FAILED: "the run, its report or its trials failed",
+    WRONG: "the request is wrong: a sentence says what to change",
+    MISSING: "a package or a data file is missing: a sentence says where to get it",
+    STOPPED: "stopped by Ctrl-C: what was finished is kept",
+}
 # Width of a table that is written to a file or a pipe, which have no edge to fold lines at: wide enough for a row with
 # a dozen numbers.
 _FILE_WIDTH = 200

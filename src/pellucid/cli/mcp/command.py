@@ -13,7 +13,7 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_mcp
-from pellucid.cli.options import DEFAULT_STORAGE, Storage
+from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, RUNNING, Storage
 from pellucid.cli.storage.places import place_of
 from pellucid.cli.terminal import say, sentences, shown
 
@@ -25,11 +25,15 @@ def mcp(
         typer.Option(
             metavar="FOLDER",
             show_default=False,
+            rich_help_panel=OUTPUT,
             help="Where reports are written; without it, to a temporary folder that is removed in the end.",
         ),
     ] = None,
     allow_tune: Annotated[
-        bool, typer.Option("--allow-tune", help="Let the agent enqueue trials. Nothing else ever writes.")
+        bool,
+        typer.Option(
+            "--allow-tune", rich_help_panel=RUNNING, help="Let the agent enqueue trials. Nothing else ever writes."
+        ),
     ] = False,
 ) -> None:
     """Answer an agent's questions about the studies of a storage, over standard input and output (MCP).

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pellucid.cli.errors import Mistake
-from pellucid.cli.options import DEFAULT_STORAGE, Storage, complete_study
+from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, RUNNING, SEARCH, STUDY, Quiet, Storage, complete_study
 from pellucid.cli.report import check_report
 from pellucid.cli.storage.places import Place, place_of
 from pellucid.cli.terminal import sentences, shown
@@ -31,31 +31,44 @@ class DirectionName(str, Enum):
 
 def tune(
     target: Annotated[str, typer.Argument(metavar="SCRIPT.PY:FUNCTION", help="Or package.module:function.")],
-    trials: Annotated[int, typer.Option(min=1, help="How many finished trials the study should have in total.")],
+    trials: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel=SEARCH, help="How many finished trials the study should have in total."
+        ),
+    ],
     storage: Storage = DEFAULT_STORAGE,
     study: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             autocompletion=complete_study,
             show_default=False,
+            rich_help_panel=STUDY,
             help="Name of the study; default: the name of the script.",
         ),
     ] = None,
-    sampler: Annotated[SamplerName, typer.Option(help="The sampler that proposes trials.")] = SamplerName.BAYESIAN,
+    sampler: Annotated[
+        SamplerName, typer.Option(rich_help_panel=SEARCH, help="The sampler that proposes trials.")
+    ] = SamplerName.BAYESIAN,
     model: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", show_default=False, help="A model of `pellucid meta-train` that proposes the first trials."
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel=SEARCH,
+            help="A model of `pellucid meta-train` that proposes the first trials.",
         ),
     ] = None,
     pruner: Annotated[
-        PrunerName, typer.Option(help="The pruner that trials ask whether to stop early.")
+        PrunerName, typer.Option(rich_help_panel=SEARCH, help="The pruner that trials ask whether to stop early.")
     ] = PrunerName.MEDIAN,
     keep: Annotated[
         float | None,
         typer.Option(
             metavar="P",
             show_default=False,
+            rich_help_panel=SEARCH,
             help="With --pruner curve: the accepted chance that the best trial is stopped; default: 0.05.",
         ),
     ] = None,
@@ -63,17 +76,35 @@ def tune(
         list[DirectionName] | None,
         typer.Option(
             show_default=False,
+            rich_help_panel=STUDY,
             help="Direction of a new study; default: minimize. Give it once for each value that the objective returns.",
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Number of worker processes.")] = 1,
-    report: Annotated[Path | None, typer.Option(show_default=False, help="Write a report to this file.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, show_default=False, help="Seed of the sampler.")] = None,
-    timeout: Annotated[
-        float | None, typer.Option(min=0, show_default=False, help="Begin no new trial after this many seconds.")
+    jobs: Annotated[
+        int, typer.Option(min=1, metavar="N", rich_help_panel=RUNNING, help="Number of worker processes.")
+    ] = 1,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, rich_help_panel=OUTPUT, help="Write a report to this file."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", show_default=False, rich_help_panel=SEARCH, help="Seed of the sampler."),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            show_default=False,
+            rich_help_panel=RUNNING,
+            help="Begin no new trial after this many seconds.",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the result as JSON on standard output.")
+    ] = False,
 ) -> None:
     """Tune an objective: run it in worker processes, on a study that keeps everything.
 

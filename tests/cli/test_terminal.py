@@ -1,0 +1,25 @@
+"""Exit codes: the constants, the help and the page say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from pellucid.cli import terminal
+from pellucid.cli.app import app
+
+
+def test_every_exit_code_has_a_meaning() -> None:
+    codes = [terminal.DONE, terminal.FAILED, terminal.WRONG, terminal.MISSING, terminal.STOPPED]
+    assert list(terminal.EXIT_CODES) == codes == [0, 1, 2, 3, 130]
+
+
+def test_the_page_and_the_help_list_the_exit_codes(repository: Path) -> None:
+    page = (repository / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", page, flags=re.MULTILINE)
+    assert {int(code): meaning for code, meaning in rows} == terminal.EXIT_CODES
+    help_text = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
+    for code, meaning in terminal.EXIT_CODES.items():
+        assert f"{code} {meaning}" in help_text
