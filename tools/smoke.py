@@ -13,6 +13,7 @@ import sys
 import tempfile
 from importlib import import_module
 from importlib.metadata import version
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -68,6 +69,9 @@ def check_commands(folder: Path) -> None:
     check(tuned["n_trials"] == N_TRIALS, f"tune counts {tuned['n_trials']} trials")
     explained = answer(folder, "explain", "--json")
     check(explained["counts"]["complete"] == N_TRIALS, f"explain counts {explained['counts']}")
+    schema = json.loads((files("pellucid.cli") / "explain.schema.json").read_text(encoding="utf-8"))
+    surplus = set(explained) - set(schema["properties"])
+    check(not surplus, f"explain prints {surplus}, which its schema lacks")
     check("recommendation" in explained, "explain has no recommendation")
     check("verdict" in explained, "explain has no verdict")
     print(f"  tune and explain: recommended {explained['recommendation']['params']}")

@@ -1,0 +1,143 @@
+"""Write the JSON Schema of `pellucid explain --json` from the types of the records: python tools/json_schema.py
+
+Run it after a field of a record was added, renamed or removed. A test fails if the file is not up to date.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import optuna
+
+from pellucid import records
+
+FILE = Path(__file__).parent.parent / "src" / "pellucid" / "cli" / "explain.schema.json"
+# The records that an answer can be, by its key.
+ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "recommendation": ("Recommendation", "Front"),
+    "verdict": ("StoppingVerdict", "FrontVerdict"),
+    "importance": ("Importance", "HsicImportance"),
+    "ranges": ("ParameterRanges",),
+    "tradeoff": ("Tradeoff",),
+    "pruning": ("PruningRecord", "PruningExplanation"),
+    "calibration": ("Calibration",),
+    "proposal": ("ProposalExplanation",),
+    "profile": ("ProfileEffect",),
+    "dependence": ("PartialDependence",),
+}
+# Answers that studies with several objectives hold by the name of the objective, or of two.
+BY_OBJECTIVE = {"importance", "tradeoff", "calibration", "profile", "dependence"}
+# JSON has neither NaN nor infinities: a number can be null.
+NUMBER = {"type": ["number", "null"]}
+SIMPLE: Mapping[Any, dict[str, Any]] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: NUMBER,
+    str: {"type": "string"},
+    NoneType: {"type": "null"},
+    Any: {},
+}
+
+
+def schema() -> dict[str, Any]:
+    """The schema of all that `pellucid explain --json` prints."""
+    definitions: dict[str, Any] = {}
+    answers = {key: _answer(key, definitions) for key in ANSWERS}
+    head = {
+        "study": {"type": "string", "description": "Name of the study."},
+        "storage": {"type": "string", "description": "The storage, without passwords."},
+        "direction": {"enum": ["minimize", "maximize", None], "description": "null if there are several objectives."},
+        "objectives": {"type": "array", "minItems": 1, "items": _object({"name": str, "direction": str}, definitions)},
+        "counts": _object(dict.fromkeys(_states(), int), definitions) | {"description": "Trials by their state."},
+        "dead": _object({"trials": tuple[int, ...], "notice": str}, definitions)
+        | {"description": "Running trials whose process may have ended, and a sentence about them."},
+    }
+    reasons = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
+    unknown = {
+        "type": "object",
+        "properties": dict.fromkeys(ANSWERS, reasons),
+        "additionalProperties": False,
+        "description": "Why an answer is not known yet, by its key; by objective below that if there are several.",
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pellucid explain --json",
+        "type": "object",
+        "properties": {**head, **answers, "unknown": unknown},
+        "required": [*head, "unknown"],
+        "additionalProperties": False,
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _states() -> list[str]:
+    return [state.name.lower() for state in optuna.trial.TrialState]
+
+
+def _answer(key: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    options = [_of(getattr(records, name), definitions) for name in ANSWERS[key]]
+    one = options[0] if len(options) == 1 else {"anyOf": options}
+    if key not in BY_OBJECTIVE:
+        return one
+    return {"anyOf": [*options, {"type": "object", "additionalProperties": one}]}
+
+
+def _object(types: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    properties = {name: _of(annotation, definitions) for name, annotation in types.items()}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _of(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a type. Schemas of records are added to the definitions."""
+    if annotation in SIMPLE:
+        return SIMPLE[annotation]
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        options = [_of(argument, definitions) for argument in arguments]
+        return NUMBER if NUMBER in options and {"type": "null"} in options else {"anyOf": options}
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin is tuple:
+        return _tuple(arguments, definitions)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _of(arguments[1], definitions)}
+    assert is_dataclass(annotation), f"no schema for {annotation}"
+    name = annotation.__name__  # type: ignore[union-attr]
+    if name not in definitions:
+        hints = get_type_hints(annotation)
+        definitions[name] = _object({field.name: hints[field.name] for field in fields(annotation)}, definitions)
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _tuple(arguments: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:
+    if arguments[-1] is ...:
+        return {"type": "array", "items": _of(arguments[0], definitions)}
+    items = [_of(argument, definitions) for argument in arguments]
+    return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
+
+
+def text() -> str:
+    """The file: one line for each key, answer and record."""
+    return _lines(schema(), {"properties", "$defs"}) + "\n"
+
+
+def _lines(value: Mapping[str, Any], opened: set[str]) -> str:
+    """An object with a line for each entry; those that are `opened` have a line for each of theirs."""
+    entries = (
+        f"{json.dumps(key)}: {_lines(entry, set()) if key in opened else json.dumps(entry)}"
+        for key, entry in value.items()
+    )
+    return "{\n" + ",\n".join(entries) + "\n}"
+
+
+def main() -> None:
+    FILE.write_text(text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
