@@ -143,6 +143,16 @@ def test_a_trial_that_reports_nan_stays_pending_as_the_page_says() -> None:
 # ---------------------------------------------------------------------------------------- on two nodes
 
 
+def started(head: dict[str, Any], attempts: int = 3) -> Cluster:
+    """A cluster of one node. On a busy machine Ray's server may not be there in the time that Ray waits for it."""
+    try:
+        return Cluster(initialize_head=True, head_node_args=head)
+    except RuntimeError as error:
+        if attempts == 1 or "Timed out waiting for file" not in str(error):
+            raise
+    return started(head, attempts - 1)
+
+
 @contextlib.contextmanager
 def two_nodes() -> Iterator[Cluster]:
     """Two nodes with two slots each, as processes of this machine."""
@@ -150,7 +160,7 @@ def two_nodes() -> Iterator[Cluster]:
     before = {name: os.environ.get(name) for name in ("RAY_USAGE_STATS_ENABLED", "TUNE_PRINT_ALL_TRIAL_ERRORS")}
     os.environ.update(dict.fromkeys(before, "0"))
     try:
-        cluster = Cluster(initialize_head=True, head_node_args={**memory, "include_dashboard": False})
+        cluster = started({**memory, "include_dashboard": False})
         try:
             cluster.add_node(**memory)
             ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
