@@ -24,11 +24,9 @@ from pellucid_lab.faults.homes import empty_folder
 from pellucid_lab.faults.studies import (
     Snapshot,
     begun,
-    count_backwards,
-    count_lost,
+    compared,
     count_unusable,
     opened,
-    snapshot,
     work,
 )
 
@@ -147,11 +145,7 @@ def _session(task: FaultTask, folder: Path, model: bytes, say: Say) -> dict[str,
         _count_broken_files(tally, address, folder, model, pages)
         say("files")
         disk.free()
-        after = snapshot(tally, address)
-        if after is not None:
-            count_lost(tally, told, after)
-            count_backwards(tally, before, after)
-            before = after
+        before = compared(tally, address, told, before)
         say("snapshot")
     tally.count("trials told", len(told))
     tally.count(f"disks: {disk.means}", task.size)

@@ -22,10 +22,8 @@ from pellucid_lab.faults.homes import home
 from pellucid_lab.faults.studies import (
     Snapshot,
     begun,
-    count_backwards,
-    count_lost,
+    compared,
     count_unusable,
-    snapshot,
     work,
 )
 
@@ -55,11 +53,11 @@ def run_worker_kills(task: FaultTask) -> Tally:
                 _kill(tally, workers.pop(moments.randrange(2)), told)
                 workers.append(begin_worker())
                 if tally.tried % _BETWEEN == 0:
-                    before = _compared(tally, at_home.address, told, before)
+                    before = compared(tally, at_home.address, told, before)
             for worker in workers:
                 _kill(tally, worker, told)
         tally.tried = task.size  # The last two were killed to end the task, and while they may have done nothing yet.
-        after = _compared(tally, at_home.address, told, before)
+        after = compared(tally, at_home.address, told, before)
         tally.count("trials told", len(told))
         tally.count("trials left running", sum(state == "RUNNING" for state, _ in after.values()))
         count_unusable(tally, at_home.address, at_home.folder)
@@ -75,15 +73,6 @@ def _kill(tally: Tally, worker: Child, told: dict[int, tuple[float, ...]]) -> No
     if ended.error != f"killed by signal {signal.SIGKILL.value}":
         tally.crashes += 1
         tally.note(f"a worker ended by itself: {ended.error}")
-
-
-def _compared(tally: Tally, address: str, told: dict[int, tuple[float, ...]], before: Snapshot) -> Snapshot:
-    after = snapshot(tally, address)
-    if after is None:
-        return before
-    count_lost(tally, told, after)
-    count_backwards(tally, before, after)
-    return after
 
 
 # ---------------------------------------------------------------------- the parent of workers
@@ -112,7 +101,7 @@ def run_parent_kills(task: FaultTask) -> Tally:
             at_start = number % _EARLY == _EARLY - 1
             _kill_parent(tally, tune_command(script, at_home.address, _FOREVER, 1 + number % 2), log, at_start, moments)
             if number == 0 or not at_start:
-                before = _compared(tally, at_home.address, {}, before)
+                before = compared(tally, at_home.address, {}, before)
                 _count_untold(tally, _begun(log), before)
         tally.count("trials begun", len(_begun(log)))
         last = subprocess.run(
@@ -125,7 +114,7 @@ def run_parent_kills(task: FaultTask) -> Tally:
         if last.returncode != 0:
             tally.unusable += 1
             tally.note(f"the last command failed: {last.stderr.decode(errors='replace')[-200:]}")
-        _compared(tally, at_home.address, {}, before)
+        compared(tally, at_home.address, {}, before)
         count_unusable(tally, at_home.address, at_home.folder)
     return tally
 

@@ -17,8 +17,8 @@ from pellucid_lab.faults.studies import (
     Snapshot,
     begun,
     check_answers,
+    compared,
     count_backwards,
-    count_lost,
     count_unusable,
     opened,
     run_trial,
@@ -107,11 +107,7 @@ def run_locked(task: FaultTask) -> Tally:
                 # What was said before the lock was released may have been told before it was taken.
                 _count_ended(tally, worker, still_works=not for_good, more=2)
                 told.update({number: tuple(values) for number, values in worker.said})
-            after = snapshot(tally, at_home.address)
-            if after is not None:
-                count_lost(tally, told, after)
-                count_backwards(tally, before, after)
-                before = after
+            before = compared(tally, at_home.address, told, before)
         tally.count("trials told", len(told))
         count_unusable(tally, at_home.address, at_home.folder)
     return tally
@@ -178,11 +174,7 @@ def run_restarts(task: FaultTask) -> Tally:
                 for worker in workers:
                     _count_ended(tally, worker, still_works=True, more=1)
                     told.update({number: tuple(values) for number, values in worker.said})
-            after = snapshot(tally, server.url)
-            if after is not None:
-                count_lost(tally, told, after)
-                count_backwards(tally, before, after)
-                before = after
+            before = compared(tally, server.url, told, before)
         tally.count("trials told", len(told))
         count_unusable(tally, server.url, folder)
     return tally

@@ -140,6 +140,16 @@ def count_backwards(tally: Tally, before: Snapshot, after: Snapshot) -> None:
             tally.note(f"lost: trial {number} was {state} with {values}, and is {now}")
 
 
+def compared(tally: Tally, address: str, told: Mapping[int, tuple[float, ...]], before: Snapshot) -> Snapshot:
+    """The trials that a storage has now; what was told or there before and is not is counted as lost."""
+    after = snapshot(tally, address)
+    if after is None:
+        return before
+    count_lost(tally, told, after)
+    count_backwards(tally, before, after)
+    return after
+
+
 def fingerprint(study: Study, first: int) -> list[Any]:
     """Everything of the trials from a number on that does not depend on the clock, bit for bit."""
     return [
