@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pellucid_lab.faults.base import FaultTask, Tally
-from pellucid_lab.faults.children import Say, attempted
+from pellucid_lab.faults.children import Say
 from pellucid_lab.faults.examples import model_data
-from pellucid_lab.faults.homes import empty_folder
 from pellucid_lab.faults.mutations import changed_bytes, changed_structure, code, dumps, odd_values
-from pellucid_lab.faults.receipts import count_executed
+from pellucid_lab.faults.receipts import tried_in_a_child
 
 _KEY = "pellucid:ranker"
 # One file in so many is read from a disk instead of from memory.
@@ -22,17 +21,8 @@ _ON_DISK = 20
 
 def run_models(task: FaultTask) -> Tally:
     """`size` files, changed as bytes, in the JSON of their header (structure), or made up to be executed (foreign)."""
-    tally = Tally()
     data = model_data()
-    with empty_folder() as folder:
-        ended = attempted(tally, lambda say: _changed(task, data, folder, say))
-        if ended.value is None:
-            tally.unusable += 1
-            tally.tried += task.size
-        else:
-            tally.add(ended.value)
-        count_executed(tally, folder / "canary")
-    return tally
+    return tried_in_a_child(task, lambda folder, say: _changed(task, data, folder, say))
 
 
 def _changed(task: FaultTask, data: bytes, folder: Path, say: Say) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,10 +32,16 @@ DEEPER, REPORTED = 20, 12
 
 def run_receipts(task: FaultTask) -> Tally:
     """`size` receipts, changed as bytes or as JSON, the `case`."""
-    tally = Tally()
     example_studies()
+    return tried_in_a_child(task, lambda folder, say: _changed(task, folder, say))
+
+
+def tried_in_a_child(task: FaultTask, function: Callable[[Path, Say], dict[str, Any]]) -> Tally:
+    """The counts of a function that tries changed inputs, in an empty folder; the file `canary` there is a trace of
+    code that ran."""
+    tally = Tally()
     with empty_folder() as folder:
-        ended = attempted(tally, lambda say: _changed(task, folder, say))
+        ended = attempted(tally, lambda say: function(folder, say))
         if ended.value is None:
             tally.unusable += 1
             tally.tried += task.size
