@@ -81,6 +81,22 @@ class Browser:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def click(self, selector: str) -> None:
+        """Click on the first element of a kind, as a mouse does."""
+        self.run(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center'}})")
+        box = self.run(
+            f"(e => [e.left + e.width / 2, e.top + e.height / 2])(document.querySelector({json.dumps(selector)})"
+            ".getBoundingClientRect())"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self._call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+
+    def allow_clipboard(self) -> None:
+        """Let the page read the clipboard; writing to it on a click is allowed anyway."""
+        session, self._session = self._session, None
+        self._call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        self._session = session
+
     def press(self, key: str) -> None:
         code = {"Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "Enter": 13}[key]
         for kind in ("keyDown", "keyUp"):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pellucid.acquisition.interleave import Interleave
     from pellucid.explain.calibration import calibration
     from pellucid.explain.compare import compare_importance
+    from pellucid.explain.coordinates import parallel_coordinates
     from pellucid.explain.effects.dependence import partial_dependence
     from pellucid.explain.effects.profile import profile_effect
     from pellucid.explain.fronts.tradeoff import tradeoff
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pellucid.explain.rebuild import RebuiltProposal, rebuild
     from pellucid.explain.recommend import recommend
     from pellucid.explain.stopping import regret_history, stopping_verdict
+    from pellucid.explain.timeline import timeline
     from pellucid.goals import best, failed, on_the_front
     from pellucid.records import (
         Calibration,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
         ImportanceComparison,
         IntervalReduction,
         NotKnown,
+        ParallelCoordinates,
         ParameterRanges,
         PartialDependence,
         ProfileEffect,
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
         Recommendation,
         RegretHistory,
         StoppingVerdict,
+        Timeline,
         Tradeoff,
         TwoStepPlan,
     )
@@ -86,6 +90,7 @@ __all__ = [
     "Interleave",
     "IntervalReduction",
     "NotKnown",
+    "ParallelCoordinates",
     "ParameterRanges",
     "PartialDependence",
     "ProfileEffect",
@@ -101,6 +106,7 @@ __all__ = [
     "RegretHistory",
     "StopWhen",
     "StoppingVerdict",
+    "Timeline",
     "Tradeoff",
     "TwoStepPlan",
     "TwoStepSampler",
@@ -118,6 +124,7 @@ __all__ = [
     "importance",
     "interval_reduction",
     "on_the_front",
+    "parallel_coordinates",
     "parameter_ranges",
     "partial_dependence",
     "profile_effect",
@@ -132,6 +139,7 @@ __all__ = [
     "report_noise",
     "stopping_verdict",
     "surrogates",
+    "timeline",
     "tradeoff",
 ]
 
@@ -152,6 +160,7 @@ _MODULES = {
     "pellucid.acquisition.interleave": "Interleave",
     "pellucid.explain.calibration": "calibration",
     "pellucid.explain.compare": "compare_importance",
+    "pellucid.explain.coordinates": "parallel_coordinates",
     "pellucid.explain.effects.dependence": "partial_dependence",
     "pellucid.explain.effects.profile": "profile_effect",
     "pellucid.explain.fronts.tradeoff": "tradeoff",
@@ -167,11 +176,12 @@ _MODULES = {
     "pellucid.explain.rebuild": "RebuiltProposal rebuild",
     "pellucid.explain.recommend": "recommend",
     "pellucid.explain.stopping": "regret_history stopping_verdict",
+    "pellucid.explain.timeline": "timeline",
     "pellucid.goals": "best failed on_the_front",
     "pellucid.records": "Calibration Compromise DesirabilityPaths Finding Front FrontHistory FrontVerdict History "
-    "HsicImportance Importance ImportanceComparison IntervalReduction NotKnown ParameterRanges PartialDependence "
-    "ProfileEffect ProposalExplanation ProposalInteractions PruningExplanation PruningRecord RangeAdvice Receipt "
-    "Recommendation RegretHistory StoppingVerdict Tradeoff TwoStepPlan",
+    "HsicImportance Importance ImportanceComparison IntervalReduction NotKnown ParallelCoordinates ParameterRanges "
+    "PartialDependence ProfileEffect ProposalExplanation ProposalInteractions PruningExplanation PruningRecord "
+    "RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict Timeline Tradeoff TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.curve_pruner": "CurvePruner",

@@ -25,7 +25,9 @@ def test_one_value_far_away_does_not_flatten_the_rest() -> None:
     low, high = figure.layout.xaxis.range
     assert high - low < 10.0
     assert max(abs(end) for end in figure.layout.yaxis2.range) < 7.0
-    assert "beyond the edge" in figure.layout.title.text
+    (missed,) = (trace for trace in figure.data if (trace.name or "").endswith("(1 beyond the edge)"))
+    assert "triangle-up" in missed.marker.symbol
+    assert all(low <= y <= high for y in missed.y)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3000])

@@ -14,7 +14,7 @@ from optuna.trial import Trial, create_trial
 
 import pellucid
 from pellucid import plots
-from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, parameter_colour
+from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, parameter_colour
 
 
 def objective(trial: Trial) -> float:
@@ -101,7 +101,11 @@ def test_a_trial_that_went_wrong_by_far_does_not_flatten_the_figure() -> None:
     low, high = figure.layout.yaxis.range
     assert low < 0.1
     assert 1.0 < high < 3.0
-    assert "1 trials are beyond the edge" in figure.layout.meta["doubts"][0]
+    (points,) = (trace for trace in figure.data if (trace.name or "").startswith("complete"))
+    assert points.name == "complete (1 beyond the edge)"
+    assert points.marker.symbol[-1] == "triangle-up"
+    assert points.y[-1] < high
+    assert points.text[-1] == "trial 49: 1e+07"
 
 
 def test_thousands_of_trials_are_thinned_and_the_steps_stay() -> None:
@@ -190,7 +194,7 @@ def test_bars_values_and_pairs_of_importance(drawn: optuna.Study) -> None:
     assert finding(bars).startswith("`rate` matters most for being among the best 10%, then `kind`")
     values = importance.plot("values")
     coloured = [trace.marker.color for trace in values.data if trace.name == "in the goal"]
-    assert coloured == [parameter_colour(name) for name in importance.impactful]
+    assert coloured == [parameter_colour(p.position) for p in importance.parameters if p.verdict == "impactful"]
     pairs = importance.plot("pairs")
     assert "matter" in finding(pairs) or "No pairs" in finding(pairs)
     with pytest.raises(ValueError, match="'importance' or 'indices' or 'values' or 'pairs', but got 'bars'"):
@@ -300,6 +304,22 @@ def test_choices_that_look_alike_stay_apart() -> None:
     assert len(set(figure.data[0].x)) == 6
 
 
+def test_choices_are_at_their_place_and_no_tick_is_there_twice() -> None:
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    study.optimize(
+        lambda t: t.suggest_int("leaf", 1, 30, log=True) + (t.suggest_categorical("kind", ["a", "b"]) == "a"),
+        n_trials=40,
+    )
+    leaf, kind = sorted(pellucid.parameter_ranges(study).axes, key=lambda axis: axis.param, reverse=True)
+    assert {*kind.others, *kind.best} == {0.25, 0.75}
+    texts = [text for _, text in leaf.ticks]
+    assert len(set(texts)) == len(texts)
+    effect = pellucid.profile_effect(study, "kind").plot()
+    trials = next(trace for trace in effect.data if (trace.name or "").startswith("trials"))
+    assert len(set(trials.x)) == 2
+    assert effect.layout.xaxis.tickvals == (0, 1)
+
+
 def test_choices_to_drop_are_labelled_in_their_middle() -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     choices = [f"c{i}" for i in range(16)]
@@ -313,7 +333,8 @@ def test_choices_to_drop_are_labelled_in_their_middle() -> None:
 
 
 def test_a_parameter_has_one_colour_everywhere(drawn: optuna.Study) -> None:
-    colour = parameter_colour("rate")
+    names = list(dict.fromkeys(name for trial in drawn.trials for name in trial.params))
+    colour = parameter_colour(names.index("rate"))
     effect = plots.plot_partial_dependence(drawn, "rate")
     assert {t.line.color for t in effect.data if t.name and "band" in t.name} == {colour}
     values = plots.plot_values(drawn)
@@ -322,7 +343,7 @@ def test_a_parameter_has_one_colour_everywhere(drawn: optuna.Study) -> None:
     assert colour in {trace.marker.color for trace in ranges.data}
     interval = plots.plot_interval_reduction(drawn, "rate")
     assert {trace.marker.color for trace in interval.data} == {colour}
-    assert not {parameter_colour(str(i)) for i in range(200)} & {EXPLOIT, EXPLORE}
+    assert not {parameter_colour(i) for i in range(12)} & set(COLOURS)
 
 
 def test_colours_differ_in_lightness() -> None:

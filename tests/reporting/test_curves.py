@@ -14,8 +14,8 @@ import pellucid
 from pellucid.explain.model import view_of
 from pellucid.explain.pruning.record import pruning_record_of
 from pellucid.records import NotKnown, PruningRecord
-from pellucid.reporting.answers import doubts
 from pellucid.reporting.curves import CurveAnswers, curve_answers
+from pellucid.reporting.doubts import doubts
 from pellucid.reporting.figures import key_figures
 from pellucid.reporting.gather import StudyAnswers, gather
 from pellucid.reporting.page import page
@@ -89,7 +89,7 @@ def test_too_few_complete_curves_are_shown_with_the_reason() -> None:
     text = section(page(gathered))
     assert "a model of curves needs at least 4 complete trials" in text
     assert text.count("data-figure") == 1
-    assert "2 of 4 trials were pruned; they count with the last value they reported" in " ".join(doubts(gathered))
+    assert "2 of 4 trials were pruned; the last value of each counts" in " ".join(doubts(gathered))
     assert "pruning" not in dict(key_figures(gathered))
 
 

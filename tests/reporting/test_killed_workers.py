@@ -15,7 +15,7 @@ from sqlalchemy import text
 from tests.helpers import began, bowl
 
 import pellucid
-from pellucid.reporting.answers import doubts
+from pellucid.reporting.doubts import doubts
 from pellucid.reporting.gather import gather
 
 
@@ -43,7 +43,7 @@ def test_a_trial_that_runs_for_very_long_looks_dead() -> None:
     study = new_study()
     study.add_trials([began(timedelta(days=1)), began(timedelta(minutes=5))])
     said = told(study)
-    assert "2 of 14 trials have not ended; answers do without their values." in said
+    assert "2 of 14 trials have not ended; answers do without their values: ask again when they have ended." in said
     assert re.search(r"Trial 12 has run for 24\.0 h, and no other took longer than \d s: if its process died, ", said)
     study.tell(12, state=TrialState.FAIL)
     assert "1 of 14 trials have not ended" in told(study)
@@ -68,7 +68,7 @@ def test_a_trial_that_a_heartbeat_repeats_is_no_copy(tmp_path: Path) -> None:
     study.optimize(bowl, n_trials=1)
     assert study.trials[13].params == study.trials[12].params
     said = told(study)
-    assert "1 of 14 trials repeat others whose processes had died." in said
+    assert "1 of 14 trials repeat others whose processes had died: look at those for why." in said
     assert "enqueued" not in said
     assert pellucid.history(study).phases[-1].label == "repeated"
     with pytest.raises(ValueError, match=r"Trial 13 repeats trial 12, whose process had died. Ask about trial 12"):

@@ -18,11 +18,11 @@ import pellucid
 from pellucid import dashboard
 from pellucid.records import Finding
 from pellucid.reporting import gather as gathering
-from pellucid.reporting.answers import doubts
+from pellucid.reporting.doubts import doubts
 from pellucid.reporting.gather import StudyAnswers, gather
 from pellucid.reporting.page import page
 
-SECTIONS = ["trials", "front", "tradeoff", "stop", "objective-0", "objective-1", "constraints", "failures", "why"]
+SECTIONS = ["front", "tradeoff", "objective-0", "objective-1", "stop", "constraints", "failures", "trials", "why"]
 
 
 def measured(trial: Trial) -> tuple[float, float]:
@@ -54,6 +54,8 @@ def test_a_browser_shows_the_front_and_a_section_for_each_objective(answers: Stu
     path.write_text(page(answers), encoding="utf-8")
     with Browser(tmp_path) as browser:
         browser.open(path)
+        browser.run("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        browser.wait("Array.from(document.querySelectorAll('[data-figure]')).every(e => e.dataset.drawn === 'yes')")
         places = browser.run("Array.from(document.querySelectorAll('[data-figure]'), e => e.dataset.figure)")
         drawn = browser.run(
             "Array.from(document.querySelectorAll('[data-figure]')).filter(e => e.querySelector('svg.main-svg'))"

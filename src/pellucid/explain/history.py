@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from optuna.study import Study
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.fronts import front, in_lengths, volumes
 from pellucid.explain.feasibility import none_feasible
@@ -79,8 +79,13 @@ def _expected(receipt: Receipt | None, constraint: str | None) -> tuple[float | 
     return predicted_constraint(receipt, constraint) or (None, None)
 
 
+def state_of(trial: FrozenTrial) -> str:
+    """ "complete", "pruned", "failed", "interrupted", "running" or "waiting" """
+    return "interrupted" if interrupted(trial) else _STATES[trial.state]
+
+
 def _states(view: StudyView) -> tuple[str, ...]:
-    return tuple("interrupted" if interrupted(trial) else _STATES[trial.state] for trial in view.trials)
+    return tuple(map(state_of, view.trials))
 
 
 def _phases(view: StudyView) -> tuple[Phase, ...]:

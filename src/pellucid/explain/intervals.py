@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -62,7 +62,8 @@ def interval_reduction(
         sample, notes, _ = sample_of(view.trials, checked, Subject.of(view, checked))
         column = numeric_column(sample, param)
         named = checked.about(view.objective.name)
-        return reduced(sample, column, cheap, named, notes, n_permutations=n_permutations, seed=seed)
+        found = reduced(sample, column, cheap, named, notes, n_permutations=n_permutations, seed=seed)
+        return replace(found, position=view.positions[param])
 
 
 def numeric_column(sample: Sample, param: str) -> int:

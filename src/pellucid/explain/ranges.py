@@ -82,8 +82,9 @@ def ranges_of(view: StudyView) -> ParameterRanges:
     axes = []
     for j, dimension in enumerate(top.space.dimensions):
         having = top.present[:, j]
-        others, good = (tuple(top.u[having & part, j].tolist()) for part in (~top.in_goal, top.in_goal))
-        axes.append(RangeAxis(dimension.name, _ticks(dimension), others, good))
+        u = dimension.snap(top.u[:, j])  # The sample has spread discrete values over their cells.
+        others, good = (tuple(u[having & part].tolist()) for part in (~top.in_goal, top.in_goal))
+        axes.append(RangeAxis(dimension.name, axis_ticks(dimension), others, good, view.positions[dimension.name]))
     judged = judged_of(view)
     alone = _alone(view)
     if judged is None:
@@ -100,12 +101,12 @@ def _alone(view: StudyView) -> tuple[str, ...]:
     return (f"This is about `{view.objective.name}` alone: other ranges may be better for another objective.",)
 
 
-def _ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
+def axis_ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
     """Every value of a parameter with few, or of choices; five over the range otherwise."""
     if 0 < dimension.cells <= (_MOST_CHOICES if dimension.categorical else _N_TICKED):
         at = dimension.midpoint(np.arange(dimension.cells))
     else:
-        at = np.linspace(0.0, 1.0, 5)
+        at = np.unique(dimension.snap(np.linspace(0.0, 1.0, 5)))  # Of few integers, some of the five are the same.
     return tuple((float(u), value_text(value)) for u, value in zip(at, dimension.decode(at), strict=True))
 
 

@@ -177,7 +177,7 @@ def _of_objective(each: ObjectiveAnswers, folder: str) -> Iterator[tuple[str, fl
 
 
 def _description(answers: StudyAnswers) -> str:
-    from pellucid.reporting.answers import doubts
+    from pellucid.reporting.doubts import doubts
 
     sections: list[tuple[str, Sequence[object]]] = [
         ("Which configuration to use", [answers.recommendation]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pellucid.plots import (  # They register their figures.
     calibration,
+    coordinates,
     course,
     effects,
     front,
@@ -18,19 +19,15 @@ from pellucid.plots import (  # They register their figures.
     ranges,
     recommendation,
     shares,
+    timeline,
 )
 from pellucid.plots.base import (
-    CHOSEN,
-    COLOURS,
     DASHES,
-    EXPLOIT,
-    GREY,
     TOP,
     add_band,
     bare,
     browser,
     draw,
-    parameter_colour,
     save,
     say,
     script,
@@ -39,6 +36,7 @@ from pellucid.plots.base import (
     style,
     template,
 )
+from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, GREY, ON_DARK, parameter_colour
 from pellucid.plots.curves import Line, panels
 from pellucid.plots.of_study import (
     plot_calibration,
@@ -64,12 +62,14 @@ __all__ = [
     "DASHES",
     "EXPLOIT",
     "GREY",
+    "ON_DARK",
     "TOP",
     "Line",
     "add_band",
     "bare",
     "browser",
     "calibration",
+    "coordinates",
     "course",
     "draw",
     "effects",
@@ -105,4 +105,5 @@ __all__ = [
     "stored",
     "style",
     "template",
+    "timeline",
 ]

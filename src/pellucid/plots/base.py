@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import zlib
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -19,14 +18,9 @@ import plotly.io
 from plotly.io import to_json
 from plotly.offline import get_plotlyjs
 
-# Colours that also differ in lightness, so that figures work in greyscale and for the colour-blind.
-COLOURS = ("#0b3c6f", "#d1495b", "#e8a33d", "#3f8f6b", "#8d6fb0", "#5aa9c7", "#7a4b2a", "#c97fa7", "#4d4d4d")
+from pellucid.plots.colours import faint
+
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-EXPLOIT, EXPLORE, CHOSEN, GREY, PALE = COLOURS[0], COLOURS[2], COLOURS[1], "#8a929c", "#b8bec6"
-_PARAMETERS = (
-    "#1b6ca8", "#b8432f", "#2f8f5b", "#8a4fa3", "#b07d12", "#0f8b8d", "#a83279", "#5b6f1d", "#6b5bd2", "#8c5a2b",
-    "#37738f", "#c2622d", "#4a7d3a", "#9a3d5c", "#5f6b7a", "#2c5fb3",
-)  # fmt: skip
 LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
 # Pixels above a figure whose title is text beside it: room for its legend.
 TOP = 34
@@ -92,11 +86,6 @@ def bare(record: object, what: str | None = None) -> go.Figure:
     return figure
 
 
-def parameter_colour(name: str) -> str:
-    """A parameter has the same colour in every figure, whichever other parameters there are."""
-    return _PARAMETERS[zlib.crc32(name.encode()) % len(_PARAMETERS)]
-
-
 def cut(text: str) -> str:
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
 
@@ -155,11 +144,6 @@ def frame(figure: go.Figure, title: str, width: int, height: int) -> None:
         margin={"l": 70, "r": 30, "t": 60, "b": 60},
         font={"family": _FONT, "size": 13},
     )
-
-
-def faint(colour: str) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.15)"
 
 
 def browser() -> str | None:

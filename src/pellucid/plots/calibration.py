@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from statistics import NormalDist, quantiles
+from statistics import NormalDist
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, EXPLOIT, GREY, LEGEND_ABOVE, cut, draws, faint, frame, say
+from pellucid.plots.axes import beyond, edge_name, on_edge, reach, symbols
+from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
+from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
 from pellucid.records import OBJECTIVE, Calibration, PredictedTrial
 
 # Points that a figure can show legibly.
 _MOST_POINTS = 1000
-# Values outside the middle 90% by more than this many times its width are beyond the edge of the figure.
-_FAR = 1.0
 # |z| that the right panel shows; larger ones lie on its edge.
 _LARGEST_Z = 6.0
 
@@ -28,14 +29,13 @@ def calibration(record: Calibration) -> go.Figure:
     rows = record.rows[::every]
     inside = [row for row in rows if abs(row.z) <= q]
     outside = [row for row in rows if abs(row.z) > q]
-    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.11, column_widths=[0.5, 0.5])
+    figure = make_subplots(rows=1, cols=2, horizontal_spacing=0.14, column_widths=[0.5, 0.5])
+    shown = reach([value for row in rows for value in (row.predicted, row.observed)])
     for group, name, colour in ((inside, "held", EXPLOIT), (outside, "missed", CHOSEN)):
         if group:
-            _predicted(figure, group, f"{name} ({100 * record.level:.4g}% interval)", colour, q)
+            _predicted(figure, group, f"{name} ({100 * record.level:.4g}% interval)", colour, q, shown)
             _scores(figure, group, colour)
-    reach = _reach([value for row in rows for value in (row.predicted, row.observed)])
-    beyond = sum(not reach[0] <= value <= reach[1] for row in rows for value in (row.predicted, row.observed))
-    figure.add_scatter(x=reach, y=reach, mode="lines", line={"color": GREY, "width": 1, "dash": "dash"},
+    figure.add_scatter(x=shown, y=shown, mode="lines", line={"color": GREY, "width": 1, "dash": "dash"},
                        hoverinfo="skip", showlegend=False, row=1, col=1)  # fmt: skip
     figure.add_hrect(y0=-q, y1=q, fillcolor=faint(EXPLOIT), line_width=0, layer="below", row=1, col=2)
     figure.add_hline(y=0.0, line={"color": GREY, "width": 1, "dash": "dash"}, row=1, col=2)
@@ -46,14 +46,12 @@ def calibration(record: Calibration) -> go.Figure:
                            col=2)  # fmt: skip
     frame(figure, "", 900, 460)
     doubts = [*record.notes]
-    if beyond:
-        doubts.append("Some points are beyond the edge of the figure.")
     if every > 1:
         doubts.append(f"One in {every} predictions is shown.")
     say(figure, record.sentence, doubts)
     what = "" if record.objective == OBJECTIVE else f" {escape(cut(record.objective))}"
-    figure.update_xaxes(title=f"predicted{what}", range=reach, row=1, col=1)
-    figure.update_yaxes(title=f"observed{what}", range=reach, row=1, col=1)
+    figure.update_xaxes(title=f"predicted{what}", range=shown, row=1, col=1)
+    figure.update_yaxes(title=f"observed{what}", range=shown, row=1, col=1)
     figure.update_xaxes(title="trial", row=1, col=2)
     largest = min(_LARGEST_Z, max(3.0, *(abs(row.z) for row in rows))) * 1.08
     figure.update_yaxes(title="(observed − predicted) / sd", range=[-largest, largest], row=1, col=2)
@@ -61,13 +59,27 @@ def calibration(record: Calibration) -> go.Figure:
     return figure
 
 
-def _predicted(figure: go.Figure, rows: Sequence[PredictedTrial], name: str, colour: str, q: float) -> None:
+def _predicted(
+    figure: go.Figure, rows: Sequence[PredictedTrial], name: str, colour: str, q: float, shown: Sequence[float]
+) -> None:
+    x, y = ([getattr(row, what) for row in rows] for what in ("predicted", "observed"))
     figure.add_scatter(
-        x=[row.predicted for row in rows], y=[row.observed for row in rows], mode="markers", name=name,
-        marker={"color": colour, "size": 6, "opacity": 0.75}, text=[f"trial {row.trial}" for row in rows],
+        x=on_edge(x, shown), y=on_edge(y, shown), mode="markers",
+        name=edge_name(name, sum(beyond(pair, shown) > 0 for pair in zip(x, y, strict=True))),
+        marker={"color": colour, "size": 6, "opacity": 0.75, "symbol": _symbols(x, y, shown)},
         error_x={"type": "data", "array": [q * row.sd for row in rows], "color": faint(colour), "width": 0},
-        hovertemplate="%{text}: predicted %{x}, observed %{y}<extra></extra>", row=1, col=1,
+        text=[f"trial {row.trial}: predicted {row.predicted:.6g}, observed {row.observed:.6g}" for row in rows],
+        hoverinfo="text", row=1, col=1,
     )  # fmt: skip
+
+
+def _symbols(x: Sequence[float], y: Sequence[float], shown: Sequence[float]) -> Any:
+    """Triangles point to what was observed beyond the edge, else to what was predicted there."""
+    if not beyond(x, shown):
+        return symbols(y, shown, "circle")
+    sideways = symbols(x, shown, "circle", sideways=True)
+    upright = symbols(y, shown, "circle") if beyond(y, shown) else ["circle"] * len(y)
+    return [s if u == "circle" else u for s, u in zip(sideways, upright, strict=True)]
 
 
 def _scores(figure: go.Figure, rows: Sequence[PredictedTrial], colour: str) -> None:
@@ -76,15 +88,3 @@ def _scores(figure: go.Figure, rows: Sequence[PredictedTrial], colour: str) -> N
         marker={"color": colour, "size": 6, "opacity": 0.75}, showlegend=False, customdata=[row.z for row in rows],
         hovertemplate="trial %{x}: %{customdata:+.2f} sd<extra></extra>", row=1, col=2,
     )  # fmt: skip
-
-
-def _reach(values: Sequence[float]) -> list[float]:
-    """A range for both axes in which a few values far away do not flatten the rest."""
-    low, high = min(values), max(values)
-    if len(values) >= 10:
-        ends = quantiles(values, n=20)
-        width = ends[-1] - ends[0]
-        if width > 0.0:
-            low, high = max(low, ends[0] - _FAR * width), min(high, ends[-1] + _FAR * width)
-    margin = 0.05 * (high - low) or max(abs(high), 1.0) * 0.05
-    return [low - margin, high + margin]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from statistics import quantiles
+from math import isfinite
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, add_band, cut, draws, frame, say
+from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, symbols
+from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
+from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY
 from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 
-# The axis is cut if the worst value is this many times further from the best than the 90% quantile.
-_FAR = 3.0
 # Trials and shaded phases that a figure can show legibly.
 _MOST_POINTS, _MOST_PHASES = 2000, 12
 _FILLS = {"start-up": "rgba(138,146,156,0.14)", "random": "rgba(209,73,91,0.12)", "step 1": "rgba(90,169,199,0.16)",
@@ -26,6 +26,8 @@ _MARKS = {"complete": ("circle", EXPLOIT), "pruned": ("triangle-down-open", GREY
 def history(record: History) -> go.Figure:
     """Trials, the best so far, the 95% interval in which the model expected each proposal, and how it was chosen."""
     figure = go.Figure()
+    finite = [v for v in record.values if v is not None and isfinite(v)]
+    reached = reach(finite or [0.0], [b for b in record.best if b is not None and isfinite(b)])
     every = max(1, -(-len(record.numbers) // _MOST_POINTS))
     rows = list(zip(record.numbers, record.values, record.expected, record.sd, record.states, strict=True))[::every]
     predicted = [(n, e, s) for n, _, e, s, _ in rows if e is not None and s is not None]
@@ -41,9 +43,12 @@ def history(record: History) -> go.Figure:
         points = [(n, v) for n, v, _, _, s in rows
                   if v is not None and kind == (s if usable[n] is not False else "not feasible")]  # fmt: skip
         if points:
-            figure.add_scatter(x=[n for n, _ in points], y=[v for _, v in points], mode="markers", name=kind,
-                               marker={"color": colour, "symbol": symbol, "size": 6, "opacity": 0.75},
-                               hovertemplate="trial %{x}: %{y}<extra></extra>")  # fmt: skip
+            values = [v for _, v in points]
+            figure.add_scatter(x=[n for n, _ in points], y=on_edge(values, reached), mode="markers",
+                               name=edge_name(kind, beyond(values, reached)),
+                               marker={"color": colour, "symbol": symbols(values, reached, symbol), "size": 6,
+                                       "opacity": 0.75},
+                               text=[f"trial {n}: {v:.6g}" for n, v in points], hoverinfo="text")  # fmt: skip
     best = _turns([(n, b) for n, b in zip(record.numbers, record.best, strict=True) if b is not None])
     figure.add_scatter(x=[n for n, _ in best], y=[b for _, b in best], mode="lines", name="best so far",
                        line={"color": CHOSEN, "width": 3, "shape": "hv"})  # fmt: skip
@@ -53,15 +58,11 @@ def history(record: History) -> go.Figure:
                            marker={"color": COLOURS[8], "symbol": "x", "size": 7},
                            hovertemplate="trial %{x} failed<extra></extra>")  # fmt: skip
     frame(figure, "", 900, 460)
-    reach, outside = _reach([v for v in record.values if v is not None], record.direction)
-    doubts = [f"{outside} trials are beyond the edge of the figure."] if outside else []
-    if every > 1:
-        doubts.append(f"One in {every} trials is shown.")
-    say(figure, record.sentence, doubts)
+    say(figure, record.sentence, [f"One in {every} trials is shown."] if every > 1 else [])
     _shade(figure, record.phases)
     figure.update_xaxes(title="trial")
     figure.update_layout(
-        yaxis={"title": escape(cut(record.objective)), "range": reach},
+        yaxis={"title": escape(cut(record.objective)), "range": reached},
         yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
         legend=LEGEND_ABOVE,
     )
@@ -121,20 +122,6 @@ def _turns(best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     return [point for i, point in enumerate(best) if i in (0, len(best) - 1) or point[1] != best[i - 1][1]]
 
 
-def _reach(values: Sequence[float], direction: str) -> tuple[list[float] | None, int]:
-    """A range for the axis in which a few very bad trials do not flatten the rest, and how many of them are outside."""
-    if len(values) < 5:
-        return None, 0
-    turn = -1.0 if direction == "maximize" else 1.0
-    losses = sorted(turn * v for v in values)
-    low, usual = losses[0], quantiles(losses, n=20)[17]
-    limit = usual + 0.5 * (usual - low)
-    if losses[-1] <= low + _FAR * (usual - low) or usual == low:
-        return None, 0
-    margin = 0.05 * (limit - low)
-    return sorted([turn * (low - margin), turn * limit]), sum(v > limit for v in losses)
-
-
 @draws(RegretHistory)
 def regret_history(record: RegretHistory) -> go.Figure:
     """The bound of the regret over the trials, with its tolerance; below it how much proposals explored, if known."""
@@ -163,7 +150,7 @@ def regret_history(record: RegretHistory) -> go.Figure:
     if of_volume:
         figure.update_yaxes(tickformat="~%", row=1, col=1)
     if all(bound > 0.0 for bound in record.bounds) and len(record.bounds) > 1:
-        figure.update_yaxes(type="log", dtick="D2", row=1, col=1)
+        figure.update_yaxes(**log_axis([*record.bounds, *([limit] if limit else [])]), row=1, col=1)
     if known:
         figure.update_yaxes(title="share", range=[-0.03, 1.03], row=2, col=1)
     figure.update_xaxes(title="trial", row=1 + known, col=1)

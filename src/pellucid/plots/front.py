@@ -9,7 +9,8 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import CHOSEN, EXPLOIT, GREY, LEGEND_ABOVE, add_band, cut, draws, faint, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, labels, say
+from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
 from pellucid.records import Compromise, ExpectedOutcome, Front, Tradeoff
 
 _COLUMNS = 3

@@ -7,19 +7,8 @@ from html import escape
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import (
-    COLOURS,
-    EXPLOIT,
-    EXPLORE,
-    LEGEND_ABOVE,
-    PALE,
-    cut,
-    draws,
-    frame,
-    labels,
-    parameter_colour,
-    say,
-)  # fmt: skip
+from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, PALE, parameter_colour
 from pellucid.records import HsicImportance, IntervalReduction, ParameterImportance
 
 _COLOURS = {"impactful": EXPLOIT, "cannot tell": EXPLORE, "no effect": PALE}
@@ -78,7 +67,7 @@ def _bars(figure: go.Figure, record: HsicImportance) -> None:
 
 def _histogram(figure: go.Figure, parameter: ParameterImportance, *, row: int, col: int, listed: bool) -> None:
     names = labels([label for label, _, _ in parameter.bins])
-    for name, column, colour in (("all", 1, PALE), ("in the goal", 2, parameter_colour(parameter.name))):
+    for name, column, colour in (("all", 1, PALE), ("in the goal", 2, parameter_colour(parameter.position))):
         figure.add_bar(x=names, y=[100 * bar[column] for bar in parameter.bins], name=name, marker={"color": colour},
                        legendgroup=name, showlegend=listed, row=row, col=col)  # fmt: skip
     figure.update_yaxes(title="%", row=row, col=col)
@@ -150,7 +139,7 @@ def interval(record: IntervalReduction) -> go.Figure:
     x = [f"{cut_value:.4g}" for cut_value in record.cuts]
     if len(set(x)) < len(x):
         x = [repr(cut_value) for cut_value in record.cuts]
-    colour = parameter_colour(record.param)
+    colour = parameter_colour(record.position)
     for name, significant, symbol in (("matters (p ≤ 0.05)", True, "circle"), ("does not", False, "circle-open")):
         members = [i for i, p in enumerate(record.p) if (p <= 0.05) == significant]
         figure.add_scatter(

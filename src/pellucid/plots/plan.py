@@ -6,7 +6,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, PALE, draws, frame, say
+from pellucid.plots.base import draws, frame, say
+from pellucid.plots.colours import COLOURS, PALE
 from pellucid.records import TwoStepPlan
 
 _ROW = 28

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import COLOURS, LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.colours import COLOURS
 from pellucid.plots.curves import Line, panels
 from pellucid.records import (
     OBJECTIVE,

@@ -10,20 +10,8 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import (
-    CHOSEN,
-    COLOURS,
-    EXPLOIT,
-    EXPLORE,
-    GREY,
-    LEGEND_ABOVE,
-    PALE,
-    add_band,
-    cut,
-    draws,
-    frame,
-    say,
-)
+from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
+from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, PALE
 from pellucid.records import (
     ChanceBin,
     FanPoint,

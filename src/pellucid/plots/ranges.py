@@ -6,7 +6,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import CHOSEN, GREY, LEGEND_ABOVE, PALE, cut, draws, frame, labels, parameter_colour, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.colours import GREY, PALE, parameter_colour
 from pellucid.records import ParameterRanges, RangeAdvice
 
 _FILLS = {"widen": "rgba(63,143,107,0.30)", "narrow": "rgba(138,146,156,0.35)", "drop": "rgba(209,73,91,0.30)"}
@@ -38,8 +39,12 @@ def ranges(record: ParameterRanges) -> go.Figure:
         row = row_of[axis.param]
         step = max(1, -(-len(axis.others) // _MOST_POINTS))
         for x, y, look in (
-            (axis.others[::step], row - 0.12, {"color": GREY, "size": 5, "opacity": 0.35}),
-            (axis.best, row + 0.08, {"color": parameter_colour(axis.param), "size": 8, "symbol": "diamond"}),
+            (
+                axis.others[::step],
+                row - 0.12,
+                {"symbol": "line-ns", "size": 10, "opacity": 0.5, "line": {"color": GREY, "width": 1.2}},
+            ),
+            (axis.best, row + 0.08, {"color": parameter_colour(axis.position), "size": 8, "symbol": "diamond"}),
         ):
             figure.add_scatter(x=[round(u, 3) for u in x], y=[y] * len(x), mode="markers", hoverinfo="skip",
                                showlegend=False, marker=look)  # fmt: skip
@@ -52,8 +57,9 @@ def ranges(record: ParameterRanges) -> go.Figure:
             if k % every == 0 or any(piece.start < at < piece.stop for piece in dropped)
         ]  # fmt: skip
     figure.update_layout(shapes=shapes, annotations=notes)
-    for name, colour, symbol in (("the best tenth", CHOSEN, "diamond"), ("other trials", GREY, "circle")):
-        figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker={"color": colour, "symbol": symbol})
+    for name, symbol in (("the best tenth, in the parameter's colour", "diamond"), ("other trials", "line-ns")):
+        look = {"color": GREY, "symbol": symbol, "size": 9, "line": {"color": GREY, "width": 1.2}}
+        figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=look)
     frame(figure, "", 900, 200 + 62 * len(axes))
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 40 + 62 * len(axes), margin={"b": 40},

@@ -6,7 +6,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import CHOSEN, EXPLOIT, LEGEND_ABOVE, cut, draws, frame, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
+from pellucid.plots.colours import CHOSEN, EXPLOIT
 from pellucid.records import Recommendation
 
 

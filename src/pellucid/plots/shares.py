@@ -8,7 +8,8 @@ from textwrap import shorten
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import COLOURS, EXPLOIT, EXPLORE, GREY, LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, GREY
 from pellucid.records import OBJECTIVE, Importance, ParameterShare
 
 _COLOURS = {"matters": EXPLOIT, "cannot tell": EXPLORE, "no effect": GREY}

@@ -9,6 +9,7 @@ every answer. The answers: `recommendation`, `front` (several objectives: the fr
 """
 
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
+from pellucid.records.coordinates import Coordinate, ParallelCoordinates
 from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.curves import LearningCurve, LearningCurves
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
@@ -63,6 +64,7 @@ from pellucid.records.states import (
     RecordError,
     Warp,
 )
+from pellucid.records.timeline import Timeline
 
 __all__ = [
     "OBJECTIVE",
@@ -76,6 +78,7 @@ __all__ = [
     "Compromise",
     "ConstraintState",
     "Contribution",
+    "Coordinate",
     "CurveState",
     "DesirabilityPaths",
     "ExchangeRate",
@@ -103,6 +106,7 @@ __all__ = [
     "ObjectiveState",
     "PairImportance",
     "PairShare",
+    "ParallelCoordinates",
     "ParameterImportance",
     "ParameterRanges",
     "ParameterRole",
@@ -127,6 +131,7 @@ __all__ = [
     "StoppedTrial",
     "StoppingVerdict",
     "Term",
+    "Timeline",
     "Tradeoff",
     "TwoStepPlan",
     "Warp",

@@ -36,6 +36,7 @@ class PartialDependence(Finding):
     condition    in words, the part of the space that the average covers; empty if all of it
     best         index of the best grid point (in the study's direction)
     objective    its name, or that of a constraint
+    position     of the first parameter in the study's order, which decides its colour
     """
 
     _rows: ClassVar[Rows] = "even"
@@ -61,6 +62,7 @@ class PartialDependence(Finding):
     best: int
     verdict: str
     objective: str = OBJECTIVE
+    position: int = 0
 
     @property
     def half_width(self) -> float:
@@ -91,6 +93,7 @@ class ProfileEffect(Finding):
     scale        of the parameter: 'linear', 'log' or 'category'
     condition    in words, the branch in which the parameter exists; empty if it always does
     objective    its name, or that of a constraint
+    position     of the parameter in the study's order, which decides its colour
     """
 
     _rows: ClassVar[Rows] = "even"
@@ -113,6 +116,7 @@ class ProfileEffect(Finding):
     sentence: str
     notes: tuple[str, ...]
     objective: str = OBJECTIVE
+    position: int = 0
 
     @property
     def best_value(self) -> Any:

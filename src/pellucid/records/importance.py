@@ -25,6 +25,7 @@ class ParameterImportance:
     group               where the parameter exists, in words; empty if always
     n_trials, n_goal    trials that have the parameter, and those of them that reach the goal
     bins                (label, share of all trials, share of the trials in the goal) over the parameter's values
+    position            in the study's order, which decides its colour
     """
 
     name: str
@@ -38,6 +39,7 @@ class ParameterImportance:
     n_trials: int
     n_goal: int
     bins: tuple[tuple[str, float, float], ...]
+    position: int = 0
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class IntervalReduction(Finding):
     rate, base     share of the remaining trials that reach the goal: at their cheap end, and of all of them
     n_trials       remaining trials, per cut
     value          the cheapest value that costs nothing; None if that is not known
+    position       of the parameter in the study's order, which decides its colour
     """
 
     _rows: ClassVar[Rows] = "even"
@@ -36,6 +37,7 @@ class IntervalReduction(Finding):
     value: float | None
     sentence: str
     notes: tuple[str, ...] = ()
+    position: int = 0
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per cut."""
@@ -79,12 +81,14 @@ class RangeAxis:
 
     ticks         positions with the parameter's values there, as text
     others, best  positions of the trials that have the parameter: those outside the best tenth, and those in it
+    position      of the parameter in the study's order, which decides its colour
     """
 
     param: str
     ticks: tuple[tuple[float, str], ...]
     others: tuple[float, ...]
     best: tuple[float, ...]
+    position: int = 0
 
 
 @dataclass(frozen=True)

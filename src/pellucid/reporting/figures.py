@@ -40,7 +40,6 @@ class PageFigures:
         *,
         what: str | None = None,
         titled: bool = True,
-        wide: bool = False,
         top: int = plots.TOP,
         shown_before: Collection[str] = (),
     ) -> Markup:
@@ -61,7 +60,7 @@ class PageFigures:
         heading = (
             [tag("h3", prose(finding)), *(tag("p", prose(doubt), class_="doubt") for doubt in doubts)] if titled else []
         )
-        shown = tag("div", place, class_="figure wide" if wide else "figure")
+        shown = tag("div", place, class_="figure")
         return tag("div", *heading, shown, class_="finding")
 
     def keep(self, name: str, record: Finding) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import combinations
 from typing import Protocol, TypeVar
@@ -14,6 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.fronts import check_number
 from pellucid.explain.calibration import calibration_of
+from pellucid.explain.coordinates import coordinates_of
 from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.effects.profile import profiles_of
 from pellucid.explain.front_stopping import front_regret_history_of
@@ -30,6 +31,7 @@ from pellucid.explain.pruning.record import pruning_record_of
 from pellucid.explain.ranges import ranges_of
 from pellucid.explain.recommend import recommendation_of
 from pellucid.explain.stopping import regret_history_of
+from pellucid.explain.timeline import timeline_of
 from pellucid.goals import failed
 from pellucid.numerics import one_thread
 from pellucid.records import (
@@ -41,6 +43,7 @@ from pellucid.records import (
     HsicImportance,
     Importance,
     NotKnown,
+    ParallelCoordinates,
     ParameterRanges,
     PartialDependence,
     ProfileEffect,
@@ -48,6 +51,7 @@ from pellucid.records import (
     Receipt,
     Recommendation,
     RegretHistory,
+    Timeline,
     Tradeoff,
     attempt,
 )
@@ -62,9 +66,12 @@ _N_SHARED, _N_EACH = 3, 4
 # Effects and constraints that a report shows: each is a figure.
 _MOST_EFFECTS, _MOST_CONSTRAINTS = 6, 6
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
-# product of both: together they take some seconds. What a front gains takes ten times as long.
-_MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 40, 4, 40_000
+# product of both: together they take a second or two. What a front gains takes ten times as long.
+_MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 24, 2, 16_000
 _MOST_OF_SEVERAL = 10
+# Fewer explained proposals are no course of a run.
+_FEWEST_ON_A_PATH = 4
+_NOT_ASKED = NotKnown("It was not asked.")
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,8 @@ class StudyAnswers:
     unexplained     trials without an explanation, and why
     curves          what learning curves say; None if no trial reported one, or if there are several objectives
     dead            about running trials whose process may be gone; empty if there are none
+    timeline        when trials ran;  coordinates  what the best of them share
+    positions       of the parameters in the study's order, which decide their colours
     """
 
     name: str
@@ -114,6 +123,9 @@ class StudyAnswers:
     unexplained: dict[int, str]
     curves: CurveAnswers | None = None
     dead: str = ""
+    timeline: Timeline | NotKnown = _NOT_ASKED
+    coordinates: ParallelCoordinates | NotKnown = _NOT_ASKED
+    positions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def several(self) -> bool:
@@ -128,7 +140,7 @@ class StudyAnswers:
     def paths(self) -> DesirabilityPaths | None:
         """The explanations over the run, if there are enough for a line."""
         proposed = tuple(explanation for explanation in self.explanations if explanation.proposed) or self.explanations
-        if len(proposed) < _FEWEST_EXPLAINED:
+        if len(proposed) < _FEWEST_ON_A_PATH:
             return None
         return DesirabilityPaths(tuple(sorted(proposed, key=lambda explanation: explanation.trial)), {}, "")
 
@@ -194,6 +206,9 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
         unexplained={**_sampled(view), **unexplained},
         curves=curves,
         dead=dead_trials(view, datetime.now()).notice,
+        timeline=attempt(lambda: timeline_of(view)),
+        coordinates=attempt(lambda: coordinates_of(view)),
+        positions=view.positions,
     )
 
 

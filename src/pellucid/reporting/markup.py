@@ -20,7 +20,8 @@ def tag(name: str, *children: str | Markup, **attributes: str | bool) -> Markup:
             parts.append(label)
         elif value is not False:
             parts.append(f'{label}="{escape(value)}"')
-    return Markup(f"<{' '.join(parts)}>{joined(*children)}</{name}>")
+    opened = Markup(f"<{' '.join(parts)}>")
+    return opened if name == "input" else Markup(f"{opened}{joined(*children)}</{name}>")
 
 
 def joined(*children: str | Markup) -> Markup:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 
 from pellucid.explain.text import value_text
 from pellucid.records import Finding, Front, NotKnown, ParameterRanges, Recommendation, RegretHistory
-from pellucid.reporting.answers import doubts
+from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import StudyAnswers
 
 # Entries of a list or a table: a note is a summary.
-_MOST_ROWS, _MOST_DOUBTS = 12, 6
+_MOST_ROWS = 12
 # What begins markup, with `$` for formulae, and `@`, `://` and `www.` for addresses.
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$!&@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 
@@ -46,7 +46,7 @@ def note(study: StudyAnswers, trials: str) -> str:
         *([] if not study.several else [("What does one cost in the other?", map(_said, study.tradeoffs))]),
         *([] if study.ranges is None else [("Which ranges should I change?", _ranges(study.ranges))]),
         ("Why the last trial?", _why(study, trials)),
-        ("What should I distrust?", [_listed(doubts(study)[:_MOST_DOUBTS]) or "Nothing stands out."]),
+        ("What should I distrust?", [_listed(doubts(study)[:MOST_SHOWN]) or "Nothing stands out."]),
     )
     return "\n\n".join(f"## {title}\n\n" + "\n\n".join(filter(None, text)) for title, text in parts)
 

@@ -221,6 +221,12 @@ class StudyView:
         """Those of the parameters that can take more than one value."""
         return {name: distribution for name, distribution in self.distributions.items() if not distribution.single()}
 
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The place of every parameter in the order in which trials first had them: later trials change none."""
+        names = dict.fromkeys(name for trial in self.trials for name in trial.params)
+        return {name: i for i, name in enumerate(names)}
+
     def arrays(
         self,
         search_space: Mapping[str, BaseDistribution] | None = None,

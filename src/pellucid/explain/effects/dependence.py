@@ -100,12 +100,17 @@ def effects_of(
 
 @dataclass(frozen=True)
 class _Fitted:
-    """The encoded trials of a study and their model. `notes`: on trials that were left out."""
+    """The encoded trials of a study and their model.
+
+    notes       on trials that were left out
+    positions   of the parameters in the study's order
+    """
 
     data: Arrays
     model: EffectModel
     notes: tuple[str, ...]
     objective: Objective
+    positions: Mapping[str, int]
 
     def in_user_units(self, latent: Array) -> Array:
         return self.objective.sign * self.model.gp.losses(latent)
@@ -113,7 +118,7 @@ class _Fitted:
 
 def _fitted(view: StudyView, names: Sequence[str], surrogate: GaussianProcess | None) -> _Fitted:
     data, notes = effect_data(view, names, "Partial dependence", _MOST_TRIALS)
-    return _Fitted(data, effect_model(view, data, surrogate), tuple(notes), view.objective)
+    return _Fitted(data, effect_model(view, data, surrogate), tuple(notes), view.objective, view.positions)
 
 
 def _effect(
@@ -166,6 +171,7 @@ def _effect(
         best=curve.best,
         verdict=verdict,
         objective=fitted.objective.name,
+        position=fitted.positions[names[0]],
     )
 
 

@@ -166,6 +166,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict, level=level)),
         notes=(*profile_notes(data, column, profile), *fitted.notes, *_infeasible(fitted, draws)),
         objective=view.objective.name,
+        position=view.positions[name],
     )
 
 

@@ -96,11 +96,17 @@ def importance_for(
 ) -> HsicImportance:
     goal = goal.about(view.objective.name)
     if source == "surrogate":
-        return importance_of_model(view, goal, settings.seed)
+        return _placed(importance_of_model(view, goal, settings.seed), view)
     if source == "random":
         check_random(view.trials, goal)
     sample, notes, random = sample_of(view.trials, goal, Subject.of(view, goal), source)
-    return importance_of(sample, goal, notes, random=random, pairs=pairs, source=source, settings=settings)
+    found = importance_of(sample, goal, notes, random=random, pairs=pairs, source=source, settings=settings)
+    return _placed(found, view)
+
+
+def _placed(found: HsicImportance, view: StudyView) -> HsicImportance:
+    """With the place of every parameter in the study's order."""
+    return replace(found, parameters=tuple(replace(p, position=view.positions[p.name]) for p in found.parameters))
 
 
 def importance_of(

@@ -1,0 +1,101 @@
+"""Every trial as a line through the values of its parameters, and what the best of them have in common."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from optuna.study import Study
+
+from pellucid.acquisition.fronts import front
+from pellucid.explain.model import view_of
+from pellucid.explain.ranges import axis_ticks
+from pellucid.explain.text import value_text
+from pellucid.numerics import Array, Mask, one_thread
+from pellucid.records import Coordinate, ParallelCoordinates
+from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Dimension
+from pellucid.study.view import StudyView
+
+# With fewer finished trials, or fewer good ones, having something in common means nothing.
+_FEWEST, _FEWEST_BEST = 10, 3
+# The best have a number in common if it stays within this share of its range, and if this share of all trials does not.
+_NARROW, _ELSEWHERE = 0.35, 0.3
+# What a sentence names.
+_MOST_NAMED = 3
+
+
+def parallel_coordinates(study: Study) -> ParallelCoordinates:
+    """Every finished trial of a study with the values of its parameters; the best tenth, or the front, stand out.
+
+    Args:
+        study: any study with at least ten finished trials.
+    """
+    with one_thread:
+        return coordinates_of(view_of(study))
+
+
+def coordinates_of(view: StudyView) -> ParallelCoordinates:
+    data = view.data
+    n = len(data.observations)
+    if not len(data.space) or n < _FEWEST:
+        what = "no parameter varies" if n else "no trial has finished"
+        reason = f"there are {n}" if 0 < n < _FEWEST else what
+        raise ValueError(f"What the best trials share needs at least {_FEWEST} finished trials, but {reason}.")
+    best = _front(view, data) if view.several else _best_tenth(data)
+    columns = sorted(range(len(data.space)), key=lambda j: view.positions[data.space.names[j]])
+    dimensions = [data.space.dimensions[j] for j in columns]
+    U = data.X[:, columns]
+    present = np.array([[d.name in c for d in dimensions] for c in data.observations.configurations])
+    places = [
+        tuple(round(float(u), 4) if here else None for u, here in zip(row, mask, strict=True))
+        for row, mask in zip(U, present, strict=True)
+    ]
+    shared = [_shared(d, U[:, i], present[:, i], best) for i, d in enumerate(dimensions)]
+    return ParallelCoordinates(
+        axes=tuple(Coordinate(dimension.name, axis_ticks(dimension)) for dimension in dimensions),
+        numbers=data.observations.numbers,
+        places=tuple(places),
+        best=tuple(best.tolist()),
+        sentence=_sentence(int(best.sum()), n, [text for text in shared if text], several=view.several),
+        notes=("Samplers look where trials were good, which alone makes good trials alike.",),
+    )
+
+
+def _best_tenth(data: Arrays) -> Mask:
+    """The tenth with the lowest losses, at least three; infeasible trials come last."""
+    count = max(_FEWEST_BEST, math.ceil(len(data.losses) / 10))
+    best = np.zeros(len(data.losses), dtype=bool)
+    best[np.argsort(data.standing(data.losses), kind="stable")[:count]] = True
+    return best
+
+
+def _front(view: StudyView, data: Arrays) -> Mask:
+    """The trials that no other one beats in every objective."""
+    numbers = data.observations.numbers
+    losses = np.stack([about.data.losses for about in view.each], axis=1)
+    feasible = np.flatnonzero(data.observations.feasible)
+    best = np.zeros(len(numbers), dtype=bool)
+    if len(feasible):
+        best[feasible[front(losses[feasible])]] = True
+    return best
+
+
+def _shared(dimension: Dimension, u: Array, present: Mask, best: Mask) -> str:
+    """What the best trials have in common that others have not, in words; empty if nothing."""
+    if best.sum() < _FEWEST_BEST or not present[best].all():
+        return ""
+    low, high = float(u[best].min()), float(u[best].max())
+    elsewhere = float(((u < low) | (u > high) | ~present).mean())
+    if elsewhere < _ELSEWHERE or (dimension.nominal and low < high) or high - low > _NARROW:
+        return ""
+    first, last = (value_text(value) for value in dimension.decode(np.array([low, high])))
+    return f"`{dimension.name}` = {first}" if first == last else f"`{dimension.name}` from {first} to {last}"
+
+
+def _sentence(count: int, n: int, shared: list[str], *, several: bool) -> str:
+    who = f"The {count} of {n} trials on the front" if several else f"The best {count} of {n} trials"
+    if not shared:
+        return f"{who} have no setting in common that other trials lack."
+    more = f" and {len(shared) - _MOST_NAMED} more" if len(shared) > _MOST_NAMED else ""
+    return f"{who} have in common: {', '.join(shared[:_MOST_NAMED])}{more}."

@@ -1,0 +1,127 @@
+"""Reasons to distrust the answers, each with what to do about it, the one that changes most first."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from optuna.trial import TrialState
+
+from pellucid.records import Calibration, Importance, NotKnown, PruningRecord, percent
+from pellucid.reporting.gather import StudyAnswers
+from pellucid.study.trials import nobodys_choice, repeated
+
+# Reasons that a page shows: more would hide the ones that matter.
+MOST_SHOWN = 3
+# With fewer finished trials than this, the answers are called uncertain.
+_FEW = 10
+# The chance of having stopped the best trial above which that is a reason for doubt, and the chance of one of them
+# from which it is worth running again.
+_LOST, _WORTH_A_RUN = 0.1, 0.05
+# Notes of effects, the most common first.
+_MOST_NOTES = 3
+
+
+def doubts(study: StudyAnswers) -> list[str]:
+    """Reasons to distrust the answers, the most important first. Each ends in what to do about it."""
+    if not study.trials:
+        return ["The study has no trials yet, so nothing here is about your problem: run some."]
+    checked = [each.calibration for each in study.each if isinstance(each.calibration, Calibration)]
+    reasons = [
+        *_few(study),
+        *([study.dead] if study.dead else []),
+        *(calibration.sentence for calibration in checked if calibration.doubtful),
+        *_lost(study),
+        *_odd_values(study),
+        *_running(study),
+        *_notes(study),
+        *others(study),
+    ]
+    # Two models may say the same with other numbers: one of the two is enough.
+    return list({reason.split(":")[0]: reason for reason in reversed(reasons)}.values())[::-1]
+
+
+def _few(study: StudyAnswers) -> list[str]:
+    finished = sum(value is not None for value in study.history.values)
+    if finished >= _FEW:
+        return []
+    count = "No trial has" if finished == 0 else f"Only {finished} trial{' has' if finished == 1 else 's have'}"
+    return [f"{count} finished, so the answers rest on assumptions more than on data: run at least {_FEW}."]
+
+
+def _lost(study: StudyAnswers) -> list[str]:
+    """Whether a stopped trial may well have been the best."""
+    record = None if study.curves is None else study.curves.record
+    if not isinstance(record, PruningRecord) or record.lost <= _LOST:
+        return []
+    chance = next(row.chance for row in record.rows if row.trial == record.likeliest)
+    number = record.likeliest
+    lost = f"A trial that was stopped early would have been the best with a chance of {percent(record.lost)}"
+    if chance < _WORTH_A_RUN:
+        most = percent(max(chance, 0.01))
+        return [f"{lost}, none of them alone with more than {most}: let trials run longer next time."]
+    return [f"{lost} (trial {number} alone: {percent(chance)}): run trial {number} again to its end."]
+
+
+def _odd_values(study: StudyAnswers) -> list[str]:
+    """Trials that failed, returned infinities, were pruned or sampled at random."""
+    reasons = []
+    counts, n, values = study.counts, len(study.trials), study.history.values
+    if counts["failed"]:
+        known = study.failures is not None and not isinstance(study.failures, NotKnown)
+        action = "look at Failures for the settings that fail" if known else "fix what makes them fail"
+        reasons.append(f"{counts['failed']} of {n} trials failed and count for nothing else: {action}.")
+    returned = [value if isinstance(value, tuple) else (value,) for value in values if value is not None]
+    infinite = sum(any(map(math.isinf, each)) for each in returned)
+    if infinite:
+        counted = "it counts as the worst (or best) finite one: return a number, or raise an error"
+        reasons.append(f"{infinite} of {n} trials returned an infinite value; {counted}.")
+    # If learning curves say what stopped trials would have returned, notes of the answers say so.
+    if counts["pruned"] and (study.curves is None or not study.curves.extrapolated):
+        rule = "the last value of each counts, never as better than the median: let some run to their end"
+        reasons.append(f"{counts['pruned']} of {n} trials were pruned; {rule}.")
+    fallbacks = sum(receipt is not None and receipt.kind == "fallback" for receipt in study.receipts)
+    if fallbacks:
+        why = "because the model could not be used: the log of that time says why"
+        reasons.append(f"{fallbacks} trials were sampled at random {why}.")
+    return reasons
+
+
+def _running(study: StudyAnswers) -> list[str]:
+    running = study.counts["running"]
+    if not running:
+        return []
+    later = "answers do without their values: ask again when they have ended"
+    return [f"{running} of {len(study.trials)} trials have not ended; {later}."]
+
+
+def _notes(study: StudyAnswers) -> list[str]:
+    """What the answers themselves say."""
+    notes: list[str] = []
+    for each in study.each:
+        if isinstance(each.importance, Importance):
+            notes += each.importance.notes
+    effects = [effect for each in study.each if not isinstance(each.effects, NotKnown) for effect in each.effects]
+    common = Counter(note for effect in effects for note in effect.notes)
+    return [*notes, *(note for note, _ in common.most_common(_MOST_NOTES))]
+
+
+def others(study: StudyAnswers) -> list[str]:
+    """Trials without a receipt of their own: repeated, enqueued by the user, or chosen by another sampler."""
+    chosen = [(t, r) for t, r in zip(study.trials, study.receipts, strict=True) if not nobodys_choice(t)]
+    begun = [(t, r) for t, r in chosen if t.state != TrialState.WAITING]
+    without = [t for t, r in begun if r is None]
+    again = sum(repeated(t) is not None for t in without)
+    enqueued = sum(repeated(t) is None and "fixed_params" in t.system_attrs for t in without)
+    foreign = len(without) - again - enqueued
+    reasons = []
+    if foreign:
+        who = "ran this study" if foreign == len(begun) else f"chose {foreign} of {len(begun)} trials"
+        ours = "“why this trial” is our reconstruction" + ("" if foreign == len(begun) else " for those")
+        use = "use `pellucid.BayesianSampler` to have reasons recorded"
+        reasons.append(f"Another sampler {who}, so {ours}: {use}.")
+    if enqueued:
+        reasons.append(f"{enqueued} of {len(begun)} trials were enqueued: ask whoever chose them for the reasons.")
+    if again:
+        reasons.append(f"{again} of {len(begun)} trials repeat others whose processes had died: look at those for why.")
+    return reasons

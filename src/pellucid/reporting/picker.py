@@ -1,0 +1,81 @@
+"""Why this trial: the trials that can be picked, and what the page says about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pellucid.explain.text import value_text
+from pellucid.reporting.answers import copies
+from pellucid.reporting.figures import PageFigures
+from pellucid.reporting.gather import StudyAnswers
+from pellucid.reporting.markup import Markup, tag
+
+# A list of more trials is no help, and a page stays small with many parameters too.
+_MOST_PICKED, _MOST_VALUES = 1000, 20_000
+
+
+def picker(study: StudyAnswers) -> Iterator[Markup]:
+    """A list of trials, and places for what is said about the one that is picked."""
+    picks = _picks(study)
+    explained = {explanation.trial for explanation in study.explanations}
+    first = study.explanations[0].trial if study.explanations else study.trials[picks[-1]].number
+    options = []
+    for i in picks:
+        trial = study.trials[i]
+        value = study.history.values[i]
+        text = f"trial {trial.number}: {study.history.states[i] if value is None else _values(study, value)}"
+        if study.history.feasible and study.history.feasible[i] is False:
+            text += ", not feasible"
+        label = f"{text}, explained" if trial.number in explained else text
+        options.append(tag("option", label, value=str(trial.number), selected=trial.number == first))
+    yield tag(
+        "div",
+        tag("label", "Why this trial? ", for_="trial"),
+        tag("button", "◀", type="button", id="before", aria_label="trial before"),
+        tag("select", *options, id="trial"),
+        tag("button", "▶", type="button", id="after", aria_label="trial after"),
+        class_="picker",
+    )
+    if len(picks) < len(study.trials):
+        yield tag(
+            "p", f"{len(picks)} of {len(study.trials)} trials: explained ones and an even selection.", class_="soft"
+        )
+    yield tag("div", id="trial-words", aria_live="polite")
+    yield tag("div", tag("div", id="trial-figure", role="img", aria_label="contributions"), class_="figure")
+    yield tag("table", id="trial-params")
+    yield copies(None)
+
+
+def _values(study: StudyAnswers, value: float | tuple[float, ...]) -> str:
+    """What a trial returned; with several objectives, by their names."""
+    if not isinstance(value, tuple):
+        return value_text(value)
+    return ", ".join(f"{each.name} {value_text(one)}" for each, one in zip(study.each, value, strict=True))
+
+
+def _picks(study: StudyAnswers) -> list[int]:
+    """Positions of the trials that can be picked: all, or the explained ones and an even selection."""
+    n = len(study.trials)
+    most = min(_MOST_PICKED, _MOST_VALUES // max([1, *(len(trial.params) for trial in study.trials)]))
+    if n <= most:
+        return list(range(n))
+    explained = {explanation.trial for explanation in study.explanations}
+    even = {round(i * (n - 1) / (most - 1)) for i in range(most)}
+    return sorted(even | {i for i, trial in enumerate(study.trials) if trial.number in explained})
+
+
+def picked(study: StudyAnswers, figures: PageFigures) -> list[dict[str, Any]]:
+    """What the page says about each trial that can be picked. Its values are in the table of all trials."""
+    explained = {explanation.trial: explanation for explanation in study.explanations}
+    trials: list[dict[str, Any]] = []
+    for i in _picks(study):
+        trial, receipt = study.trials[i], study.receipts[i]
+        why = explained.get(trial.number)
+        reason = study.unexplained.get(trial.number)
+        # The reason begins with the words of the receipt if the trial was sampled.
+        said = receipt if receipt is not None and receipt.proposed else None
+        words = [str(text) for text in (why, said, reason) if text is not None]
+        figure = None if why is None else figures.keep(f"trial-{trial.number}", why)
+        trials.append({"number": trial.number, "words": words, "figure": figure, "explicable": reason is None})
+    return trials

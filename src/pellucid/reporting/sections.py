@@ -1,0 +1,255 @@
+"""The sections of a page, in the order in which a reader decides: what to set, what matters, which ranges to change,
+when to stop; then the evidence: were predictions true, the trials themselves, and why each was proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pellucid.explain.text import value_text, with_error
+from pellucid.records import (
+    Calibration,
+    ExpectedOutcome,
+    Front,
+    Importance,
+    NotKnown,
+    ParallelCoordinates,
+    ParameterRanges,
+    PartialDependence,
+    ProfileEffect,
+    PruningRecord,
+    RegretHistory,
+    Timeline,
+    Tradeoff,
+)
+from pellucid.reporting.answers import chance_text, parameter
+from pellucid.reporting.doubts import others
+from pellucid.reporting.figures import PageFigures
+from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
+from pellucid.reporting.markup import Markup, prose, tag
+from pellucid.reporting.picker import picker
+
+# Configurations of the front, and their parameters, in a table.
+_MOST_ROWS, _MOST_COLUMNS = 60, 12
+
+
+def sections_of(study: StudyAnswers, figures: PageFigures) -> Iterator[tuple[str, str, Iterator[Markup]]]:
+    """Name, title and content of every section; one without content is left out."""
+    if study.several:
+        yield "front", "The front", _front(study, figures)
+        yield "tradeoff", "Trade-off", _tradeoff(study, figures)
+        for i, each in enumerate(study.each):
+            yield f"objective-{i}", each.name, _objective(each, f"objective-{i}-", figures)
+    else:
+        (only,) = study.each
+        yield "effects", "What to set", _effects(only, "", figures)
+        yield "matters", "What matters", _matters(only, "", figures)
+        yield "ranges", "Ranges", _ranges(study, figures)
+    yield "stop", "Can you stop", _stop(study, figures)
+    yield "curves", "Learning curves", _learning(study, figures)
+    yield "constraints", "Constraints", _constraints(study, figures)
+    yield "failures", "Failures", _failures(study, figures)
+    if not study.several:
+        yield "true", "Were predictions true", _true(study.each[0], "", figures)
+    yield "trials", "Trials", _trials(study, figures)
+    yield "why", "Why this trial", _why(study, figures)
+
+
+def _not_known(answer: object) -> Markup:
+    return tag("p", prose(str(answer)), class_="soft")
+
+
+_FILTER = "Words, or comparisons such as “depth > 5”"
+
+
+def _trials(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    """The course of the study, its times, what the best trials share, and all trials as a table."""
+    if any(value is not None for value in study.history.values):
+        yield figures.put("history", study.history)
+    else:
+        yield _not_known(study.history.sentence)
+    if isinstance(study.coordinates, ParallelCoordinates):
+        yield figures.put("coordinates", study.coordinates)
+    if isinstance(study.timeline, Timeline):
+        yield figures.put("timeline", study.timeline)
+    if not study.trials:
+        return
+    search = tag(
+        "div",
+        tag("label", "Filter ", for_="filter"),
+        tag("input", id="filter", type="search", placeholder=_FILTER, autocomplete="off", spellcheck="false"),
+        tag("span", id="count", class_="soft", role="status"),
+        class_="picker",
+    )
+    table = tag("table", tag("thead", tag("tr", id="titles")), tag("tbody", id="rows"))
+    scrolled = tag("div", table, id="table", class_="table", tabindex="0", role="region", aria_label="All trials")
+    yield tag("div", tag("h3", "All trials"), search, scrolled, class_="screen")
+
+
+def _front(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    """The front, and the configurations on it."""
+    use = study.recommendation
+    if not isinstance(use, Front):
+        yield _not_known(use)
+        return
+    yield figures.put("front", use)
+    params = list(dict.fromkeys(name for member in use.members for name in member.params))[:_MOST_COLUMNS]
+    titles = ("trial", *use.objectives, "on the front", *(["feasible"] if use.members[0].feasible is not None else []))
+    head = tag("tr", *(tag("th", title) for title in titles), *(tag("th", parameter(name, study)) for name in params))
+    rows = []
+    for member in use.members[:_MOST_ROWS]:
+        chances = [member.probability, *([] if member.feasible is None else [member.feasible])]
+        texts = [
+            *(_with_interval(outcome) for outcome in member.outcomes),
+            *map(chance_text, chances),
+            *(value_text(member.params[name]) if name in member.params else "" for name in params),
+        ]
+        number = tag("a", str(member.trial), href=f"#trial-{member.trial}")
+        rows.append(tag("tr", tag("td", number), *(tag("td", text) for text in texts)))
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="members")
+    yield tag("div", table, class_="table", tabindex="0", role="region", aria_label="The front")
+
+
+def _with_interval(outcome: ExpectedOutcome) -> str:
+    if outcome.low is None or outcome.high is None:
+        return value_text(outcome.expected)
+    return with_error(outcome.expected, 0.5 * (outcome.high - outcome.low))
+
+
+def _tradeoff(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    for i, tradeoff in enumerate(study.tradeoffs):
+        if isinstance(tradeoff, Tradeoff):
+            yield figures.put(f"tradeoff-{i}", tradeoff)
+        else:
+            yield _not_known(tradeoff)
+
+
+def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if isinstance(study.regret, RegretHistory) and study.regret.after:
+        yield figures.put("course", study.regret)
+    else:
+        yield _not_known(str(study.regret))
+
+
+_STOPPED = (
+    "The stopped trials with the largest chance of having been the best: what they reported, and what was expected of "
+    "them when they were stopped."
+)
+
+
+def _learning(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if study.curves is None:
+        return
+    record, stopped = study.curves.record, study.curves.stopped
+    if not isinstance(record, PruningRecord):
+        yield _not_known(record)
+    elif record.rows or record.bins:
+        yield figures.put("pruning", record)
+    yield figures.put("curves", study.curves.curves)
+    if stopped:
+        yield tag("p", _STOPPED, class_="soft")
+    for explanation in stopped:
+        yield figures.put(f"stopped-{explanation.trial}", explanation)
+
+
+def _objective(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
+    """All about one of several objectives. `prefix`: of the names of its figures."""
+    yield from _matters(each, prefix, figures)
+    yield from _effects(each, prefix, figures)
+    yield from _true(each, prefix, figures)
+
+
+def _true(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
+    if isinstance(each.calibration, Calibration):
+        yield figures.put(f"{prefix}calibration", each.calibration)
+    else:
+        yield _not_known(each.calibration)
+
+
+def _matters(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
+    if not isinstance(each.importance, Importance):
+        yield _not_known(each.importance)
+        return
+    yield figures.put(f"{prefix}importance", each.importance, top=60)
+    if each.importance.pairs:
+        yield figures.put(f"{prefix}pairs", each.importance, what="pairs")
+
+
+_PROFILES = (
+    "What can be reached at each value of a parameter if everything else is set as well as possible, with 95% bands."
+)
+_AVERAGED = "On average over all other settings"
+_AVERAGES = (
+    "The same parameters on average over all other settings, good and bad, with 95% bands. A parameter can matter for "
+    "what can be reached although its average effect is not known."
+)
+
+
+def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
+    """What can be reached at each value first; averages, which mix in bad settings, on demand."""
+    if isinstance(each.effects, NotKnown) and isinstance(each.profiles, NotKnown):
+        yield _not_known(each.effects)
+        return
+    said: list[str] = []
+    if not isinstance(each.profiles, NotKnown):
+        yield tag("p", _PROFILES, class_="soft")
+        yield from _curves(f"{prefix}profile", each.profiles, figures, said)
+    if not isinstance(each.effects, NotKnown):
+        averages = [tag("p", _AVERAGES, class_="soft"), *_curves(f"{prefix}effect", each.effects, figures, said)]
+        if each.joint is not None:
+            averages.append(figures.put(f"{prefix}joint", each.joint, top=50, shown_before=said))
+        yield tag("details", tag("summary", _AVERAGED), *averages, id=f"{prefix}averages")
+
+
+def _curves(
+    name: str, curves: Sequence[ProfileEffect | PartialDependence], figures: PageFigures, said: list[str]
+) -> Iterator[Markup]:
+    """A figure per parameter, two in a row; doubts that all of them share stand once, above. `said`: those so far."""
+    shared = [note for note in curves[0].notes if all(note in curve.notes for curve in curves)]
+    for note in shared:
+        if note not in said:
+            yield tag("p", prose(note), class_="doubt")
+    said += shared
+    placed = [figures.put(f"{name}-{i}", curve, shown_before=said) for i, curve in enumerate(curves)]
+    yield tag("div", *placed, class_="pairs")
+
+
+def _ranges(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if not isinstance(study.ranges, ParameterRanges):
+        yield _not_known(study.ranges)
+        return
+    yield figures.put("ranges", study.ranges)
+    if study.ranges.advice:
+        yield tag("ul", *(tag("li", prose(advice.sentence)) for advice in study.ranges.advice))
+
+
+def _constraints(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if study.constraints:
+        yield tag("p", "Which parameters decide whether a trial is feasible, constraint by constraint.", class_="soft")
+    for i, (name, importance) in enumerate(study.constraints.items()):
+        yield tag("h3", tag("code", name))
+        if isinstance(importance, NotKnown):
+            yield _not_known(importance)
+        else:
+            yield figures.put(f"constraint-{i}", importance, top=60)
+
+
+def _failures(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if isinstance(study.failures, NotKnown):
+        yield _not_known(study.failures)
+    elif study.failures is not None:
+        yield figures.put("failures", study.failures, what="indices")
+        if study.failures.impactful:
+            yield figures.put("failed-values", study.failures, what="values", top=60)
+
+
+def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if not study.trials:
+        return
+    for reason in others(study):
+        yield tag("p", prose(reason), class_="soft")
+    yield from picker(study)
+    paths = study.paths
+    if paths is not None:
+        yield tag("h3", "Contributions over the run")
+        yield figures.put("paths", paths, titled=False, top=60)

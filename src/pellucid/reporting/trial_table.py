@@ -1,0 +1,110 @@
+"""All trials of a study as columns, for the page's table, for copying a configuration, and for the picker.
+
+Numbers are stored as they are; choices as positions in a list of texts and literals, because JSON has no difference
+between 1 and 1.0, and a configuration must be copied as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from optuna.distributions import CategoricalDistribution, FloatDistribution
+from optuna.trial import FrozenTrial
+
+from pellucid.explain.text import value_text
+from pellucid.reporting.gather import StudyAnswers
+from pellucid.study.trials import distributions
+
+# Significant digits of what a trial returned: parameters keep all of theirs.
+_DIGITS = 8
+
+
+def table_of(study: StudyAnswers) -> dict[str, Any]:
+    """The columns of the table. `kind` of a column: 'number', 'float' or 'int' (of a parameter), 'choice' or 'text'."""
+    return {
+        "numbers": [trial.number for trial in study.trials],
+        "columns": [*_outcomes(study), *_parameters(study)],
+        "best": _best(study),
+    }
+
+
+def _best(study: StudyAnswers) -> list[int]:
+    """The recommended trials."""
+    use = study.recommendation
+    if hasattr(use, "members"):
+        return [member.trial for member in use.members]
+    return [use.trial] if hasattr(use, "trial") else []
+
+
+def _outcomes(study: StudyAnswers) -> Iterable[dict[str, Any]]:
+    history = study.history
+    yield {"name": "state", "kind": "text", "values": list(history.states)}
+    for i, each in enumerate(study.each):
+        values = [value[i] if isinstance(value, tuple) else value for value in history.values]
+        yield {"name": each.name, "kind": "number", "values": [_rounded(value) for value in values]}
+    if history.feasible:
+        words = {True: "yes", False: "no", None: None}
+        yield {"name": "feasible", "kind": "text", "values": [words[fine] for fine in history.feasible]}
+    took = [None if t.duration is None else max(t.duration.total_seconds(), 0.0) for t in study.trials]
+    yield {"name": "seconds", "kind": "number", "values": [_rounded(seconds) for seconds in took]}
+
+
+def _rounded(value: float | None) -> float | str | None:
+    """A number as JSON can carry it; infinities as text."""
+    if value is None:
+        return None
+    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else str(value)
+
+
+def _parameters(study: StudyAnswers) -> Iterable[dict[str, Any]]:
+    known = distributions(study.trials, tuple({trial.state for trial in study.trials}))
+    names = dict.fromkeys(name for trial in study.trials for name in trial.params)
+    for name in names:
+        kind = known[name]
+        if isinstance(kind, CategoricalDistribution) or not all(map(_plain, _values(study.trials, name))):
+            yield _choices(name, study.trials)
+        else:
+            yield {
+                "name": name,
+                "kind": "float" if isinstance(kind, FloatDistribution) else "int",
+                "values": [trial.params.get(name) for trial in study.trials],
+                "parameter": True,
+            }
+
+
+def _values(trials: Iterable[FrozenTrial], name: str) -> Iterable[Any]:
+    return (trial.params[name] for trial in trials if name in trial.params)
+
+
+def _plain(value: Any) -> bool:
+    """Whether the page can hold a number as it is: JavaScript has integers up to 2^53."""
+    return (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 2**53
+    )
+
+
+def _choices(name: str, trials: Iterable[FrozenTrial]) -> dict[str, Any]:
+    """`choices`: text, literal of Python, literal of JSON and bare text of each; `values`: positions in that list."""
+    places: dict[str, int] = {}
+    choices: list[tuple[str, str, str, str]] = []
+    values: list[int | None] = []
+    for trial in trials:
+        if name not in trial.params:
+            values.append(None)
+            continue
+        value = trial.params[name]
+        place = places.setdefault(repr(value), len(choices))
+        if place == len(choices):
+            choices.append((value_text(value), repr(value), _as_json(value), str(value)))
+        values.append(place)
+    return {"name": name, "kind": "choice", "values": values, "choices": choices, "parameter": True}
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return json.dumps(str(value))
