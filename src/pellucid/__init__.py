@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from pellucid.study.observations import report_noise
     from pellucid.study.view import receipt, receipts
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 __all__ = [
     "BayesianSampler",

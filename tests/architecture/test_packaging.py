@@ -34,8 +34,21 @@ def test_the_package_is_marked_as_typed() -> None:
 
 
 def test_there_is_one_version(project: dict[str, Any], repository: Path) -> None:
-    assert pellucid.__version__ == project["version"] == importlib.metadata.version("pellucid")
-    assert f"## [{project['version']}]" in (repository / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = project["version"]
+    assert pellucid.__version__ == version == importlib.metadata.version("pellucid")
+    laboratory = tomllib.loads((repository / "lab" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert laboratory["version"] == version
+    assert laboratory["dependencies"] == [f"pellucid=={version}"]
+
+
+def test_the_top_of_the_changelog_and_the_citation_are_about_this_version(
+    project: dict[str, Any], repository: Path
+) -> None:
+    changelog = (repository / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = (repository / "CITATION.cff").read_text(encoding="utf-8")
+    [version, date] = re.findall(r"^## \[(.+)\] - (\S+)$", changelog, flags=re.MULTILINE)[0]
+    assert version == project["version"]
+    assert f"\nversion: {version}\ndate-released: {date}\n" in citation
 
 
 def test_the_base_install_is_light(project: dict[str, Any]) -> None:
