@@ -29,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob test-lowest test-pythons test-wheels \
+.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob test-lowest test-pythons test-wheels dist \
         bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines bench-running reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
@@ -134,8 +134,16 @@ test-lowest: $(PEERS)/lowest/.stamp ## try the commands with the lowest versions
 test-pythons: ## try the commands with each Python that pellucid supports and this machine has
 	@sh tools/pythons.sh try $(PEERS) $(PYTHONS)
 
-test-wheels: ## build both wheels, install them in a fresh environment, and use them from outside the checkout
-	@sh tools/wheels.sh $(PYTHON) $(PEERS)/wheels
+$(PEERS)/build/.stamp: $(PINS)
+	@$(PYTHON) -m venv --clear $(PEERS)/build
+	@$(PEERS)/build/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling
+	@touch $@
+
+dist: $(PEERS)/build/.stamp ## build the wheels and source distributions of pellucid and its laboratory into dist
+	@sh tools/dist.sh $(PEERS)/build/bin/python dist
+
+test-wheels: dist ## install both from a local index into a fresh environment, and use them from outside the checkout
+	@$(PEERS)/build/bin/python tools/wheels.py dist $(PEERS)/wheels
 
 check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff check .

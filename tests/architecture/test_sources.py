@@ -33,7 +33,8 @@ UNPICKLES = {"lab/src/pellucid_lab/problems/functions.py": {"pickle"}}
 WRITTEN = {".cfg", ".ini", ".json", ".jsonl", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
 SKIPPED = {"__pycache__", "build", "dist"}
 MACHINE_PATH = re.compile(r"(?<![\w.~}/-])/(?:home|root|work|Users|opt|mnt|srv)/\w|\b[A-Z]:\\\\?Users\b")
-REGISTRY = re.compile(r"(?:extra-)?index-url|find-links|https?://[\w.:-]*/simple\b")
+# An index on loopback is one that a test serves itself.
+REGISTRY = re.compile(r"index-url(?!=http://127\.0\.0\.1:)|find-links|https?://[\w.:-]*/simple\b")
 # Every match of the two has one of these: most files have none, and looking for a word is a hundred times faster.
 HINTS = ("/home/", "/root/", "/work/", "Users", "/opt/", "/mnt/", "/srv/", "index-url", "find-links", "/simple")
 
@@ -299,8 +300,16 @@ def test_no_file_names_a_place_on_one_machine_or_a_package_registry() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["see /home/somebody/data", "C:\\Users\\me", "--index-url x", "https://a.b:80/simple/"]
+    "line",
+    [
+        "see /home/somebody/data",
+        "C:\\Users\\me",
+        "--index-url x",
+        "index-url=http://127.0.0.10:1",
+        "https://a.b:80/simple/",
+    ],
 )
 def test_a_place_on_one_machine_and_a_registry_are_recognised(line: str) -> None:
     assert names_a_machine_or_registry(line)
     assert not names_a_machine_or_registry("a/home/page, ~/work/x and https://example.org/simply")
+    assert not names_a_machine_or_registry("--extra-index-url=http://127.0.0.1:80/")
