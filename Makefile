@@ -122,13 +122,14 @@ test-slow: $(VENV)/.stamp-lab $(VENV)/.stamp-engines ## run the slow statistical
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests lab/tests $(PYTEST_ARGS)
 
 # On the oldest Python if this machine has it: the lowest versions have no wheels for the newest.
+LOWEST_EXTRAS := dashboard,dask,grpc,interactions,mcp,mlflow,mysql,notebook,plots,postgres,ray,wandb
 $(PEERS)/lowest/.stamp: lowest.txt pyproject.toml
 	@echo "Installing pellucid with the versions of lowest.txt into $(PEERS)/lowest"
 	@python=$$(sh tools/pythons.sh find 3.10) || python=$(PYTHON); $$python -m venv --clear $(PEERS)/lowest
-	@$(PEERS)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -r lowest.txt -e .
+	@$(PEERS)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c lowest.txt -e '.[$(LOWEST_EXTRAS)]'
 	@touch $@
 
-test-lowest: $(PEERS)/lowest/.stamp ## try the commands with the lowest versions of the dependencies
+test-lowest: $(PEERS)/lowest/.stamp ## try the commands and extras with the lowest versions of the dependencies
 	$(PEERS)/lowest/bin/python tools/smoke.py
 
 test-pythons: ## try the commands with each Python that pellucid supports and this machine has

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tools/pythons.sh find VERSION           print the interpreter of a version of Python, such as 3.10
-# tools/pythons.sh try FOLDER VERSION...  run tools/smoke.py with several versions
+# tools/pythons.sh try FOLDER VERSION...  run tools/smoke.py with several versions, which have to propose the same
 # Each version has an environment in FOLDER, with pellucid and plotly from the checkout and the versions of
 # constraints.txt. Versions that this machine lacks are skipped.
 set -eu
@@ -20,6 +20,7 @@ interpreter() {
 attempt() {
     folder=$1
     shift
+    first=
     for version in "$@"; do
         if ! program=$(interpreter "$version"); then
             echo "Python $version is not installed here: its test is skipped."
@@ -33,8 +34,15 @@ attempt() {
             "$environment/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[plots]'
             touch "$stamp"
         fi
-        "$environment/bin/python" tools/smoke.py
+        "$environment/bin/python" tools/smoke.py >"$environment/smoke.txt" || { cat "$environment/smoke.txt"; exit 1; }
+        cat "$environment/smoke.txt"
+        digest=$(sed -n 's/^  digest of proposals: //p' "$environment/smoke.txt")
+        if [ "$digest" != "${first:=$digest}" ]; then
+            echo "Failed: Python $version proposes other configurations than the first one here."
+            exit 1
+        fi
     done
+    echo "All of them propose the same configurations."
 }
 
 case "${1:-}" in

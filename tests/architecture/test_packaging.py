@@ -77,15 +77,23 @@ def test_requirements_are_ranges_and_constraints_are_pins(project: dict[str, Any
 
 
 def test_the_lowest_versions_that_are_tested_are_those_declared(project: dict[str, Any], repository: Path) -> None:
+    """Of all extras that users have, except for torch: only one version of it is installed for tests."""
+    extras = [group for name, group in project["optional-dependencies"].items() if name not in {"all", "dev", "docs"}]
+    requirements = [requirement for group in (project["dependencies"], *extras) for requirement in group]
     declared = {}
-    for requirement in project["dependencies"]:
-        name, bounds = requirement.split(">=")
-        declared[name] = bounds.partition(",")[0]
+    for requirement in requirements:
+        if not requirement.startswith(("pellucid[", "torch>=")):
+            name, bounds = requirement.split(">=")
+            declared[name.partition("[")[0]] = padded(bounds.partition(",")[0])
     lines = (repository / "lowest.txt").read_text(encoding="utf-8").splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
-    assert {name: padded(number) for name, number in tested.items()} == {
-        name: padded(number) for name, number in declared.items()
-    }
+    assert {name: padded(number) for name, number in tested.items()} == declared
+
+
+def test_every_extra_is_tried_with_its_lowest_versions(project: dict[str, Any], repository: Path) -> None:
+    makefile = (repository / "Makefile").read_text(encoding="utf-8")
+    [tried] = re.findall(r"^LOWEST_EXTRAS := (\S+)$", makefile, flags=re.MULTILINE)
+    assert set(tried.split(",")) == set(project["optional-dependencies"]) - {"all", "dev", "docs", "ranking"}
 
 
 def padded(number: str) -> tuple[int, ...]:
