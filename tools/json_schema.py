@@ -1,6 +1,7 @@
-"""Write the JSON Schema of `pellucid explain --json` from the types of the records: python tools/json_schema.py
+"""Write the JSON Schemas of `pellucid explain --json` and `pellucid tune --json` from the types of the records:
+python tools/json_schema.py
 
-Run it after a field of a record was added, renamed or removed. A test fails if the file is not up to date.
+Run it after a field of a record was added, renamed or removed. A test fails if a file is not up to date.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import optuna
 
 from pellucid import records
+from pellucid.cli.tune.run import EndReason
+from pellucid.cli.tune.snapshot import BestTrial, TrialOfSeveral
 
-FILE = Path(__file__).parent.parent / "src" / "pellucid" / "cli" / "explain.schema.json"
+FOLDER = Path(__file__).parent.parent / "src" / "pellucid" / "cli"
 # The records that an answer can be, by its key.
 ANSWERS: Mapping[str, tuple[str, ...]] = {
     "recommendation": ("Recommendation", "Front"),
@@ -29,6 +32,12 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "proposal": ("ProposalExplanation",),
     "profile": ("ProfileEffect",),
     "dependence": ("PartialDependence",),
+}
+# The same for the answers at the end of `pellucid tune`.
+CONCLUSIONS: Mapping[str, tuple[str, ...]] = {
+    "recommendation": ANSWERS["recommendation"],
+    "verdict": ANSWERS["verdict"],
+    "pruning": ("PruningRecord",),
 }
 # Answers that studies with several objectives hold by the name of the objective, or of two.
 BY_OBJECTIVE = {"importance", "tradeoff", "calibration", "profile", "dependence"}
@@ -44,16 +53,12 @@ SIMPLE: Mapping[Any, dict[str, Any]] = {
 }
 
 
-def schema() -> dict[str, Any]:
+def explain_schema() -> dict[str, Any]:
     """The schema of all that `pellucid explain --json` prints."""
     definitions: dict[str, Any] = {}
     answers = {key: _answer(key, definitions) for key in ANSWERS}
     head = {
-        "study": {"type": "string", "description": "Name of the study."},
-        "storage": {"type": "string", "description": "The storage, without passwords."},
-        "direction": {"enum": ["minimize", "maximize", None], "description": "null if there are several objectives."},
-        "objectives": {"type": "array", "minItems": 1, "items": _object({"name": str, "direction": str}, definitions)},
-        "counts": _object(dict.fromkeys(_states(), int), definitions) | {"description": "Trials by their state."},
+        **_study(definitions),
         "dead": _object({"trials": tuple[int, ...], "notice": str}, definitions)
         | {"description": "Running trials whose process may have ended, and a sentence about them."},
     }
@@ -64,14 +69,49 @@ def schema() -> dict[str, Any]:
         "additionalProperties": False,
         "description": "Why an answer is not known yet, by its key; by objective below that if there are several.",
     }
+    return _document("pellucid explain --json", {**head, **answers, "unknown": unknown}, set(answers), definitions)
+
+
+def tune_schema() -> dict[str, Any]:
+    """The schema of all that `pellucid tune --json` prints."""
+    definitions: dict[str, Any] = {}
+    answers = {key: _one_of((*names, None), definitions) for key, names in CONCLUSIONS.items()}
+    properties = {
+        **_study(definitions),
+        "ended": {"enum": [reason.value for reason in EndReason], "description": "Why the run is over."},
+        "wanted": {"type": "integer", "description": "--trials."},
+        "n_trials": {"type": "integer", "description": "Trials that count towards --trials."},
+        "best": _of(BestTrial | None, definitions) | {"description": "The best complete and feasible trial."},
+        "front": _of(tuple[TrialOfSeveral, ...], definitions)
+        | {"description": "With several objectives: the complete and feasible trials on their front."},
+        **answers,
+        "report": {"type": ["string", "null"], "description": "The file that --report has written."},
+    }
+    return _document("pellucid tune --json", properties, {"front"}, definitions)
+
+
+def _document(
+    title: str, properties: dict[str, Any], optional: set[str], definitions: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "pellucid explain --json",
+        "title": title,
         "type": "object",
-        "properties": {**head, **answers, "unknown": unknown},
-        "required": [*head, "unknown"],
+        "properties": properties,
+        "required": [key for key in properties if key not in optional],
         "additionalProperties": False,
         "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _study(definitions: dict[str, Any]) -> dict[str, Any]:
+    """What every command says of its study."""
+    return {
+        "study": {"type": "string", "description": "Name of the study."},
+        "storage": {"type": "string", "description": "The storage, without passwords."},
+        "direction": {"enum": ["minimize", "maximize", None], "description": "null if there are several objectives."},
+        "objectives": {"type": "array", "minItems": 1, "items": _object({"name": str, "direction": str}, definitions)},
+        "counts": _object(dict.fromkeys(_states(), int), definitions) | {"description": "Trials by their state."},
     }
 
 
@@ -80,11 +120,16 @@ def _states() -> list[str]:
 
 
 def _answer(key: str, definitions: dict[str, Any]) -> dict[str, Any]:
-    options = [_of(getattr(records, name), definitions) for name in ANSWERS[key]]
-    one = options[0] if len(options) == 1 else {"anyOf": options}
+    one = _one_of(ANSWERS[key], definitions)
     if key not in BY_OBJECTIVE:
         return one
-    return {"anyOf": [*options, {"type": "object", "additionalProperties": one}]}
+    return {"anyOf": [*one.get("anyOf", [one]), {"type": "object", "additionalProperties": one}]}
+
+
+def _one_of(names: tuple[str | None, ...], definitions: dict[str, Any]) -> dict[str, Any]:
+    """One of several records, or null for None."""
+    options = [_of(NoneType if name is None else getattr(records, name), definitions) for name in names]
+    return options[0] if len(options) == 1 else {"anyOf": options}
 
 
 def _object(types: Mapping[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
@@ -121,9 +166,10 @@ def _tuple(arguments: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str,
     return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
 
 
-def text() -> str:
-    """The file: one line for each key, answer and record."""
-    return _lines(schema(), {"properties", "$defs"}) + "\n"
+def texts() -> dict[str, str]:
+    """The files by their names: one line for each key, answer and record."""
+    schemas = {"explain": explain_schema(), "tune": tune_schema()}
+    return {f"{name}.schema.json": _lines(schema, {"properties", "$defs"}) + "\n" for name, schema in schemas.items()}
 
 
 def _lines(value: Mapping[str, Any], opened: set[str]) -> str:
@@ -136,7 +182,8 @@ def _lines(value: Mapping[str, Any], opened: set[str]) -> str:
 
 
 def main() -> None:
-    FILE.write_text(text(), encoding="utf-8")
+    for name, text in texts().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -100,14 +100,20 @@ def check_commands() -> None:
     trials = ["--trials", str(N_TRIALS), "--seed", "0"]
     tuned = answer("tune", "smoke_objective.py:objective", *trials, "--json", "--quiet")
     check(tuned["n_trials"] == N_TRIALS, f"tune counts {tuned['n_trials']} trials")
+    check_keys("tune", tuned)
     explained = answer("explain", "--json")
     check(explained["counts"]["complete"] == N_TRIALS, f"explain counts {explained['counts']}")
-    schema = json.loads((files("pellucid.cli") / "explain.schema.json").read_text(encoding="utf-8"))
-    surplus = set(explained) - set(schema["properties"])
-    check(not surplus, f"explain prints {surplus}, which its schema lacks")
+    check_keys("explain", explained)
     check("recommendation" in explained, "explain has no recommendation")
     check("verdict" in explained, "explain has no verdict")
     print(f"  tune and explain: recommended {explained['recommendation']['params']}")
+
+
+def check_keys(command: str, data: dict[str, Any]) -> None:
+    """The keys are those of the schema that is installed."""
+    schema = json.loads((files("pellucid.cli") / f"{command}.schema.json").read_text(encoding="utf-8"))
+    wrong = (set(data) - set(schema["properties"])) | (set(schema["required"]) - set(data))
+    check(not wrong, f"{command} and its schema differ in {wrong}")
 
 
 # ------------------------------------------------------------------------------------------------- extras

@@ -11,7 +11,7 @@ from typing import Any
 import optuna
 import pytest
 from tests.helpers import conditional
-from tools.json_schema import ANSWERS, text
+from tools.json_schema import ANSWERS, texts
 from typer.testing import CliRunner
 
 import pellucid
@@ -138,10 +138,15 @@ def test_the_schema_notices_a_missing_and_a_surplus_field(folder: Path, monkeypa
             jsonschema.validate(wrong, schema, cls=jsonschema.Draft202012Validator)
 
 
-def test_the_schema_is_up_to_date() -> None:
-    assert text() == SCHEMA, "run `python tools/json_schema.py`"
+@pytest.mark.parametrize("name", texts())
+def test_the_schema_is_up_to_date(name: str) -> None:
+    written = (files("pellucid.cli") / name).read_text(encoding="utf-8")
+    assert texts()[name] == written, "run `python tools/json_schema.py`"
 
 
-def test_the_page_names_every_key(repository: Path) -> None:
-    page = (repository / "docs" / "json.md").read_text(encoding="utf-8")
-    assert [key for key in json.loads(SCHEMA)["properties"] if f"| `{key}` |" not in page] == []
+@pytest.mark.parametrize("command", ["explain", "tune"])
+def test_the_page_names_every_key(repository: Path, command: str) -> None:
+    pages = (repository / "docs" / "json.md").read_text(encoding="utf-8").split("\n## `pellucid ")
+    [page] = [page for page in pages if page.startswith(f"{command} --json`")]
+    schema = json.loads(texts()[f"{command}.schema.json"])
+    assert [key for key in schema["properties"] if f"| `{key}` |" not in page] == []
