@@ -6,10 +6,14 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+import optuna
 import pytest
 
+import pellucid
 from pellucid.explain import progress
+from pellucid.explain.importance import shares
 from pellucid.explain.progress import progress_bar, tracked
+from pellucid.explain.proposals import explanation
 
 
 @pytest.fixture
@@ -50,6 +54,46 @@ def test_a_bar_is_removed_after_an_error(bundles: list[dict[str, str]]) -> None:
     with pytest.raises(KeyError):
         interrupted()
     assert [bundle["text/plain"][:13] for bundle in bundles] == ["letters: 0 of", "digits: 1 of ", "digits: 2 of ", ""]
+
+
+@pytest.fixture(scope="module")
+def study() -> optuna.Study:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_float("y", 0, 1), n_trials=20)
+    return study
+
+
+def test_importance_of_many_trials_has_a_bar(
+    study: optuna.Study, bundles: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pellucid.importance(study)
+    assert bundles == []
+    monkeypatch.setattr(shares, "_MANY_TRIALS", 19)
+    pellucid.importance(study, progress=False)
+    assert bundles == []
+    pellucid.importance(study)
+    assert [bundle["text/plain"].split(",")[0] for bundle in bundles] == [
+        "model: 0 of 4",
+        "plausible models: 1 of 4",
+        "shares of the variance: 2 of 4",
+        "evidence: 3 of 4",
+        "evidence: 4 of 4",
+        "",
+    ]
+
+
+def test_interactions_have_a_bar_if_they_take_long(
+    study: optuna.Study, bundles: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("shapiq")
+    fast = pellucid.proposal_interactions(study, 19)
+    assert bundles == []
+    monkeypatch.setattr(explanation, "_SLOW_OPERATIONS", 0.0)
+    assert pellucid.proposal_interactions(study, 19, progress=False) == fast
+    assert bundles == []
+    assert pellucid.proposal_interactions(study, 19) == fast
+    texts = [bundle["text/plain"].split(",")[0] for bundle in bundles]
+    assert texts == ["loading shapiq: 0 of 9", *(f"coalitions: {done} of 9" for done in range(1, 10)), ""]
 
 
 def test_nothing_is_shown_if_nobody_looks(capfd: pytest.CaptureFixture[str]) -> None:

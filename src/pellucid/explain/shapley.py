@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import comb
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import stdtrit
@@ -142,17 +142,23 @@ def _exact(v: Array, method: str, n_rows: int, level: float) -> Attribution:
     return Attribution(values, intervals, _plain(v[-1] - v[0]), _plain(v[0]), method, n_rows, level)
 
 
-def interactions(v: Array, index: Index = "k-SII") -> dict[tuple[int, ...], float]:
-    """Interactions of order two from coalition values (2^p,): (j,) -> main effect, (j, k) -> interaction.
-
-    `index`: one that shapiq knows. Needs `pip install 'pellucid[interactions]'`.
-    """
+def load_exact_computer() -> Any:
+    """A class of shapiq, whose first import takes seconds: it loads scikit-learn, matplotlib and numba."""
     try:
         from shapiq import ExactComputer
     except ImportError as error:
         raise ImportError(
             "Interactions need shapiq: install it with `pip install 'pellucid[interactions]'`."
         ) from error
+    return ExactComputer
+
+
+def interactions(v: Array, index: Index = "k-SII") -> dict[tuple[int, ...], float]:
+    """Interactions of order two from coalition values (2^p,): (j,) -> main effect, (j, k) -> interaction.
+
+    `index`: one that shapiq knows. Needs `pip install 'pellucid[interactions]'`.
+    """
+    exact_computer = load_exact_computer()
     v = np.atleast_1d(np.asarray(v, dtype=float))
     p = len(v).bit_length() - 1
     if index not in get_args(Index):
@@ -164,7 +170,7 @@ def interactions(v: Array, index: Index = "k-SII") -> dict[tuple[int, ...], floa
     def game(members: Mask) -> Array:
         return np.asarray(v[np.asarray(members, dtype=int) @ bits] - v[0])
 
-    values = ExactComputer(n_players=p, game=game)(index, 2)
+    values = exact_computer(n_players=p, game=game)(index, 2)
     singles = [(j,) for j in range(p)]
     pairs = [(j, k) for j in range(p) for k in range(j + 1, p)]
     return {who: float(values[who]) for who in (*singles, *pairs)}

@@ -14,6 +14,7 @@ from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.importance.indices import GroupIndices, indices_of, spread_rows
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
+from pellucid.explain.progress import Bar, progress_bar
 from pellucid.explain.text import about, condition_text
 from pellucid.numerics import Array, check_level
 from pellucid.records import Importance, PairShare, ParameterShare, called
@@ -27,6 +28,9 @@ from pellucid.surrogates.hyperparameters import vary
 _FEWEST = 3
 # Trials that the model uses at most.
 _MOST_TRIALS = 600
+# Trials above which the answer takes more than a second, so that a progress bar is shown, and its steps.
+_MANY_TRIALS, _STEPS = 200, ("model", "plausible models", "shares of the variance", "evidence")
+_HIDDEN = Bar()
 # Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index
 # is above the first number with confidence and the trials speak for it (`evidence`). It has no effect if its index is
 # below the second number with confidence; with such evidence for an effect it must be below the third, because a model
@@ -39,7 +43,9 @@ _LONGER, _MARGIN = 1.5, 0.05
 _CONFIDENCE = 0.95
 
 
-def importance(study: Study, *, objective: str | int | None = None, level: float = 0.95) -> Importance:
+def importance(
+    study: Study, *, objective: str | int | None = None, level: float = 0.95, progress: bool = True
+) -> Importance:
     """What matters for the objective: how its variance over the whole space divides between parameters.
 
     Works for the trials of any sampler. A total index is the share of the variance that is lost if the parameter is
@@ -51,13 +57,16 @@ def importance(study: Study, *, objective: str | int | None = None, level: float
         objective: the name or number of one of several objectives, or the name of a constraint, for an answer about
             that; default: the study's only objective.
         level: of the intervals.
+        progress: show a progress bar, on a terminal or in a notebook, if the study has more than 200 trials.
     """
     check_level(level)
     with opened(study, "importance", objective) as view:
-        return shares_of(view, level)
+        show = progress and len(view.observations) > _MANY_TRIALS
+        with progress_bar(_STEPS[0], len(_STEPS), show=show) as bar:
+            return shares_of(view, level, bar)
 
 
-def shares_of(view: StudyView, level: float = 0.95) -> Importance:
+def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Importance:
     n = len(view.observations)
     if n == 0:
         raise ValueError(f"Importance needs at least {_FEWEST} finished trials with a value; this study has none.")
@@ -77,11 +86,16 @@ def shares_of(view: StudyView, level: float = 0.95) -> Importance:
     if len(used.losses) < inside:
         notes.append(f"The model uses {len(used.losses)} of {inside} trials: the best ones and an even selection.")
     model = effect_model(view, used)
+    bar.advance(_STEPS[1])
     if model.typical:
         what = called(view.objective.name)
         notes.append(f"The model sees {what} on a bent scale, on which extreme values count less.")
-    answers = indices_of(model.gp, plausible_models(model.gp, used), used.space)
+    plausible = plausible_models(model.gp, used)
+    bar.advance(_STEPS[2])
+    answers = indices_of(model.gp, plausible, used.space)
+    bar.advance(_STEPS[3])
     gains = evidence(model.gp)
+    bar.advance()
     parameters = [share for answer in answers for share in _judged(answer, gains, data, level)]
     pairs = [pair for answer in answers for pair in _pairs(answer, data.space)]
     parameters.sort(key=lambda share: (-share.total, -share.high))

@@ -9,7 +9,8 @@ Inside, numbers are latent and encoded; records are in the user's units, and pos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, get_args
 
@@ -19,10 +20,10 @@ from optuna.trial import TrialState
 
 from pellucid.explain import shapley
 from pellucid.explain.model import view_of
-from pellucid.explain.progress import tracked
-from pellucid.explain.proposals.background import NEIGHBOURHOOD, Background, parts_of, rows_of
+from pellucid.explain.progress import progress_bar, tracked
+from pellucid.explain.proposals.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
 from pellucid.explain.proposals.cases import Case, Shares, case_of, checked_trial
-from pellucid.explain.proposals.games import MOST_ENUMERATED
+from pellucid.explain.proposals.games import MOST_ENUMERATED, Game
 from pellucid.explain.proposals.ranked import ranked_case
 from pellucid.explain.proposals.relevance import Relevance
 from pellucid.explain.proposals.why import (
@@ -50,6 +51,9 @@ Baseline = int | str | Mapping[str, Any] | None
 LEVEL, _LARGEST_LEVEL = 0.95, 0.9999
 # Background rows behind interactions: every row is evaluated for all coalitions.
 _N_ROWS = 512
+# They are evaluated in this many steps of a progress bar, which is shown above this many operations: those take about a
+# second.
+_N_STEPS, _SLOW_OPERATIONS = 8, 1e10
 _COMPARED: dict[Background, str] = {
     "global": "the average configuration of the space",
     "local": f"the average configuration within {100 * NEIGHBOURHOOD:g}% of every range",
@@ -125,14 +129,20 @@ def desirability_paths(
 
 
 def proposal_interactions(
-    study: Study, trial: int, *, objective: str | int | None = None, background: Background = "global"
+    study: Study,
+    trial: int,
+    *,
+    objective: str | int | None = None,
+    background: Background = "global",
+    progress: bool = True,
 ) -> ProposalInteractions:
     """How parameters worked together in a proposal: what each contributed alone, and each pair beyond that.
 
     Order-two Shapley interactions (k-SII) of the acquisition, or of a prediction; for proposals of two to ten
-    parameters. Needs `pip install 'pellucid[interactions]'`.
+    parameters. Needs `pip install 'pellucid[interactions]'`. The first call loads shapiq, which takes seconds.
 
     Args:
+        progress: show a progress bar, on a terminal or in a notebook, if the answer takes seconds.
         study, trial, objective, background: as for `explain_proposal`.
     """
     _check(background, None, LEVEL)
@@ -146,7 +156,7 @@ def proposal_interactions(
                 f"{len(game.players)}."
             )
         parts = parts_of(background, game.space, game.x, game.players)
-        v = np.mean([game.coalition_values(rows_of(part, game.space, 0, _N_ROWS, 0)) for part in parts], axis=0)
+        v = _averages(game, parts, progress)
         unit = case.unit(case.average_latent(parts))
         values = shapley.interactions(_sign(case, predicted) * unit.factor * (v @ game.weights))
     names = [game.space.names[j] for j in game.players]
@@ -156,6 +166,21 @@ def proposal_interactions(
     return ProposalInteractions(
         case.trial, main, pairs, unit.name, _COMPARED[background], sentence, case.notes, case.objective
     )
+
+
+def _averages(game: Game, parts: Sequence[Part], progress: bool) -> Array:
+    """The terms of every coalition (2^p, t), averaged over the background."""
+    operations = game.evaluations * _N_ROWS * len(parts) * float(game.gp.n_observed) ** 2
+    slow = "shapiq" not in sys.modules or operations > _SLOW_OPERATIONS
+    with progress_bar("loading shapiq", 1 + _N_STEPS * len(parts), show=progress and slow) as bar:
+        shapley.load_exact_computer()
+        bar.advance("coalitions")
+        values = []
+        for part in parts:
+            for rows in np.split(rows_of(part, game.space, 0, _N_ROWS, 0), _N_STEPS):
+                values.append(game.coalition_values(rows))
+                bar.advance()
+    return np.asarray(np.mean(values, axis=0))
 
 
 @contextmanager
