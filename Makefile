@@ -29,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob test-lowest test-pythons test-wheels dist \
+.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob test-lowest test-pythons test-wheels test-release dist \
         bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines bench-running reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
@@ -145,6 +145,8 @@ dist: $(PEERS)/build/.stamp ## build the wheels and source distributions of pell
 
 test-wheels: dist ## install both from a local index into a fresh environment, and use them from outside the checkout
 	@$(PEERS)/build/bin/python tools/wheels.py dist $(PEERS)/wheels
+
+test-release: test-wheels test-lowest test-pythons ## everything that is tried before a release, beside .ci/run
 
 check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff check .
