@@ -37,7 +37,7 @@ attempt() {
         "$environment/bin/python" tools/smoke.py >"$environment/smoke.txt" || { cat "$environment/smoke.txt"; exit 1; }
         cat "$environment/smoke.txt"
         digest=$(sed -n 's/^  digest of proposals: //p' "$environment/smoke.txt")
-        if [ "$digest" != "${first:=$digest}" ]; then
+        if [ -z "$digest" ] || [ "$digest" != "${first:=$digest}" ]; then
             echo "Failed: Python $version proposes other configurations than the first one here."
             exit 1
         fi
