@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from types import FrameType
 from typing import TYPE_CHECKING
 
+from pellucid.cli.signals import StopSignals
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import create_study, storage_sentences
 from pellucid.cli.terminal import shown
@@ -69,25 +67,6 @@ class Request:
     directions: tuple[str, ...]
     n_trials: int
     timeout: float | None
-
-
-class StopSignals:
-    """Counts Ctrl-C and SIGTERM, so that the loop stops at a point where nothing is half done."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        self.count += 1
-
-    @contextmanager
-    def counting(self) -> Iterator[None]:
-        handlers = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
 
 
 class Run:
