@@ -1,4 +1,4 @@
-"""A real Chromium for tests, driven through pipes: open a page from disk, inspect it, press keys, take pictures."""
+"""A real Chromium for tests, driven through pipes: open a page, inspect it, press keys, take pictures."""
 
 from __future__ import annotations
 
@@ -66,7 +66,14 @@ class Browser:
         os.close(self._in)
 
     def open(self, path: Path, fragment: str = "") -> None:
-        self._call("Page.navigate", url=path.resolve().as_uri() + fragment)
+        self.visit(path.resolve().as_uri() + fragment)
+
+    def on_every_page(self, script: str) -> None:
+        """Run a script at the beginning of every page from now on."""
+        self._call("Page.addScriptToEvaluateOnNewDocument", source=script)
+
+    def visit(self, address: str) -> None:
+        self._call("Page.navigate", url=address)
         self.wait("document.body && document.body.dataset.ready === 'yes'")
 
     def wait(self, condition: str, seconds: float = 60.0) -> None:
@@ -102,6 +109,10 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             extra = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
             self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **extra)
+
+    def write(self, text: str) -> None:
+        """Type into the element that has the focus."""
+        self._call("Input.insertText", text=text)
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
         answer = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

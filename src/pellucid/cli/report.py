@@ -1,4 +1,4 @@
-"""``pellucid report``: one offline file about a study."""
+"""``pellucid report``: one offline file about a study, or a page that renews itself."""
 
 from __future__ import annotations
 
@@ -10,30 +10,74 @@ import typer
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_plots
 from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, Quiet, Storage, StudyName, StudyOption, one_name
+from pellucid.cli.serving import DEFAULT_PORT, serve_report
 from pellucid.cli.storage.studies import find_study, storage_sentences
 from pellucid.cli.terminal import sentences, shown
 
 if TYPE_CHECKING:
     from optuna.study import Study
 
+_DEFAULT_FILE = Path("report.html")
+
 
 def report(
     name: StudyName = None,
     study: StudyOption = None,
     storage: Storage = DEFAULT_STORAGE,
-    out: Annotated[Path, typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="The file to write.")] = Path(
-        "report.html"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=str(_DEFAULT_FILE), rich_help_panel=OUTPUT, help="The file to write."
+        ),
+    ] = None,
+    serve: Annotated[
+        bool,
+        typer.Option(
+            "--serve",
+            rich_help_panel=OUTPUT,
+            help="Show the report to browsers on this machine, and renew it as trials arrive, until Ctrl-C. No file is "
+            "written.",
+        ),
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="N",
+            show_default=f"{DEFAULT_PORT}, or a free one",
+            rich_help_panel=OUTPUT,
+            help="With --serve: the port. 0 is any free one.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report of a study: one HTML file that needs no network."""
+    """Write a report of a study: one HTML file that needs no network. Or show one that renews itself (--serve)."""
     with sentences():
-        check_report(out)
+        if serve:
+            _check_served(out)
+        else:
+            _check_written(out, port)
         opened, place = find_study(storage, one_name(name, study))
+        if serve:
+            serve_report(opened, place, port, quiet)
+            return
         with storage_sentences(place):
-            written = write_report(opened, out, quiet)
+            written = write_report(opened, out or _DEFAULT_FILE, quiet)
         if not quiet:
             typer.echo(f"The report is in {shown(str(written))}.")
+
+
+def _check_served(out: Path | None) -> None:
+    if out is not None:
+        raise Mistake(f"--serve writes no file, but --out names `{shown(str(out))}`: leave one of them out.")
+    require_plots("A report")
+
+
+def _check_written(out: Path | None, port: int | None) -> None:
+    if port is not None:
+        raise Mistake(f"--port is the port of --serve, which is missing; got {port}: add --serve, or leave --port out.")
+    check_report(out or _DEFAULT_FILE)
 
 
 def check_report(path: Path) -> None:

@@ -1,7 +1,8 @@
 """The report: one offline file that answers the questions about a study.
 
 `gather` computes every answer once, `answers` and `page` turn them into HTML, `figures` holds the figures, `markup`
-escapes. The page contains its scripts and runs no others.
+escapes. The page contains its scripts and runs no others. `live` renews the page of a running study, and `server` shows
+it to browsers on this machine.
 """
 
 from __future__ import annotations

@@ -145,10 +145,15 @@ class StudyAnswers:
         return DesirabilityPaths(tuple(sorted(proposed, key=lambda explanation: explanation.trial)), {}, "")
 
 
+def check_objectives(n: int) -> None:
+    """Raise ValueError if a report cannot be about so many objectives."""
+    advice = "ask about each of them, as in `pellucid.importance(study, objective=0)`"
+    check_number(n, "A report is about", advice)
+
+
 def gather(study: Study, progress: bool) -> StudyAnswers:
     view = view_of(study)
-    advice = "ask about each of them, as in `pellucid.importance(study, objective=0)`"
-    check_number(len(view.objectives), "A report is about", advice)
+    check_objectives(len(view.objectives))
     with one_thread:
         history = front_history_of(view) if view.several else history_of(view)
         numbers = _trials_to_explain(view, history)

@@ -26,7 +26,8 @@ _SCRIPTS = ("figures.js", "trials.js", "report.js")
 _OLD_BROWSER = "This browser is too old to draw the figures (it lacks DecompressionStream); the answers are complete."
 
 
-def page(study: StudyAnswers) -> str:
+def page(study: StudyAnswers, *, live: int | None = None) -> str:
+    """`live`: the version of a page that a server renews; None: of a file, which never changes."""
     figures = PageFigures()
     sections = [(name, title, list(content)) for name, title, content in sections_of(study, figures)]
     shown = [(name, title, content) for name, title, content in sections if content]
@@ -51,19 +52,23 @@ def page(study: StudyAnswers) -> str:
     created = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     footer = tag("footer", f"pellucid {version('pellucid')}, {created}. This page needs no network.")
     parts = [tag("section", tag("h2", title), *content, id=name) for name, title, content in shown]
-    return _document(study.name, joined(header, tag("main", answers(study), *parts), footer), data)
+    return _document(study.name, joined(header, tag("main", answers(study), *parts), footer), data, live)
 
 
-def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
+def _document(title: str, body: Markup, data: dict[str, Any], live: int | None) -> str:
     assets = files("pellucid.reporting") / "assets"
-    css = (assets / "report.css").read_text(encoding="utf-8")
+    css, renewing = ((assets / name).read_text(encoding="utf-8") for name in ("report.css", "live.js"))
     scripts = [(assets / name).read_text(encoding="utf-8") for name in _SCRIPTS]
     library = plots.script()
+    first = () if live is None else (renewing,)
     # Only these scripts may run, and nothing is fetched or sent, so markup that slipped through would do nothing.
-    hashes = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (library, *scripts))
+    # Only a page that is served may ask its own server.
+    hashed = (b64encode(sha256(text.encode()).digest()).decode() for text in (*first, library, *scripts))
+    hashes = " ".join(f"'sha256-{digest}'" for digest in hashed)
+    connect = "" if live is None else "connect-src 'self'; "
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"{connect}base-uri 'none'; form-action 'none'"
     )
     head = joined(
         Markup('<meta charset="utf-8">'),
@@ -71,6 +76,9 @@ def _document(title: str, body: Markup, data: dict[str, Any]) -> str:
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         tag("title", f"{title}: pellucid report"),
         tag("style", Markup(css)),
+        # Its script runs before the reader sees anything. The empty icon keeps browsers from asking for one.
+        Markup("" if live is None else f'<meta name="version" content="{live}"><link rel="icon" href="data:,">'),
+        *(tag("script", Markup(text)) for text in first),
     )
     stored = json.dumps(plain(data), separators=(",", ":"), allow_nan=False)
     parts = (

@@ -95,7 +95,9 @@
     return redraw().then(follow);
   }
 
-  root.dataset.theme = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  if (!root.dataset.theme) { // A page that was renewed keeps the reader's choice.
+    root.dataset.theme = window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  }
   if (typeof DecompressionStream === "undefined") {
     document.getElementById("old-browser").hidden = false;
     return;

@@ -1,0 +1,140 @@
+"""Shows a live report to browsers on this machine: two fixed addresses, nothing is written, nothing else is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer, ThreadingMixIn
+from threading import Thread
+
+from pellucid.reporting.live import LiveReport, LiveState
+from pellucid.reporting.markup import Markup, joined, tag
+
+_LOOPBACK = "127.0.0.1"
+# A site can point a name of its own at this machine and so read the page as if it were its own (DNS rebinding): only
+# these names are answered. Their port may be that of a tunnel.
+_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.IGNORECASE)
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+# The page has a policy of its own, which cannot say that no other site may frame it.
+_UNFRAMED = "frame-ancestors 'none'"
+_PLAIN = f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {_UNFRAMED}"
+# Seconds: how soon the page that says "Computing" is loaded again; how long a request may take to arrive; and how often
+# the server looks whether it should end.
+_RELOAD, _PATIENCE, _TICK = 1, 10, 0.1
+
+
+@contextmanager
+def serving(live: LiveReport, port: int) -> Iterator[str]:
+    """Serve the report on the loopback interface, and yield its address. Port 0 is any free one.
+
+    Raises OSError if the port cannot be used.
+    """
+    with _Server(live, port) as server:
+        Thread(target=server.serve_forever, args=(_TICK,), name="pellucid server", daemon=True).start()
+        try:
+            yield f"http://{_LOOPBACK}:{server.server_address[1]}/"
+        finally:
+            server.shutdown()
+
+
+class _Server(ThreadingMixIn, TCPServer):
+    """Unlike that of `http.server`, it asks no name server for the name of this machine."""
+
+    daemon_threads = True
+    # On Windows, this would let two programs listen to one port.
+    allow_reuse_address = os.name == "posix"
+
+    def __init__(self, live: LiveReport, port: int) -> None:
+        self.live = live
+        super().__init__((_LOOPBACK, port), _Handler)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):  # A browser that leaves is no error.
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    server_version, sys_version = "pellucid", ""
+    timeout = _PATIENCE
+
+    def do_GET(self) -> None:
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
+            self._answer_error(HTTPStatus.FORBIDDEN, "This server answers only to 127.0.0.1 and localhost.")
+        elif self.command not in ("GET", "HEAD"):
+            self._answer_error(HTTPStatus.METHOD_NOT_ALLOWED, "This server can only be read.")
+        elif self.path == "/state":
+            self._answer(HTTPStatus.OK, "application/json", json.dumps(_public(self.server.live.state)).encode())
+        elif self.path == "/":
+            self._answer_page()
+        else:
+            self._answer_error(HTTPStatus.NOT_FOUND, "There is only one page here: /")
+
+    do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET
+
+    def _answer_page(self) -> None:
+        state = self.server.live.state
+        if state.page is None:
+            html = _waiting(self.server.live.name, state).encode()
+            self._answer(HTTPStatus.OK, "text/html; charset=utf-8", html)
+        else:
+            self._answer(HTTPStatus.OK, "text/html; charset=utf-8", state.page.html, policy=_UNFRAMED)
+
+    def _answer_error(self, code: HTTPStatus, sentence: str) -> None:
+        self._answer(code, "text/plain; charset=utf-8", f"{sentence}\n".encode())
+
+    def _answer(self, code: HTTPStatus, kind: str, body: bytes, *, policy: str = _PLAIN) -> None:
+        self.send_response(code)
+        if code == HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET, HEAD")
+        own = {"Content-Type": kind, "Content-Length": str(len(body)), "Content-Security-Policy": policy}
+        for name, value in {**own, **_HEADERS}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Requests every two seconds are not worth a line each."""
+
+
+def _public(state: LiveState) -> dict[str, object]:
+    """What a page asks for every two seconds. Version 0: there is no page yet."""
+    page, problem = state.page, state.problem
+    return {
+        "version": 0 if page is None else page.version,
+        "trials": 0 if page is None else page.n_trials,
+        "problem": "" if problem is None else problem.sentence,
+        "since": 0 if problem is None else problem.since,
+    }
+
+
+def _waiting(name: str, state: LiveState) -> str:
+    """The page before the first one: it loads itself again, without a script."""
+    sentences = [tag("p", "Computing the report ...")]
+    if state.problem is not None:
+        since = datetime.fromtimestamp(state.problem.since / 1000).strftime("%H:%M:%S")
+        sentences = [tag("p", f"There is no report yet, since {since}: {state.problem.sentence}")]
+        sentences.append(tag("p", "The command goes on trying."))
+    head = joined(
+        Markup('<meta charset="utf-8">'),
+        Markup(f'<meta http-equiv="refresh" content="{_RELOAD}">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Markup('<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'),
+        tag("title", f"{name}: pellucid report"),
+    )
+    body = joined(tag("h1", name), *sentences)
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
