@@ -91,7 +91,8 @@ def run_page(page: Path, placeholders: Mapping[str, str] | None = None) -> list[
 
 
 def run_guide(page: Path) -> list[tuple[Block, str]]:
-    """Run the guide in the working directory: its Python blocks, which share their names, and its commands of pellucid.
+    """Run the guide in the working directory: its Python blocks, which share their names, and its commands of pellucid,
+    except those that serve until somebody ends them.
 
     Returns the blocks of the page, each with what it printed.
     """
@@ -105,7 +106,7 @@ def run_guide(page: Path) -> list[tuple[Block, str]]:
             Path("block.py").write_text(block.text, encoding="utf-8")
             printed, names = run_with_names("block.py", names)
         for line in block.commands:
-            if line.startswith("pellucid "):
+            if line.startswith("pellucid ") and "--serve" not in line:
                 printed += run_command(line)
         ran.append((block, printed))
     return ran
