@@ -26,7 +26,9 @@ from typer.testing import CliRunner, Result
 
 from pellucid import plots
 from pellucid.cli.app import app
-from pellucid.cli.serving import DEFAULT_PORT
+from pellucid.cli.serving import DEFAULT_PORT, sentence_about
+from pellucid.cli.storage.places import place_of
+from pellucid.cli.storage.studies import find_study
 from pellucid.reporting.live import LiveReport
 from pellucid.reporting.server import serving
 
@@ -54,8 +56,12 @@ def stored_study(url: str) -> optuna.Study:
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    """Of a database that a reader waits for only for a moment."""
-    return f"sqlite:///{tmp_path}/studies.db?timeout=0.1"
+    return f"sqlite:///{tmp_path}/studies.db"
+
+
+def impatient(url: str) -> optuna.Study:
+    """The study, for a reader that waits for a lock only for a moment."""
+    return optuna.load_study(study_name=STUDY, storage=f"{url}?timeout=0.1")
 
 
 @contextmanager
@@ -82,8 +88,7 @@ def port_of(address: str) -> int:
 @contextmanager
 def locked(url: str) -> Iterator[None]:
     """A database that another process keeps to itself."""
-    file = url.removeprefix("sqlite:///").partition("?")[0]
-    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         yield
         connection.execute("ROLLBACK")
@@ -152,7 +157,7 @@ def test_a_page_renews_itself_and_the_reader_loses_nothing(url: str, tmp_path: P
         top = browser.run("document.querySelector('#effects').getBoundingClientRect().top")
         assert browser.run("window.scrollY") > 500
 
-        finish(start_worker(url, "bowl", 1, "--startup", "99"))
+        study.optimize(bowl, n_trials=1)
         browser.wait(f"{READY} && {LINE}.includes('Live: 10 trials')")
         assert browser.run("document.documentElement.dataset.theme") == "dark"
         assert browser.run("document.querySelector('#trial').value") == "3"
@@ -169,13 +174,18 @@ def test_a_page_renews_itself_and_the_reader_loses_nothing(url: str, tmp_path: P
         process.kill()
         browser.wait(f"{LINE} === 'Not live any more: the command has ended; this page stays as it is.'")
         assert browser.run("document.querySelector('#trial').options.length") == 10
-    assert study.trials[-1].number == 9
+
+
+def hide(browser: Browser, hidden: bool) -> None:
+    """What a page notices when its tab goes to the background: a browser without windows keeps all tabs in front."""
+    browser.run(f"Object.defineProperty(document, 'hidden', {{ configurable: true, value: {json.dumps(hidden)} }}), 0")
+    browser.run("document.dispatchEvent(new Event('visibilitychange'))")
 
 
 @NEEDS_BROWSER
 def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path: Path) -> None:
     study = stored_study(url)
-    with served(study) as (live, port), watching(live), Browser(tmp_path) as browser:
+    with served(impatient(url)) as (live, port), watching(live), Browser(tmp_path) as browser:
         browser.on_every_page("window.loads = sessionStorage.loads = Number(sessionStorage.loads || 0) + 1")
         browser.visit(f"http://localhost:{port}/")
         browser.wait(f"{LINE}.includes('Live: 0 trials')")
@@ -188,6 +198,13 @@ def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path
         browser.run("getSelection().removeAllRanges()")
         browser.wait(f"{READY} && {LINE}.includes('Live: 1 trial, renewed')")
         assert browser.run("loads") == loads + 1
+
+        hide(browser, True)
+        asked = browser.requests.count(f"http://localhost:{port}/state")
+        time.sleep(2.5)  # It asks every two seconds.
+        assert browser.run("document.hidden") is True
+        assert browser.requests.count(f"http://localhost:{port}/state") == asked
+        hide(browser, False)
 
         browser.run("document.querySelector('#pause').click()")
         study.optimize(bowl, n_trials=1)
@@ -259,8 +276,8 @@ def test_a_browser_that_leaves_is_no_error(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_a_storage_that_cannot_be_read_at_first_is_tried_again(url: str) -> None:
-    study = stored_study(url)
-    with served(study) as (live, port), ExitStack() as stack:
+    stored_study(url)
+    with served(impatient(url)) as (live, port), ExitStack() as stack:
         with locked(url):
             stack.enter_context(watching(live))
             wait_for(lambda: state(port)["problem"])
@@ -271,6 +288,19 @@ def test_a_storage_that_cannot_be_read_at_first_is_tried_again(url: str) -> None
         wait_for(lambda: state(port)["version"])
         assert state(port)["problem"] == ""
         assert "The study has no trials yet" in answer(port)[1].decode()
+
+
+def test_a_deleted_study_is_said_to_be_gone(url: str) -> None:
+    place = place_of(url)
+    study, _ = find_study(url, stored_study(url).study_name)
+    live = LiveReport(study, lambda error: sentence_about(error, place))
+    with watching(live):
+        wait_for(lambda: live.state.page)
+        optuna.delete_study(study_name=STUDY, storage=url)
+        wait_for(lambda: live.state.problem)
+    assert live.state.page is not None
+    assert live.state.problem is not None
+    assert "if it was deleted, end this command with Ctrl-C." in live.state.problem.sentence
 
 
 # ---------------------------------------------------------------------- the command

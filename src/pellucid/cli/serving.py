@@ -33,7 +33,7 @@ def serve_report(study: Study, place: Place, port: int | None, quiet: bool) -> N
     from pellucid.reporting.live import LiveReport
 
     try:
-        live = LiveReport(study, lambda error: _sentence(error, place))
+        live = LiveReport(study, lambda error: sentence_about(error, place))
     except ValueError as error:
         raise Mistake(str(error)) from None
     signals = StopSignals()
@@ -71,13 +71,15 @@ def _opened(stack: ExitStack, live: LiveReport, port: int | None, quiet: bool) -
         ) from None
 
 
-def _sentence(error: Exception, place: Place) -> str:
+def sentence_about(error: Exception, place: Place) -> str:
     """What the reader is told about an error, without secrets."""
     try:
         with storage_sentences(place):
             raise error
     except (Mistake, Unavailable) as explained:
         return str(explained)
+    except KeyError:
+        return f"The study cannot be read ({shown(str(error))}); if it was deleted, end this command with Ctrl-C."
     except Exception:
         return shown(place.without_secrets(f"The report cannot be computed ({type(error).__name__}: {error})."))
 

@@ -6,7 +6,7 @@
   // Milliseconds without any act of the reader before the page may be loaded again; longer while a field has the focus.
   const IDLE = 1500, IDLE_IN_FIELD = 8000;
   const READER = "pellucid:reader", PAUSED = "pellucid:paused";
-  const FIELDS = "input[id], select[id], textarea[id]", ACTS = ["keydown", "pointerdown", "wheel", "touchmove"];
+  const FIELDS = "input[id], select[id], textarea[id]", ACTS = ["keydown", "input", "pointerdown", "wheel", "touchmove"];
   const root = document.documentElement;
   const version = Number(document.querySelector('meta[name="version"]').content);
 
@@ -75,7 +75,8 @@
 
   let acted = -Infinity, pressed = false;
   ACTS.forEach(function (name) {
-    window.addEventListener(name, function () { acted = performance.now(); }, { capture: true, passive: true });
+    // Scripts cause events too, which are not trusted.
+    window.addEventListener(name, function (event) { if (event.isTrusted) { acted = performance.now(); } }, { capture: true, passive: true });
   });
   window.addEventListener("pointerdown", function () { pressed = true; }, true);
   ["pointerup", "pointercancel", "blur"].forEach(function (name) {
@@ -154,7 +155,7 @@
       waits = newer ? waits + 1 : 0;
       if (state.version !== 0) { show(); }
       next(EVERY);
-    }).catch(function () { gone(); next(SLOW); });
+    }).catch(function () { if (!leaving) { gone(); next(SLOW); } });
   }
   function renew() {
     leaving = true;
