@@ -36,13 +36,15 @@ NEEDS_BROWSER = pytest.mark.skipif(
     plots.browser() is None, reason="no Chromium here: `apt-get install chromium`, or set $CHROMIUM"
 )
 PATIENCE_S = 120
-# A text field and something to open, as a page may have them: there before its other scripts have run.
-FIELDS = """
+# A text field, something to open and a space that grows with every page, above everything else and before the scripts.
+ADDED = """
 new MutationObserver((_, observer) => {
   const header = document.querySelector('header > nav')?.parentElement;
   if (header) {
     observer.disconnect();
-    header.insertAdjacentHTML('beforeend', '<input id="field"><details id="more"><summary>more</summary></details>');
+    sessionStorage.height = Number(sessionStorage.height || 0) + 40;
+    header.insertAdjacentHTML('beforeend', '<input id="field"><details id="more"><summary>more</summary></details>' +
+      `<div style="height: ${sessionStorage.height}px"></div>`);
   }
 }).observe(document, { childList: true, subtree: true });
 """
@@ -139,7 +141,7 @@ def command(url: str, *options: str, terminal: int | None = None) -> Iterator[tu
 def test_a_page_renews_itself_and_the_reader_loses_nothing(url: str, tmp_path: Path) -> None:
     study = stored_study(url)
     with command(url, "--port", "0") as (process, address), Browser(tmp_path) as browser:
-        browser.on_every_page(FIELDS)
+        browser.on_every_page(ADDED)
         browser.visit(address)
         browser.wait(f"{LINE}.includes('Live: 0 trials, renewed ')")
         assert "The study has no trials yet" in browser.run("document.body.innerText")

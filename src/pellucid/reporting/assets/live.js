@@ -171,12 +171,13 @@
   if (reader && reader.theme) { root.dataset.theme = reader.theme; }
   // The old page stays on the screen until this one is at the same place.
   if (reader) { root.style.visibility = "hidden"; }
+  // From now on the browser keeps the place if the reader loads the page again.
+  window.addEventListener("load", function () { window.setTimeout(function () { history.scrollRestoration = "auto"; }); });
   document.addEventListener("DOMContentLoaded", function () {
     const header = document.querySelector("header");
     header.insertBefore(line, header.querySelector(":scope > nav"));
     show();
     if (reader) {
-      history.scrollRestoration = "auto";
       restoreDetails(reader.details);
       restorePlace(reader.place);
     }
