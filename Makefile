@@ -29,8 +29,12 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-engines test-lab test-slow check docs format bench bench-latency bench-scale bench-regret-bbob test-lowest test-pythons test-wheels test-release dist \
-        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers peers bench-stopping bench-information bench-report bench-ranking bench-truth bench-fronts bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines bench-running reproduce-sawei reproduce-bobax reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
+.PHONY: help peers demo test test-engines test-lab test-slow test-lowest test-pythons dist test-wheels test-release \
+        check ten-studies docs format bench bench-latency bench-scale bench-regret-bbob bench-regret-hpobench bench- \
+        regret-rbv2 bench-search bench-models bench-choices bench-peers reproduce-sawei bench-stopping bench-report \
+        bench-truth bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines \
+        bench-running bench-fronts bench-ranking bench-information reproduce-bobax reproduce-shapley reproduce-hsic \
+        reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -153,6 +157,9 @@ check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=lab/src $(BIN)/lint-imports --no-logo
+
+ten-studies: $(VENV)/.stamp-dev ## write all that is said about ten studies into build/ten, to be read
+	$(BIN)/python tools/ten_studies.py build/ten
 
 docs: $(VENV)/.stamp-docs ## build the site into build/site; a warning or a dead link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
