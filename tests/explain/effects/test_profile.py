@@ -59,7 +59,7 @@ def test_the_profile_is_the_best_over_all_other_parameters(random_study: Study) 
     assert profile.verdict == "matters"
     assert profile.best_value == pytest.approx(0.3, abs=0.1)
     assert profile.sentence.startswith("The best `x` is about 0.")
-    assert "up lose at least" in profile.sentence
+    assert "up are at least" in profile.sentence
 
 
 def test_the_mean_is_inside_the_band(random_study: Study, branched: Study) -> None:
@@ -114,7 +114,7 @@ def test_nothing_but_noise_is_not_called_the_same_value_and_nothing_matters(n: i
     profile = pellucid.profile_effect(study, "x")
     assert profile.verdict == "cannot tell"
     assert "too few" not in profile.sentence
-    assert "less than the width of the band" in profile.sentence
+    assert "less than the band is wide" in profile.sentence
 
 
 def unclear(**changes: object) -> Profile:
@@ -141,11 +141,11 @@ def unclear(**changes: object) -> Profile:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({}, "the others differ by at most 0.4, less than the width of the band."),
+        ({}, "the other values look at most 0.4 worse, which is less than the band is wide."),
         ({"support": np.array([3, 3, 0])}, "no trial is near 1, which looks worst."),
         ({"needless": True}, "the 90 trials are explained as well without it."),
         ({"enough": False, "tried": 4}, "it has had only 4 trials."),
-        ({"ends": np.array([[0.9, 1.1, 1.3], [1.1, 1.3, 1.5]])}, "others may reach as much."),
+        ({"ends": np.array([[0.9, 1.1, 1.3], [1.1, 1.3, 1.5]])}, "other values may reach as much."),
     ],
 )
 def test_the_sentence_says_why_no_value_is_known_to_be_best(changes: dict[str, object], reason: str) -> None:
@@ -217,7 +217,7 @@ def test_a_choice_that_no_trial_has_had_is_not_judged() -> None:
         study.add_trial(create_trial(params=params, distributions=space, value=params["x"] + i % 2))
     profile = pellucid.profile_effect(study, "kind")
     assert "(0, too few to judge)" in profile.sentence
-    assert "No trial had `kind` = never: the value shown there is a guess." in profile.notes
+    assert "No trial had `kind` = never: what is shown there is a guess." in profile.notes
     assert profile.low[2] < profile.mean[0]
     assert profile.verdict == "matters"
     other = pellucid.profile_effect(study, "x")
@@ -247,7 +247,7 @@ def test_gaps_and_a_best_value_far_from_trials_are_noted() -> None:
         params = {"x": float(4 * rng.random()), "y": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=params["y"] - params["x"]))
     profile = pellucid.profile_effect(study, "x")
-    assert any("No trial is near `x` from" in note for note in profile.notes)
+    assert any("No trial is near `x` =" in note for note in profile.notes)
     assert "No trial is near the best value: try it before you use it." in profile.notes
     width = np.array(profile.high) - np.array(profile.low)
     assert width[-1] > 2 * width[4]

@@ -60,7 +60,7 @@ def test_the_indices_of_a_known_function() -> None:
     assert answer.pairs[0].index == pytest.approx(0.244, abs=0.05)
     assert answer.matters == ("x1", "x2", "x3")
     assert answer.sentence.startswith("`x1` matters most (")
-    assert answer.sentence.endswith("; no effect of `idle`.")
+    assert answer.sentence.endswith("; `idle` (at most 1%) hardly matters.")
     assert "`x1` and `x3` act together" in answer.sentence
 
 
@@ -168,7 +168,7 @@ def test_the_sentence_says_why_there_is_no_verdict() -> None:
         ParameterShare("c", 0.0, 0.1, 0.0, 0.9, "cannot tell", "where a is x", 5),
     ]
     assert share_sentence(shares, (), ("a", "b"), 150, 0.95).endswith(
-        "; not clear: `b` (<1% to 23%); too few trials to judge `c`."
+        "; share still unclear: `b` (<1% to 23%); too few trials to judge `c`."
     )
     assert "too few" not in share_sentence(shares[:2], (), ("a", "b"), 150, 0.95)
 
@@ -218,7 +218,7 @@ def test_a_level_is_between_0_and_1(level: float) -> None:
 def test_without_an_answer_a_sentence_says_why() -> None:
     with pytest.raises(ValueError, match="at least 3 finished trials with a value; this study has none"):
         pellucid.importance(optuna.create_study())
-    with pytest.raises(ValueError, match="at least 3 finished trials inside the present ranges; this study has 2 of 2"):
+    with pytest.raises(ValueError, match="at least 3 finished trials; this study has 2"):
         pellucid.importance(run(ishigami, 2))
     with pytest.raises(ValueError, match="All 5 trials returned the same value"):
         pellucid.importance(run(lambda t: 0.0 * t.suggest_float("x", 0, 1), 5))
@@ -236,7 +236,7 @@ def test_what_matters_in_a_branch_is_not_denied_in_the_same_sentence() -> None:
     ]
     unclear = ParameterShare("model", 0.0, 0.0, 0.0, 1.0, "cannot tell", "", 60)
     sentence = share_sentence([*inside, unclear], [], ("model", "C", "gamma"), 60, 0.95)
-    assert sentence == "Where model is svc, `gamma` (67%), `C` (35%) matter; not clear: `model` (0% to 100%)."
+    assert sentence == "Where model is svc, `gamma` (67%), `C` (35%) matter; share still unclear: `model` (0% to 100%)."
     assert share_sentence([unclear], [], ("model",), 60, 0.95).startswith("No parameter is known to matter yet (60 tri")
 
 
@@ -280,7 +280,7 @@ def test_many_trials_are_thinned() -> None:
     )
     answer = pellucid.importance(study)
     assert answer.n_trials == 1000
-    assert "The model uses 600 of 1000 trials: the best ones and an even selection." in answer.notes
+    assert "Importance uses 600 of 1000 trials: the best ones and an even selection." in answer.notes
     assert set(answer.matters) == {"x", "y"}
 
 

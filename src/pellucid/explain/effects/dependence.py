@@ -163,7 +163,7 @@ def _effect(
             n_trials=len(data.losses),
             condition=condition,
             typical=fitted.model.typical,
-            constant=constant,
+            spread=float(np.ptp(data.losses)),
             objective=fitted.objective.name,
         ),
         condition=condition,

@@ -85,12 +85,12 @@ def _doubt(profile: Profile) -> str:
     if differences[worst] > profile.margin and profile.support[worst] == 0:
         return f"no trial is near {value_text(profile.values[worst])}, which looks worst"
     if differences[worst] < profile.ends[1, worst] - profile.ends[0, worst]:
-        return f"the others differ by at most {differences[worst]:.2g}, less than the width of the band"
-    return "others may reach as much"
+        return f"the other values look at most {differences[worst]:.2g} worse, which is less than the band is wide"
+    return "other values may reach as much"
 
 
 def _lost(profile: Profile) -> str:
-    """What values below and above the best one cost: "values up to 0.0001 lose at least 0.02"."""
+    """What values below and above the best one cost: "values up to 0.0001 are at least 0.02 worse"."""
     parts = []
     for values, costs, words in (
         (profile.values[: profile.best], profile.lost[: profile.best], "values up to {}"),
@@ -102,11 +102,11 @@ def _lost(profile: Profile) -> str:
         at_least = np.minimum.accumulate(costs)
         last = int(np.argmax(at_least * np.arange(1, len(values) + 1)))
         if at_least[last] > profile.margin:
-            parts.append(f"{words.format(value_text(values[last]))} lose at least {at_least[last]:.2g}")
+            parts.append(f"{words.format(value_text(values[last]))} are at least {at_least[last]:.2g} worse")
     if not parts:
         worst = int(np.argmax(profile.lost))
         if profile.lost[worst] > profile.margin:
-            parts.append(f"{value_text(profile.values[worst])} loses at least {profile.lost[worst]:.2g}")
+            parts.append(f"{value_text(profile.values[worst])} is at least {profile.lost[worst]:.2g} worse")
     return " and ".join(parts)
 
 
@@ -153,4 +153,4 @@ def _untried(data: Arrays, column: int) -> list[str]:
     if not rare:
         return []
     more = " and others" if len(rare) > _MOST_UNTRIED else ""
-    return [f"Tried in too few trials to know what they can reach: {', '.join(rare[:_MOST_UNTRIED])}{more}."]
+    return [f"Too few trials to know what these can reach: {', '.join(rare[:_MOST_UNTRIED])}{more}. Try them more."]

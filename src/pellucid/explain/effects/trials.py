@@ -44,14 +44,13 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
     inside = len(data.losses)
     if inside < _FEWEST:
         raise ValueError(
-            f"{what} needs at least {_FEWEST} finished trials inside the present ranges; this study has "
-            f"{inside} of {n} there."
+            f"{what} needs at least {_FEWEST} finished trials inside the present ranges; this study has {inside}."
         )
     notes = []
     if inside < n:
         notes.append(f"{n - inside} of {n} trials lie outside the present ranges and are left out.")
     if inside > most:
-        notes.append(f"The model uses {most} of {inside} trials: the best ones and an even selection.")
+        notes.append(f"{what} uses {most} of {inside} trials: the best ones and an even selection.")
         data = _thinned(data, most)
     return data, [*notes, *curve_notes(data)]
 

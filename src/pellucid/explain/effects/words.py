@@ -14,8 +14,9 @@ import numpy as np
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.text import about, value_text, with_error
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
+from pellucid.records import called, spoken
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Dimension
+from pellucid.study.encoding import Dimension, Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.mixture import Mixture
 
@@ -58,6 +59,11 @@ class Curve:
         """The values of the parameters at a grid point."""
         return " and ".join(value_text(column[i]) for column in self.values)
 
+    def settings(self, i: int) -> str:
+        """The parameters with their values at a grid point."""
+        columns = zip(self.names, self.values, strict=True)
+        return " and ".join(f"`{name}` = {value_text(column[i])}" for name, column in columns)
+
     def objective(self, i: int) -> str:
         """The mean at a grid point with its half-width."""
         return with_error(float(self.mean[i]), float(0.5 * (self.high[i] - self.low[i])))
@@ -71,41 +77,51 @@ def effect_sentence(
     n_trials: int,
     condition: str,
     typical: bool,
-    constant: bool,
+    spread: float,
     objective: str,
 ) -> str:
     """What the parameter does on average, or that this is not known.
 
     `condition`: the part of the space that the average covers, in words; `typical`: curves show typical values;
-    `constant`: all trials returned the same value; `objective`: its name.
+    `spread`: between the best and the worst trial; `objective`: its name.
     """
     where = f" (where {condition})" if condition else ""
-    if constant:
+    if spread == 0.0:
         unknown = f"so the effect of {curve.subject}{where} is not known"
         return about(objective, f"All {n_trials} trials returned the same value, {unknown}.")
-    average = "typical" if typical else "average"
     if verdict == MATTERS:
-        matter = "matters" if len(curve.names) == 1 else "matter"
         better, worse = curve.pair
-        values = "value" if len(curve.names) == 1 else "values"
-        best = f", the best {values}," if better == curve.best else ""
+        best = " (the best on average)" if better == curve.best else ""
+        averages = "is typically" if typical else "averages"
         return (
-            f"{curve.subject} {matter} on average over all other settings{where}: the {average} {objective} is "
-            f"{curve.objective(better)} at {curve.point(better)}{best} and {curve.objective(worse)} at "
-            f"{curve.point(worse)} ({100 * level:g}% band, {n_trials} trials)."
+            f"With {curve.settings(better)}{best}, {called(objective)} {averages} {curve.objective(better)} over all "
+            f"other settings{where}; with {curve.point(worse)}, {curve.objective(worse)} "
+            f"({100 * level:g}% band, {n_trials} trials)."
         )
     if verdict == NO_EFFECT:
         have = "has" if len(curve.names) == 1 else "have"
         return about(
             objective,
-            f"{curve.subject} {have} almost no effect on average over all other settings{where}: it is below "
+            f"{curve.subject} {have} almost no effect on average over all other settings{where}: less than "
             f"{curve.largest:.2g} ({100 * level:g}% band, {n_trials} trials).",
         )
+    one = len(curve.names) == 1
+    which = f"{curve.subject} is" if one else f"values of {curve.subject} are"
+    # A band wider than the trials' own differences says nothing, and its width could be mistaken for a finding.
+    bound = (
+        f"any difference is probably below {curve.largest:.2g}"
+        if curve.largest < spread
+        else f"{'its' if one else 'their'} values could differ as much as the best and the worst trial"
+    )
     return about(
         objective,
-        f"{n_trials} trials cannot show an effect of {curve.subject} on average over all other settings{where}: no "
-        f"difference between values is clear. If there is one, it is probably below {curve.largest:.2g}.",
+        f"{n_trials} trials can't show which {which} better on average over all other settings{where}; {bound}.",
     )
+
+
+def all_over(space: Space) -> Array:
+    """Encoded rows spread over the whole space. Answers that use the same ones agree on whether it is explored."""
+    return space.canonical(low_discrepancy(0, _N_COVER, np.full(len(space), 0.5)))
 
 
 def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
@@ -113,11 +129,9 @@ def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
     variance = float(np.var(gp.data.z))
     if variance < 1e-300:  # All trials agree: there is nothing to compare with.
         return []
-    unexplained = float(np.mean(gp.latent(anywhere)[1] ** 2)) / variance
-    if unexplained <= _UNEXPLORED:
+    if float(np.mean(gp.latent(anywhere)[1] ** 2)) <= _UNEXPLORED * variance:
         return []
-    share = f"{100 * min(unexplained, 9.99):.0f}%"
-    return [f"The model is unsure about most of the space: its variance is {share} of that of the trials' values."]
+    return ["The model is unsure about most of the space: add random trials before you rely on averages over it."]
 
 
 def effect_notes(
@@ -133,16 +147,16 @@ def effect_notes(
     if len(columns) == 1:
         notes += gap_notes(data.space.dimensions[columns[0]], curve.values[0], support == 0)
     elif (support == 0).any():
-        notes.append(f"No trial is near {100 * np.mean(support == 0):.0f}% of the pairs of values shown.")
+        notes.append(
+            f"No trial is near {100 * np.mean(support == 0):.0f}% of the pairs of values shown: those are a guess."
+        )
     notes += provisional(data)
-    notes += unexplored(gp, data.space.canonical(low_discrepancy(0, _N_COVER, np.full(len(data.space), 0.5))))
+    notes += unexplored(gp, all_over(data.space))
     raw_sd = np.maximum(band.raw_sd, 1e-300)
     few = np.flatnonzero(band.jackknife_sd > _FEW_TRIALS * raw_sd)
     if len(few):
         most = int(few[np.argmax(band.jackknife_sd[few] / raw_sd[few])])
-        settings = zip(curve.names, curve.values, strict=True)
-        place = " and ".join(f"`{name}` = {value_text(values[most])}" for name, values in settings)
-        notes.append(f"Around {place} the curve depends on few trials.")
+        notes.append(f"Around {curve.settings(most)} the curve depends on few trials: add some there.")
     return notes
 
 
@@ -150,7 +164,7 @@ def provisional(data: Arrays) -> list[str]:
     """A note if there are few trials for so many parameters."""
     n, d = data.X.shape
     enough = _TRIALS_PER_PARAMETER * d
-    return [f"Provisional: {n} trials for {d} parameters ({enough} would be better)."] if n < enough else []
+    return [f"Provisional: {n} trials for {d} parameters; aim for {enough}."] if n < enough else []
 
 
 def gap_notes(dimension: Dimension, values: Sequence[Any], empty: Mask) -> list[str]:
@@ -164,20 +178,13 @@ def gap_notes(dimension: Dimension, values: Sequence[Any], empty: Mask) -> list[
         untried = [value_text(value) for value, none in zip(values, empty, strict=True) if none]
         more = f" and {len(untried) - _MOST_UNTRIED} others" if len(untried) > _MOST_UNTRIED else ""
         listed = ", ".join(untried[:_MOST_UNTRIED])
-        return [*notes, f"No trial had `{name}` = {listed}{more}: the value shown there is a guess."]
+        return [*notes, f"No trial had `{name}` = {listed}{more}: what is shown there is a guess."]
     edges = np.flatnonzero(np.diff(np.r_[False, empty, False]))
     gaps = []
     for first, after in zip(edges[::2], edges[1::2], strict=True):
         low, high = value_text(values[first]), value_text(values[after - 1])
         if first == 0 and after == len(values):
-            gaps.append("anywhere")
-        elif after == first + 1:
-            gaps.append(f"= {low}")
-        elif first == 0:
-            gaps.append(f"up to {high}")
-        elif after == len(values):
-            gaps.append(f"from {low} up")
-        else:
-            gaps.append(f"between {low} and {high}")
-    shown = " or ".join(gaps[:_MOST_GAPS]) + (" and elsewhere" if len(gaps) > _MOST_GAPS else "")
-    return [f"No trial is near `{name}` {shown}: the curve there is a guess."]
+            return [*notes, f"No trial shows what `{name}` does: the curve is a guess."]
+        gaps.append(low if after == first + 1 else f"{low} to {high}")
+    shown = spoken(gaps[:_MOST_GAPS]) if len(gaps) <= _MOST_GAPS else f"{', '.join(gaps[:_MOST_GAPS])} and elsewhere"
+    return [f"No trial is near `{name}` = {shown}: the curve there is a guess."]

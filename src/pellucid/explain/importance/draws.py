@@ -37,7 +37,6 @@ _RANDOM_ENOUGH = 30
 _MANY_TIES = 1.5
 # p-value below which values do not look like random draws.
 _NOT_UNIFORM = 1e-3
-_CAVEAT = "the index then measures the optimiser's preferences. source='surrogate' asks a model instead."
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def sample_of(
     """Trials with their goal, notes on them, and whether they are random draws as far as is known."""
     usable, notes, chosen = usable_trials(trials, goal, source)
     sample = _sample(usable, goal, subject)
-    doubts = [] if chosen else _not_uniform(sample)
+    doubts = [] if chosen else _not_uniform(sample, goal)
     notes = [*notes, *doubts]
     share = float(sample.in_goal.mean())
     if goal.share is not None and goal.joint and share > _MANY_TIES * goal.share:
@@ -135,10 +134,10 @@ def usable_trials(
         notes.append(f"Based on {len(drawn)} trials that were drawn at random; {len(chosen)} others were proposed.")
         usable, chosen = drawn, []
     elif source != "surrogate" and chosen:
-        notes.append(f"An optimiser chose {len(chosen)} of the {len(usable)} trials: {_CAVEAT}")
+        notes.append(f"An optimiser chose {len(chosen)} of the {len(usable)} trials: {_caveat(goal)}")
     if len(usable) < FEWEST:
         kind = "finished trials" if goal.failures else "trials with a value"
-        raise ValueError(f"Comparing trials needs at least {FEWEST} {kind}; this study has {len(usable)}.")
+        raise ValueError(f"This answer needs at least {FEWEST} {kind}; this study has {len(usable)}.")
     return usable, notes, bool(chosen) and source != "surrogate"
 
 
@@ -191,7 +190,7 @@ def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTri
     kept = [trial for trial, fit in zip(trials, fits, strict=True) if fit]
     if len(kept) < FEWEST:
         raise ValueError(
-            f"Comparing trials needs at least {FEWEST} trials inside the present ranges; this study has {len(kept)} of "
+            f"This answer needs at least {FEWEST} trials inside the present ranges; this study has {len(kept)} of "
             f"{len(trials)} there."
         )
     return space, kept, X[fits]
@@ -207,12 +206,15 @@ def _sample(trials: Sequence[FrozenTrial], goal: Goal, subject: Subject) -> Samp
 
 def _checked_goal(goal: Goal, in_goal: Mask) -> Mask:
     reached = int(in_goal.sum())
-    if not _FEWEST_IN_GOAL <= reached < len(in_goal):
+    if reached == len(in_goal):
+        raise ValueError(f"All {reached} trials reach the goal ({goal.words}), so there is nothing to compare.")
+    if reached < _FEWEST_IN_GOAL:
         exact = goal.joint and goal.share is None
-        nearer = " `pellucid.on_the_front(0.1)` counts trials near the front, too." if exact else ""
+        more = " Run more trials." if goal.share is not None else ""
+        advice = " `pellucid.on_the_front(0.1)` counts trials near the front, too." if exact else more
         raise ValueError(
-            f"The goal ({goal.words}) must be reached by at least {_FEWEST_IN_GOAL} trials and not by all, but "
-            f"{reached} of {len(in_goal)} reach it.{nearer if reached < _FEWEST_IN_GOAL else ''}"
+            f"This answer needs at least {_FEWEST_IN_GOAL} trials that reach the goal ({goal.words}), but {reached} of "
+            f"{len(in_goal)} reach it.{advice}"
         )
     return in_goal
 
@@ -228,7 +230,13 @@ def spread_over_cells(space: Space, X: Array, numbers: Sequence[int]) -> Array:
     return np.asarray(out)
 
 
-def _not_uniform(sample: Sample) -> list[str]:
+def _caveat(goal: Goal) -> str:
+    """What to think of trials that an optimiser chose, and what to do about them."""
+    instead = "add random trials to be sure" if goal.failures else "source='surrogate' asks a model instead"
+    return f"the index then measures the optimiser's preferences, too; {instead}."
+
+
+def _not_uniform(sample: Sample, goal: Goal) -> list[str]:
     """A note if the trials do not look like random draws (Kolmogorov-Smirnov, corrected for all parameters that every
     trial has)."""
     columns = np.flatnonzero(sample.present.all(axis=0))
@@ -240,6 +248,6 @@ def _not_uniform(sample: Sample) -> list[str]:
         if float(kolmogorov(np.sqrt(n) * distance)) * len(columns) < _NOT_UNIFORM:
             return [
                 f"The values of `{sample.space.names[j]}` do not look like random draws: an optimiser chose them, or "
-                f"trials with other values failed. If an optimiser chose them, {_CAVEAT}"
+                f"trials with other values failed. If an optimiser chose them, {_caveat(goal)}"
             ]
     return []

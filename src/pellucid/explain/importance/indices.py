@@ -88,10 +88,10 @@ def total_indices(gp: GaussianProcess, space: Space) -> Array:
 
 def _support(gp: GaussianProcess, space: Space) -> Array:
     """The rows P."""
-    return np.vstack([gp.data.X[fitting.subset(gp.data.z, _MOST_ROWS)], spread_rows(space)])
+    return np.vstack([gp.data.X[fitting.subset(gp.data.z, _MOST_ROWS)], _spread_rows(space)])
 
 
-def spread_rows(space: Space) -> Array:
+def _spread_rows(space: Space) -> Array:
     """Rows all over the space."""
     return space.canonical(rows_of({}, space, 0, _N_SPREAD, 0))
 

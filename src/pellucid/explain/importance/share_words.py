@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from pellucid.records import PairShare, ParameterShare
@@ -23,6 +24,10 @@ def share_sentence(
         if known:
             listed = _listed([f"`{p.name}` ({_percent(p.total)})" for p in known])
             parts.append(f"{branch}, {listed} {'matters' if len(known) == 1 else 'matter'}")
+    elsewhere = [p for p in parameters if p.branch and p.branch not in branches and p.verdict == "matters"]
+    if elsewhere:
+        verb = "matters" if len(elsewhere) == 1 else "matter"
+        parts.append(f"in other branches, {_listed([f'`{p.name}`' for p in elsewhere])} {verb}")
     parts = parts or [f"no parameter is known to matter yet ({n_trials} trials)"]
     matter = {p.name for p in parameters if p.verdict == "matters"}
     shown = [pair for pair in pairs if matter.issuperset(pair.params) and (not pair.branch or pair.branch in branches)]
@@ -30,8 +35,9 @@ def share_sentence(
     if strong:
         a, b = strong[0].params
         parts.append(f"`{a}` and `{b}` act together ({_percent(strong[0].index)})")
-    if idle := [f"`{p.name}`" for p in parameters if p.verdict == "no effect"]:
-        parts.append(f"no effect of {_listed(idle)}")
+    if idle := [p for p in parameters if p.verdict == "no effect"]:
+        listed = _listed([f"`{p.name}` (at most {max(math.ceil(100 * p.high), 1)}%)" for p in idle])
+        parts.append(f"{listed} hardly {'matters' if len(idle) == 1 else 'matter'}")
     text = "; ".join([*parts, *_doubts([p for p in parameters if p.verdict == "cannot tell"])])
     return f"{text[0].upper()}{text[1:]}."
 
@@ -40,7 +46,7 @@ def _doubts(unclear: Sequence[ParameterShare]) -> list[str]:
     """Why there is no verdict: an interval that is too long, or too few trials for any."""
     long = [f"`{p.name}` ({_percent(p.low)} to {_percent(p.high)})" for p in unclear if p.n_trials >= FEWEST_TO_JUDGE]
     few = [f"`{p.name}`" for p in unclear if p.n_trials < FEWEST_TO_JUDGE]
-    parts = [f"not clear: {_listed(long)}"] if long else []
+    parts = [f"share still unclear: {_listed(long)}"] if long else []
     return [*parts, f"too few trials to judge {_listed(few)}"] if few else parts
 
 

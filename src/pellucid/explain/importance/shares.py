@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from optuna.study import Study
 
-from pellucid.explain.effects.words import unexplored
+from pellucid.explain.effects.words import all_over, unexplored
 from pellucid.explain.evidence import ENOUGH, evidence
-from pellucid.explain.importance.indices import GroupIndices, indices_of, spread_rows
+from pellucid.explain.importance.indices import GroupIndices, indices_of
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
 from pellucid.explain.progress import Bar, progress_bar
@@ -75,16 +75,14 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
     data = view.data
     inside = len(data.losses)
     if inside < _FEWEST:
-        raise ValueError(
-            f"Importance needs at least {_FEWEST} finished trials inside the present ranges; this study has {inside} "
-            f"of {n} there."
-        )
+        where = "" if inside == n else " inside the present ranges"
+        raise ValueError(f"Importance needs at least {_FEWEST} finished trials{where}; this study has {inside}.")
     if not vary(data.losses):
         raise ValueError(f"All {inside} trials returned the same value, so it is not known what matters.")
     notes = [f"{n - inside} of {n} trials lie outside the present ranges and are left out."] if inside < n else []
     used = thinned(data)
     if len(used.losses) < inside:
-        notes.append(f"The model uses {len(used.losses)} of {inside} trials: the best ones and an even selection.")
+        notes.append(f"Importance uses {len(used.losses)} of {inside} trials: the best ones and an even selection.")
     model = effect_model(view, used)
     bar.advance(_STEPS[1])
     if model.typical:
@@ -108,7 +106,7 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
         n_trials=inside,
         level=level,
         sentence=about(view.objective.name, share_sentence(parameters, pairs, tuple(best), inside, level)),
-        notes=(*notes, *curve_notes(used), *unexplored(model.gp, spread_rows(used.space))),
+        notes=(*notes, *curve_notes(used), *unexplored(model.gp, all_over(used.space))),
     )
 
 
