@@ -80,7 +80,7 @@ class Constrained(Acquisition):
         words = {} if self.base is None else _base_words(self.base)
         for name in self.constraints:
             words[f"{PREFIX}{name}"] = Term(
-                f"chance of being feasible ({name})", f"likely to be feasible: {name}", "feasibility"
+                f"chance of being feasible ({name})", f"likely to keep the limit on {name}", "feasibility"
             )
         return words
 

@@ -37,7 +37,7 @@ def test_only_trials_that_had_finished_count(tpe: Study) -> None:
     quick = late.ask(dict(tpe.trials[0].distributions))
     assert pellucid.explain_proposal(late, quick.number).n_trials == 16
     with pytest.raises(
-        ValueError, match=r"Trial 2 was not proposed by pellucid, and a model needs .* but there were 2"
+        ValueError, match=r"Trial 2 was not proposed by pellucid, and when it began, 2 trials had finished with a value"
     ):
         pellucid.explain_proposal(late, 2)
 

@@ -93,7 +93,7 @@ def test_a_prediction_that_the_model_was_not_sure_of_is_a_note_and_no_reason() -
     assert "`lr`" in text
     assert "idle" not in text
     (note,) = doubted(shares, TERMS, seen)
-    assert note.startswith("The model predicted that `idle` = 0.5 helps, but was not sure")
+    assert note.startswith("The model expected `idle` = 0.5 to help, but was not sure")
 
 
 def test_evidence_is_the_contrast_with_other_values_in_its_posterior_sd() -> None:
@@ -137,7 +137,7 @@ def notes(*shares: Contribution, relevance: dict[str, float], everywhere: bool =
 def test_a_parameter_that_matters_and_contributes_nothing_gets_a_note_that_says_why() -> None:
     both = {"lr": 0.6, "depth": 0.4}
     (average,) = notes(share("lr", 0.001, 0.0), share("depth", 1.0, 0.0), relevance=both)
-    assert average.startswith("`lr` matters overall but not here: with this value the model predicts about what")
+    assert average.startswith("The model's predictions depend on `lr`, but it was no reason here: this value is")
     (near,) = notes(share("lr", 0.001, 0.0), share("depth", 1.0, 0.0), relevance=both, everywhere=False)
     assert "near this proposal its value is already right" in near
     (cancelled,) = notes(share("lr", 0.5, -0.49), share("depth", 1.0, 0.0), relevance=both)
@@ -154,7 +154,10 @@ def test_no_note_for_parameters_that_contribute_or_do_not_matter() -> None:
 def test_compared_with_the_incumbent_what_is_already_right_gets_the_note(study: Study) -> None:
     last = study.trials[-1].number
     explanation = pellucid.explain_proposal(study, last, baseline={**study.trials[last].params, "b": 0.0})
-    assert any(note.startswith("`a` matters overall but not here: near this proposal") for note in explanation.notes)
+    assert any(
+        note.startswith("The model's predictions depend on `a`, but it was no reason here: near this proposal")
+        for note in explanation.notes
+    )
 
 
 def test_relevance_is_the_total_index_of_the_prediction() -> None:

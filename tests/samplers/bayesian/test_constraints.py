@@ -85,7 +85,7 @@ def test_the_chance_of_being_feasible_is_a_named_term(tuned: Study) -> None:
     text = str(pellucid.explain_proposal(tuned, last.trial)) + str(
         pellucid.explain_proposal(tuned, last.trial).to_dict()
     )
-    assert "likely to be feasible: memory" in text
+    assert "likely to keep the limit on memory" in text
 
 
 @pytest.mark.parametrize(

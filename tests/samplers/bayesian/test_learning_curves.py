@@ -106,7 +106,7 @@ def test_odd_curves_do_not_stop_the_model(odd: object) -> None:
 
 
 def test_every_answer_says_that_it_rests_on_learning_curves(study: Study) -> None:
-    said = "8 of 24 trials were stopped early or still run"
+    said = "8 of 24 trials have not run to their end"
     for answer in (
         pellucid.recommend(study),
         pellucid.importance(study),

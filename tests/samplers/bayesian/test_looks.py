@@ -119,7 +119,7 @@ def test_receipts_of_looks_rebuild_exactly_and_say_so(searched: Study) -> None:
     assert_rebuilt_exactly(searched, 50)
     receipt = pellucid.receipt(searched, min(looks(searched)))
     assert receipt is not None
-    assert str(receipt).startswith(f"Trial {receipt.trial} was a look elsewhere; the model expected ")
+    assert str(receipt).startswith(f"Trial {receipt.trial} looked elsewhere; the model expected ")
     assert "It looked" in str(receipt)
     assert "the search had settled near trial " in str(receipt)
     assert receipt.turn in str(pellucid.explain_proposal(searched, receipt.trial))

@@ -36,8 +36,8 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]
     observed = known_then.observations_of([other.number for other in before])
     if len(observed) < _FEWEST:
         raise ValueError(
-            f"Trial {number} was not proposed by pellucid, and a model needs at least {_FEWEST} trials that had "
-            f"finished with a value when it began, but there were {len(observed)}."
+            f"Trial {number} was not proposed by pellucid, and when it began, {len(observed)} trials had finished with "
+            f"a value: a model needs at least {_FEWEST}."
         )
     known = distributions(before)
     unknown = [name for name in trial.params if name not in known]

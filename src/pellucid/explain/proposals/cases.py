@@ -200,7 +200,7 @@ def case_of(view: StudyView, number: int, *, predicted: bool = False) -> ModelCa
 
 def without_proposal(receipt: Receipt) -> str:
     """Why a trial that was sampled has no explanation: the answer of every function, command and page."""
-    return f"{receipt} No model weighed its parameters, so none of them was a reason for it."
+    return f"{receipt} So no parameter was a reason for it."
 
 
 def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted: bool) -> ModelCase:

@@ -51,12 +51,12 @@ def proposal_sentence(
     smaller than `rounding`, and none that is no reason in the light of `relevance` (see `_no_reason`).
     """
     certain = sorted((c for c in contributions if c.sure and c.total > rounding), key=lambda c: -c.total)
-    for_it = [c for c in certain if not _no_reason(c, terms, relevance)]
+    appeal = sum(c.total for c in certain)
+    for_it = [c for c in certain if c.total >= _SMALL * appeal and not _no_reason(c, terms, relevance)]
     against = sorted(
         (c for c in contributions if c.sure and c.total < -rounding and not _no_reason(c, terms, relevance)),
         key=lambda c: c.total,
     )
-    appeal = sum(c.total for c in certain)
     compared = "" if whole_space else f"compared with {compared_with}, "
     start = (
         f"{compared}trial {trial} was proposed" if proposed else f"pellucid did not propose trial {trial}; {compared}"
@@ -68,11 +68,11 @@ def proposal_sentence(
     main = [c for i, c in enumerate(for_it) if sum(o.total for o in for_it[:i]) < _HALF * appeal or _large(c, appeal)]
     main = main[:_MOST_NAMED]
     named = sum(c.total for c in main) / appeal
-    how = "mainly for" if named >= _HALF else f"most of all (together {100 * named:.0f}%) for"
+    how = "mainly for" if named >= _HALF else "partly for"
     reasons = [_reason(c, terms, relevance) for c in main]
     shares = spoken([_share(c, i, reasons, appeal) for i, c in enumerate(main)])
     parts = [f"{start} {how} {shares}" if proposed else f"{start}its model would have liked it {how} {shares}"]
-    rest = [c for c in for_it if c not in main and c.total >= _SMALL * appeal]
+    rest = [c for c in for_it if c not in main]
     exploring = [c for c in rest if _strongest(c, terms).role == "uncertainty"]
     if exploring:
         parts.append(f"{_names(exploring)} {'was' if len(exploring) == 1 else 'were'} exploration")
@@ -85,7 +85,7 @@ def proposal_sentence(
 def _no_appeal(against: Sequence[Contribution], better: bool, proposed: bool, compared_with: str) -> str:
     """The rest of the sentence if no parameter can be named that counts in favour."""
     if better:
-        return (" " if proposed else "its model would have liked it, ") + "for no single parameter that could be named."
+        return (" " if proposed else "its model would have liked it, ") + "for no single parameter that stands out."
     blame = f"{_names(against)} counted against it" if against else "no single parameter made the difference"
     if proposed:
         return f" although {blame}: to the model it was no better than {compared_with}."
@@ -118,7 +118,7 @@ def _no_reason(c: Contribution, terms: Terms, relevance: Mapping[str, Relevance]
 
 
 def doubted(contributions: Sequence[Contribution], terms: Terms, relevance: Mapping[str, Relevance]) -> tuple[str, ...]:
-    """A note for every large contribution of the prediction that the model was not sure of."""
+    """A note if the model was not sure of large contributions of the prediction."""
     appeal = sum(max(c.total, 0.0) for c in contributions)
     unsure = [
         c
@@ -128,10 +128,10 @@ def doubted(contributions: Sequence[Contribution], terms: Terms, relevance: Mapp
         and _strongest(c, terms).role == "prediction"
         and _no_reason(c, terms, relevance)
     ]
-    return tuple(
-        f"The model predicted that {_setting(c)} helps, but was not sure: the 95% interval of that effect includes 0."
-        for c in unsure
-    )
+    if not unsure:
+        return ()
+    intervals = "the 95% interval includes" if len(unsure) == 1 else "their 95% intervals include"
+    return (f"The model expected {_names(unsure)} to help, but was not sure: {intervals} no effect.",)
 
 
 def contradictions(
@@ -160,10 +160,10 @@ def contradictions(
         elif predicted >= _SMALL * size and predicted > 0.0:
             why = "its value is predicted to be good, but little is left to learn there, and the two cancel"
         elif everywhere:
-            why = "with this value the model predicts about what it predicts on average"
+            why = "this value is predicted to be about average"
         else:
             why = "near this proposal its value is already right"
-        notes.append(f"`{c.name}` matters overall but not here: {why}, so it does not distinguish this proposal.")
+        notes.append(f"The model's predictions depend on `{c.name}`, but it was no reason here: {why}.")
     return tuple(notes)
 
 

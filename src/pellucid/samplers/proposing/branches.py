@@ -31,8 +31,9 @@ from pellucid.acquisition.bounds import PosteriorVariance
 from pellucid.acquisition.policy import Decision
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.parts import Branch, best_rows, branches, descends, inside_branch, joint_latent
-from pellucid.explain.text import counted, value_text
+from pellucid.explain.text import value_text
 from pellucid.numerics import Array, Mask, low_discrepancy
+from pellucid.records import percent
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.looks import LIKELY, rooms
 from pellucid.samplers.proposing.maximising import Fitted, Region
@@ -174,7 +175,7 @@ def _words(space: Space, waiting: _Waiting, chance: float | None) -> str:
     branch = waiting.branch
     dimension = space.dimensions[branch.column]
     choice = value_text(dimension.decode(np.array([_value(space, branch)]))[0])
-    tried = f"tried {counted(branch.n_trials, 'time')}, and {fair_chance(branch)} are its fair chance"
-    alone = "" if chance is None else f" The model alone puts its chance of being best at {chance:.2g}."
+    tried = f"which had {branch.n_trials} of the {fair_chance(branch)} trials that make a fair chance"
+    alone = "" if chance is None else f" By the model alone, its chance of being best is {percent(chance)}."
     look = "" if waiting.gap is None else " Its search had settled, so this trial looked into the widest gap."
-    return f"It was the turn of `{dimension.name}` = {choice}: {tried}.{alone}{look}"
+    return f"It was the turn of `{dimension.name}` = {choice}, {tried}.{alone}{look}"
