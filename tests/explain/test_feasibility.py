@@ -78,7 +78,7 @@ def test_the_history_knows_which_trials_were_feasible(study: Study) -> None:
     assert history.feasible == tuple(feasible(study, trial.number) for trial in study.trials)
     assert history.best_trial == study.best_trial.number
     assert history.best[-1] == study.best_value
-    assert "The best feasible trial is number" in history.sentence
+    assert "The best feasible accuracy is" in history.sentence
     assert f"{sum(history.feasible)} of 30 trials were feasible." in history.sentence
     assert "not feasible" in {trace.name for trace in history.plot().data}
 

@@ -62,8 +62,8 @@ def test_trials_that_made_it_grow_and_those_that_are_on_the_front(study: Study) 
     assert history.states[4] == "failed"
     assert history.values[4] is history.feasible[4] is None
     assert (
-        f"{len(history.front)} of 29 trials are on the front, which last grew with trial {history.grew[-1]}; the last"
-        in (history.sentence)
+        f"By the values returned, {len(history.front)} of 29 trials are on the front; it last grew with trial "
+        f"{history.grew[-1]}, and its volume grew by " in history.sentence
     )
     assert history.sentence.endswith(f"{len(usable)} of 29 trials were feasible.")
 
@@ -99,7 +99,7 @@ def test_studies_with_nothing_on_a_front() -> None:
     assert "None of the 1 trials has finished with a value yet." in str(pellucid.history(study))
     assert pellucid.history(study).plot().data is not None
     study.add_trial(optuna.trial.create_trial(values=[1.0, math.inf]))
-    assert "1 of 1 trial is on the front, which last grew with trial 1." in str(pellucid.history(study))
+    assert "1 of 1 trial is on the front; it last grew with trial 1." in str(pellucid.history(study))
     nowhere = optuna.create_study(directions=["minimize"] * 2)
     nowhere.add_trial(optuna.trial.create_trial(values=[1.0, 2.0], system_attrs={"constraints": [1.0]}))
     assert "feasible" in pellucid.history(nowhere).sentence

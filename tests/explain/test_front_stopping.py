@@ -62,7 +62,7 @@ def test_it_stops_when_the_volume_can_hardly_grow_and_is_right() -> None:
     assert len(study.trials) < 60
     said = f"Stop: after {len(study.trials)} trials, the volume that the front dominates could still grow by at most "
     assert sentence.startswith(said)
-    assert sentence.endswith("; your tolerance is 5%.")
+    assert sentence.endswith(", within your tolerance of 5%.")
     assert truly_left(study) <= 0.05, "and it was right"
 
 
@@ -76,7 +76,10 @@ def test_the_bound_covers_what_is_left_and_no_bad_trial_hides_it(random_study: S
     assert verdict.n_front == front(Y).sum()
     np.testing.assert_allclose(verdict.reference, reference_point(Y))
     assert not verdict.stop
-    assert verdict.more_trials is None or f"roughly {verdict.more_trials} more trials to get there." in verdict.sentence
+    assert (
+        verdict.more_trials is None
+        or f"roughly {verdict.more_trials} more trials to get below that." in verdict.sentence
+    )
     assert verdict.to_frame()["n_front"].tolist() == [verdict.n_front]
 
 
@@ -167,7 +170,7 @@ def test_only_feasible_trials_count() -> None:
 @pytest.mark.parametrize(
     ("objective", "n", "reason"),
     [
-        (valleys, 1, "needs 20 finished trials, and this study has 1"),
+        (valleys, 1, "needs 20 complete trials, and this study has 1"),
         (lambda trial: (trial.suggest_float("x", 0, 1) * 0.0, 1.0), 25, "all finished trials returned the same values"),
         (lambda trial: (1.0, float(trial.number)), 25, "no parameter varies"),
         (lambda trial: (math.nan, trial.suggest_float("x", 0, 1)), 25, "and this study has 0"),

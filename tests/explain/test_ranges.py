@@ -73,7 +73,7 @@ def test_advice_in_sentences(study: Study) -> None:
     assert ("act", "drop") in advice
     assert "`act` = sigmoid" in str(advice["act", "drop"])
     assert "beyond its upper bound 0.1" in str(advice["lr", "widen"])
-    assert "`n_layers`: below 4, where " in str(advice["n_layers", "narrow"])
+    assert "`n_layers` to at least 4: below that, " in str(advice["n_layers", "narrow"])
     assert not any(param == "width" for param, _ in advice), "it has no effect"
     assert all("If this is wrong, you lose " in str(entry) for entry in advice.values())
     assert [entry.probability for entry in list(pellucid.parameter_ranges(study).advice)] == sorted(
@@ -131,9 +131,9 @@ def test_a_choice_is_not_judged_before_it_has_had_its_chance() -> None:
 
     few, enough = asked(4), asked(40)
     assert not any(entry.what == "drop" for entry in few.advice)
-    assert few.notes == ("`model` = svc was tried 4 times: too few to judge.",)
+    assert few.notes == ("`model` = svc (4 trials) has had too few trials to say whether to drop it.",)
     (drop,) = (entry for entry in enough.advice if entry.what == "drop")
-    assert str(drop).startswith("Drop `model` = svc: it was tried 40 times, and the chance that it holds anything")
+    assert str(drop).startswith("Drop `model` = svc: the chance that it holds anything as good is")
     assert drop.probability <= 0.01
     assert enough.notes == ()
 
@@ -158,11 +158,11 @@ def test_advice_knows_where_counts_end_and_where_shares_may() -> None:
     ranges = pellucid.parameter_ranges(study)
     widened = {entry.param: str(entry) for entry in ranges.advice if entry.what == "widen"}
     assert set(widened) == {"dropout", "subsample", "lr"}
-    assert widened["dropout"].startswith("Widen `dropout` beyond its lower bound 0, if there are values beyond: with")
+    assert widened["dropout"].startswith("Widen `dropout` beyond its lower bound 0, if there are values beyond: the")
     assert widened["subsample"].startswith("Widen `subsample` beyond its upper bound 1, if there are values beyond: ")
-    assert widened["lr"].startswith("Widen `lr` beyond its upper bound 1: with")
+    assert widened["lr"].startswith("Widen `lr` beyond its upper bound 1: the best")
     assert (
-        "`min_samples_leaf` is best at its lower bound 1, where counts end, so there is nothing to widen."
+        "`min_samples_leaf` is best at its lower bound 1; counts end there, so there is nothing to widen."
         in ranges.notes
     )
 
@@ -242,8 +242,8 @@ def test_choices_of_a_parameter_that_the_best_trial_lacks_are_all_noted() -> Non
         study.enqueue_trial({"model": "svc", "kernel": kernel} if i < 12 else {"model": "linear"})
     study.optimize(objective, n_trials=52)
     notes = pellucid.parameter_ranges(study).notes
-    for kernel in ("rbf", "poly", "linear"):
-        assert f"`kernel` = {kernel} was tried 4 times: too few to judge." in notes
+    few = "`kernel` = rbf (4 trials), poly (4 trials) and linear (4 trials) have had too few trials"
+    assert f"{few} to say whether to drop them." in notes
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_no_false_advice_when_ranges_were_widened_or_values_are_few() -> None:
     steps.optimize(lambda t: -t.suggest_int("k", 1, 3) + 0.1 * t.suggest_float("y", 0, 1), n_trials=400)
     advice = [str(entry) for entry in list(pellucid.parameter_ranges(steps).advice)]
     assert any("Widen `k` beyond its upper bound 3" in sentence for sentence in advice)
-    assert any("Narrow `k`: below 3, where" in sentence for sentence in advice)
+    assert any("Narrow `k` to at least 3: below that, the chance" in sentence for sentence in advice)
 
 
 def test_the_figure_marks_the_value(study: Study) -> None:

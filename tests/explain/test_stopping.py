@@ -18,7 +18,8 @@ import pellucid
 from pellucid.samplers.stop_when import STOPPED_ATTRIBUTE
 
 SENTENCE = re.compile(
-    r"Stop: the model sees at most \S+ left after \d+ trials; (your tolerance is|the noise of one trial is about) \S+\."
+    r"Stop: after \d+ trials, the model sees room to improve the objective by at most \S+, within "
+    r"(your tolerance of \S+|the noise of one trial \(about \S+\))\."
 )
 
 
@@ -41,7 +42,7 @@ def test_it_stops_when_little_is_left_and_says_why(caplog: pytest.LogCaptureFixt
     assert 15 <= n < 60
     sentence = study.user_attrs[STOPPED_ATTRIBUTE]
     assert SENTENCE.fullmatch(sentence), sentence
-    assert f"after {n} trials; your tolerance is 0.01." in sentence
+    assert f"after {n} trials, the model" in sentence
     assert any(sentence in record.getMessage() for record in caplog.records)
     assert study.best_value - 2.0 <= 0.01, "and it was right"
 
@@ -107,7 +108,7 @@ def test_without_a_tolerance_the_noise_is_the_tolerance() -> None:
     assert verdict.noise == pytest.approx(0.2, rel=0.5)
     assert verdict.tolerance == verdict.noise
     assert len(study.trials) < 120
-    assert "the noise of one trial is about" in study.user_attrs[STOPPED_ATTRIBUTE]
+    assert "within the noise of one trial (about" in study.user_attrs[STOPPED_ATTRIBUTE]
     best = pellucid.recommend(study)
     assert bowl(optuna.trial.FixedTrial(best.params)) - 2.0 <= 0.2
 
@@ -118,7 +119,7 @@ def test_a_share_is_one_of_what_tuning_gained() -> None:
     gain = float(np.median([trial.value for trial in study.trials[:10] if trial.value is not None])) - study.best_value
     share = pellucid.stopping_verdict(study, regret_below=" 5 % ")
     assert share.tolerance == pytest.approx(0.05 * gain)
-    assert f"your tolerance is 5 % of the gain so far, {share.tolerance:.2g}" in str(share)
+    assert f"your tolerance of {share.tolerance:.2g} (5 % of the gain so far)" in str(share)
     same = pellucid.stopping_verdict(study, regret_below=share.tolerance)
     assert (same.stop, same.bound, same.more_trials) == (share.stop, share.bound, share.more_trials)
 
@@ -127,7 +128,7 @@ def test_the_default_stops_a_study_without_noise() -> None:
     study = study_of()
     study.optimize(bowl, n_trials=80, callbacks=[pellucid.StopWhen()])
     assert len(study.trials) < 60
-    assert "the tolerance is 3% of the gain so far" in study.user_attrs[STOPPED_ATTRIBUTE]
+    assert "(3% of the gain so far)" in study.user_attrs[STOPPED_ATTRIBUTE]
     assert study.best_value - 2.0 <= 0.03
 
 
@@ -140,14 +141,14 @@ def test_one_bound_everywhere_and_an_estimate_of_what_more_trials_bring() -> Non
     assert history.bounds[-1] == verdict.bound
     assert verdict.bound is not None
     assert verdict.more_trials is not None
-    assert f"; roughly {verdict.more_trials} more trials for another {verdict.bound - 3e-3:.2g}." in str(verdict)
+    assert f"It will take roughly {verdict.more_trials} more trials to get below that." in str(verdict)
     study.optimize(bowl, n_trials=2 * verdict.more_trials)
     later = pellucid.stopping_verdict(study, regret_below=3e-3).bound
     assert later is not None
     assert later < verdict.bound
     hopeless = pellucid.stopping_verdict(study, regret_below=1e-12)
     assert hopeless.more_trials is None, "too far ahead to say"
-    assert f"; probably more than {len(study.trials)} more trials for another" in str(hopeless)
+    assert f"It will probably take more than {len(study.trials)} more trials" in str(hopeless)
 
 
 def broken(trial: Trial) -> float:
@@ -185,10 +186,10 @@ def test_odd_studies_get_a_verdict_and_go_on(objective: Callable[[Trial], float]
 def test_one_trial_and_none() -> None:
     study = study_of()
     verdict = pellucid.stopping_verdict(study)
-    assert str(verdict) == "Continue: a verdict needs 20 finished trials, and this study has 0."
+    assert str(verdict) == "Continue: a verdict needs 20 complete trials, and this study has 0."
     study.optimize(bowl, n_trials=1)
     assert str(pellucid.stopping_verdict(study, min_trials=1)) == (
-        "Continue: a verdict needs 2 finished trials, and this study has 1."
+        "Continue: a verdict needs 2 complete trials, and this study has 1."
     )
 
 

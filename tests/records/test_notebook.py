@@ -157,7 +157,7 @@ def test_an_empty_table_is_left_out() -> None:
 
 
 def test_columns_that_add_nothing_are_left_out() -> None:
-    reason = "the model sees at most 0.018 left after 40 trials"
+    reason = "after 40 trials, the model sees room to improve the objective by at most 0.018"
     columns = {"trial": [3], "branch": [""], "bound": [None], "reason": [reason]}
     shown = notebook.document(f"Continue: {reason}.", columns, ())
     assert shown.count("<th ") == 1

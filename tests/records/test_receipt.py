@@ -131,7 +131,7 @@ def test_a_receipt_of_several_objectives_speaks_about_each_of_them() -> None:
     assert about.hyperparameters == HYPERPARAMETERS
     assert about.objectives == several.objectives
     assert about.params == several.params
-    assert "expected f1 0.5 ± 0.1 and ms 1e+09 ± 0.25 there" in str(several)
+    assert "expected f1 0.50 ± 0.1 and ms 1e+09 ± 0.25 there" in str(several)
     assert FULL.about(2) is FULL
     with pytest.raises(RecordError, match="needs hyperparameters"):
         replace(several, objectives=several.objectives[:1])
@@ -196,12 +196,12 @@ def test_records_do_not_change() -> None:
 
 
 def test_a_receipt_prints_as_a_sentence() -> None:
-    expected = "Trial 42 maximised WEI; the model expected 12.5 ± 0.25 there. Step 1 tunes `lr`."
+    expected = "Trial 42 maximised WEI; the model expected 12.50 ± 0.25 there. Step 1 tunes `lr`."
     maximised = replace(ONE, look=False, constraints=())
     assert str(maximised) == f"{expected} It was the turn of `kind` = a."
-    assert "12.5 ± 0.25 there, feasible with a chance of 22%. Step" in str(replace(ONE, look=False))
+    assert "12.50 ± 0.25 there, feasible with a chance of 22%. Step" in str(replace(ONE, look=False))
     assert "Trial 42 maximised WEI" in str(replace(maximised, mean=None, sd=None))
-    assert str(ONE).startswith("Trial 42 was a look elsewhere; the model expected 12.5 ± 0.25 there, feasible")
+    assert str(ONE).startswith("Trial 42 looked elsewhere; the model expected 12.50 ± 0.25 there, feasible")
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")
 
@@ -210,7 +210,7 @@ def test_a_recommendation_prints_as_a_sentence() -> None:
     text = str(
         Recommendation({"lr": 0.12345, "kind": "a"}, 3, 1.5, 1.0, 2.0, 0.95, 1.25, 10, "minimize", ("Few trials.",))
     )
-    for part in ("lr=0.1235", "kind=a", "trial 3", "1.5", "95% interval [1, 2]", "observed 1.25", "Few trials."):
+    for part in ("lr=0.1235", "kind=a", "trial 3", "1.5", "95% interval 1.00 to 2.00", "returned 1.25", "Few trials."):
         assert part in text
 
 

@@ -58,6 +58,13 @@ def more_trials(n: int, bound: float, limit: float, power: float) -> int | None:
     return int(step * np.ceil(more / step))
 
 
+def until_a_stop(n: int, more: int | None) -> str:
+    """How long it takes to get there, without the full stop. `more`: as `more_trials` says."""
+    if more is None:
+        return f"It will probably take more than {n} more trials to get below that"
+    return f"It will take roughly {more} more {'trial' if more == 1 else 'trials'} to get below that"
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The trials behind a verdict, their model, and how much may be lost by a stop, in the unit of the objective."""
@@ -113,7 +120,7 @@ def _unseen(evidence: Evidence) -> list[str]:
     names = " and ".join(f"`{space.names[j]}`" for j in numeric)
     return [
         f"trials have covered only {covered:.0%} of the range of {names}, and a narrow optimum may be in the rest; "
-        "if you know that there is none, you can stop"
+        "stop if you know that there is none"
     ]
 
 

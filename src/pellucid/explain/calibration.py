@@ -67,8 +67,8 @@ def calibration_of(view: StudyView, level: float = 0.95) -> Calibration:
             notes += [_AFTERWARDS, *_not_predicted(view)]
     if not rows:
         raise ValueError(
-            "There is no prediction to check: that needs a trial that a model proposed and that returned a finite "
-            "value, or at least 3 trials with such values."
+            "There is no prediction to check yet: that needs a proposal of a model that returned a finite value, or at "
+            "least 3 trials that did."
         )
     return _judged(rows, source, level, view, [*notes, *curve_notes(view.data)])
 
@@ -91,7 +91,7 @@ def _left_out(view: StudyView) -> list[str]:
     listed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     unreadable = len(view.unreadable)
     return [
-        *([f"Trials without a finite value of their own are left out ({listed})."] if listed else []),
+        *([f"Trials that returned no finite value are left out ({listed})."] if listed else []),
         *([f"{counted(unreadable, 'receipt')} could not be read and {'is' if unreadable == 1 else 'are'} left out."]
           if unreadable else []),
     ]  # fmt: skip

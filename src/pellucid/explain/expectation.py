@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from pellucid.explain.model import fitted_model, plausible_models
+from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices, stream
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
@@ -38,6 +39,12 @@ _N_BOOTSTRAP = 100
 def too_few(n: int, d: int) -> bool:
     """Whether n trials of d parameters are too few for an interval."""
     return n < fewest(d)
+
+
+def no_interval(n: int, d: int) -> str:
+    """The note on trials that are `too_few`."""
+    trials = f"{counted(n, 'trial')} for {counted(d, 'parameter')} {'is' if n == 1 else 'are'}"
+    return f"Provisional: {trials} too few to learn the noise, so there is no interval. Run at least {fewest(d)}."
 
 
 def fewest(d: int) -> int:

@@ -20,6 +20,7 @@ from pellucid.explain.blocks import (
     more_trials,
     needs_trials,
     short_of_trials,
+    until_a_stop,
 )
 from pellucid.explain.feasibility import constraint_models, none_feasible
 from pellucid.explain.model import default_template, fitted_model
@@ -37,7 +38,7 @@ from pellucid.surrogates import GaussianProcess
 # The doubt about every stop.
 _UNSEEN = (
     "The models cannot see a part of the front that no trial has come near; "
-    "if there may be one, run some random trials before you stop."
+    "if there may be one, add some random trials before you stop."
 )
 # Chosen on the design problems of `pellucid bench moo`: 270 verdicts after 30 to 100 trials of 54 runs. The quantile of
 # the draws alone was exceeded in 47% of them, mostly where objectives have kinks; doubled in 20%.
@@ -114,7 +115,7 @@ def front_verdict_and_fits(
         return FrontVerdict(False, n, None, None, limit, None, reason), starts
 
     if n < max(min_trials, 2):
-        return no_verdict(f"a verdict needs {max(min_trials, 2)} finished trials, and this study has {n}")
+        return no_verdict(f"a verdict needs {max(min_trials, 2)} complete trials, and this study has {n}")
     if not view.varying:
         return no_verdict("no parameter varies, so there is nothing to model")
     if not view.observations.feasible.any():
@@ -133,12 +134,12 @@ def front_verdict_and_fits(
     signs = [objective.sign for objective in view.objectives]
     about = int(front(Y[feasible]).sum()), tuple((evidence.reference * signs).tolist())
     grow = "more than double" if bound > 1.0 else f"grow by at most {share_text(bound)}"
-    left = f"after {n} trials, the volume that the front dominates could still {grow}; {words}"
+    left = f"after {n} trials, the volume that the front dominates could still {grow}, "
+    left += f"{'above' if bound > limit else 'within'} {words}"
     ends = tuple(gp.hyperparameters for gp in evidence.fits)
     if bound > limit:
         more = more_trials(n, bound, limit, _POWER)
-        how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
-        reason = f"{left}; {how_long} to get there"
+        reason = f"{left}. {until_a_stop(n, more)}"
         return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, "", *about), ends
     blocked = _blocks(evidence)
     reason = f"{'; '.join(blocked)} ({left})" if blocked else left
@@ -159,14 +160,14 @@ def check_share(regret_below: float | str | None) -> None:
 def _tolerance(regret_below: float | str | None) -> tuple[float, str]:
     """As a share, and in words."""
     if regret_below is None:
-        return _DEFAULT_SHARE, f"the tolerance is {share_text(_DEFAULT_SHARE)}"
+        return _DEFAULT_SHARE, f"the tolerance of {share_text(_DEFAULT_SHARE)}"
     share = as_share(regret_below) if isinstance(regret_below, str) else None
     if share is None:
         raise ValueError(
             "With several objectives, `regret_below` must be a share of the volume that the front dominates, such as "
             f"'2%', or None, but got {regret_below!r}."
         )
-    return share, f"your tolerance is {share_text(share)}"
+    return share, f"your tolerance of {share_text(share)}"
 
 
 def _fitted(

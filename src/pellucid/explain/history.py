@@ -12,7 +12,7 @@ from pellucid.explain.model import opened
 from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.explain.predictions import predicted_constraint
 from pellucid.explain.text import counted, share_text, value_text
-from pellucid.records import FrontHistory, History, Phase, Receipt, prefix
+from pellucid.records import OBJECTIVE, FrontHistory, History, Phase, Receipt
 from pellucid.study.trials import interrupted, nobodys_choice, repeated
 from pellucid.study.view import StudyView
 
@@ -119,9 +119,8 @@ def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | Non
         return f"None of the {len(view.trials)} trials has finished with a value yet."
     later = sum(number > best_trial for number in value_of)
     kind = "best feasible" if view.constrained else "best"
-    best = (
-        f"The {kind} trial is number {best_trial} with {prefix(view.objective.name)}{value_text(value_of[best_trial])}"
-    )
+    what = "value" if view.objective.name == OBJECTIVE else view.objective.name
+    best = f"The {kind} {what} is {value_text(value_of[best_trial])}, first reached by trial {best_trial}"
     infeasible = f" {_infeasible(view)}" if view.constrained else ""
     if later == 0:
         return f"{best}, the last one with a value.{infeasible}"
@@ -187,9 +186,10 @@ def _front_sentence(view: StudyView, volume_of: dict[int, float], grew: list[int
     n = len(view.observations)
     are = "is" if n_front == 1 else "are"
     infeasible = f" {_infeasible(view)}" if view.constrained else ""
-    here = f"{n_front} of {counted(n, 'trial')} {are} on the front, which last grew with trial {grew[-1]}"
+    here = f"By the values returned, {n_front} of {counted(n, 'trial')} {are} on the front; "
+    here += f"it last grew with trial {grew[-1]}"
     recent = list(volume_of.values())[-1 - len(volume_of) // 3]
     if recent <= 0.0 or len(volume_of) < 3:
         return f"{here}.{infeasible}"
     growth = 1.0 / recent - 1.0
-    return f"{here}; the last third of the trials made its volume grow by {share_text(growth)}.{infeasible}"
+    return f"{here}, and its volume grew by {share_text(growth)} in the last third of the trials.{infeasible}"

@@ -43,8 +43,7 @@ def curve_note(count: int, n: int) -> list[str]:
     """`count` of the `n` trials of a model were extrapolated."""
     if not count:
         return []
-    who = f"{count} of {n} trials were stopped early or still run"
-    return [f"{who}: the model uses values predicted from their learning curves."]
+    return [f"{count} of {n} trials have not run to their end: the model predicts their values from learning curves."]
 
 
 @contextmanager

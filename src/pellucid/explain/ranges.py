@@ -29,7 +29,7 @@ from pellucid.explain.range_model import (
 from pellucid.explain.text import counted, value_text
 from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
-from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
+from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis, spoken
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
 
@@ -165,8 +165,8 @@ def _widening(dimension: Dimension, end: str, positions: Array, error: float) ->
     bound, inside = (value_text(value) for value in dimension.decode(positions))
     perhaps = ", if there are values beyond" if end_of_shares(dimension.distribution, end) else ""
     sentence = (
-        f"Widen `{dimension.name}` beyond its {end} bound {bound}{perhaps}: with the best configurations it still "
-        f"improves from {inside} to {bound} (chance of error {_percent(error)}). "
+        f"Widen `{dimension.name}` beyond its {end} bound {bound}{perhaps}: the best configurations still improve as "
+        f"it goes from {inside} to {bound} (chance of error {_percent(error)}). "
         "If this is wrong, you lose a few trials."
     )
     edge = 1.0 / dimension.cells if 0 < dimension.cells <= FEW_CELLS else _EDGE
@@ -176,7 +176,7 @@ def _widening(dimension: Dimension, end: str, positions: Array, error: float) ->
 
 def _limit(dimension: Dimension, end: str, position: float) -> str:
     value = value_text(dimension.decode(np.array([position]))[0])
-    return f"`{dimension.name}` is best at its {end} bound {value}, where counts end, so there is nothing to widen."
+    return f"`{dimension.name}` is best at its {end} bound {value}; counts end there, so there is nothing to widen."
 
 
 # ---------------------------------------------------------------------- narrow and drop
@@ -221,8 +221,8 @@ def _narrowing(
     at = dimension.snap(kept + (1e-9 if end == "below" else -1e-9)) if dimension.cells else kept
     bound = value_text(dimension.decode(at)[0])
     sentence = (
-        f"Narrow `{dimension.name}`: {end} {bound}, where {counted(n_trials, 'trial')} were, the chance of anything "
-        f"as good is {_percent(chance.probability)}. {_loss(chance.gain)}"
+        f"Narrow `{dimension.name}` to at {'least' if end == 'below' else 'most'} {bound}: {end} that, the chance of "
+        f"anything as good is {_percent(chance.probability)} ({counted(n_trials, 'trial')}). {_loss(chance.gain)}"
     )
     return RangeAdvice(dimension.name, "narrow", sentence, chance.probability, chance.gain, *map(float, safe))
 
@@ -251,8 +251,8 @@ def _drops(judged: Judged) -> Iterator[RangeAdvice]:
         chance = chance_of(judged.draws, inside, outside, -_CLOSE * judged.gain)
         if chance.probability <= _REMOVE_ERROR:
             sentence = (
-                f"Drop `{dimension.name}` = {_choice(judged, branch)}: it was tried {branch.n_trials} times, and the "
-                f"chance that it holds anything as good is {_percent(chance.probability)}. {_loss(chance.gain)}"
+                f"Drop `{dimension.name}` = {_choice(judged, branch)}: the chance that it holds anything as good is "
+                f"{_percent(chance.probability)} ({counted(branch.n_trials, 'trial')}). {_loss(chance.gain)}"
             )
             low, high = dimension.cell(np.array([branch.code]))
             part = float(low[0]), float(high[0])
@@ -272,11 +272,11 @@ def _untried(judged: Judged) -> Iterator[str]:
         ]
         name = space.names[j]
         if len(few) > _MOST_NAMED:
-            yield f"{len(few)} choices of `{name}` were tried too few times to judge."
-            continue
-        for branch in few:
-            times = counted(branch.n_trials, "time")
-            yield f"`{name}` = {_choice(judged, branch)} was tried {times}: too few to judge."
+            yield f"{len(few)} choices of `{name}` have had too few trials to say whether to drop them."
+        elif few:
+            listed = spoken([f"{_choice(judged, branch)} ({counted(branch.n_trials, 'trial')})" for branch in few])
+            have, them = ("has", "it") if len(few) == 1 else ("have", "them")
+            yield f"`{name}` = {listed} {have} had too few trials to say whether to drop {them}."
 
 
 def _choice(judged: Judged, branch: Branch) -> str:
@@ -287,7 +287,7 @@ def _choice(judged: Judged, branch: Branch) -> str:
 def _loss(gain: float) -> str:
     if gain == 0.0:
         return "If this is wrong, you lose less than the model can see."
-    return f"If this is wrong, you lose at most about {gain:.2g}."
+    return f"If this is wrong, you lose about {gain:.2g} at most."
 
 
 def _percent(chance: float) -> str:

@@ -24,6 +24,7 @@ from pellucid.explain.expectation import (
     LEVEL,
     interval_models,
     median_and_interval,
+    no_interval,
     possible_losses,
     smoothed_values,
     too_few,
@@ -33,7 +34,7 @@ from pellucid.explain.fronts.answer import front_of, not_modelled
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.wishes import limits_of, weights_of
 from pellucid.explain.model import curve_notes, default_template, fitted_model, view_of
-from pellucid.explain.text import counted, value_text
+from pellucid.explain.text import value_text
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.records import Compromise, Front, Recommendation
 from pellucid.study.arrays import Arrays, arrays
@@ -149,8 +150,7 @@ def recommendation_of(
         low, high = sorted((view.sign * low, view.sign * high))
     notes = []
     if few:
-        counts = f"{counted(n, 'trial')} for {counted(d, 'parameter')}"
-        notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there is no interval.")
+        notes.append(no_interval(n, d))
     elif low is None:
         notes.append(f"All {n} trials returned the same value, so there is no interval.")
     notes += curve_notes(data)
@@ -214,7 +214,7 @@ def _on_feasibility(
     value = value_text(view.sign * float(values[other]))
     return [
         f"Trial {observations.numbers[other]} was feasible and returned {value}, but it was so close to the limit that "
-        f"its chance of being truly feasible is {chance[other]:.0%}."
+        f"its chance of being truly feasible is {chance[other]:.0%}. Run it again to be sure."
     ]
 
 

@@ -13,14 +13,14 @@ from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
-from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials
+from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials, until_a_stop
 from pellucid.explain.feasibility import best_fits, none_feasible
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
 from pellucid.explain.model import curve_notes, default_template, fitted_model, opened
 from pellucid.explain.parts import gain_of_tuning
 from pellucid.explain.text import as_share, counted
 from pellucid.numerics import one_thread
-from pellucid.records import OBJECTIVE, Hyperparameters, Receipt, RegretHistory, StoppingVerdict
+from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict, called
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
@@ -30,7 +30,7 @@ from pellucid.surrogates.constraint import ConstraintModel
 # The doubt about every stop.
 _UNSEEN = (
     "The model cannot see a narrow optimum that no trial has come near; "
-    "if there may be one, run some random trials before you stop."
+    "if there may be one, add some random trials before you stop."
 )
 # Half-width of the bounds, in standard deviations: each is crossed in 5% of cases.
 _WIDTH = 1.64
@@ -121,7 +121,7 @@ def verdict_and_fit(
         return StoppingVerdict(False, n, best, None, given, None, reason, objective=name), start
 
     if n < max(min_trials, 2):
-        return no_verdict(f"a verdict needs {max(min_trials, 2)} finished trials, and this study has {n}")
+        return no_verdict(f"a verdict needs {max(min_trials, 2)} complete trials, and this study has {n}")
     if not view.varying:
         return no_verdict("no parameter varies, so there is nothing to model")
     if not usable.any():
@@ -140,12 +140,12 @@ def verdict_and_fit(
     bound = upper_bound_regret(gp, tried, view.data.space, width=_WIDTH, constraints=constraints)[0]
     noise = _noise(gp)
     limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
-    of = "" if name == OBJECTIVE else f" of {name}"
-    left = f"the model sees at most {bound:.2g}{of} left after {n} trials; {words}"
+    trials = "trials" if n == len(view.observations) else "complete trials"
+    left = f"after {n} {trials}, the model sees room to improve {called(name)} by at most {bound:.2g}"
+    left = f"{left}, {'above' if bound > limit else 'within'} {words}"
     if bound > limit:
         more = more_trials(n, bound, limit, _POWER)
-        how_long = f"roughly {more} more trials" if more is not None else f"probably more than {n} more trials"
-        reason = f"{left}; {how_long} for another {bound - limit:.2g}"
+        reason = f"{left}. {until_a_stop(n, more)}"
         notes = tuple(curve_notes(view.data))
         verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
         return verdict, gp.hyperparameters
@@ -165,13 +165,13 @@ def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> t
     """In the unit of the objective, and in words."""
     if isinstance(regret_below, str):
         limit = (as_share(regret_below) or 0.0) * gain
-        return limit, f"your tolerance is {regret_below.strip()} of the gain so far, {limit:.2g}"
+        return limit, f"your tolerance of {limit:.2g} ({regret_below.strip()} of the gain so far)"
     if regret_below is not None:
-        return regret_below, f"your tolerance is {regret_below:.2g}"
+        return regret_below, f"your tolerance of {regret_below:.2g}"
     if noise >= _DEFAULT_SHARE * gain:
-        return noise, f"the noise of one trial is about {noise:.2g}"
+        return noise, f"the noise of one trial (about {noise:.2g})"
     limit = _DEFAULT_SHARE * gain
-    return limit, f"the tolerance is {_DEFAULT_SHARE:.0%} of the gain so far, {limit:.2g}"
+    return limit, f"the tolerance of {limit:.2g} ({_DEFAULT_SHARE:.0%} of the gain so far)"
 
 
 def _fitted(view: StudyView, surrogate: GaussianProcess | None, start: Hyperparameters | None) -> GaussianProcess:

@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.records import OBJECTIVE
+from pellucid.records import OBJECTIVE, decimals
 from pellucid.study.encoding import Condition, Space
-
-# With more digits after the point than this, or for values this large, significant digits are shown instead.
-_MOST_DIGITS, _LARGE = 6, 1e6
 
 
 def value_text(value: Any) -> str:
@@ -59,8 +56,8 @@ def with_error(value: float, half_width: float) -> str:
     """A value with its half-width, both to the digits that the half-width leaves meaningful."""
     if not (math.isfinite(half_width) and half_width > 0.0):
         return f"{value:.4g}"
-    digits = max(0, 1 - math.floor(math.log10(half_width)))
-    if digits > _MOST_DIGITS or abs(value) >= _LARGE:
+    digits = decimals(value, half_width)
+    if digits is None:
         return f"{value:.4g} ± {half_width:.2g}"
     return f"{value:.{digits}f} ± {half_width:.{digits}f}"
 

@@ -13,7 +13,18 @@ from pellucid.records.coordinates import Coordinate, ParallelCoordinates
 from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.curves import LearningCurve, LearningCurves
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
-from pellucid.records.finding import OBJECTIVE, Finding, NotKnown, attempt, called, percent, plain, prefix
+from pellucid.records.finding import (
+    OBJECTIVE,
+    Finding,
+    NotKnown,
+    attempt,
+    called,
+    decimals,
+    percent,
+    plain,
+    prefix,
+    rounded,
+)
 from pellucid.records.front import (
     Compromise,
     ExchangeRate,
@@ -139,8 +150,10 @@ __all__ = [
     "by_text",
     "called",
     "chance_text",
+    "decimals",
     "percent",
     "plain",
     "prefix",
+    "rounded",
     "spoken",
 ]

@@ -18,6 +18,8 @@ from pellucid.records import notebook
 Answer = TypeVar("Answer")
 # The name of an objective that has none of its own, and of its unit.
 OBJECTIVE = "objective"
+# With more digits after the point than this, or for values this large, significant digits are shown instead.
+_MOST_DECIMALS, _LARGE = 6, 1e6
 
 
 class Finding(ABC):
@@ -145,6 +147,20 @@ def called(objective: str) -> str:
 def prefix(objective: str) -> str:
     """What stands before a value: "accuracy "; nothing if the objective has no name."""
     return "" if objective == OBJECTIVE else f"{objective} "
+
+
+def decimals(value: float, error: float) -> int | None:
+    """The digits after the point of a value that its error leaves meaningful; None if significant digits are better."""
+    if not (math.isfinite(error) and error > 0.0) or abs(value) >= _LARGE:
+        return None
+    count = max(0, 1 - math.floor(math.log10(error)))
+    return count if count <= _MOST_DECIMALS else None
+
+
+def rounded(value: float, error: float) -> str:
+    """A value to the digits that its error leaves meaningful."""
+    count = decimals(value, error)
+    return f"{value:.6g}" if count is None else f"{value:.{count}f}"
 
 
 def percent(chance: float) -> str:

@@ -87,8 +87,8 @@ class Front(Finding):
             said = f"{len(self.members)} of {self.n_trials} configurations are on the front of {names}"
         else:
             said = (
-                f"{len(self.members)} of {self.n_trials} configurations are on the front of {names} with a chance of "
-                f"at least {self.threshold:.0%}"
+                f"{len(self.members)} of {self.n_trials} configurations are on the true front of {names} with a chance "
+                f"of at least {self.threshold:.0%} each"
             )
         return f"{said}: from {self.members[0].text} to {self.members[-1].text}."
 
@@ -173,9 +173,12 @@ class ExchangeRate:
         return self.gain / abs(self.stop - self.start)
 
     @property
-    def text(self) -> str:
-        """ "from 12 to 20 buys 0.4 (0.2 to 0.7)" """
-        return f"from {self.start:.4g} to {self.stop:.4g} buys {self.gain:.3g} ({self.low:.3g} to {self.high:.3g})"
+    def span(self) -> str:
+        return f"from {self.start:.3g} to {self.stop:.3g}"
+
+    @property
+    def band(self) -> str:
+        return f"{self.low:.2g} to {self.high:.2g}"
 
 
 @dataclass(frozen=True)
@@ -245,22 +248,30 @@ class Tradeoff(Finding):
     @property
     def sentence(self) -> str:
         first, second = self.objectives
-        parts = [f"Letting {first} go {self.rates[0].text} of {second}"]
+        move = "Lowering" if self.directions[0] == "maximize" else "Raising"
+        gains = "gains" if self.directions[1] == "maximize" else "saves"
+        near, far = self.rates[0], self.rates[-1]
+        band = f"{100 * self.level:g}% band {near.band}"
+        parts = [f"{move} {first} {near.span} {gains} {near.gain:.2g} of {second} ({band})"]
         if len(self.rates) > 1:
-            parts[0] += f", and {self.rates[-1].text}"
+            parts.append(f"{far.span} it {gains} {far.gain:.2g} ({far.band})")
         if self.knee is not None:
-            parts.append(f"the front bends at {first} {self.knee.at:.4g} ({self.knee.low:.4g} to {self.knee.high:.4g})")
-        for role, verb in (("trades", "trade"), ("wastes", "only waste")):
-            names = self.named(role)
-            if names:
-                verbs = verb if len(names) > 1 else verb.replace("trade", "trades").replace("waste", "wastes")
-                parts.append(f"{spoken([f'`{name}`' for name in names])} {verbs}")
+            at = f"{first} {self.knee.at:.3g} ({self.knee.low:.3g} to {self.knee.high:.3g})"
+            parts.append(f"past {at} the same step {gains} less")
+        if trading := self.named("trades"):
+            parts.append(f"{_code(trading)} {'trades' if len(trading) == 1 else 'trade'} one for the other")
+        if wasting := self.named("wastes"):
+            parts.append(f"{_code(wasting)} {'does' if len(wasting) == 1 else 'do'} not trade: other values only lose")
         return "; ".join(parts) + "."
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per step along the front."""
         names = ("start", "stop", "gain", "low", "high", "rate")
         return {name: [getattr(rate, name) for rate in self.rates] for name in names}
+
+
+def _code(names: Sequence[str]) -> str:
+    return spoken([f"`{name}`" for name in names])
 
 
 def spoken(names: Sequence[str]) -> str:

@@ -103,13 +103,14 @@ class ParameterRanges(Finding):
     @property
     def sentence(self) -> str:
         if not self.advice:
-            return f"Nothing in the {self.n_trials} trials calls for a change of the ranges."
-        verbs = {"widen": "Widen", "narrow": "Narrow", "drop": "Drop a choice of"}
+            return f"Keep the ranges: nothing in the {self.n_trials} trials calls for a change."
+        verbs = {"widen": "widen", "narrow": "narrow", "drop": "drop a choice of"}
         parts = []
         for what in dict.fromkeys(advice.what for advice in self.advice):
             names = dict.fromkeys(f"`{advice.param}`" for advice in self.advice if advice.what == what)
             parts.append(f"{verbs[what]} {', '.join(names)}")
-        return "; ".join(parts) + "."
+        text = "; ".join(parts)
+        return f"{text[0].upper()}{text[1:]}."
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per piece of advice."""

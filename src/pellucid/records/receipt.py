@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pellucid.records import notebook
-from pellucid.records.finding import percent
+from pellucid.records.finding import percent, rounded
 from pellucid.records.rules import (
     is_acquisition,
     is_conditions,
@@ -277,7 +277,7 @@ class Receipt:
             purpose = f"to learn about {self.acquisition.learns_about}, not to improve the objective"
             text = f"Trial {self.trial} was chosen {purpose}"
         if self.look:
-            text = f"Trial {self.trial} was a look elsewhere"
+            text = f"Trial {self.trial} looked elsewhere"
         expected = self._expected()
         if not expected:
             return f"{text}."
@@ -291,13 +291,13 @@ class Receipt:
         if self.objectives:
             about = [self.about(i) for i in range(len(self.objectives))]
             each = [
-                f"{state.name} {one.mean:.6g} ± {one.expected_sd:.2g}"
+                f"{state.name} {_with_sd(one.mean, one.expected_sd)}"
                 for state, one in zip(self.objectives, about, strict=True)
             ]
             return f"the model expected {', '.join(each[:-1])} and {each[-1]} there"
         if self.mean is None or self.expected_sd is None:
             return ""
-        return f"the model expected {self.mean:.6g} ± {self.expected_sd:.2g} there"
+        return f"the model expected {_with_sd(self.mean, self.expected_sd)} there"
 
     def _maximised(self) -> str:
         """The acquisition; with constraints, what was maximised among feasible configurations."""
@@ -305,7 +305,7 @@ class Receipt:
         if not self.constraints or "constraints" not in self.acquisition.settings:
             return self.acquisition.name
         base = self.acquisition.settings.get("base")
-        return f"{base} where trials are likely to be feasible" if base else "the chance of being feasible"
+        return f"{base} among configurations that are likely feasible" if base else "the chance of being feasible"
 
     def _how_it_ranked(self, state: RankingState) -> str:
         by = {
@@ -315,6 +315,11 @@ class Receipt:
         }[state.turn]
         place = f"{state.rank:.3g} ± {state.sd:.2g} of {state.candidates}"
         return f"Trial {self.trial} was ranked {place} configurations by {by}."
+
+
+def _with_sd(mean: float | None, sd: float | None) -> str:
+    assert mean is not None and sd is not None
+    return f"{rounded(mean, sd)} ± {sd:.2g}"
 
 
 def _plain(hyperparameters: Hyperparameters) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pellucid.records.finding import OBJECTIVE, Finding, percent, prefix
+from pellucid.records.finding import OBJECTIVE, Finding, percent, prefix, rounded
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,15 @@ class Recommendation(Finding):
     @property
     def sentence(self) -> str:
         settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
-        use = f"Use {settings} (trial {self.trial}): expected {prefix(self.objective)}{self.expected:.6g}"
+        error, interval = 0.0, ""
+        if self.low is not None and self.high is not None:
+            error = 0.5 * (self.high - self.low)
+            ends = f"{rounded(self.low, error)} to {rounded(self.high, error)}"
+            interval = f" ({self.level:.0%} interval {ends})"
         chance = "" if self.feasible is None else f", feasible with a chance of {percent(self.feasible)}"
-        if self.low is None or self.high is None:
-            return f"{use}, observed {self.observed:.6g}{chance}."
-        interval = f"{self.level:.0%} interval [{self.low:.6g}, {self.high:.6g}]"
-        return f"{use}, {interval}, observed {self.observed:.6g}{chance}."
+        use = f"Use {settings} (trial {self.trial})"
+        expected, observed = rounded(self.expected, error), rounded(self.observed, error)
+        return f"{use}: expect {prefix(self.objective)}{expected}{interval}{chance}; it returned {observed}."
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per parameter."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.acquisition.fronts import check_number, front
-from pellucid.explain.expectation import LEVEL, too_few
+from pellucid.explain.expectation import LEVEL, no_interval, too_few
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import TOLERANCE, Tried, spread_of, usable
-from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices
 from pellucid.records import ExpectedOutcome, Front, FrontMember
 from pellucid.study.arrays import Arrays, arrays
@@ -97,8 +96,7 @@ def notes_on(view: StudyView, data: Arrays) -> list[str]:
     n, d = data.X.shape
     notes = []
     if too_few(n, d):
-        counts = f"{counted(n, 'trial')} for {counted(d, 'parameter')}"
-        notes.append(f"Provisional: {counts}, too few to learn how noisy they are, so there are no intervals.")
+        notes.append(no_interval(n, d))
     constant = [about for about in view.each if n > 1 and np.ptp(data.about(about.observations).losses) == 0.0]
     return [*notes, *(f"All {n} trials returned the same {about.objective.name}." for about in constant)]
 

@@ -163,13 +163,13 @@ def _knee(view: StudyView, search: _Search, curve: FrontCurve) -> tuple[Knee | N
     most = int(np.argmax(below.mean(axis=0)))
     if (below[:, most] >= _BENT).mean() < _SURE:
         straight = (below.max(axis=1) >= _BENT).mean() <= 1.0 - _SURE
-        return None, [] if straight else ["Whether the front has a knee is not known."]
+        return None, [] if straight else ["It is not known whether the front has a knee."]
     at = curve.levels[np.argmax(below, axis=1)]
     half = 0.5 * float(curve.levels[1] - curve.levels[0])  # The front is known at levels, not between them.
     low, middle, high = np.quantile(at, [tail, 0.5, 1.0 - tail]).tolist()
     low, high = low - half, high + half
     if high - low > _PLACED * (curve.levels[-1] - curve.levels[0]):
-        return None, ["The front bends, but where is not known."]
+        return None, ["The front bends, but it is not known where."]
     first, second = search.pair
     sign = view.objectives[first].sign
     # The trial of the front that comes next to the knee, both objectives in units of their length.

@@ -173,7 +173,9 @@ def _sentence(found: PruningExplanation, *, asked: bool) -> str:
     name = prefix(found.objective)
     beating = f"{name}{found.best:.4g} (trial {found.best_trial}){by_text(found.tolerance)}"
     chance = f"a chance of {chance_text(found.chance)} of beating {beating}"
-    expected = f"{found.expected:.4g} was expected ({found.low:.4g} to {found.high:.4g})"
+    expected = (
+        f"{found.expected:.4g} was expected ({100 * found.level:g}% interval {found.low:.4g} to {found.high:.4g})"
+    )
     returned = "" if found.returned is None else f" It returned {found.returned:.4g}."
     if found.source == "recorded":
         needed = chance_text(found.needed or 0.0)

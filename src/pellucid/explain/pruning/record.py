@@ -130,7 +130,7 @@ def _notes(view: StudyView, evidence: CurveEvidence, stopped: int, coverage: flo
     notes = horizon_notes(view, evidence.model.horizon)
     if stopped and coverage is not None:
         notes.append(
-            f"Predictions can be checked only for trials that went on: {coverage:.0%} of {checked} 95% intervals "
-            "contained the value."
+            f"Only predictions for trials that ran on can be checked: {coverage:.0%} of {checked} values were inside "
+            "their 95% intervals."
         )
     return notes
