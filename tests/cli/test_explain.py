@@ -239,7 +239,7 @@ def test_figures_are_published_for_the_dashboard() -> None:
     for _ in range(2):  # Publishing again replaces.
         result = call("publish", "ours", "--storage", URL)
         assert result.exit_code == 0, result.output
-    assert "The best trial is" in result.stdout
+    assert "The best value is" in result.stdout
     storage = optuna.storages.get_storage(URL)
     number = storage.get_study_id_from_name("ours")
     statuses: list[str] = []

@@ -56,7 +56,8 @@ def test_the_overview_is_about_the_front_and_about_each_objective(file: Path, st
         f"What matters: {pellucid.importance(study, objective='ms')}",
         f"What one costs in the other: {pellucid.tradeoff(study)}",
         f"Were predictions true: {pellucid.calibration(study, objective='accuracy')}",
-        f"Were predictions true: {pellucid.calibration(study, objective='ms')}",
+        # Notes that the answer before has are not repeated.
+        f"Were predictions true: {pellucid.calibration(study, objective='ms').sentence}",
         f"Why the last proposal: {pellucid.explain_proposal(study, 19)}",
     ]
 

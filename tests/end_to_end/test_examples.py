@@ -35,7 +35,7 @@ def test_effects_of_a_tpe_study(tmp_path: Path) -> None:
 
 def test_why_trials_were_proposed(tmp_path: Path) -> None:
     printed = run("why.py", "--trials", "16", "--folder", str(tmp_path))
-    assert "Trial 10 was proposed m" in printed  # Mainly, or most of all.
+    assert re.search("Trial 10 was proposed (mainly|partly) for", printed)
     assert "Over 6 proposals (trials 10 to 15)" in printed
     assert {path.name for path in tmp_path.iterdir()} == {"proposal.html", "paths.html"}
 
@@ -51,7 +51,7 @@ def test_what_mattered_in_two_steps(tmp_path: Path) -> None:
 
 def test_two_objectives_and_their_compromises() -> None:
     printed = run("objectives.py", "--trials", "20")
-    assert "configurations are on the front of accuracy and kilonodes" in printed
+    assert "configurations are on the true front of accuracy and kilonodes" in printed
     assert "if accuracy counts 2 and kilonodes counts 1" in printed
     assert "kilonodes <= 2 with a chance of" in printed
     assert number(r"at most\? Use .*?accuracy ([\d.]+),", printed) > 0.8
@@ -63,7 +63,7 @@ def test_a_scikit_learn_pipeline_with_branches() -> None:
     assert number(r"expected ([\d.]+),", printed) > 0.97
     assert re.search(r"Use model=(svc, C=[^,]+, gamma=[^,]+|forest, max_depth=\d+, max_features=[^,]+) \(", printed)
     assert re.search("[Ww]here model is ", printed)
-    stopping = r"Can I stop\? (Continue|Stop): .*the model sees at most [\d.e-]+ left after 22 trials"
+    stopping = r"Can I stop\? (Continue|Stop): .*after 22 trials, the model sees room to improve the objective by "
     assert re.search(stopping, printed)
 
 
@@ -74,7 +74,7 @@ def test_a_forest_that_has_to_fit_into_a_small_device() -> None:
     assert trees * depth <= 300
     assert re.search(r"The best feasible trial is number \d+ .* \d+ of 25 trials were feasible", printed)
     assert re.search(r"What makes a forest too large\? .*`(leaf|trees)`", printed)
-    assert re.search(r"maximised \w+ where trials are likely to be feasible", printed)
+    assert re.search(r"maximised \w+ among configurations that are likely feasible", printed)
 
 
 def test_lightgbm_with_early_stopping_and_pruning() -> None:
@@ -116,8 +116,8 @@ def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> Non
     first = run("existing_study.py", "--file", str(file), "--trials", "40")
     assert "40 trials, 0 of them proposed by pellucid" in first
     assert re.search(r"What matters\? .*`kernel`.*% of the variance", first)
-    assert re.search(r"What does `C` do\? (`C` matters|40 trials cannot show an effect of `C`)", first)
-    assert "Can I stop? Continue: the model sees at most" in first
+    assert re.search(r"What does `C` do\? (With `C` = |40 trials can't show which `C`)", first)
+    assert "Can I stop? Continue: after 40 trials, the model sees room" in first
     before = file.read_bytes()
     second = run("existing_study.py", "--file", str(file), "--trial", "20")
     assert "Why trial 20? Pellucid did not propose trial 20; its model would have" in second
@@ -128,13 +128,13 @@ def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> Non
 def test_the_demo_answers_writes_a_report_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     first = run("demo.py", "--trials", "4")
-    assert "Continue: a verdict needs 20 finished trials, and this study has 4" in first
+    assert "Continue: a verdict needs 20 complete trials, and this study has 4" in first
     assert "What matters?" not in first
     assert "Report: report.html (open it in a browser)" in first
     (tmp_path / "report.html").unlink()
     second = run("demo.py", "--trials", "10")
     assert "Resuming sqlite:///demo.db after 4 trials." in second
-    assert "Continue: a verdict needs 20 finished trials, and this study has 10" in second
+    assert "Continue: a verdict needs 20 complete trials, and this study has 10" in second
     assert "What matters?" in second
     assert (tmp_path / "report.html").stat().st_size > 10_000
 

@@ -62,7 +62,7 @@ def test_the_history_is_that_of_the_study(direction: str) -> None:
     receipts = {receipt.trial: receipt for receipt in pellucid.receipts(study)}
     assert history.expected == tuple(receipts[n].mean for n in history.numbers)
     assert [phase.label for phase in history.phases] == ["start-up", "model"]
-    assert f"The best trial is number {study.best_trial.number} with" in str(history)
+    assert f", first reached by trial {study.best_trial.number};" in str(history)
     figure = history.plot()
     best = next(trace for trace in figure.data if trace.name == "best so far")
     assert best.y[-1] == study.best_value
@@ -153,7 +153,7 @@ def test_the_regret_history_ends_with_the_verdict(proposed: optuna.Study) -> Non
 def test_a_regret_history_without_a_verdict_is_empty_and_gives_the_reason() -> None:
     regret = pellucid.regret_history(study_of(5, RandomSampler(seed=0)))
     assert regret.after == ()
-    assert "needs 20 finished trials, and this study has 4" in finding(regret.plot())
+    assert "needs 20 complete trials, and this study has 4" in finding(regret.plot())
 
 
 def test_the_regret_history_is_in_order_with_pruned_trials() -> None:
@@ -280,7 +280,7 @@ def test_ranges_are_drawn_where_their_advice_is() -> None:
     assert (widen.param, widen.start, widen.stop) == ("rate", 0.0, pytest.approx(0.1))
     narrow = next(advice for advice in ranges.advice if advice.what == "narrow" and advice.param == "rate")
     dimension_at = 10 ** (-4 + 4 * narrow.start)
-    assert f"above {dimension_at:.4g}" in narrow.sentence
+    assert f"at most {dimension_at:.4g}" in narrow.sentence
     drop = next(advice for advice in ranges.advice if advice.what == "drop")
     assert (drop.start, drop.stop) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     axis = next(drawn_axis for drawn_axis in ranges.axes if drawn_axis.param == "rate")
@@ -378,5 +378,5 @@ def test_every_function_draws_its_record(drawn: optuna.Study, proposed: optuna.S
         assert figure.data
         assert finding(figure)
         assert figure.layout.title.text
-    assert "your tolerance is 0.1" in finding(plots.plot_regret_history(proposed, regret_below=0.1))
+    assert "your tolerance of 0.1" in finding(plots.plot_regret_history(proposed, regret_below=0.1))
     assert finding(plots.plot_failures(drawn)).startswith("For failing, `rate` matter")

@@ -156,7 +156,7 @@ def test_stopped_trials_with_a_promised_value_are_mentioned_once(answers: StudyA
     assert about_curves(answers).extrapolated
     reasons = [reason for reason in doubts(answers) if reason.startswith("3 of 14 trials")]
     assert reasons == [
-        "3 of 14 trials were stopped early or still run: the model uses values predicted from their learning curves."
+        "3 of 14 trials have not run to their end: the model predicts their values from learning curves."
     ]
 
 

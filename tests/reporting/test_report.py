@@ -246,7 +246,7 @@ def interrupted(study: optuna.Study) -> None:
     ("fill", "says"),
     [
         (nothing, "The study has no trials yet"),
-        (one_trial, "A verdict needs 20 finished trials, and this study has 1"),
+        (one_trial, "A verdict needs 20 complete trials, and this study has 1"),
         (only_failures, "None of the 12 trials has finished with a value yet."),
         (constant, "all finished trials returned the same value"),
         (infinite, "Expect "),
@@ -310,8 +310,8 @@ def test_the_card_on_ranges_says_what_could_not_be_judged(tmp_path: Path) -> Non
         study.add_trial(optuna.create_trial(params={"model": model, name: number}, distributions=kinds, value=value))
     page = pellucid.report(study, tmp_path / "report.html").read_text(encoding="utf-8")
     cards, _, rest = page.partition('<section id="effects"')
-    assert "was tried 3 times: too few to judge." in cards
-    assert "was tried 3 times: too few to judge." in rest
+    assert "(3 trials) has had too few trials to say whether to drop it." in cards
+    assert "(3 trials) has had too few trials to say whether to drop it." in rest
 
 
 def test_doubts_name_the_odd_trials_of_a_study() -> None:

@@ -22,7 +22,7 @@ def test_the_table_of_stopping(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     text = table.read_text(encoding="utf-8")
     assert "| all | 8 | 83% |" in text, "a tolerance of 10 lets every run stop at 20 of 24 trials"
-    assert "Stop: the model sees at most" in text
+    assert "the model sees room to improve" in text
     again = call(*arguments)
     assert again.exit_code == 0, again.output
     assert "8 of 8 runs are already in" in again.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.errors import Mistake
@@ -99,8 +99,19 @@ def dead(view: StudyView) -> DeadTrials:
     return dead_trials(view, datetime.now())
 
 
-def sentence(question: Question[Any], answer: Finding) -> str:
-    return f"{shown(question.title)}: {shown(question.text(answer))}"
+def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding, str]]:
+    """Every known answer, and its sentence with those notes that no earlier answer had."""
+    from pellucid.records import NotKnown
+
+    said: set[str] = set()
+    for question, answer in answers:
+        if isinstance(answer, NotKnown):
+            continue
+        text = question.text(answer)
+        for note in said.intersection(answer.notes):
+            text = text.replace(f" {note}", "", 1)
+        said.update(answer.notes)
+        yield question, answer, f"{shown(question.title)}: {shown(text)}"
 
 
 def unknown_lines(answers: Answers) -> list[str]:
@@ -112,9 +123,7 @@ def unknown_lines(answers: Answers) -> list[str]:
 
 def answers_text(view: StudyView, place: Place, answers: Answers) -> str:
     """All answers, without tables."""
-    from pellucid.records import NotKnown
-
-    known = [sentence(question, answer) for question, answer in answers if not isinstance(answer, NotKnown)]
+    known = [text for _, _, text in sentences_of(answers)]
     lines = [heading(view, place), dead(view).notice, *known, *unknown_lines(answers)]
     return "\n".join(line for line in lines if line)
 

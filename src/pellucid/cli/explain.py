@@ -13,7 +13,7 @@ from pellucid.cli.answers import (
     dead,
     heading,
     named_objective,
-    sentence,
+    sentences_of,
     unknown_lines,
 )
 from pellucid.cli.errors import Mistake
@@ -98,15 +98,11 @@ def _check_params(params: tuple[str, ...]) -> None:
 
 
 def _print_text(view: StudyView, place: Place, answers: Answers, *, detailed: bool) -> None:
-    from pellucid.records import NotKnown
-
     typer.echo(heading(view, place))
     if notice := dead(view).notice:
         typer.echo(notice)
-    for question, answer in answers:
-        if isinstance(answer, NotKnown):
-            continue
-        typer.echo(sentence(question, answer))
+    for question, answer, text in sentences_of(answers):
+        typer.echo(text)
         if detailed and question.table is not None:
             print_table(question.table(answer))
     for line in unknown_lines(answers):

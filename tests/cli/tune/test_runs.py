@@ -32,7 +32,7 @@ def test_two_jobs_run_exactly_the_trials_asked_for_and_the_command_continues(fol
     assert second.exit_code == 0, second.output
     assert "`script` in sqlite:///tuning.db has 5 of 8 trials; 3 to go." in second.stderr
     assert second.stdout.startswith("Use x=")
-    assert "Continue: a verdict needs 20 finished trials, and this study has 8" in second.stdout
+    assert "Continue: a verdict needs 20 complete trials, and this study has 8" in second.stdout
     assert states() == {COMPLETE: 8}
 
     third = tune("bowl", 8)
