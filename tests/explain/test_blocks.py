@@ -53,7 +53,9 @@ def test_a_choice_that_was_hardly_tried_holds_the_stop_back() -> None:
     assert verdict.bound <= 0.2
     assert not verdict.stop
     assert verdict.blocked == ("`model` = kernel was tried 4 times, too few to rule it out",)
-    assert str(verdict).startswith(f"Continue: {verdict.blocked[0]} (after 54 trials, the model sees room ")
+    assert str(verdict).startswith(
+        f"Continue: {verdict.blocked[0]}. The bound alone would allow a stop: after 54 trials,"
+    )
 
 
 def test_the_best_choice_need_not_be_ruled_out_but_known() -> None:

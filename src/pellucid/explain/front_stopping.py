@@ -142,7 +142,7 @@ def front_verdict_and_fits(
         reason = f"{left}. {until_a_stop(n, more)}"
         return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, "", *about), ends
     blocked = _blocks(evidence)
-    reason = f"{'; '.join(blocked)} ({left})" if blocked else left
+    reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
     notes = () if blocked else (_UNSEEN,)
     return FrontVerdict(not blocked, n, None, bound, limit, None, reason, notes, blocked, None, "", *about), ends
 

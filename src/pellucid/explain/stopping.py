@@ -150,7 +150,7 @@ def verdict_and_fit(
         verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
         return verdict, gp.hyperparameters
     blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))
-    reason = f"{'; '.join(blocked)} ({left})" if blocked else left
+    reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
     notes = (*curve_notes(view.data), *(() if blocked else (*_looks(view), _UNSEEN)))
     verdict = StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
     return verdict, gp.hyperparameters

@@ -249,15 +249,15 @@ class Tradeoff(Finding):
     def sentence(self) -> str:
         first, second = self.objectives
         move = "Lowering" if self.directions[0] == "maximize" else "Raising"
-        gains = "gains" if self.directions[1] == "maximize" else "saves"
+        moves = "raises" if self.directions[1] == "maximize" else "lowers"
         near, far = self.rates[0], self.rates[-1]
         band = f"{100 * self.level:g}% band {near.band}"
-        parts = [f"{move} {first} {near.span} {gains} {near.gain:.2g} of {second} ({band})"]
+        parts = [f"{move} {first} {near.span} {moves} {second} by {near.gain:.2g} ({band})"]
         if len(self.rates) > 1:
-            parts.append(f"{far.span} it {gains} {far.gain:.2g} ({far.band})")
+            parts.append(f"{far.span}, by {far.gain:.2g} ({far.band})")
         if self.knee is not None:
             at = f"{first} {self.knee.at:.3g} ({self.knee.low:.3g} to {self.knee.high:.3g})"
-            parts.append(f"past {at} the same step {gains} less")
+            parts.append(f"past {at} the same step brings less")
         if trading := self.named("trades"):
             parts.append(f"{_code(trading)} {'trades' if len(trading) == 1 else 'trade'} one for the other")
         if wasting := self.named("wastes"):
