@@ -291,7 +291,7 @@ def test_ranges_are_drawn_where_their_advice_is() -> None:
     assert {(s.x0, s.x1) for s in figure.layout.shapes} == {(advice.start, advice.stop) for advice in ranges.advice}
     assert figure.layout.yaxis.ticktext[-1] == ranges.advice[0].param
     assert "Widen `rate`" in finding(figure)
-    assert "Drop a choice of `kind`" in finding(figure)
+    assert "drop a choice of `kind`" in finding(figure)
 
 
 def test_choices_that_look_alike_stay_apart() -> None:

@@ -29,7 +29,7 @@ from pellucid.explain.range_model import (
 from pellucid.explain.text import counted, value_text
 from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
-from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis, spoken
+from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
 
@@ -273,10 +273,10 @@ def _untried(judged: Judged) -> Iterator[str]:
         name = space.names[j]
         if len(few) > _MOST_NAMED:
             yield f"{len(few)} choices of `{name}` have had too few trials to say whether to drop them."
-        elif few:
-            listed = spoken([f"{_choice(judged, branch)} ({counted(branch.n_trials, 'trial')})" for branch in few])
-            have, them = ("has", "it") if len(few) == 1 else ("have", "them")
-            yield f"`{name}` = {listed} {have} had too few trials to say whether to drop {them}."
+            continue
+        for branch in few:
+            trials = counted(branch.n_trials, "trial")
+            yield f"`{name}` = {_choice(judged, branch)} has had {trials}, too few to say whether to drop it."
 
 
 def _choice(judged: Judged, branch: Branch) -> str:
