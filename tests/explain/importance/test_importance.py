@@ -112,7 +112,7 @@ def test_which_parameters_make_trials_fail(caplog: pytest.LogCaptureFixture) -> 
     assert str(importance).startswith("For failing, `units` matters (p ≤ ")
     top = max(importance.parameters[0].bins, key=lambda bar: bar[2])
     assert top[0].split(" to ")[1] == "512"
-    assert f"those have `units` most often from {top[0]} (" in str(importance)
+    assert f"such trials have `units` most often from {top[0]} (" in str(importance)
 
 
 # ------------------------------------------------------------------ uncertainty

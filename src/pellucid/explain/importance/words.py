@@ -10,7 +10,7 @@ import numpy as np
 from pellucid.explain.importance.draws import Source
 from pellucid.explain.text import condition_text, value_text
 from pellucid.numerics import Array, Mask
-from pellucid.records import PairImportance, ParameterImportance
+from pellucid.records import PairImportance, ParameterImportance, spoken
 from pellucid.records.importance import VERDICTS
 from pellucid.study.encoding import Dimension, Space
 
@@ -74,7 +74,7 @@ def importance_sentence(
         first = impactful[0]
         label, overall, inside = max(first.bins, key=lambda bar: bar[2] - bar[1])
         parts.append(
-            f"those have `{first.name}` most often {'=' if ' to ' not in label else 'from'} {label} "
+            f"such trials have `{first.name}` most often {'=' if ' to ' not in label else 'from'} {label} "
             f"({100 * inside:.0f}%, against {100 * overall:.0f}% of all)"
         )
     interacting = [pair.params for pair in pairs if pair.interact]
@@ -87,16 +87,17 @@ def importance_sentence(
         for verdict in ("no effect", "cannot tell")
     )
     if idle:
-        parts.append("on their own, no effect of " + ", ".join(idle))
+        alone = "has no effect on its own" if len(idle) == 1 else "have no effect on their own"
+        parts.append(f"{spoken(idle)} {alone}")
     if unclear:
-        parts.append("too few trials to judge " + ", ".join(unclear))
+        parts.append(f"too few trials to judge {spoken(unclear)}")
     return "; ".join(parts) + "."
 
 
 def _leaders(goal: str, impactful: Sequence[ParameterImportance], basis: str) -> str:
     if not impactful:
         return f"For {goal}, no parameter is known to matter ({basis})"
-    listed = ", ".join(f"`{p.name}`{f' ({p.group})' if p.group else ''}" for p in impactful)
+    listed = spoken([f"`{p.name}`{f' ({p.group})' if p.group else ''}" for p in impactful])
     largest = max(parameter.p_adjusted for parameter in impactful)
     verb = "matters" if len(impactful) == 1 else "matter"
     return f"For {goal}, {listed} {verb} (p ≤ {largest:.2g}, {basis})"
