@@ -174,11 +174,11 @@ class ExchangeRate:
 
     @property
     def span(self) -> str:
-        return f"from {self.start:.3g} to {self.stop:.3g}"
+        return f"from {self.start:.4g} to {self.stop:.4g}"
 
     @property
     def band(self) -> str:
-        return f"{self.low:.2g} to {self.high:.2g}"
+        return f"{self.low:.3g} to {self.high:.3g}"
 
 
 @dataclass(frozen=True)
@@ -252,11 +252,11 @@ class Tradeoff(Finding):
         moves = "raises" if self.directions[1] == "maximize" else "lowers"
         near, far = self.rates[0], self.rates[-1]
         band = f"{100 * self.level:g}% band {near.band}"
-        parts = [f"{move} {first} {near.span} {moves} {second} by {near.gain:.2g} ({band})"]
+        parts = [f"{move} {first} {near.span} {moves} {second} by {near.gain:.3g} ({band})"]
         if len(self.rates) > 1:
-            parts.append(f"{far.span}, by {far.gain:.2g} ({far.band})")
+            parts.append(f"{far.span}, by {far.gain:.3g} ({far.band})")
         if self.knee is not None:
-            at = f"{first} {self.knee.at:.3g} ({self.knee.low:.3g} to {self.knee.high:.3g})"
+            at = f"{first} {self.knee.at:.4g} ({self.knee.low:.4g} to {self.knee.high:.4g})"
             parts.append(f"past {at} the same step brings less")
         if trading := self.named("trades"):
             parts.append(f"{_code(trading)} {'trades' if len(trading) == 1 else 'trade'} one for the other")

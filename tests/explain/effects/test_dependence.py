@@ -125,6 +125,8 @@ def test_too_few_trials_show_no_effect() -> None:
     assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in effect.notes)
     assert effect.verdict == "cannot tell"
     assert "4 trials can't show which `depth` is better on average" in effect.sentence
+    # The band is wider than the trials differ, so its width says nothing.
+    assert effect.sentence.endswith("; its values could differ as much as the best and the worst trial.")
 
 
 def test_categories_and_integers_in_their_own_values(tpe: Study) -> None:

@@ -115,6 +115,16 @@ def test_which_parameters_make_trials_fail(caplog: pytest.LogCaptureFixture) -> 
     assert f"such trials have `units` most often from {top[0]} (" in str(importance)
 
 
+def test_no_model_is_advised_for_failures_that_an_optimiser_met() -> None:
+    def fragile(trial: Trial) -> float:
+        return math.nan if trial.suggest_float("x", 0, 1) > 0.6 else trial.params["x"]
+
+    study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, avoid_failures=False))
+    study.optimize(fragile, n_trials=20)
+    (note,) = (n for n in pellucid.hsic_importance(study, pellucid.failed()).notes if "optimiser" in n)
+    assert note.endswith("add random trials to be sure.")
+
+
 # ------------------------------------------------------------------ uncertainty
 
 

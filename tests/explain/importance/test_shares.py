@@ -240,6 +240,35 @@ def test_what_matters_in_a_branch_is_not_denied_in_the_same_sentence() -> None:
     assert share_sentence([unclear], [], ("model",), 60, 0.95).startswith("No parameter is known to matter yet (60 tri")
 
 
+def test_the_sentence_names_every_parameter_that_matters() -> None:
+    """As the page does, which lists those of the branches that the best trial does not have, too."""
+    shares = [
+        ParameterShare("C", 0.5, 0.5, 0.4, 0.6, "matters", "where model is svc", 20),
+        ParameterShare("depth", 0.5, 0.5, 0.4, 0.6, "matters", "where model is forest", 20),
+    ]
+    sentence = share_sentence(shares, [], ("model", "C"), 40, 0.95)
+    assert sentence == "Where model is svc, `C` (50%) matters; in other branches, `depth` matters."
+
+
+def test_importance_and_effects_agree_on_whether_the_space_is_explored() -> None:
+    def ridge(trial: Trial) -> float:
+        return sum((trial.suggest_float(name, 0, 1) - 0.5) ** 2 for name in "abcd")
+
+    studies = [run(ridge, n) for n in (12, 60)]
+    notes = [
+        [
+            [note for note in answer.notes if "unsure" in note]
+            for answer in (pellucid.importance(study), pellucid.partial_dependence(study, "a"))
+        ]
+        for study in studies
+    ]
+    assert all(of_importance == of_effect for of_importance, of_effect in notes)
+    assert notes[0][0] == [
+        "The model is unsure about most of the space: add random trials before you rely on averages over it."
+    ]
+    assert notes[1][0] == []
+
+
 def test_odd_trials_and_names_are_ordinary() -> None:
     def odd(trial: Trial) -> float:
         x = trial.suggest_float("<b>`x`", 0, 1)

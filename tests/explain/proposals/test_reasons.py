@@ -73,6 +73,14 @@ def test_a_contribution_whose_interval_holds_zero_is_not_named() -> None:
     assert "depth" not in text
 
 
+def test_less_than_a_twentieth_of_the_appeal_is_no_reason() -> None:
+    shares = (share("lr", 0.9, 0.0), share("depth", 0.5, 0.0), share("leaf", 0.01, 0.0))
+    seen = {"lr": Relevance(0.6, {"": 1.0}), "depth": Relevance(0.3, {"": 8.0}), "leaf": Relevance(0.1, {"": 8.0})}
+    text = proposal_sentence(7, shares, 1.41, True, TERMS, "the average", True, 1e-9, seen)
+    assert text.startswith("Trial 7 was proposed partly for `depth` = 0.5 (35% of its appeal")
+    assert "leaf" not in text
+
+
 def test_exploration_by_dummies_alone_names_none() -> None:
     text = sentence(share("idle", 0.0, 0.9), share("other", 0.0, 0.3), relevance={"idle": 0.0, "other": 0.01})
     assert text == (
