@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pellucid.cli.errors import Mistake
 from pellucid.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.options import Jobs, Quiet, TableFile
@@ -50,21 +51,24 @@ def stopping(
 
 
 def report(
-    trials: Annotated[str, typer.Option(help="Sizes of the studies, like 100,1000.")] = "100,1000",
-    params: Annotated[int, typer.Option(min=5, help="Number of parameters of every study.")] = 20,
+    trials: Annotated[str, typer.Option(help="Sizes of the studies, like 100,1000.")] = "100,1000,5000",
+    params: Annotated[str, typer.Option(help="Numbers of parameters, like 6,20; at least 5.")] = "6,20",
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Seconds and megabytes of a report, for a random study and for one that pellucid ran."""
+    """Seconds and megabytes of a report, for a random study and, up to 1000 trials, for one that pellucid ran."""
     with sentences():
         require_modules(("plotly",), "the benchmark of reports")
-        from pellucid_lab.costs.report import SAMPLERS, cost_of, markdown
+        from pellucid_lab.costs.report import FEWEST_PARAMS, cost_of, markdown, samplers_of
         from pellucid_lab.tables.grids import PACKAGES, provenance_now, show_page
 
-        reports = [(sampler, n) for n in integers(trials, "--trials") for sampler in SAMPLERS]
+        sizes, widths = integers(trials, "--trials"), integers(params, "--params")
+        if min(widths) < FEWEST_PARAMS:
+            raise Mistake(f"`--params` must be at least {FEWEST_PARAMS}, but got {min(widths)}.")
+        reports = [(sampler, n, width) for width in widths for n in sizes for sampler in samplers_of(n)]
         costs, stopped = collect(
             "reports",
-            (cost_of(sampler, n, params) for sampler, n in reports),
+            (cost_of(*report) for report in reports),
             len(reports),
             quiet,
             lambda cost: f"{cost.sampler}, {cost.trials} trials",

@@ -16,7 +16,15 @@ from pellucid.reporting import report
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid_lab.tables.grids import Grid, page
 
-SAMPLERS = ("random", "pellucid")
+# Of the studies, whose own parameters are this many.
+FEWEST_PARAMS = 5
+# A sampler that learns takes long to make a larger study, and its report costs as much as that of a random one.
+_MOST_PROPOSED = 1000
+
+
+def samplers_of(trials: int) -> tuple[str, ...]:
+    """Whose studies of this size are reported."""
+    return ("random", "pellucid") if trials <= _MOST_PROPOSED else ("random",)
 
 
 @dataclass(frozen=True)
