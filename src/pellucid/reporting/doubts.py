@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 from optuna.trial import TrialState
 
@@ -18,8 +17,6 @@ _FEW = 10
 # The chance of having stopped the best trial above which that is a reason for doubt, and the chance of one of them
 # from which it is worth running again.
 _LOST, _WORTH_A_RUN = 0.1, 0.05
-# Notes of effects, the most common first.
-_MOST_NOTES = 3
 
 
 def doubts(study: StudyAnswers) -> list[str]:
@@ -96,14 +93,16 @@ def _running(study: StudyAnswers) -> list[str]:
 
 
 def _notes(study: StudyAnswers) -> list[str]:
-    """What the answers themselves say."""
+    """What the answers themselves say about the whole study: what only one parameter's figure says stays there."""
     notes: list[str] = []
     for each in study.each:
         if isinstance(each.importance, Importance):
             notes += each.importance.notes
-    effects = [effect for each in study.each if not isinstance(each.effects, NotKnown) for effect in each.effects]
-    common = Counter(note for effect in effects for note in effect.notes)
-    return [*notes, *(note for note, _ in common.most_common(_MOST_NOTES))]
+        if not isinstance(each.effects, NotKnown):
+            notes += [note for note in each.effects[0].notes if all(note in effect.notes for effect in each.effects)]
+    use = study.recommendation
+    said = () if isinstance(use, NotKnown) else use.notes
+    return [note for note in notes if note not in said]
 
 
 def others(study: StudyAnswers) -> list[str]:

@@ -31,6 +31,8 @@ from pellucid.reporting.picker import picker
 
 # Configurations of the front, and their parameters, in a table.
 _MOST_ROWS, _MOST_COLUMNS = 60, 12
+# Share of the variance from which an interaction is worth a figure.
+_TOGETHER = 0.03
 
 
 def sections_of(study: StudyAnswers, figures: PageFigures) -> Iterator[tuple[str, str, Iterator[Markup]]]:
@@ -154,8 +156,8 @@ def _learning(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
 
 def _objective(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
     """All about one of several objectives. `prefix`: of the names of its figures."""
-    yield from _matters(each, prefix, figures)
     yield from _effects(each, prefix, figures)
+    yield from _matters(each, prefix, figures)
     yield from _true(each, prefix, figures)
 
 
@@ -171,7 +173,7 @@ def _matters(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
         yield _not_known(each.importance)
         return
     yield figures.put(f"{prefix}importance", each.importance, top=60)
-    if each.importance.pairs:
+    if any(pair.index >= _TOGETHER for pair in each.importance.pairs):
         yield figures.put(f"{prefix}pairs", each.importance, what="pairs")
 
 
