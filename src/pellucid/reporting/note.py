@@ -97,7 +97,8 @@ def _ranges(ranges: ParameterRanges | NotKnown) -> Iterator[str]:
 def _why(study: StudyAnswers, trials: str) -> Iterator[str]:
     last = max(study.explanations, key=lambda explanation: explanation.trial, default=None)
     if last is None:
-        yield "Not known yet. No trial could be explained."
+        reason = study.unexplained[max(study.unexplained)] if study.unexplained else "No trial could be explained."
+        yield f"Not known yet. {prose(reason)}"
         return
     yield _said(last)
     yield f"See {_trial(last.trial, trials)}."

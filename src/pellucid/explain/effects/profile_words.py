@@ -153,4 +153,6 @@ def _untried(data: Arrays, column: int) -> list[str]:
     if not rare:
         return []
     more = " and others" if len(rare) > _MOST_UNTRIED else ""
-    return [f"Too few trials to know what these can reach: {', '.join(rare[:_MOST_UNTRIED])}{more}. Try them more."]
+    return [
+        f"Too few trials to know what can be reached with {', '.join(rare[:_MOST_UNTRIED])}{more}: run more of them."
+    ]

@@ -156,7 +156,7 @@ def effect_notes(
     few = np.flatnonzero(band.jackknife_sd > _FEW_TRIALS * raw_sd)
     if len(few):
         most = int(few[np.argmax(band.jackknife_sd[few] / raw_sd[few])])
-        notes.append(f"Around {curve.settings(most)} the curve depends on few trials: add some there.")
+        notes.append(f"Around {curve.settings(most)}, a few trials decide the curve: more there would steady it.")
     return notes
 
 
