@@ -60,7 +60,7 @@ def test_two_objectives_and_their_compromises() -> None:
 def test_a_scikit_learn_pipeline_with_branches() -> None:
     printed = run("sklearn_model.py", "--trials", "22")
     # A support vector machine or a forest of the first trials has 0.96; the recommendation names one branch alone.
-    assert number(r"expected ([\d.]+),", printed) > 0.97
+    assert number(r": expect ([\d.]+) \(", printed) > 0.97
     assert re.search(r"Use model=(svc, C=[^,]+, gamma=[^,]+|forest, max_depth=\d+, max_features=[^,]+) \(", printed)
     assert re.search("[Ww]here model is ", printed)
     stopping = r"Can I stop\? (Continue|Stop): .*after 22 trials, the model sees room to improve the objective by "
@@ -72,7 +72,7 @@ def test_a_forest_that_has_to_fit_into_a_small_device() -> None:
     assert re.search(r"Use trees=\d+, .*feasible with a chance of", printed)
     trees, depth = (int(number(rf"{name}=(\d+)", printed)) for name in ("trees", "depth"))
     assert trees * depth <= 300
-    assert re.search(r"The best feasible trial is number \d+ .* \d+ of 25 trials were feasible", printed)
+    assert re.search(r"The best feasible value is .* \d+ of 25 trials were feasible", printed)
     assert re.search(r"What makes a forest too large\? .*`(leaf|trees)`", printed)
     assert re.search(r"maximised \w+ among configurations that are likely feasible", printed)
 
@@ -83,7 +83,7 @@ def test_lightgbm_with_early_stopping_and_pruning() -> None:
     assert 3 <= number(r"(\d+) of 25 trials were pruned", printed) <= 22
     # Early stopping ends the training before the last round.
     assert 1 <= number(r"It needs (\d+) rounds", printed) < 300
-    assert number(r"expected ([\d.]+),", printed) < 0.13
+    assert number(r": expect ([\d.]+) \(", printed) < 0.13
     assert re.search(r"Why trial \d+\? Trial \d+ was", printed)
 
 
@@ -93,7 +93,7 @@ def test_a_pytorch_network_whose_training_diverges() -> None:
     assert 3 <= number(r"(\d+) of 30 trials failed", printed) <= 20
     assert re.search(r"What makes trials fail\? For failing, `learning_rate` matters", printed)
     # The variance of the target is 1.
-    assert number(r"expected ([\d.]+),", printed) < 0.7
+    assert number(r": expect ([\d.]+) \(", printed) < 0.7
 
 
 def test_curves_of_lightgbm_with_the_callback_of_optuna() -> None:
