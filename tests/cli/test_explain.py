@@ -98,7 +98,7 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
 def test_a_study_of_another_sampler_is_explained_too() -> None:
     result = explain("tpe")
     assert result.exit_code == 0, result.output
-    assert "Why the last proposal: " in result.stdout
+    assert "Why the last trial: Pellucid did not propose" in result.stdout
 
 
 def test_the_reason_is_given_for_every_answer_that_is_not_known_yet() -> None:

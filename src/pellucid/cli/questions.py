@@ -120,7 +120,7 @@ def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]
         *_of_each("calibration", "Were predictions true", view, objective, calibration_of),
         Question(
             "proposal",
-            "What was predicted last" if part else "Why the last proposal",
+            "What was predicted last" if part else f"Why the last {'proposal' if _proposals(view) else 'trial'}",
             lambda: explanation_of(about, _last_proposal(view), predicted=part),
         ),
     ]
@@ -247,11 +247,16 @@ def _last_proposal(view: StudyView) -> int:
     """The newest trial that a model of pellucid proposed; if there is none, the newest complete trial."""
     from optuna.trial import TrialState
 
-    proposed = [number for number, receipt in view.own_receipts.items() if receipt.proposed]
+    proposed = _proposals(view)
     complete = [trial.number for trial in view.trials if trial.state == TrialState.COMPLETE]
     if not proposed and not complete:
         raise ValueError("The study has no finished trial yet, so there is no proposal to explain.")
     return max(proposed or complete)
+
+
+def _proposals(view: StudyView) -> list[int]:
+    """Numbers of the trials that a model of pellucid proposed."""
+    return [number for number, receipt in view.own_receipts.items() if receipt.proposed]
 
 
 # ---------------------------------------------------------------------- how answers are printed

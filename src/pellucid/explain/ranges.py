@@ -286,7 +286,7 @@ def _choice(judged: Judged, branch: Branch) -> str:
 
 def _loss(gain: float) -> str:
     if gain == 0.0:
-        return "If this is wrong, you lose less than the model can see."
+        return "If this is wrong, you lose too little for the model to see."
     return f"If this is wrong, you lose about {gain:.2g} at most."
 
 
