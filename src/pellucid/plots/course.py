@@ -128,11 +128,11 @@ def regret_history(record: RegretHistory) -> go.Figure:
     known = any(value is not None for value in (*record.exploring, *record.alpha))
     figure = make_subplots(rows=1 + known, cols=1, shared_xaxes=True, vertical_spacing=0.12,
                            row_heights=[0.62, 0.38] if known else [1.0])  # fmt: skip
-    figure.add_scatter(x=record.after, y=record.bounds, mode="lines+markers", name="the model sees at most this left",
+    figure.add_scatter(x=record.after, y=record.bounds, mode="lines+markers", name="room to improve, at most",
                        line={"color": EXPLOIT, "width": 3}, row=1, col=1)  # fmt: skip
     limit = record.stopping.tolerance
     if limit is not None and limit > 0.0 and record.after:
-        figure.add_scatter(x=[record.after[0], record.after[-1]], y=[limit, limit], mode="lines", name="stop below",
+        figure.add_scatter(x=[record.after[0], record.after[-1]], y=[limit, limit], mode="lines", name="tolerance",
                            line={"color": CHOSEN, "width": 2, "dash": "dash"}, row=1, col=1)  # fmt: skip
     for name, values, colour, dash in (("exploration", record.exploring, EXPLORE, "solid"),
                                        ("α, weight of exploitation", record.alpha, EXPLOIT, "dot")):  # fmt: skip
@@ -169,7 +169,7 @@ def stopping(record: StoppingVerdict) -> go.Figure:
                        marker={"color": colour}, hovertemplate="%{x:.3g}<extra></extra>", showlegend=False)  # fmt: skip
     if record.tolerance is not None:
         figure.add_vline(x=record.tolerance, line={"color": CHOSEN, "width": 2, "dash": "dash"},
-                         annotation_text="stop below", annotation_position="top", layer="above")  # fmt: skip
+                         annotation_text="tolerance", annotation_position="top", layer="above")  # fmt: skip
     if record.noise is not None:
         figure.add_vrect(x0=0.0, x1=record.noise, fillcolor=_FILLS["start-up"], line_width=0, layer="below")
     frame(figure, "", 900, 220)

@@ -163,7 +163,13 @@ def _trials(figure: go.Figure, record: PruningRecord, col: int) -> None:
     others = [row for row in record.rows if row.trial != record.likeliest][:: _every(record)]
     _taken(figure, others, f"stopped ({record.stopped}); pale: saved", EXPLOIT, col)
     for row in likeliest:
-        _taken(figure, likeliest, f"likeliest to win: trial {row.trial} ({chance_text(row.chance)})", CHOSEN, col)
+        _taken(
+            figure,
+            likeliest,
+            f"likeliest to win, as seen now: trial {row.trial} ({chance_text(row.chance)})",
+            CHOSEN,
+            col,
+        )
     last = max([record.best_trial, *(row.trial for row in record.rows)])
     figure.add_scatter(
         x=[-0.5, last + 0.5], y=[record.horizon] * 2, mode="lines", name=f"complete ({record.complete})",

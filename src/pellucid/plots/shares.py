@@ -13,6 +13,7 @@ from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, GREY
 from pellucid.records import OBJECTIVE, Importance, ParameterShare
 
 _COLOURS = {"matters": EXPLOIT, "cannot tell": EXPLORE, "no effect": GREY}
+_WORDS = {"matters": "matters", "cannot tell": "share unclear", "no effect": "hardly matters"}
 # Opacity of the part of a bar that is due to interactions.
 _LIGHT = 0.4
 # Pixels per bar, and around the bars of a branch.
@@ -87,7 +88,7 @@ def _bars(figure: go.Figure, members: list[ParameterShare], row: int, listed: se
             "<extra></extra>", row=row, col=1,
         )  # fmt: skip
         figure.add_bar(
-            y=y, x=[p.first for p in chosen], orientation="h", marker={"color": colour}, name=verdict,
+            y=y, x=[p.first for p in chosen], orientation="h", marker={"color": colour}, name=_WORDS[verdict],
             legendgroup=verdict, showlegend=verdict not in listed, hovertemplate="%{y} alone: %{x:.1%}<extra></extra>",
             row=row, col=1,
         )  # fmt: skip

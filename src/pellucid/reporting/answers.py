@@ -151,7 +151,7 @@ def _best(study: StudyAnswers, use: Recommendation) -> Markup:
     return joined(
         f"The best observed value, {_number(best, use)}, is that of ",
         tag("a", f"trial {trial}", href=f"#trial-{trial}"),
-        "; the model expects no more of it than of this one.",
+        "; the model expects nothing better of it than of this one.",
     )
 
 
@@ -172,7 +172,7 @@ def _matters(each: ObjectiveAnswers, study: StudyAnswers) -> Markup:
     if isinstance(importance, NotKnown):
         return joined(tag("p", title, class_="big"), _not_known(importance))
     names = [parameter(name, study) for name in importance.matters]
-    first = joined(*(tag("span", name) for name in names[:_MOST_NAMES])) if names else joined("Nothing measurably")
+    first = joined(*(tag("span", name) for name in names[:_MOST_NAMES])) if names else joined("Not known yet")
     return joined(tag("p", title, first, class_="big"), tag("p", prose(importance.sentence)))
 
 
@@ -181,7 +181,7 @@ def _change(ranges: ParameterRanges | NotKnown) -> Markup:
         return _not_known(ranges)
     if not ranges.advice:
         notes = (tag("p", prose(note), class_="soft") for note in ranges.notes[:_MOST_ADVICE])
-        return joined(tag("p", "None", class_="big"), tag("p", ranges.sentence), *notes)
+        return joined(tag("p", "Keep them", class_="big"), tag("p", ranges.sentence), *notes)
     rows = [tag("li", prose(advice.sentence)) for advice in ranges.advice[:_MOST_ADVICE]]
     left = len(ranges.advice) - _MOST_ADVICE
     return joined(tag("ul", *rows), tag("p", f"And {left} more, below.", class_="soft") if left > 0 else "")

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from pellucid import plots
+from pellucid.explain.text import counted
 from pellucid.records import OBJECTIVE, History, plain
 from pellucid.reporting.answers import answers
 from pellucid.reporting.figures import PageFigures
@@ -44,7 +45,7 @@ def page(study: StudyAnswers, *, live: int | None = None) -> str:
         "header",
         tag("a", "Skip to the answers", href="#answers", class_="skip"),
         tag("h1", study.name),
-        tag("span", f"{len(study.trials)} trials ({counts or 'none'}), to {_aims(study)}", class_="soft"),
+        tag("span", f"{counted(len(study.trials), 'trial')} ({counts or 'none'}), to {_aims(study)}", class_="soft"),
         tag("button", "Light or dark", id="theme", type="button"),
         tag("nav", *links, aria_label="Sections"),
         tag("p", _OLD_BROWSER, id="old-browser", class_="doubt", hidden=True),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pellucid.explain.text import value_text
+from pellucid.records import ProposalExplanation
 from pellucid.reporting.answers import copies
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
@@ -74,8 +75,15 @@ def picked(study: StudyAnswers, figures: PageFigures) -> list[dict[str, Any]]:
         why = explained.get(trial.number)
         reason = study.unexplained.get(trial.number)
         # The reason begins with the words of the receipt if the trial was sampled.
-        said = receipt if receipt is not None and receipt.proposed else None
-        words = [str(text) for text in (why, said, reason) if text is not None]
+        said = None if receipt is None or not receipt.proposed else _unsaid(str(receipt), why)
+        words = [str(text) for text in (why, said, reason) if text]
         figure = None if why is None else figures.keep(f"trial-{trial.number}", why)
         trials.append({"number": trial.number, "words": words, "figure": figure, "explicable": reason is None})
     return trials
+
+
+def _unsaid(text: str, why: ProposalExplanation | None) -> str:
+    """What a receipt says without what the explanation has said already."""
+    for note in () if why is None else why.notes:
+        text = text.replace(note, "")
+    return " ".join(text.split())

@@ -182,8 +182,8 @@ _PROFILES = (
 )
 _AVERAGED = "On average over all other settings"
 _AVERAGES = (
-    "The same parameters on average over all other settings, good and bad, with 95% bands. A parameter can matter for "
-    "what can be reached although its average effect is not known."
+    "The same parameters on average over all other settings, good and bad, with 95% bands. A parameter can matter "
+    "although it is not known which of its values is better on average."
 )
 
 
