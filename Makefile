@@ -29,12 +29,12 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help peers demo test test-engines test-lab test-slow test-lowest test-pythons dist test-wheels test-release \
-        check ten-studies docs format bench bench-latency bench-scale bench-regret-bbob bench-regret-hpobench \
-        bench-regret-rbv2 bench-search bench-models bench-choices bench-peers reproduce-sawei bench-stopping bench-report \
-        bench-truth bench-constrained bench-moo bench-curves bench-forecasts bench-pruning bench-faults bench-engines \
-        bench-running bench-fronts bench-ranking bench-information reproduce-bobax reproduce-shapley reproduce-hsic \
-        reproduce-ranking clean distclean
+.PHONY: help peers demo test test-engines test-lab test-pages test-slow test-lowest test-pythons dist test-wheels \
+        test-release check ten-studies docs format bench bench-latency bench-scale bench-regret-bbob \
+        bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers reproduce-sawei \
+        bench-stopping bench-report bench-truth bench-constrained bench-moo bench-curves bench-forecasts bench-pruning \
+        bench-faults bench-engines bench-running bench-fronts bench-ranking bench-information reproduce-bobax \
+        reproduce-shapley reproduce-hsic reproduce-ranking clean distclean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,15 @@ test-lab: $(VENV)/.stamp-lab ## run the tests of the laboratory
 	@sh tools/ensure.sh chromium
 	@sh tools/ensure.sh openmp
 	$(BIN)/python -m pytest -n $(JOBS) lab/tests $(PYTEST_ARGS)
+
+build/axe-core/axe.min.js: tools/axe.sh
+	@echo "Downloading axe-core"
+	@sh tools/axe.sh build/axe-core
+	@touch $@
+
+test-pages: $(VENV)/.stamp-test docs build/axe-core/axe.min.js ## look at reports and at the site with axe-core: everybody can use them, and they are silent
+	@sh tools/ensure.sh chromium
+	$(BIN)/python -m pytest -n $(JOBS) -m pages tests/reporting/test_accessible.py tests/docs/test_accessible.py $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-lab $(VENV)/.stamp-engines ## run the slow statistical tests
 	@sh tools/ensure.sh postgres

@@ -30,7 +30,7 @@ os.execvp(sys.argv[3], sys.argv[3:])
 
 
 class Browser:
-    """One page in one browser. `messages`: its errors; `requests`: every address that it requested."""
+    """One page in one browser. `messages`: all that it said on its console; `requests`: all addresses it requested."""
 
     def __init__(self, folder: Path, width: int = 1280, height: int = 900, *, dark: bool = False) -> None:
         name = program()
@@ -52,9 +52,7 @@ class Browser:
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for part in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{part}.enable")
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._call("Emulation.setEmulatedMedia", features=[scheme])
+        self.show(width, height, dark=dark)
 
     def __enter__(self) -> Browser:
         return self
@@ -65,16 +63,30 @@ class Browser:
         os.close(self._out)
         os.close(self._in)
 
+    def show(self, width: int = 1280, height: int = 900, *, dark: bool = False) -> None:
+        """The size of the window and the colours that its user prefers."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", features=[scheme])
+
     def open(self, path: Path, fragment: str = "") -> None:
-        self.visit(path.resolve().as_uri() + fragment)
+        """A report."""
+        self.open_address(path.resolve().as_uri() + fragment)
 
     def on_every_page(self, script: str) -> None:
         """Run a script at the beginning of every page from now on."""
         self._call("Page.addScriptToEvaluateOnNewDocument", source=script)
 
-    def visit(self, address: str) -> None:
+    def open_address(self, address: str) -> None:
+        """A report that is served."""
         self._call("Page.navigate", url=address)
         self.wait("document.body && document.body.dataset.ready === 'yes'")
+
+    def visit(self, address: str) -> None:
+        """Any page, up to the end of its loading."""
+        self.run("window.isBefore = true")  # The page before may still answer, and it is complete.
+        self._call("Page.navigate", url=address)
+        self.wait("!window.isBefore && document.readyState === 'complete'")
 
     def wait(self, condition: str, seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds
@@ -150,7 +162,7 @@ class Browser:
             self.requests.append(params["request"]["url"])
         elif method == "Runtime.exceptionThrown":
             self.messages.append(json.dumps(params["exceptionDetails"])[:500])
-        elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+        elif method == "Log.entryAdded":
             self.messages.append(f"{params['entry']['level']}: {params['entry']['text']}")
-        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
+        elif method == "Runtime.consoleAPICalled":
             self.messages.append(f"{params['type']}: {json.dumps(params['args'])[:500]}")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make a program or a library available to the tests: tools/ensure.sh postgres|mariadb|chromium|openmp
+# Make a program or a library available to the tests: tools/ensure.sh postgres|mariadb|chromium|openmp|npm|poppler
 # It is installed with Debian's packages where that is possible; without it the tests that need it are skipped.
 set -eu
 
@@ -34,12 +34,22 @@ have_openmp() {
     [ "$(uname)" != Linux ] || [ -n "$(find /lib /usr/lib /usr/local/lib -name 'libgomp.so.1' 2>/dev/null | head -n 1)" ]
 }
 
+have_npm() {
+    command -v npm >/dev/null 2>&1
+}
+
+have_poppler() {
+    command -v pdftoppm >/dev/null 2>&1
+}
+
 case "${1:-}" in
     postgres) package=postgresql ;;
     mariadb) package=mariadb-server ;;
     chromium) package=chromium ;;
     openmp) package=libgomp1 ;;
-    *) echo "usage: tools/ensure.sh postgres|mariadb|chromium|openmp" >&2; exit 2 ;;
+    npm) package=npm ;;
+    poppler) package=poppler-utils ;;
+    *) echo "usage: tools/ensure.sh postgres|mariadb|chromium|openmp|npm|poppler" >&2; exit 2 ;;
 esac
 
 if "have_$1"; then

@@ -142,7 +142,7 @@ def test_a_page_renews_itself_and_the_reader_loses_nothing(url: str, tmp_path: P
     study = stored_study(url)
     with command(url, "--port", "0") as (process, address), Browser(tmp_path) as browser:
         browser.on_every_page(ADDED)
-        browser.visit(address)
+        browser.open_address(address)
         browser.wait(f"{LINE}.includes('Live: 0 trials, renewed ')")
         assert "The study has no trials yet" in browser.run("document.body.innerText")
 
@@ -189,7 +189,7 @@ def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path
     study = stored_study(url)
     with served(impatient(url)) as (live, port), watching(live), Browser(tmp_path) as browser:
         browser.on_every_page("window.loads = sessionStorage.loads = Number(sessionStorage.loads || 0) + 1")
-        browser.visit(f"http://localhost:{port}/")
+        browser.open_address(f"http://localhost:{port}/")
         browser.wait(f"{LINE}.includes('Live: 0 trials')")
         loads = browser.run("loads")
 
