@@ -10,6 +10,7 @@ import optuna
 import plotly.graph_objects as go
 import pytest
 from optuna.study import Study
+from plotly.subplots import make_subplots
 
 import pellucid
 from pellucid import dashboard
@@ -121,3 +122,14 @@ def test_a_database_that_refuses_keeps_its_figures(
     )
     assert not remove_dashboard_figure(study, "pellucid-old")
     assert "could not be removed from the dashboard (read-only)" in caplog.text
+
+
+def test_panels_beside_each_other_have_room_for_labels() -> None:
+    figure = make_subplots(cols=2, subplot_titles=("left", "a heading that is wider than its panel"))
+    figure.add_scatter(x=[1, 2], y=[1, 2], row=1, col=1)
+    figure.add_bar(x=[1, 2], y=["a parameter", "another parameter"], orientation="h", row=1, col=2)
+    dashboard.fit(figure, "1. Two panels")
+    left, right = figure.layout.xaxis.domain, figure.layout.xaxis2.domain
+    assert right[0] - left[1] > 6.5 * len("another parameter") / 380
+    assert right[1] == 1.0
+    assert [note.xanchor for note in figure.layout.annotations] == ["left", "right"]

@@ -17,10 +17,13 @@ _END = "[pellucid-end]: # (end of what pellucid wrote)"
 _OURS = re.compile(r"\[pellucid-begin\]: # .*?\[pellucid-end\]: # \([^)]*\)", re.DOTALL)
 # A card of the dashboard is 450 pixels high and about 480 wide in a small window. Characters of a line of the title and
 # of an axis, and the most lines, so that half of the card is left for the figure.
-_TITLE, _AXIS, _MOST_LINES = 62, 48, 5
+_HEIGHT, _TITLE, _AXIS, _MOST_LINES = 450, 62, 48, 5
 # Pixels: of the buttons above the title, of a line of the title, of a row of the legend, and of a row's width, which
 # holds entries of a character's width for every one of the longest name, and of a marker.
 _BUTTONS, _LINE, _ROW, _WIDTH, _CHARACTER, _MARKER = 44, 18, 20, 380, 6.5, 44
+# Pixels below a figure, to which the title of its axis is added, and to the left of a panel: of its title and of labels
+# that are numbers. Labels have at most this share of the width.
+_BOTTOM, _SIDE_TITLE, _NUMBERS, _MOST_ROOM = 40, 24, 40, 0.45
 
 
 def publish(study: Study) -> list[str]:
@@ -72,16 +75,54 @@ def fit(figure: Any, title: str) -> None:
     text = "<br>".join(escape(line, quote=False) for line in lines)
     if text.count("`") % 2 == 0:  # Otherwise a name contains a quote, or the end was cut.
         text = re.sub(r"`([^`]*)`", r"<b>\1</b>", text)
+    below = _BUTTONS + _LINE * len(lines) + 4
     figure.update_layout(
         title={"text": text, "x": 0.01, "y": 1.0, "yanchor": "top", "pad": {"t": _BUTTONS}, "font": {"size": 14}},
         width=None,
         height=None,
         autosize=True,
-        legend={"font": {"size": 11}},
-    )
-    figure.layout.margin.t = _BUTTONS + _LINE * len(lines) + _ROW * _legend_rows(figure) + 12
+        # Below the title, wherever the figure itself has it.
+        legend={"font": {"size": 11}, "orientation": "h", "yref": "container", "y": 1.0 - below / _HEIGHT,
+                "yanchor": "top", "x": 0.0, "xanchor": "left"},
+    )  # fmt: skip
+    _part_columns(figure)
+    figure.layout.margin.b = _BOTTOM
+    figure.layout.margin.t = below + _ROW * (_legend_rows(figure) + bool(_headings(figure))) + 12
     figure.for_each_xaxis(_fit_axis)
     figure.for_each_yaxis(_fit_axis)
+
+
+def _headings(figure: Any) -> list[Any]:
+    """Of the panels in the first row."""
+    return [note for note in figure.layout.annotations if note.yref == "paper" and note.y == 1.0]
+
+
+def _part_columns(figure: Any) -> None:
+    """Make room for the labels of the right one of two columns of panels."""
+    starts = sorted({axis.domain[0] for axis in figure.select_xaxes() if axis.domain})
+    if len(starts) != 2:
+        return
+    right = [axis for axis in figure.select_yaxes() if _xaxis(figure, axis).domain[0] == starts[1]]
+    room = min(_MOST_ROOM, max(_left_of(figure, axis) for axis in right) / _WIDTH)
+    for note in _headings(figure):
+        # The right one may be wider than its panel.
+        note.update(x=1.0, xanchor="right") if note.x > starts[1] else note.update(x=0.0, xanchor="left")
+        note.font.size = 12
+    columns = {starts[0]: (0.0, 0.5 - 0.5 * room), starts[1]: (0.5 + 0.5 * room, 1.0)}
+    for axis in figure.select_xaxes():
+        axis.domain = columns[axis.domain[0]]
+
+
+def _xaxis(figure: Any, axis: Any) -> Any:
+    return figure.layout[f"xaxis{(axis.anchor or 'x')[1:]}"]
+
+
+def _left_of(figure: Any, axis: Any) -> float:
+    """Pixels that the labels and the title to the left of a panel need."""
+    traces = (trace for trace in figure.data if (trace.yaxis or "y") == axis.plotly_name.replace("axis", ""))
+    names = [name for trace in traces for name in trace.y if isinstance(name, str)]
+    lines = [len(line) for name in (*names, *(axis.ticktext or ())) for line in name.split("<br>")]
+    return (_CHARACTER * max(lines) + 12 if lines else _NUMBERS) + (_SIDE_TITLE if axis.title.text else 0)
 
 
 def _legend_rows(figure: Any) -> int:

@@ -49,11 +49,12 @@ def ranges(record: ParameterRanges) -> go.Figure:
             figure.add_scatter(x=[round(u, 3) for u in x], y=[y] * len(x), mode="markers", hoverinfo="skip",
                                showlegend=False, marker=look)  # fmt: skip
         # As many as fit, and the choices to drop.
-        every = max(1, -(-len(axis.ticks) // _MOST_TICKS))
+        ticks = [tick for k, tick in enumerate(axis.ticks) if k == 0 or tick[1] != axis.ticks[k - 1][1]]
+        every = max(1, -(-len(ticks) // _MOST_TICKS))
         dropped = [piece for piece in record.advice if piece.param == axis.param and piece.what == "drop"]
         notes += [
             {"x": at, "y": row - 0.42, "text": escape(cut(text)), "showarrow": False, "yanchor": "middle",
-             "font": {"size": 9}} for k, (at, text) in enumerate(axis.ticks)
+             "font": {"size": 9}} for k, (at, text) in enumerate(ticks)
             if k % every == 0 or any(piece.start < at < piece.stop for piece in dropped)
         ]  # fmt: skip
     figure.update_layout(shapes=shapes, annotations=notes)
