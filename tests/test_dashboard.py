@@ -130,6 +130,6 @@ def test_panels_beside_each_other_have_room_for_labels() -> None:
     figure.add_bar(x=[1, 2], y=["a parameter", "another parameter"], orientation="h", row=1, col=2)
     dashboard.fit(figure, "1. Two panels")
     left, right = figure.layout.xaxis.domain, figure.layout.xaxis2.domain
-    assert right[0] - left[1] > 6.5 * len("another parameter") / 380
+    assert right[0] - left[1] > 6.5 * len("another parameter") / 330
     assert right[1] == 1.0
     assert [note.xanchor for note in figure.layout.annotations] == ["left", "right"]

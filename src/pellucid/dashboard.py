@@ -15,12 +15,12 @@ _PREFIX = "pellucid-"
 _BEGIN = "[pellucid-begin]: # (written by pellucid.dashboard.publish, which replaces everything up to the end)"
 _END = "[pellucid-end]: # (end of what pellucid wrote)"
 _OURS = re.compile(r"\[pellucid-begin\]: # .*?\[pellucid-end\]: # \([^)]*\)", re.DOTALL)
-# A card of the dashboard is 450 pixels high and about 480 wide in a small window. Characters of a line of the title and
-# of an axis, and the most lines, so that half of the card is left for the figure.
-_HEIGHT, _TITLE, _AXIS, _MOST_LINES = 450, 62, 48, 5
+# A card of the dashboard is 450 pixels high and about 440 wide in a window of 1000. Characters of a line of the title
+# and of an axis, and the most lines, so that half of the card is left for the figure.
+_HEIGHT, _TITLE, _AXIS, _MOST_LINES = 450, 54, 44, 6
 # Pixels: of the buttons above the title, of a line of the title, of a row of the legend, and of a row's width, which
 # holds entries of a character's width for every one of the longest name, and of a marker.
-_BUTTONS, _LINE, _ROW, _WIDTH, _CHARACTER, _MARKER = 44, 18, 20, 380, 6.5, 44
+_BUTTONS, _LINE, _ROW, _WIDTH, _CHARACTER, _MARKER = 44, 18, 20, 330, 6.5, 44
 # Pixels below a figure, to which the title of its axis is added, and to the left of a panel: of its title and of labels
 # that are numbers. Labels have at most this share of the width.
 _BOTTOM, _SIDE_TITLE, _NUMBERS, _MOST_ROOM = 40, 24, 40, 0.45
@@ -71,10 +71,10 @@ def merged(present: str, ours: str) -> str:
 
 def fit(figure: Any, title: str) -> None:
     """Make a figure fit a card: any width, the height of the card, and its texts in lines of the card's width."""
+    from pellucid.plots.base import bold_names
+
     lines = wrap(title, _TITLE, max_lines=_MOST_LINES, placeholder=" …")
-    text = "<br>".join(escape(line, quote=False) for line in lines)
-    if text.count("`") % 2 == 0:  # Otherwise a name contains a quote, or the end was cut.
-        text = re.sub(r"`([^`]*)`", r"<b>\1</b>", text)
+    text = bold_names("<br>".join(escape(line, quote=False) for line in lines))
     below = _BUTTONS + _LINE * len(lines) + 4
     figure.update_layout(
         title={"text": text, "x": 0.01, "y": 1.0, "yanchor": "top", "pad": {"t": _BUTTONS}, "font": {"size": 14}},

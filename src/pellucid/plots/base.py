@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -106,7 +107,7 @@ def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 
     figure.update_layout(
         overwrite=True,  # In place of merging, which takes longer.
         title={
-            "text": "<br>".join(lines),
+            "text": bold_names("<br>".join(lines)),
             "x": 0.01,
             "y": 1.0,
             "yanchor": "top",
@@ -117,6 +118,13 @@ def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 
         meta={"finding": escape(finding), "doubts": [escape(doubt) for doubt in doubts]},
     )
     return top
+
+
+def bold_names(text: str) -> str:
+    """Names between backticks in bold, which is the markup that Plotly has for them."""
+    if text.count("`") % 2:  # A name contains a backtick, or the end was cut.
+        return text
+    return re.sub(r"`([^`]*)`", r"<b>\1</b>", text)
 
 
 def add_band(
