@@ -4,6 +4,8 @@
 PYTHON ?= python3
 JOBS ?= 2
 PYTEST_ARGS ?=
+# Names of pictures to take, as in `make pictures PICTURES='report site'`; all of them if it is empty.
+PICTURES ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -79,6 +81,12 @@ $(VENV)/.stamp-engines: $(VENV)/.stamp-test $(PINS)
 $(VENV)/.stamp-docs: $(VENV)/.stamp-venv $(PINS)
 	@echo "Installing what builds the site"
 	@$(PIP_INSTALL) -e '.[docs]'
+	@touch $@
+
+# nbconvert shows the notebook; Pillow makes pictures smaller.
+$(VENV)/.stamp-pictures: $(VENV)/.stamp-docs $(PINS)
+	@echo "Installing what the pictures show"
+	@$(PIP_INSTALL) -e '.[dashboard,notebook,plots]' nbconvert pillow scikit-learn
 	@touch $@
 
 # The laboratory's tests run the peers too.
@@ -172,6 +180,11 @@ ten-studies: $(VENV)/.stamp-dev ## write all that is said about ten studies into
 
 docs: $(VENV)/.stamp-docs ## build the site into build/site; a warning or a dead link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+pictures: $(VENV)/.stamp-pictures ## take every picture in docs/images: the report, the notebook, the dashboard, the site, figures
+	@sh tools/ensure.sh chromium
+	@sh tools/ensure.sh poppler
+	$(BIN)/python -m tools.pictures $(PICTURES)
 
 format: $(VENV)/.stamp-dev ## apply the safe fixes of ruff and format every Python file
 	$(BIN)/ruff check --fix --exit-zero --quiet .

@@ -86,6 +86,20 @@ def test_links_and_images_exist(page: Path) -> None:
     assert dead == []
 
 
+def test_every_picture_is_shown() -> None:
+    """That those that are shown exist is tested with the links."""
+    shown = {
+        (page.parent / link).resolve() for page in MARKDOWN for link in _LINK.findall(page.read_text(encoding="utf-8"))
+    }
+    assert [picture.name for picture in (DOCS / "images").iterdir() if picture not in shown] == []
+
+
+def test_every_picture_is_taken_by_one_command() -> None:
+    command = (ROOT / "tools" / "pictures.py").read_text(encoding="utf-8")
+    pictures = [picture for picture in (DOCS / "images").iterdir() if f'"{picture.stem}' not in command]
+    assert [picture.name for picture in pictures] == []
+
+
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=name_of)
 def test_pages_link_only_to_the_site(page: Path) -> None:
     """A file outside docs is not on the site, so a page names it without a link."""

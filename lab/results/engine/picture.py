@@ -1,14 +1,13 @@
-"""Draw docs/images/engine.png from the committed results: milliseconds per proposal, and regret on BBOB.
+"""Draw the committed results, milliseconds per proposal and regret on BBOB: `python .../engine/picture.py FILE`.
 
-Needs the `plots` extra and a Chromium (`CHROMIUM=...` if it is not called `chromium`). Run from the repository's root:
-
-    python lab/results/engine/picture.py
+Needs the `plots` extra and a Chromium (`CHROMIUM=...` if it is not called `chromium`). `make pictures` runs it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,8 +17,6 @@ from plotly.subplots import make_subplots
 from pellucid import plots
 
 HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parents[2]
-PICTURE = REPOSITORY / "docs" / "images" / "engine.png"
 NAMES = {
     "pellucid": "pellucid",
     "optuna-gp": "Optuna GPSampler",
@@ -126,5 +123,4 @@ def draw() -> go.Figure:
 
 
 if __name__ == "__main__":
-    plots.save(draw(), PICTURE)
-    print(f"Wrote {PICTURE.relative_to(REPOSITORY)}")
+    plots.save(draw(), Path(sys.argv[1]))
