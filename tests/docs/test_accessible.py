@@ -46,7 +46,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def test_everybody_can_use_a_page(page: str, address: str, browser: Browser) -> None:
     browser.messages.clear()
     browser.requests.clear()
-    assert barriers(browser, lambda: browser.visit(address + page)) == ""
+    found = barriers(browser, lambda: browser.visit(address + page))
+    assert not found, found
     assert browser.messages == []
     assert [url for url in browser.requests if not url.startswith((address, "data:"))] == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import optuna
@@ -58,12 +59,19 @@ def conditional(trial: Trial) -> float:
     return (math.log10(rate) + 2) ** 2 + (0.1 * trial.suggest_int("depth", 1, 8) if model == "tree" else 1.0)
 
 
+@cache
 def report(objective: Callable[[Trial], object], n_trials: int, folder: Path) -> Path:
     several = {"directions": ["minimize", "minimize"]} if objective is two_objectives else {}
     sampler = pellucid.BayesianSampler(seed=0, n_startup_trials=8)
     study: Study = optuna.create_study(sampler=sampler, pruner=pellucid.CurvePruner(), **several)
     study.optimize(objective, n_trials=n_trials, catch=(RuntimeError,))  # type: ignore[arg-type]
-    return pellucid.report(study, folder / "report.html")
+    return pellucid.report(study, folder / f"{objective.__name__}-{n_trials}.html")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the reports."""
+    return tmp_path_factory.mktemp("reports")
 
 
 @pytest.fixture(scope="module")
@@ -85,18 +93,19 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     ],
 )
 def test_everybody_can_use_a_report(
-    objective: Callable[[Trial], object], n_trials: int, browser: Browser, tmp_path: Path
+    objective: Callable[[Trial], object], n_trials: int, browser: Browser, folder: Path
 ) -> None:
-    page = report(objective, n_trials, tmp_path)
+    page = report(objective, n_trials, folder)
     browser.messages.clear()
     browser.requests.clear()
-    assert barriers(browser, lambda: browser.open(page)) == ""
+    found = barriers(browser, lambda: browser.open(page))
+    assert not found, found
     assert browser.messages == []
     assert {url for url in browser.requests if not url.startswith(("data:", "blob:"))} == {page.as_uri()}
 
 
-def test_everybody_can_use_a_wide_report_in_dark_colours(browser: Browser, tmp_path: Path) -> None:
-    page = report(conditional, 12, tmp_path)
+def test_everybody_can_use_a_wide_report_in_dark_colours(browser: Browser, folder: Path) -> None:
+    page = report(conditional, 24, folder)
     browser.show(dark=True)
     browser.open(page)
     assert findings(browser) == []
