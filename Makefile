@@ -32,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help peers demo test test-engines test-lab test-pages test-slow test-lowest test-pythons dist test-wheels \
-        test-release check ten-studies docs format bench bench-latency bench-scale bench-regret-bbob \
+        test-release check ten-studies docs pictures format bench bench-latency bench-scale bench-regret-bbob \
         bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers reproduce-sawei \
         bench-stopping bench-report bench-truth bench-constrained bench-moo bench-curves bench-forecasts bench-pruning \
         bench-faults bench-engines bench-running bench-fronts bench-ranking bench-information reproduce-bobax \
