@@ -39,12 +39,11 @@ class PageFigures:
         record: Finding,
         *,
         what: str | None = None,
-        titled: bool = True,
         top: int = plots.TOP,
         shown_before: Collection[str] = (),
     ) -> Markup:
         """The place for the figure of a record in the page (the one called `what` if there are several), with its
-        finding as a heading (if `titled`) and its doubts, except those that the page has `shown_before`."""
+        finding as a heading and its doubts, except those that the page has `shown_before`."""
         stored = plots.stored(plots.bare(record, what))
         layout = stored["layout"]
         meta = layout.pop("meta")
@@ -57,9 +56,7 @@ class PageFigures:
         self.by_name[name] = stored
         place = tag("div", data_figure=name, role="img", aria_label=finding, style=f"height:{height:.0f}px")
         doubts = [text for text in map(unescape, meta["doubts"]) if text not in shown_before]
-        heading = (
-            [tag("h3", prose(finding)), *(tag("p", prose(doubt), class_="doubt") for doubt in doubts)] if titled else []
-        )
+        heading = [tag("h3", prose(finding)), *(tag("p", prose(doubt), class_="doubt") for doubt in doubts)]
         shown = tag("div", place, class_="figure")
         return tag("div", *heading, shown, class_="finding")
 

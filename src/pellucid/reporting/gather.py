@@ -71,6 +71,7 @@ _MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 24, 2, 16_000
 _MOST_OF_SEVERAL = 10
 # Fewer explained proposals are no course of a run.
 _FEWEST_ON_A_PATH = 4
+_OVER_THE_RUN = "What each parameter contributed to the proposals over the run."
 _NOT_ASKED = NotKnown("It was not asked.")
 
 
@@ -142,7 +143,7 @@ class StudyAnswers:
         proposed = tuple(explanation for explanation in self.explanations if explanation.proposed) or self.explanations
         if len(proposed) < _FEWEST_ON_A_PATH:
             return None
-        return DesirabilityPaths(tuple(sorted(proposed, key=lambda explanation: explanation.trial)), {}, "")
+        return DesirabilityPaths(tuple(sorted(proposed, key=lambda explanation: explanation.trial)), {}, _OVER_THE_RUN)
 
 
 def check_objectives(n: int) -> None:

@@ -253,5 +253,4 @@ def _why(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     yield from picker(study)
     paths = study.paths
     if paths is not None:
-        yield tag("h3", "Contributions over the run")
-        yield figures.put("paths", paths, titled=False, top=60)
+        yield figures.put("paths", paths, top=60)
