@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
+import json
 import logging
 import multiprocessing
 import os
 import sqlite3
 import tempfile
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime, timedelta
@@ -354,3 +357,9 @@ def torch_mode(name: str) -> Iterator[None]:
             yield
     finally:
         torch.set_default_dtype(before)
+
+
+def page_data(page: str) -> dict[str, Any]:
+    """What the scripts of a report's page read."""
+    content = page.split('id="data">')[1].split("</script>", maxsplit=1)[0]
+    return dict(json.loads(gzip.decompress(b64decode(content))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import Trial
+from tests.helpers import page_data
 
 import pellucid
 from pellucid.acquisition import PointwiseAcquisition
@@ -113,7 +115,7 @@ def test_its_uncertainty_counts_as_exploration(study: Study) -> None:
 def test_the_report_uses_its_words(study: Study, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     pellucid.report(study, page, progress=False)
-    text = page.read_text(encoding="utf-8")
+    text = json.dumps(page_data(page.read_text(encoding="utf-8")))
     assert "forecast of accuracy" in text
     assert "wild card" in text
     assert "maximised Gamble" in text

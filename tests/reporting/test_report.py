@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import struct
 import subprocess
 import sys
-from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import optuna
@@ -20,6 +17,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import Trial
 from tests.browser import Browser
+from tests.helpers import page_data
 
 import pellucid
 from pellucid import plots
@@ -282,13 +280,7 @@ def assert_page_says(
     study = optuna.create_study(direction="maximize", sampler=sampler(seed=0))
     fill(study)
     text = pellucid.report(study, folder / "report.html").read_text(encoding="utf-8")
-    assert says.lower() in (text + json.dumps(stored(text))).lower()
-
-
-def stored(page: str) -> dict[str, Any]:
-    """What the scripts of a page read."""
-    content = page.split('id="data">')[1].split("</script>", maxsplit=1)[0]
-    return dict(json.loads(gzip.decompress(b64decode(content))))
+    assert says.lower() in (text + json.dumps(page_data(text))).lower()
 
 
 def test_a_study_of_another_sampler_says_so(tmp_path: Path) -> None:
@@ -296,7 +288,7 @@ def test_a_study_of_another_sampler_says_so(tmp_path: Path) -> None:
     study.optimize(lambda t: (t.suggest_float("x", -1, 1) - 0.3) ** 2 + t.suggest_float("y", 0, 1), n_trials=30)
     text = pellucid.report(study, str(tmp_path / "report.html")).read_text(encoding="utf-8")
     assert "Another sampler ran this study" in text
-    assert "Pellucid did not propose trial" in json.dumps(stored(text))
+    assert "Pellucid did not propose trial" in json.dumps(page_data(text))
 
 
 def test_the_card_on_ranges_says_what_could_not_be_judged(tmp_path: Path) -> None:

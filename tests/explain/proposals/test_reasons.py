@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from optuna.study import Study
 from optuna.trial import Trial
 from tests.explain.proposals.studies import run
-from tests.helpers import conditional
+from tests.helpers import conditional, page_data
 from typer.testing import CliRunner
 
 import pellucid
@@ -216,7 +215,6 @@ def test_a_sampled_trial_has_one_answer_in_function_command_and_report(tmp_path:
     paths = pellucid.desirability_paths(study, [0, 8], progress=False)
     assert paths.skipped == {0: answer}
     gathered = gather(study, progress=False)
-    stored = json.loads(page(gathered).split('id="data">')[1].split("</script>")[0])
-    picked = {trial["number"]: trial for trial in stored["picked"]["trials"]}
+    picked = {trial["number"]: trial for trial in page_data(page(gathered))["picked"]}
     assert (picked[0]["words"], picked[0]["explicable"]) == ([answer], False)
     assert picked[8]["explicable"]
