@@ -109,7 +109,7 @@ def test_the_figures_of_each_objective_are_published(
     each = {f"pellucid-objective-{i}-{what}" for i in (0, 1) for what in ("importance", "calibration", "profile-0")}
     assert {"pellucid-history", "pellucid-front", "pellucid-tradeoff-0", "pellucid-why"} | each <= set(stored)
     assert "## What does one cost in the other?" in notes[0]
-    assert "On the front: [trial " in notes[0]
+    assert "Trials that may be on the front: [trial " in notes[0]
 
 
 def test_doubts_are_about_all_objectives(answers: StudyAnswers) -> None:

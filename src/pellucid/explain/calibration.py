@@ -91,7 +91,7 @@ def _left_out(view: StudyView) -> list[str]:
     listed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     unreadable = len(view.unreadable)
     return [
-        *([f"Trials that returned no finite value are left out ({listed})."] if listed else []),
+        *([f"Trials without a value to compare are left out ({listed})."] if listed else []),
         *([f"{counted(unreadable, 'receipt')} could not be read and {'is' if unreadable == 1 else 'are'} left out."]
           if unreadable else []),
     ]  # fmt: skip
@@ -199,5 +199,5 @@ def _sentence(verdict: str, n: int, inside: int, level: float, z: Array) -> str:
         case "too sure":
             return f"Predictions were too sure: {held}, {promised}. Read intervals as wider than they are."
         case "too cautious":
-            return f"{held}, {promised}: the intervals are wider than they need to be, so they are safe."
+            return f"{held}, {promised}, most of them by far: the intervals are wider than they need to be."
     return f"{held}, {promised}: trust the intervals."

@@ -23,6 +23,7 @@ _FEWEST, _FEWEST_BEST = 10, 3
 _NARROW, _ELSEWHERE = 0.35, 0.3
 # What a sentence names.
 _MOST_NAMED = 3
+_ALIKE = "Samplers look where trials were good, which alone makes good trials alike."
 
 
 def parallel_coordinates(study: Study) -> ParallelCoordinates:
@@ -58,16 +59,15 @@ def coordinates_of(view: StudyView) -> ParallelCoordinates:
         places=tuple(places),
         best=tuple(best.tolist()),
         sentence=_sentence(int(best.sum()), n, [text for text in shared if text], several=view.several),
-        notes=("Samplers look where trials were good, which alone makes good trials alike.",),
+        notes=(_ALIKE,) if any(shared) else (),
     )
 
 
 def _best_tenth(data: Arrays) -> Mask:
-    """The tenth with the lowest losses, at least three; infeasible trials come last."""
-    count = max(_FEWEST_BEST, math.ceil(len(data.losses) / 10))
-    best = np.zeros(len(data.losses), dtype=bool)
-    best[np.argsort(data.standing(data.losses), kind="stable")[:count]] = True
-    return best
+    """The tenth with the lowest losses, at least three, and all that are as good; infeasible trials come last."""
+    standing = data.standing(data.losses)
+    count = max(_FEWEST_BEST, math.ceil(len(standing) / 10))
+    return np.asarray(standing <= np.sort(standing)[count - 1])
 
 
 def _front(view: StudyView, data: Arrays) -> Mask:

@@ -133,8 +133,8 @@ def front_verdict_and_fits(
     bound = growth_bound(evidence.best_fits, data, evidence.X)
     signs = [objective.sign for objective in view.objectives]
     about = int(front(Y[feasible]).sum()), tuple((evidence.reference * signs).tolist())
-    grow = "more than double" if bound > 1.0 else f"grow by at most {share_text(bound)}"
-    left = f"after {n} trials, the volume that the front dominates could still {grow}, "
+    grow = "more than double" if bound > 1.0 else f"grow by at most {share_text(bound)} more"
+    left = f"after {n} trials, the models see the volume that the front dominates {grow}, "
     left += f"{'above' if bound > limit else 'within'} {words}"
     ends = tuple(gp.hyperparameters for gp in evidence.fits)
     if bound > limit:

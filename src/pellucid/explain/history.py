@@ -117,7 +117,8 @@ def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | Non
         return none_feasible(view.observations)
     if best_trial is None:
         return f"None of the {len(view.trials)} trials has finished with a value yet."
-    later = sum(number > best_trial for number in value_of)
+    observed = view.observations
+    later = sum(done and n > best_trial for n, done in zip(observed.numbers, observed.complete, strict=True))
     kind = "best feasible" if view.constrained else "best"
     what = "value" if view.objective.name == OBJECTIVE else view.objective.name
     best = f"The {kind} {what} is {value_text(value_of[best_trial])}, first reached by trial {best_trial}"

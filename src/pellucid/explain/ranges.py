@@ -29,7 +29,7 @@ from pellucid.explain.range_model import (
 from pellucid.explain.text import counted, value_text
 from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
-from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
+from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis, percent
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
 
@@ -222,7 +222,7 @@ def _narrowing(
     bound = value_text(dimension.decode(at)[0])
     sentence = (
         f"Narrow `{dimension.name}` to at {'least' if end == 'below' else 'most'} {bound}: {end} that, the chance of "
-        f"anything as good is {_percent(chance.probability)} ({counted(n_trials, 'trial')}). {_loss(chance.gain)}"
+        f"anything as good is {percent(chance.probability)} ({counted(n_trials, 'trial')}). {_loss(chance.gain)}"
     )
     return RangeAdvice(dimension.name, "narrow", sentence, chance.probability, chance.gain, *map(float, safe))
 
@@ -252,7 +252,7 @@ def _drops(judged: Judged) -> Iterator[RangeAdvice]:
         if chance.probability <= _REMOVE_ERROR:
             sentence = (
                 f"Drop `{dimension.name}` = {_choice(judged, branch)}: the chance that it holds anything as good is "
-                f"{_percent(chance.probability)} ({counted(branch.n_trials, 'trial')}). {_loss(chance.gain)}"
+                f"{percent(chance.probability)} ({counted(branch.n_trials, 'trial')}). {_loss(chance.gain)}"
             )
             low, high = dimension.cell(np.array([branch.code]))
             part = float(low[0]), float(high[0])
@@ -272,11 +272,11 @@ def _untried(judged: Judged) -> Iterator[str]:
         ]
         name = space.names[j]
         if len(few) > _MOST_NAMED:
-            yield f"{len(few)} choices of `{name}` have had too few trials to say whether to drop them."
+            yield f"{len(few)} choices of `{name}` have too few values to say whether to drop them."
             continue
         for branch in few:
-            trials = counted(branch.n_trials, "trial")
-            yield f"`{name}` = {_choice(judged, branch)} has had {trials}, too few to say whether to drop it."
+            values = counted(branch.n_trials, "value")
+            yield f"`{name}` = {_choice(judged, branch)} has {values}, too few to say whether to drop it."
 
 
 def _choice(judged: Judged, branch: Branch) -> str:

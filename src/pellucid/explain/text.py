@@ -13,6 +13,9 @@ import numpy as np
 from pellucid.records import OBJECTIVE, decimals
 from pellucid.study.encoding import Condition, Space
 
+# How trials are chosen if an answer would take too long with all of them.
+_SELECTED = "the best ones and an even selection."
+
 
 def value_text(value: Any) -> str:
     """A number with four digits, a word unchanged. A word that looks like a number or a constant is quoted."""
@@ -77,3 +80,12 @@ def about(objective: str, sentence: str) -> str:
 def counted(count: int, noun: str) -> str:
     """ "1 trial", "2 trials" """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def selection_note(what: str, used: int, of: int) -> str:
+    """A note of an answer that is computed from some of the trials."""
+    return f"{what} uses {used} of {of} trials: {_SELECTED}"
+
+
+def is_selection_note(note: str) -> bool:
+    return note.endswith(_SELECTED)

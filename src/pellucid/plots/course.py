@@ -142,7 +142,7 @@ def regret_history(record: RegretHistory) -> go.Figure:
                                line={"color": colour, "width": 2, "dash": dash}, marker={"size": 4},
                                row=2, col=1)  # fmt: skip
     frame(figure, "", 900, 380 + 140 * known)
-    say(figure, record.stopping.sentence, [])
+    say(figure, record.stopping.sentence, record.stopping.notes)
     of_volume = isinstance(record.stopping, FrontVerdict)
     figure.update_yaxes(
         title=_VOLUME if of_volume else escape(cut(record.stopping.objective)), exponentformat="power", row=1, col=1

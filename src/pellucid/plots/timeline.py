@@ -37,7 +37,8 @@ def timeline(record: Timeline) -> go.Figure:
         _add_lanes(figure, record, rows)
     frame(figure, "", 900, 400)
     top = say(figure, record.sentence, doubts)
-    figure.update_layout(height=top + 320 + side_by_side * (160 + 4 * record.n_lanes), legend=LEGEND_ABOVE)
+    height = top + 320 + side_by_side * (160 + 4 * record.n_lanes)
+    figure.update_layout(height=height, legend=LEGEND_ABOVE, showlegend=True)
     return figure
 
 

@@ -319,7 +319,7 @@ class Receipt:
 
 def _with_sd(mean: float | None, sd: float | None) -> str:
     assert mean is not None and sd is not None
-    return f"{rounded(mean, sd)} ± {sd:.2g}"
+    return f"{rounded(mean, sd)} (sd {sd:.2g})"
 
 
 def _plain(hyperparameters: Hyperparameters) -> dict[str, Any]:

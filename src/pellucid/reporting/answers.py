@@ -31,7 +31,7 @@ def answers(study: StudyAnswers) -> Markup:
         _card("Can you stop?", _stop(study.regret)),
         _card("What matters?", joined(*(_matters(each, study) for each in study.each))),
         *([_card("What does one cost in the other?", _cost(study.tradeoffs))] if study.several else []),
-        *([] if study.ranges is None else [_card("Which ranges to change?", _change(study.ranges))]),
+        *([] if study.ranges is None else [_card("Which ranges to change?", _change(study.ranges, _stopped(study)))]),
         _card("What to distrust", _distrust(doubts(study))),
     )
     return tag("section", *cards, class_="answers", id="answers", aria_label="Answers")
@@ -104,7 +104,7 @@ def _front(front: Front) -> Markup:
         tag("p", prose(front.sentence)),
         *(tag("p", prose(note), class_="doubt") for note in front.notes),
         tag("table", head, *rows, class_="members"),
-        tag("p", f"{left} more in ", tag("a", "the front", href="#front"), ".", class_="soft") if left > 0 else "",
+        tag("p", f"{left} more on ", tag("a", "the front", href="#front"), ".", class_="soft") if left > 0 else "",
     )
 
 
@@ -127,7 +127,7 @@ def _cost(tradeoffs: Sequence[Tradeoff | NotKnown]) -> Markup:
 def _number(value: float, use: Recommendation) -> str:
     """A value to the digits that the interval leaves meaningful."""
     if use.low is None or use.high is None:
-        return f"{value:.6g}"
+        return value_text(value)
     return with_error(value, 0.5 * (use.high - use.low)).partition(" ")[0]
 
 
@@ -149,9 +149,9 @@ def _best(study: StudyAnswers, use: Recommendation) -> Markup:
         kind = "feasible trial" if history.feasible else "trial"
         return joined(f"No other {kind} returned a better value.")
     return joined(
-        f"The best observed value, {_number(best, use)}, is that of ",
+        f"The best {'feasible' if history.feasible else 'observed'} value, {_number(best, use)}, is that of ",
         tag("a", f"trial {trial}", href=f"#trial-{trial}"),
-        "; the model expects nothing better of it than of this one.",
+        "; the model expects no better from it than from this one.",
     )
 
 
@@ -159,10 +159,12 @@ def _stop(regret: RegretHistory | NotKnown) -> Markup:
     if isinstance(regret, NotKnown):
         return _not_known(regret)
     verdict = regret.stopping
-    word = tag("p", "Yes" if verdict.stop else "Not yet", class_=f"big {'stop' if verdict.stop else 'go'}")
-    if verdict.bound is None:
-        word = tag("p", "Not known yet.", class_="big")
-    return joined(word, tag("p", prose(f"{verdict.reason[0].upper()}{verdict.reason[1:]}.")))
+    word = tag("p", "Probably" if verdict.stop else "Not yet", class_=f"big {'stop' if verdict.stop else 'go'}")
+    return joined(
+        word,
+        tag("p", prose(f"{verdict.reason[0].upper()}{verdict.reason[1:]}.")),
+        *(tag("p", prose(note), class_="soft") for note in verdict.notes),
+    )
 
 
 def _matters(each: ObjectiveAnswers, study: StudyAnswers) -> Markup:
@@ -176,7 +178,12 @@ def _matters(each: ObjectiveAnswers, study: StudyAnswers) -> Markup:
     return joined(tag("p", title, first, class_="big"), tag("p", prose(importance.sentence)))
 
 
-def _change(ranges: ParameterRanges | NotKnown) -> Markup:
+def _stopped(study: StudyAnswers) -> bool:
+    """Whether the advice is to stop."""
+    return isinstance(study.regret, RegretHistory) and study.regret.stopping.stop
+
+
+def _change(ranges: ParameterRanges | NotKnown, stopped: bool) -> Markup:
     if isinstance(ranges, NotKnown):
         return _not_known(ranges)
     if not ranges.advice:
@@ -184,7 +191,11 @@ def _change(ranges: ParameterRanges | NotKnown) -> Markup:
         return joined(tag("p", "Keep them", class_="big"), tag("p", ranges.sentence), *notes)
     rows = [tag("li", prose(advice.sentence)) for advice in ranges.advice[:_MOST_ADVICE]]
     left = len(ranges.advice) - _MOST_ADVICE
-    return joined(tag("ul", *rows), tag("p", f"And {left} more, below.", class_="soft") if left > 0 else "")
+    return joined(
+        tag("p", "If you go on:") if stopped else "",
+        tag("ul", *rows),
+        tag("p", f"And {left} more, below.", class_="soft") if left > 0 else "",
+    )
 
 
 def _distrust(reasons: Sequence[str]) -> Markup:

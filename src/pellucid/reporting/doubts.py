@@ -6,6 +6,7 @@ import math
 
 from optuna.trial import TrialState
 
+from pellucid.explain.text import is_selection_note
 from pellucid.records import Calibration, Importance, NotKnown, PruningRecord, percent
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.study.trials import nobodys_choice, repeated
@@ -67,7 +68,7 @@ def _odd_values(study: StudyAnswers) -> list[str]:
     if counts["failed"]:
         known = study.failures is not None and not isinstance(study.failures, NotKnown)
         action = "look at Failures for the settings that fail" if known else "fix what makes them fail"
-        reasons.append(f"{counts['failed']} of {n} trials failed and count for nothing else: {action}.")
+        reasons.append(f"{counts['failed']} of {n} trials failed, so they have no value: {action}.")
     returned = [value if isinstance(value, tuple) else (value,) for value in values if value is not None]
     infinite = sum(any(map(math.isinf, each)) for each in returned)
     if infinite:
@@ -98,11 +99,11 @@ def _notes(study: StudyAnswers) -> list[str]:
     for each in study.each:
         if isinstance(each.importance, Importance):
             notes += each.importance.notes
-        if not isinstance(each.effects, NotKnown):
+        if not isinstance(each.effects, NotKnown) and len(each.effects) > 1:
             notes += [note for note in each.effects[0].notes if all(note in effect.notes for effect in each.effects)]
     use = study.recommendation
     said = () if isinstance(use, NotKnown) else use.notes
-    return [note for note in notes if note not in said]
+    return [note for note in notes if note not in said and not is_selection_note(note)]
 
 
 def others(study: StudyAnswers) -> list[str]:

@@ -274,7 +274,7 @@ def _effects(view: StudyView, importance: Importance | NotKnown) -> tuple[Partia
     """Average effects of the parameters that are shown, and of the first two that exist together."""
     (first, branch), *others = _by_importance(view, importance)
     subjects: list[tuple[str, ...]] = [(name,) for name in _shown(view, importance)]
-    second = next((name for name, other in others if other in ("", branch)), None)
+    second = next((name for name, other in others if other == branch), None)
     if second is not None:
         subjects.append((first, second))
     return effects_of(view, subjects)

@@ -73,7 +73,9 @@ def _use(study: StudyAnswers, trials: str) -> Iterator[str]:
         yield "\n".join(["| parameter | value |", "|---|---|", *rows[:_MOST_ROWS]])
         yield f"It is {_trial(use.trial, trials)}."
     if isinstance(use, Front):
-        yield "On the front: " + ", ".join(_trial(member.trial, trials) for member in use.members[:_MOST_ROWS]) + "."
+        left = len(use.members) - _MOST_ROWS
+        named = ", ".join(_trial(member.trial, trials) for member in use.members[:_MOST_ROWS])
+        yield f"Trials that may be on the front: {named}{f' and {left} more' if left > 0 else ''}."
     if not isinstance(use, NotKnown):
         yield _listed(use.notes)
 
@@ -98,7 +100,7 @@ def _why(study: StudyAnswers, trials: str) -> Iterator[str]:
     last = max(study.explanations, key=lambda explanation: explanation.trial, default=None)
     if last is None:
         reason = study.unexplained[max(study.unexplained)] if study.unexplained else "No trial could be explained."
-        yield f"Not known yet. {prose(reason)}"
+        yield prose(reason)
         return
     yield _said(last)
     yield f"See {_trial(last.trial, trials)}."

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from optuna.trial import FrozenTrial
+
 from pellucid.explain.text import value_text
 from pellucid.records import ProposalExplanation
 from pellucid.reporting.answers import copies
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, tag
+from pellucid.reporting.trial_table import last_report, returned
 
 # A list of more trials is no help, and a page stays small with many parameters too.
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000
@@ -24,8 +27,7 @@ def picker(study: StudyAnswers) -> Iterator[Markup]:
     options = []
     for i in picks:
         trial = study.trials[i]
-        value = study.history.values[i]
-        text = f"trial {trial.number}: {study.history.states[i] if value is None else _values(study, value)}"
+        text = f"trial {trial.number}: {_outcome(study, trial, study.history.states[i])}"
         if study.history.feasible and study.history.feasible[i] is False:
             text += ", not feasible"
         label = f"{text}, explained" if trial.number in explained else text
@@ -48,11 +50,15 @@ def picker(study: StudyAnswers) -> Iterator[Markup]:
     yield copies(None)
 
 
-def _values(study: StudyAnswers, value: float | tuple[float, ...]) -> str:
-    """What a trial returned; with several objectives, by their names."""
-    if not isinstance(value, tuple):
-        return value_text(value)
-    return ", ".join(f"{each.name} {value_text(one)}" for each, one in zip(study.each, value, strict=True))
+def _outcome(study: StudyAnswers, trial: FrozenTrial, state: str) -> str:
+    """What a trial returned; with several objectives, by their names. Of one without a value, its state."""
+    values = [value_text(value) for value in returned(trial)]
+    if len(values) > 1:
+        return ", ".join(f"{each.name} {value}" for each, value in zip(study.each, values, strict=True))
+    report = last_report(trial)
+    if values or report is None:
+        return values[0] if values else state
+    return f"{state}, {value_text(report[1])} at step {report[0]}"
 
 
 def _picks(study: StudyAnswers) -> list[int]:

@@ -194,7 +194,10 @@ def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
         return
     said: list[str] = []
     if not isinstance(each.profiles, NotKnown):
-        yield tag("p", _PROFILES, class_="soft")
+        known = len(each.importance.parameters) if isinstance(each.importance, Importance) else 0
+        shown = len(each.profiles)
+        left = f" Shown are the {shown} of {known} parameters that matter most." if known > shown else ""
+        yield tag("p", f"{_PROFILES}{left}", class_="soft")
         yield from _curves(f"{prefix}profile", each.profiles, figures, said)
     if not isinstance(each.effects, NotKnown):
         averages = [tag("p", _AVERAGES, class_="soft"), *_curves(f"{prefix}effect", each.effects, figures, said)]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.text import value_text
 from pellucid.reporting.gather import StudyAnswers
@@ -43,13 +43,27 @@ def _outcomes(study: StudyAnswers) -> Iterable[dict[str, Any]]:
     history = study.history
     yield {"name": "state", "kind": "text", "values": list(history.states)}
     for i, each in enumerate(study.each):
-        values = [value[i] if isinstance(value, tuple) else value for value in history.values]
+        values = [returned(trial)[i] if returned(trial) else None for trial in study.trials]
         yield {"name": each.name, "kind": "number", "values": [_rounded(value) for value in values]}
+    reports = [last_report(trial) for trial in study.trials]
+    if any(report is not None for report in reports):
+        values = [None if report is None else report[1] for report in reports]
+        yield {"name": "last report", "kind": "number", "values": [_rounded(value) for value in values]}
     if history.feasible:
         words = {True: "yes", False: "no", None: None}
         yield {"name": "feasible", "kind": "text", "values": [words[fine] for fine in history.feasible]}
     took = [None if t.duration is None else max(t.duration.total_seconds(), 0.0) for t in study.trials]
     yield {"name": "seconds", "kind": "number", "values": [_rounded(seconds) for seconds in took]}
+
+
+def returned(trial: FrozenTrial) -> Sequence[float]:
+    """The values of a complete trial; of any other, none: what a model expects of it is no value."""
+    return trial.values if trial.state == TrialState.COMPLETE else ()
+
+
+def last_report(trial: FrozenTrial) -> tuple[int, float] | None:
+    """The last step that a trial reported, and its value."""
+    return max(trial.intermediate_values.items(), default=None)
 
 
 def _rounded(value: float | None) -> float | str | None:

@@ -92,7 +92,7 @@ def test_the_sentence_names_the_range_without_trials() -> None:
         params = {"x": float(4 * rng.random()), "y": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=math.sin(params["x"]) + params["y"]))
     effect = pellucid.partial_dependence(study, "x")
-    assert "No trial is near `x` = 4.615 to 10: the curve there is a guess." in effect.notes
+    assert "No value is known near `x` = 4.615 to 10: the curve there is a guess." in effect.notes
     assert effect.support[-1] == 0
     width = np.array(effect.high) - np.array(effect.low)
     assert width[-1] > 4 * width[10]
@@ -122,7 +122,7 @@ def test_a_parameter_without_effect_is_described_as_such(tpe: Study) -> None:
 
 def test_too_few_trials_show_no_effect() -> None:
     effect = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
-    assert any(alarm.startswith("Provisional: 4 trials for 4 parameters") for alarm in effect.notes)
+    assert any(alarm.startswith("Effects are provisional: 4 trials for 4 parameters") for alarm in effect.notes)
     assert effect.verdict == "cannot tell"
     assert "4 trials can't show which `depth` is better on average" in effect.sentence
     # The band is wider than the trials differ, so its width says nothing.
@@ -299,7 +299,7 @@ def test_a_parameter_that_all_trials_had_at_one_value() -> None:
         params = {"x": 0.5, "y": i / 9}
         study.add_trial(create_trial(params=params, distributions=space, value=params["y"]))
     effect = pellucid.partial_dependence(study, "x")
-    assert any("No trial is near `x`" in alarm for alarm in effect.notes)
+    assert any("No value is known near `x`" in alarm for alarm in effect.notes)
 
 
 def test_a_choice_that_no_trial_has_had() -> None:

@@ -114,7 +114,7 @@ def test_nothing_but_noise_is_not_called_the_same_value_and_nothing_matters(n: i
     profile = pellucid.profile_effect(study, "x")
     assert profile.verdict == "cannot tell"
     assert "too few" not in profile.sentence
-    assert "less than the band is wide" in profile.sentence
+    assert "worse, where the band is ± " in profile.sentence
 
 
 def unclear(**changes: object) -> Profile:
@@ -141,7 +141,7 @@ def unclear(**changes: object) -> Profile:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({}, "the other values look at most 0.4 worse, which is less than the band is wide."),
+        ({}, "the other values look at most 0.4 worse, where the band is ± 0.5."),
         ({"support": np.array([3, 3, 0])}, "no trial is near 1, which looks worst."),
         ({"needless": True}, "the 90 trials are explained as well without it."),
         ({"enough": False, "tried": 4}, "it has had only 4 trials."),
@@ -247,7 +247,7 @@ def test_gaps_and_a_best_value_far_from_trials_are_noted() -> None:
         params = {"x": float(4 * rng.random()), "y": float(rng.random())}
         study.add_trial(create_trial(params=params, distributions=space, value=params["y"] - params["x"]))
     profile = pellucid.profile_effect(study, "x")
-    assert any("No trial is near `x` =" in note for note in profile.notes)
+    assert any("No value is known near `x` =" in note for note in profile.notes)
     assert "No trial is near the best value: try it before you use it." in profile.notes
     width = np.array(profile.high) - np.array(profile.low)
     assert width[-1] > 2 * width[4]

@@ -60,7 +60,8 @@ def test_the_indices_of_a_known_function() -> None:
     assert answer.pairs[0].index == pytest.approx(0.244, abs=0.05)
     assert answer.matters == ("x1", "x2", "x3")
     assert answer.sentence.startswith("`x1` matters most (")
-    assert answer.sentence.endswith("; `idle` (at most 1%) hardly matters.")
+    assert "; `idle` (at most 1%) hardly matters; " in answer.sentence
+    assert answer.sentence.endswith("; shares include interactions, so they add up to more than 100%.")
     assert "`x1` and `x3` act together" in answer.sentence
 
 

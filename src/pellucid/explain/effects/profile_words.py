@@ -85,7 +85,8 @@ def _doubt(profile: Profile) -> str:
     if differences[worst] > profile.margin and profile.support[worst] == 0:
         return f"no trial is near {value_text(profile.values[worst])}, which looks worst"
     if differences[worst] < profile.ends[1, worst] - profile.ends[0, worst]:
-        return f"the other values look at most {differences[worst]:.2g} worse, which is less than the band is wide"
+        half = 0.5 * (profile.ends[1, worst] - profile.ends[0, worst])
+        return f"the other values look at most {differences[worst]:.2g} worse, where the band is ± {half:.2g}"
     return "other values may reach as much"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.explain.model import curve_notes, plausible_models
 from pellucid.explain.parts import descends, forced
-from pellucid.explain.text import condition_text, unknown_parameter
+from pellucid.explain.text import condition_text, selection_note, unknown_parameter
 from pellucid.numerics import Array, Integers, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import INACTIVE, Space
@@ -50,7 +50,7 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
     if inside < n:
         notes.append(f"{n - inside} of {n} trials lie outside the present ranges and are left out.")
     if inside > most:
-        notes.append(f"{what} uses {most} of {inside} trials: the best ones and an even selection.")
+        notes.append(selection_note(what, most, inside))
         data = _thinned(data, most)
     return data, [*notes, *curve_notes(data)]
 

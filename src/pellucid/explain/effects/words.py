@@ -148,7 +148,7 @@ def effect_notes(
         notes += gap_notes(data.space.dimensions[columns[0]], curve.values[0], support == 0)
     elif (support == 0).any():
         notes.append(
-            f"No trial is near {100 * np.mean(support == 0):.0f}% of the pairs of values shown: those are a guess."
+            f"No value is known near {100 * np.mean(support == 0):.0f}% of the pairs shown: those are a guess."
         )
     notes += provisional(data)
     notes += unexplored(gp, all_over(data.space))
@@ -164,7 +164,7 @@ def provisional(data: Arrays) -> list[str]:
     """A note if there are few trials for so many parameters."""
     n, d = data.X.shape
     enough = _TRIALS_PER_PARAMETER * d
-    return [f"Provisional: {n} trials for {d} parameters; aim for {enough}."] if n < enough else []
+    return [f"Effects are provisional: {n} trials for {d} parameters; aim for {enough}."] if n < enough else []
 
 
 def gap_notes(dimension: Dimension, values: Sequence[Any], empty: Mask) -> list[str]:
@@ -187,4 +187,4 @@ def gap_notes(dimension: Dimension, values: Sequence[Any], empty: Mask) -> list[
             return [*notes, f"No trial shows what `{name}` does: the curve is a guess."]
         gaps.append(low if after == first + 1 else f"{low} to {high}")
     shown = spoken(gaps[:_MOST_GAPS]) if len(gaps) <= _MOST_GAPS else f"{', '.join(gaps[:_MOST_GAPS])} and elsewhere"
-    return [f"No trial is near `{name}` = {shown}: the curve there is a guess."]
+    return [f"No value is known near `{name}` = {shown}: the curve there is a guess."]

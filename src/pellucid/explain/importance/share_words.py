@@ -38,6 +38,8 @@ def share_sentence(
     if idle := [p for p in parameters if p.verdict == "no effect"]:
         listed = _listed([f"`{p.name}` (at most {max(math.ceil(100 * p.high), 1)}%)" for p in idle])
         parts.append(f"{listed} hardly {'matters' if len(idle) == 1 else 'matter'}")
+    if sum(p.total for p in parameters if not p.branch and p.verdict == "matters") > 1.0:
+        parts.append("shares include interactions, so they add up to more than 100%")
     text = "; ".join([*parts, *_doubts([p for p in parameters if p.verdict == "cannot tell"])])
     return f"{text[0].upper()}{text[1:]}."
 

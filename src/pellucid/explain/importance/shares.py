@@ -15,7 +15,7 @@ from pellucid.explain.importance.indices import GroupIndices, indices_of
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
 from pellucid.explain.progress import Bar, progress_bar
-from pellucid.explain.text import about, condition_text
+from pellucid.explain.text import about, condition_text, selection_note
 from pellucid.numerics import Array, check_level
 from pellucid.records import Importance, PairShare, ParameterShare, called
 from pellucid.study.arrays import Arrays
@@ -82,7 +82,7 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
     notes = [f"{n - inside} of {n} trials lie outside the present ranges and are left out."] if inside < n else []
     used = thinned(data)
     if len(used.losses) < inside:
-        notes.append(f"Importance uses {len(used.losses)} of {inside} trials: the best ones and an even selection.")
+        notes.append(selection_note("Importance", len(used.losses), inside))
     model = effect_model(view, used)
     bar.advance(_STEPS[1])
     if model.typical:

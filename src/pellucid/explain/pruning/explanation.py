@@ -204,7 +204,9 @@ def _notes(
         why = "no reason was recorded" if decision is None else "the recorded reason answers another question"
         notes.append(f"Computed from the {ended} that {when}: {why}.")
     if evidence.model.complete < _FEW:
-        notes.append(f"The model of curves rests on only {counted(evidence.model.complete, 'complete curve')}.")
+        notes.append(
+            f"At that time, the model of curves had only {counted(evidence.model.complete, 'complete curve')}."
+        )
     notes += horizon_notes(before, evidence.model.horizon)
     return notes
 

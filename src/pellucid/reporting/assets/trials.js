@@ -111,7 +111,7 @@
       if (x === null || y === null) { return (x === null) - (y === null) || a - b; }
       return turn * (x < y ? -1 : x > y ? 1 : 0) || a - b;
     });
-    document.getElementById("count").textContent = (rows.length === all ? all : rows.length + " of " + all) + " trials";
+    document.getElementById("count").textContent = (rows.length === all ? all : rows.length + " of " + all) + (all === 1 ? " trial" : " trials");
     place.scrollTop = 0;
     fill();
   }
