@@ -28,7 +28,9 @@ def check_stops(printed: str, trials: int) -> None:
 def test_effects_of_a_tpe_study(tmp_path: Path) -> None:
     figure = tmp_path / "effect.html"
     printed = run("effects.py", "--trials", "15", "--figure", str(figure))
-    assert printed.count("Effects are provisional: 15 trials for 5 parameters") == 2 * 5  # Of the profile and of the average.
+    assert (
+        printed.count("Effects are provisional: 15 trials for 5 parameters") == 2 * 5
+    )  # Of the profile and of the average.
     assert "`learning_rate`" in printed
     assert figure.stat().st_size > 100_000
 
