@@ -66,8 +66,8 @@ _N_SHARED, _N_EACH = 3, 4
 # Effects and constraints that a report shows: each is a figure.
 _MOST_EFFECTS, _MOST_CONSTRAINTS = 6, 6
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
-# product of both: together they take a second or two. What a front gains takes ten times as long.
-_MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 24, 2, 16_000
+# product of both: together they take about a second. What a front gains takes ten times as long.
+_MOST_EXPLAINED, _FEWEST_EXPLAINED, _WORK = 16, 1, 10_000
 _MOST_OF_SEVERAL = 10
 # Fewer explained proposals are no course of a run.
 _FEWEST_ON_A_PATH = 4

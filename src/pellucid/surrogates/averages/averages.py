@@ -65,6 +65,11 @@ class Axis:
         rest = ((float(edges[-1]), 1.0, float(1.0 - edges[-1])),) if count < dimension.cells else ()
         return Axis(points, np.diff(edges), rest)
 
+    @cached_property
+    def key(self) -> tuple[object, ...]:
+        """Equal for equal distributions."""
+        return self.points.tobytes(), self.point_weights.tobytes(), self.intervals
+
     @property
     def weight(self) -> float:
         return float(self.point_weights.sum()) + sum(w for _, _, w in self.intervals)
@@ -121,6 +126,9 @@ class _Piece:
 
 
 _OFF = Axis.at(INACTIVE)
+# Average factors between two distributions of many points, by kernel, length scale and the distributions.
+_double_means: dict[tuple[object, ...], float] = {}
+_MOST_KEPT = 4096
 
 
 class Factors:
@@ -172,14 +180,25 @@ class Factors:
         if second.held is not None:
             return self.mean(j, first, second.held)
         assert first.axis is not None and second.axis is not None
-        total = float(self._axis_mean(j, first.axis, second.axis.points, False) @ second.axis.point_weights)
-        for low, high, weight in second.axis.intervals:
-            points = integrals.interval_mean(self.kernel.name, first.axis.points, low, high, self.lengthscales[j])
-            total += weight * float(points @ first.axis.point_weights)
-            for a, b, w in first.axis.intervals:
+        if max(len(first.axis.points), len(second.axis.points)) < _MANY_ROWS or self.kernel.is_nominal(j):
+            return np.array([[self._double_mean(j, first.axis, second.axis)]])
+        # The same two distributions meet in every average of a model.
+        key = (self.kernel.name, float(self.lengthscales[j]), first.axis.key, second.axis.key)
+        if key not in _double_means:
+            if len(_double_means) >= _MOST_KEPT:
+                _double_means.clear()
+            _double_means[key] = self._double_mean(j, first.axis, second.axis)
+        return np.array([[_double_means[key]]])
+
+    def _double_mean(self, j: int, first: Axis, second: Axis) -> float:
+        total = float(self._axis_mean(j, first, second.points, False) @ second.point_weights)
+        for low, high, weight in second.intervals:
+            points = integrals.interval_mean(self.kernel.name, first.points, low, high, self.lengthscales[j])
+            total += weight * float(points @ first.point_weights)
+            for a, b, w in first.intervals:
                 rectangle = integrals.rectangle_mean(self.kernel.name, (a, b), (low, high), self.lengthscales[j])
                 total += weight * w * rectangle
-        return np.array([[total]])
+        return total
 
 
 @dataclass(frozen=True)
