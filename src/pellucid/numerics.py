@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from numbers import Integral
 from threading import Lock
 from typing import Any, TypeGuard
@@ -81,6 +81,11 @@ class Cholesky:
     @property
     def log_determinant(self) -> float:
         return 2.0 * float(np.log(np.diagonal(self.L)).sum())
+
+    @cached_property
+    def inverse_diagonal(self) -> Array:
+        """The diagonal (n,) of C^-1."""
+        return np.array(np.diagonal(self.solve(np.eye(len(self.L)))))
 
     def solve(self, B: Array) -> Array:
         """C^-1 B for (n,) or (n, k)."""

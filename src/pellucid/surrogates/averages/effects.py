@@ -138,7 +138,7 @@ def leave_one_out_residuals(gp: GaussianProcess) -> tuple[Array, Array]:
     n = len(data.z)
     ones = data.factor.solve(np.ones(n))
     total = float(ones.sum())
-    curvature = np.diagonal(data.factor.solve(np.eye(n))) - ones * ones / total
+    curvature = data.factor.inverse_diagonal - ones * ones / total
     alpha = data.alpha - ones * (float(data.alpha.sum()) / total)
     predicted = curvature > _NOT_PREDICTED
     curvature = np.maximum(curvature, _NOT_PREDICTED)
