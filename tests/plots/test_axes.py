@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, symbols
+from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, point_symbols, reach, symbols
 
 VALUES = [float(i) for i in range(40)]
 
@@ -25,6 +25,8 @@ def test_few_values_and_what_must_be_shown_are_shown() -> None:
     assert reach(VALUES, [500.0])[1] > 500.0
     low, high = reach([3.0, 3.0])
     assert low < 3.0 < high
+    assert reach([1.0, 2.0, math.inf, -math.inf]) == reach([1.0, 2.0])
+    assert reach([math.inf]) == reach([]) == pytest.approx([-0.05, 1.05])
 
 
 def test_what_is_outside_lies_on_the_edge_and_points_there() -> None:
@@ -33,6 +35,8 @@ def test_what_is_outside_lies_on_the_edge_and_points_there() -> None:
     assert symbols(values, shown, "circle") == ["circle", "triangle-up", "triangle-down", "triangle-up"]
     assert symbols(values, shown, "x", sideways=True) == ["x", "triangle-right", "triangle-left", "triangle-right"]
     assert symbols([0.5], shown, "circle") == "circle"
+    both = point_symbols([0.5, 7.0, -1.0], [9.0, 0.5, 0.5], shown, shown, "circle")
+    assert both == ["triangle-up", "triangle-right", "triangle-left"]
     assert edge_name("trials", 3) == "trials (3 beyond the edge)"
     assert edge_name("trials", 0) == "trials"
 

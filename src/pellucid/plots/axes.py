@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, log10
+from math import ceil, floor, isfinite, log10
 from statistics import quantiles
 from typing import Any
 
@@ -18,8 +18,10 @@ _MANY_DECADES = 3
 
 
 def reach(values: Sequence[float], always: Sequence[float] = ()) -> list[float]:
-    """The range of an axis for these values without those far away; `always`: values that are shown in any case."""
-    low, high = min((*values, *always)), max((*values, *always))
+    """The range of an axis for these values without those far away; `always`: values that are shown in any case.
+    Infinite values are far away."""
+    values, always = ([value for value in group if isfinite(value)] for group in (values, always))
+    low, high = min((*values, *always), default=0.0), max((*values, *always), default=1.0)
     if len(values) >= _FEWEST:
         ends = quantiles(values, n=20)
         width = ends[-1] - ends[0]
@@ -47,6 +49,18 @@ def symbols(values: Sequence[float], shown: Sequence[float], usual: str, *, side
         return usual
     below, above = ("triangle-left", "triangle-right") if sideways else ("triangle-down", "triangle-up")
     return [below if value < shown[0] else above if value > shown[1] else usual for value in values]
+
+
+def point_symbols(
+    x: Sequence[float], y: Sequence[float], across: Sequence[float], up: Sequence[float], usual: str
+) -> Any:
+    """The symbol of every point, with the range of either axis: a triangle points up or down to what is beyond the
+    edge, else sideways."""
+    if not beyond(x, across):
+        return symbols(y, up, usual)
+    sideways = symbols(x, across, usual, sideways=True)
+    upright = symbols(y, up, usual) if beyond(y, up) else [usual] * len(y)
+    return [s if u == usual else u for s, u in zip(sideways, upright, strict=True)]
 
 
 def edge_name(name: str, count: int) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from statistics import NormalDist
-from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.axes import beyond, edge_name, on_edge, reach, symbols
+from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
 from pellucid.records import OBJECTIVE, Calibration, PredictedTrial
@@ -66,20 +65,11 @@ def _predicted(
     figure.add_scatter(
         x=on_edge(x, shown), y=on_edge(y, shown), mode="markers",
         name=edge_name(name, sum(beyond(pair, shown) > 0 for pair in zip(x, y, strict=True))),
-        marker={"color": colour, "size": 6, "opacity": 0.75, "symbol": _symbols(x, y, shown)},
+        marker={"color": colour, "size": 6, "opacity": 0.75, "symbol": point_symbols(x, y, shown, shown, "circle")},
         error_x={"type": "data", "array": [q * row.sd for row in rows], "color": faint(colour), "width": 0},
         text=[f"trial {row.trial}: predicted {row.predicted:.6g}, observed {row.observed:.6g}" for row in rows],
         hoverinfo="text", row=1, col=1,
     )  # fmt: skip
-
-
-def _symbols(x: Sequence[float], y: Sequence[float], shown: Sequence[float]) -> Any:
-    """Triangles point to what was observed beyond the edge, else to what was predicted there."""
-    if not beyond(x, shown):
-        return symbols(y, shown, "circle")
-    sideways = symbols(x, shown, "circle", sideways=True)
-    upright = symbols(y, shown, "circle") if beyond(y, shown) else ["circle"] * len(y)
-    return [s if u == "circle" else u for s, u in zip(sideways, upright, strict=True)]
 
 
 def _scores(figure: go.Figure, rows: Sequence[PredictedTrial], colour: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from math import isfinite
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -26,8 +25,7 @@ _MARKS = {"complete": ("circle", EXPLOIT), "pruned": ("triangle-down-open", GREY
 def history(record: History) -> go.Figure:
     """Trials, the best so far, the 95% interval in which the model expected each proposal, and how it was chosen."""
     figure = go.Figure()
-    finite = [v for v in record.values if v is not None and isfinite(v)]
-    reached = reach(finite or [0.0], [b for b in record.best if b is not None and isfinite(b)])
+    reached = reach([v for v in record.values if v is not None], [b for b in record.best if b is not None])
     every = max(1, -(-len(record.numbers) // _MOST_POINTS))
     rows = list(zip(record.numbers, record.values, record.expected, record.sd, record.states, strict=True))[::every]
     predicted = [(n, e, s) for n, _, e, s, _ in rows if e is not None and s is not None]

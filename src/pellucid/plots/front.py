@@ -9,6 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, labels, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
 from pellucid.records import Compromise, ExpectedOutcome, Front, Tradeoff
@@ -42,9 +43,13 @@ def front(record: Front) -> go.Figure:
     for panel, (i, j) in enumerate(pairs):
         where = {"row": panel // columns + 1, "col": panel % columns + 1}
         first, second = ([member.outcomes[k] for member in record.members] for k in (i, j))
-        figure.add_scatter(x=[values[i] for values in record.others], y=[values[j] for values in record.others],
-                           mode="markers", name="other trials, as returned", showlegend=panel == 0, hoverinfo="skip",
-                           marker={"color": GREY, "size": 5, "opacity": 0.4}, **where)  # fmt: skip
+        across, up = (_axis(record, k) for k in (i, j))
+        x, y = ([values[k] for values in record.others] for k in (i, j))
+        outside = sum(beyond([a], across) + beyond([b], up) > 0 for a, b in zip(x, y, strict=True))
+        figure.add_scatter(x=on_edge(x, across), y=on_edge(y, up), mode="markers", showlegend=panel == 0,
+                           name=edge_name("other trials, as returned", outside), hoverinfo="skip",
+                           marker={"color": GREY, "size": 5, "opacity": 0.4,
+                                   "symbol": point_symbols(x, y, across, up, "circle")}, **where)  # fmt: skip
         figure.add_scatter(
             x=[outcome.expected for outcome in first], y=[outcome.expected for outcome in second], mode="markers",
             error_x=_error(first), error_y=_error(second), text=text, hoverinfo="text+x+y", showlegend=panel == 0,
@@ -53,12 +58,19 @@ def front(record: Front) -> go.Figure:
                     "size": 11, "line": {"color": EXPLOIT, "width": 1}, "showscale": panel == 0,
                     "colorbar": {"title": "chance", "tickformat": ".0%", "len": 0.8}}, **where,
         )  # fmt: skip
-        figure.update_xaxes(title=names[i], **where)
-        figure.update_yaxes(title=names[j], **where)
+        figure.update_xaxes(title=names[i], range=across, **where)
+        figure.update_yaxes(title=names[j], range=up, **where)
     frame(figure, "", 900 if columns == 1 else 1100, 200)
     top = say(figure, record.sentence, record.notes)
     figure.update_layout(height=top + 20 + 400 * rows, margin={"t": top + 20}, legend=LEGEND_ABOVE)
     return figure
+
+
+def _axis(record: Front, k: int) -> list[float]:
+    """The range of an objective's axis: all members with their intervals, and other trials unless they are far away."""
+    outcomes = [member.outcomes[k] for member in record.members]
+    ends = [end for outcome in outcomes for end in (outcome.expected, outcome.low, outcome.high) if end is not None]
+    return reach([*(values[k] for values in record.others), *(outcome.expected for outcome in outcomes)], ends)
 
 
 @draws(Compromise)

@@ -46,7 +46,7 @@ def _add_durations(figure: go.Figure, record: Timeline, rows: Sequence[int]) -> 
     took = [record.durations[i] for i in rows]
     known = [seconds for seconds in took if seconds is not None]
     unit, name = _unit(max(known, default=0.0))
-    shown = reach([seconds / unit for seconds in known] or [0.0], [0.0])
+    shown = reach([seconds / unit for seconds in known], [0.0])
     for state, (colour, symbol) in _LOOKS.items():
         points = [(record.numbers[i], d / unit) for i, d in zip(rows, took, strict=True)
                   if d is not None and record.states[i] == state]  # fmt: skip
