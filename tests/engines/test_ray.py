@@ -128,7 +128,7 @@ def test_two_objectives_have_the_directions_of_their_modes() -> None:
     study = search._ot_study
     assert study.directions == [StudyDirection.MINIMIZE, StudyDirection.MAXIMIZE]
     assert kinds(study)[8] == "model"
-    assert "on the front" in str(pellucid.recommend(study))
+    assert "on the true front" in str(pellucid.recommend(study))
 
 
 def test_a_trial_that_reports_nan_stays_pending_as_the_page_says() -> None:
