@@ -81,7 +81,16 @@ def test_one_trial_that_took_very_long_lies_on_the_edge() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.834, "0.83 s"), (12.4, "12 s"), (119, "119 s"), (210, "3.5 min"), (9000, "2.5 h"), (400_000, "4.6 days")],
+    [
+        (0.0, "0 s"),
+        (7.3e-4, "0.73 ms"),
+        (0.834, "0.83 s"),
+        (12.4, "12 s"),
+        (119, "119 s"),
+        (210, "3.5 min"),
+        (9000, "2.5 h"),
+        (400_000, "4.6 days"),
+    ],
 )
 def test_times_have_a_unit_that_suits_them(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text

@@ -14,7 +14,7 @@ from pellucid.explain.text import counted
 from pellucid.records import Timeline
 from pellucid.study.view import StudyView
 
-_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+_SHORT, _MINUTE, _HOUR, _DAY = 0.01, 60.0, 3600.0, 86400.0
 
 
 def timeline(study: Study) -> Timeline:
@@ -86,7 +86,9 @@ def _sentence(
 
 
 def seconds_text(seconds: float) -> str:
-    """ "0.83 s", "12 s", "3.5 min", "2.5 h" or "4.1 days" """
+    """ "0.73 ms", "0.83 s", "12 s", "3.5 min", "2.5 h" or "4.1 days" """
+    if 0.0 < seconds < _SHORT:
+        return f"{1000.0 * seconds:.2g} ms"
     for limit, unit, name in ((2 * _MINUTE, 1.0, "s"), (2 * _HOUR, _MINUTE, "min"), (2 * _DAY, _HOUR, "h")):
         if seconds < limit:
             return f"{_two_digits(seconds / unit)} {name}"
