@@ -44,8 +44,9 @@ def note(study: StudyAnswers, trials: str) -> str:
         ("Can I stop?", _stop(study)),
         ("What matters?", (_said(each.importance) for each in study.each)),
         *([] if not study.several else [("What does one cost in the other?", map(_said, study.tradeoffs))]),
-        *([] if study.ranges is None else [("Which ranges should I change?", _ranges(study.ranges))]),
-        ("Why the last trial?", _why(study, trials)),
+        *([] if study.ranges is None else [("Which ranges should I change?", _ranges(study))]),
+        *([] if study.failures is None else [("Why do trials fail?", [_said(study.failures)])]),
+        (_why_title(study), _why(study, trials)),
         ("What should I distrust?", [_listed(doubts(study)[:MOST_SHOWN]) or "Nothing stands out."]),
     )
     return "\n\n".join(f"## {title}\n\n" + "\n\n".join(filter(None, text)) for title, text in parts)
@@ -90,10 +91,21 @@ def _stop(study: StudyAnswers) -> Iterator[str]:
         yield _listed(study.regret.stopping.notes)
 
 
-def _ranges(ranges: ParameterRanges | NotKnown) -> Iterator[str]:
+def _ranges(study: StudyAnswers) -> Iterator[str]:
+    ranges = study.ranges
+    assert ranges is not None
     yield _said(ranges)
     if isinstance(ranges, ParameterRanges):
+        if ranges.advice and isinstance(study.regret, RegretHistory) and study.regret.stopping.stop:
+            yield "If you go on:"
         yield _listed([*(advice.sentence for advice in ranges.advice), *ranges.notes][:_MOST_ROWS])
+
+
+def _why_title(study: StudyAnswers) -> str:
+    """The last trial, or the last one of a large study that is explained."""
+    last = max((explanation.trial for explanation in study.explanations), default=None)
+    newest = study.trials[-1].number if study.trials else None
+    return "Why the last trial?" if last in (None, newest) else f"Why trial {last}?"
 
 
 def _why(study: StudyAnswers, trials: str) -> Iterator[str]:

@@ -179,7 +179,7 @@ def _matters(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
 
 _PROFILES = (
     "What can be reached at each value of a parameter if everything else is set as well as possible, tried or not, "
-    "with 95% bands. They are wider than the interval of the trial to use, whose settings were tried."
+    "with 95% bands, which include what is not known about the other settings."
 )
 _AVERAGED = "On average over all other settings"
 _AVERAGES = (

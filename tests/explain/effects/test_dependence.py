@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.samplers import BaseSampler, GridSampler, RandomSampler, TPESampler
 from optuna.study import Study
 from optuna.trial import Trial, create_trial
 
 import pellucid
+from pellucid.explain.effects.trials import condition_of
+from pellucid.study.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 
 
@@ -415,3 +418,10 @@ def test_trials_that_all_agree_are_not_called_unexplored() -> None:
     effect = pellucid.partial_dependence(study, "x")
     assert "All 20 trials returned the same value" in effect.sentence
     assert not any("unsure" in note for note in effect.notes)
+
+
+def test_two_parameters_of_one_branch_name_it_once() -> None:
+    kinds: dict[str, BaseDistribution] = {"kind": CategoricalDistribution(["svc", "tree"])}
+    kinds |= {"C": FloatDistribution(0, 1), "gamma": FloatDistribution(0, 1)}
+    space = Space.of(kinds, {"C": Condition("kind", (0,)), "gamma": Condition("kind", (0,))})
+    assert condition_of(space, ["C", "gamma"], {}) == "kind is svc"

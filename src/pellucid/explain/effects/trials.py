@@ -116,4 +116,4 @@ def condition_of(space: Space, names: Sequence[str], conditions: Mapping[str, An
             if rule.parent not in names and rule.parent not in conditions:
                 words.append(condition_text(space, rule))
             child = rule.parent
-    return " and ".join(words)
+    return " and ".join(dict.fromkeys(words))
