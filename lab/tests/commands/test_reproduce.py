@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from lab.tests.helpers import call
 
+import pellucid
 from pellucid import plots
 from pellucid_lab.methods import samplers as methods
 from pellucid_lab.papers.bobax import experiment as bobax
@@ -48,7 +49,7 @@ def test_tables_figures_and_a_continuation(tmp_path: Path) -> None:
     table = (tmp_path / "hpobench.md").read_text(encoding="utf-8")
     assert "| sawei | times 1000 |" in table
     assert "8 of 8 |" in table
-    assert "pellucid 0." in table
+    assert f"pellucid {pellucid.__version__}" in table
     lines = (tmp_path / "hpobench.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 24
     assert all(len(line.split(",")) == len(lines[0].split(",")) for line in lines)
@@ -83,7 +84,7 @@ def test_bobax_writes_tables_and_figures_and_continues(tmp_path: Path, monkeypat
         assert [row[0] for row in tables[0]["rows"]] == ["rs", "ei", "bobax-2"]
         text = (tmp_path / f"{experiment}.md").read_text(encoding="utf-8")
         assert "## Regret relative to EI" in text
-        assert "pellucid 0." in text
+        assert f"pellucid {pellucid.__version__}" in text
         assert len(bobax.effect_file(tmp_path / f"{experiment}.jsonl").read()) == 6
         assert len((tmp_path / f"{experiment}.csv").read_text(encoding="utf-8").splitlines()) == 7
         before = (tmp_path / f"{experiment}.jsonl").read_bytes()
@@ -147,7 +148,7 @@ def test_shapley_writes_tables_and_figures_and_continues(
     for name in ("ellipsoid", "forest-proposal", "forest-paths", "forest-payouts"):
         assert (out / f"{name}.html").stat().st_size > 5000
     for name in ("interaction", "ellipsoid", "forest"):
-        assert "pellucid 0." in (out / f"{name}.md").read_text(encoding="utf-8")
+        assert f"pellucid {pellucid.__version__}" in (out / f"{name}.md").read_text(encoding="utf-8")
     before = (out / "ellipsoid.jsonl").read_bytes()
     again = call(*arguments, "--experiment", "ellipsoid", "--no-figures")
     assert again.exit_code == 0, again.output
