@@ -15,6 +15,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.text import value_text
+from pellucid.records import Front, NotKnown
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.study.trials import distributions
 
@@ -34,9 +35,9 @@ def table_of(study: StudyAnswers) -> dict[str, Any]:
 def _best(study: StudyAnswers) -> list[int]:
     """The recommended trials."""
     use = study.recommendation
-    if hasattr(use, "members"):
-        return [member.trial for member in use.members]
-    return [use.trial] if hasattr(use, "trial") else []
+    if isinstance(use, NotKnown):
+        return []
+    return [member.trial for member in use.members] if isinstance(use, Front) else [use.trial]
 
 
 def _outcomes(study: StudyAnswers) -> Iterable[dict[str, Any]]:
