@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from typing import Any, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from optuna.study import Study
@@ -44,6 +45,8 @@ from pellucid.surrogates import GaussianProcess
 
 # Configurations, best first, that may look best under another noise.
 _N_RIVALS = 100
+# The chance of being truly feasible that a recommendation has by default.
+LIKELY = 0.9
 
 
 # The number of objectives is not part of a study's type. `Any` stands for `Front`, so that code for one objective needs
@@ -54,7 +57,7 @@ def recommend(
     *,
     prefer: None = None,
     limits: None = None,
-    feasible: float = 0.9,
+    feasible: float = LIKELY,
     surrogate: GaussianProcess | None = None,
 ) -> Recommendation | Any: ...
 
@@ -65,7 +68,7 @@ def recommend(
     *,
     prefer: Mapping[str, float] | None = None,
     limits: Mapping[str, str] | None = None,
-    feasible: float = 0.9,
+    feasible: float = LIKELY,
     surrogate: GaussianProcess | None = None,
 ) -> Compromise: ...
 
@@ -75,7 +78,7 @@ def recommend(
     *,
     prefer: Mapping[str, float] | None = None,
     limits: Mapping[str, str] | None = None,
-    feasible: float = 0.9,
+    feasible: float = LIKELY,
     surrogate: GaussianProcess | None = None,
 ) -> Recommendation | Front | Compromise:
     """The evaluated configuration with the best *expected* objective, and a 95% interval of its true value.
@@ -123,9 +126,21 @@ def recommend(
         return compromise_of(view, weights, () if limits is None else limits_of(view, limits), feasible)
 
 
+_recommendations: WeakKeyDictionary[StudyView, Recommendation] = WeakKeyDictionary()
+
+
 def recommendation_of(
-    view: StudyView, surrogate: GaussianProcess | None = None, feasible: float = 0.9
+    view: StudyView, surrogate: GaussianProcess | None = None, feasible: float = LIKELY
 ) -> Recommendation:
+    """Computed once per view, unless an option is set."""
+    if surrogate is not None or feasible != LIKELY:
+        return _recommendation(view, surrogate, feasible)
+    if view not in _recommendations:
+        _recommendations[view] = _recommendation(view, None, LIKELY)
+    return _recommendations[view]
+
+
+def _recommendation(view: StudyView, surrogate: GaussianProcess | None, feasible: float) -> Recommendation:
     complete = view.observations.of_complete_trials
     if not len(complete):
         raise ValueError(

@@ -8,6 +8,8 @@ within the tolerance is not enough for a stop: `explain.blocks` has the reasons 
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from optuna.study import Study
 
@@ -117,28 +119,11 @@ def verdict_and_fit(
     given = None if isinstance(regret_below, str) else regret_below
     name = view.objective.name
 
-    def no_verdict(reason: str) -> tuple[StoppingVerdict, Hyperparameters | None]:
-        return StoppingVerdict(False, n, best, None, given, None, reason, objective=name), start
-
-    if n < max(min_trials, 2):
-        return no_verdict(f"a verdict needs {max(min_trials, 2)} complete trials, and this study has {n}")
-    if not view.varying:
-        return no_verdict("no parameter varies, so there is nothing to model")
-    if not usable.any():
-        return no_verdict(f"there is nothing to use yet. {none_feasible(view.observations).rstrip('.')}")
-    inside = len(view.data.losses)
-    if inside < 2:
-        return no_verdict(f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}")
-    if np.ptp(view.data.losses) == 0.0:
-        return no_verdict("all finished trials returned the same value, which says nothing about the rest of the space")
+    missing = _missing(view, min_trials)
+    if missing:
+        return StoppingVerdict(False, n, best, None, given, None, missing, objective=name), start
     gp = _fitted(view, surrogate, start)
-    feasible = view.data.observations.feasible
-    if not feasible.any():
-        return no_verdict("no trial inside the present ranges is feasible")
-    constraints = best_fits(view, view.data.space)
-    tried = view.data.X[view.data.observations.measured]
-    bound = upper_bound_regret(gp, tried, view.data.space, width=_WIDTH, constraints=constraints)[0]
-    noise = _noise(gp)
+    bound, noise = _room(view, gp), _noise(gp)
     limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
     trials = "trials" if n == len(view.observations) else "complete trials"
     left = f"after {n} {trials}, the model sees room to improve {called(name)} by at most {bound:.2g}"
@@ -154,6 +139,41 @@ def verdict_and_fit(
     notes = (*curve_notes(view.data), *(() if blocked else (*_looks(view), _UNSEEN)))
     verdict = StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
     return verdict, gp.hyperparameters
+
+
+def room_of(view: StudyView) -> float | None:
+    """By how much the best configuration could still be beaten at most, as the verdict without options says; None if
+    there is no verdict yet."""
+    return None if _missing(view, MIN_TRIALS) else _room(view, fitted_model(view, view.data))
+
+
+def _missing(view: StudyView, min_trials: int) -> str:
+    """What a verdict lacks, in words; empty if nothing."""
+    n = sum(view.observations.complete)
+    if n < max(min_trials, 2):
+        return f"a verdict needs {max(min_trials, 2)} complete trials, and this study has {n}"
+    if not view.varying:
+        return "no parameter varies, so there is nothing to model"
+    if not (np.array(view.observations.complete, dtype=bool) & view.observations.feasible).any():
+        return f"there is nothing to use yet. {none_feasible(view.observations).rstrip('.')}"
+    inside = len(view.data.losses)
+    if inside < 2:
+        return f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}"
+    if np.ptp(view.data.losses) == 0.0:
+        return "all finished trials returned the same value, which says nothing about the rest of the space"
+    return "" if view.data.observations.feasible.any() else "no trial inside the present ranges is feasible"
+
+
+_rooms: WeakKeyDictionary[GaussianProcess, float] = WeakKeyDictionary()
+
+
+def _room(view: StudyView, gp: GaussianProcess) -> float:
+    """The bound of the regret, computed once for every fitted model."""
+    if gp not in _rooms:
+        data, constraints = view.data, best_fits(view, view.data.space)
+        tried = data.X[data.observations.measured]
+        _rooms[gp] = upper_bound_regret(gp, tried, data.space, width=_WIDTH, constraints=constraints)[0]
+    return _rooms[gp]
 
 
 def _looks(view: StudyView) -> tuple[str, ...]:

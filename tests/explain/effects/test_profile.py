@@ -114,13 +114,14 @@ def test_nothing_but_noise_is_not_called_the_same_value_and_nothing_matters(n: i
     profile = pellucid.profile_effect(study, "x")
     assert profile.verdict == "cannot tell"
     assert "too few" not in profile.sentence
-    assert "worse, where the band is ± " in profile.sentence
+    assert re.search(r"worse, where the band is -?[\d.]+ to [\d.]+\.$", profile.sentence)
 
 
 def unclear(**changes: object) -> Profile:
     """Three values, of which none is clearly best."""
     fields = {
         "name": "x",
+        "level": 0.95,
         "values": [0.0, 0.5, 1.0],
         "mean": np.array([1.0, 1.2, 1.4]),
         "ends": np.array([[0.5, 0.7, 0.9], [1.5, 1.7, 1.9]]),
@@ -141,7 +142,7 @@ def unclear(**changes: object) -> Profile:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({}, "the other values look at most 0.4 worse, where the band is ± 0.5."),
+        ({}, "the other values look at most 0.4 worse, where the band is 0.90 to 1.90."),
         ({"support": np.array([3, 3, 0])}, "no trial is near 1, which looks worst."),
         ({"needless": True}, "the 90 trials are explained as well without it."),
         ({"enough": False, "tried": 4}, "it has had only 4 trials."),
@@ -150,7 +151,7 @@ def unclear(**changes: object) -> Profile:
 )
 def test_the_sentence_says_why_no_value_is_known_to_be_best(changes: dict[str, object], reason: str) -> None:
     dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
-    sentence = profile_sentence(unclear(**changes), dimension, "cannot tell", level=0.95)
+    sentence = profile_sentence(unclear(**changes), dimension, "cannot tell")
     assert sentence.startswith("It is not clear which `x` is best: 0 reaches ")
     assert sentence.endswith(reason)
 
@@ -170,7 +171,7 @@ def test_branches_are_compared_by_their_best(branched: Study) -> None:
     assert profile.verdict == "matters"
     assert "trees reaches 0.5" in profile.sentence
     assert profile.mean[0] == pytest.approx(1.0, abs=0.02)
-    assert f"({profile.support[0]})." in profile.sentence
+    assert f"; {profile.support[0]})." in profile.sentence
 
 
 def test_a_child_is_profiled_inside_its_branch(branched: Study) -> None:
@@ -199,7 +200,7 @@ def test_a_branch_with_few_trials_may_still_be_the_best() -> None:
         study.add_trial(create_trial(params=params, distributions=kinds, value=value))
     profile = pellucid.profile_effect(study, "model")
     assert profile.verdict == "cannot tell"
-    assert "(3, too few to judge)" in profile.sentence
+    assert "; 3, too few to judge)" in profile.sentence
     assert "no choice is clearly better" in profile.sentence
     assert profile.high[1] >= profile.mean[0]
     inside = pellucid.profile_effect(study, "C")
@@ -216,7 +217,7 @@ def test_a_choice_that_no_trial_has_had_is_not_judged() -> None:
         space = {"kind": kind, "x": optuna.distributions.FloatDistribution(0, 1)}
         study.add_trial(create_trial(params=params, distributions=space, value=params["x"] + i % 2))
     profile = pellucid.profile_effect(study, "kind")
-    assert "(0, too few to judge)" in profile.sentence
+    assert "; 0, too few to judge)" in profile.sentence
     assert "No trial had `kind` = never: what is shown there is a guess." in profile.notes
     assert profile.low[2] < profile.mean[0]
     assert profile.verdict == "matters"
@@ -364,3 +365,29 @@ def test_a_note_says_how_many_of_very_many_choices_are_compared() -> None:
     profile = pellucid.profile_effect(study, "c")
     assert profile.notes[0] == "Only 60 of 200 choices of `c` are compared."
     assert re.fullmatch(r"No trial had `c` = (\w+, ){5}\w+ and \d+ others: .*", profile.notes[1])
+
+
+def test_a_value_that_no_trial_came_near_is_not_named_as_worse() -> None:
+    lost = {"best": 2, "lost": np.array([0.9, 0.9, 0.0]), "mean": np.array([2.0, 2.0, 1.0]), "margin": 0.1}
+    dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
+
+    def sentence(*support: int) -> str:
+        return profile_sentence(unclear(**lost, support=np.array(support)), dimension, "matters")
+
+    assert sentence(3, 3, 3).endswith("; values up to 0.5 are at least 0.9 worse.")
+    assert sentence(3, 0, 3).endswith("; 0 is at least 0.9 worse.")
+    assert "worse" not in sentence(0, 0, 3)
+
+
+def test_profiles_and_averages_name_the_same_gaps() -> None:
+    study = optuna.create_study()
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 10.0), "y": optuna.distributions.FloatDistribution(0, 1)}
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        params = {"x": float(4 * rng.random()) + 6.0 * (i % 2), "y": float(rng.random())}
+        study.add_trial(create_trial(params=params, distributions=space, value=math.sin(params["x"]) + params["y"]))
+    gaps = [
+        [note for note in effect.notes if note.startswith("No value is known near")]
+        for effect in (pellucid.profile_effect(study, "x"), pellucid.partial_dependence(study, "x"))
+    ]
+    assert gaps[0] == gaps[1] != []

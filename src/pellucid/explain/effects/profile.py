@@ -29,10 +29,12 @@ from pellucid.explain.effects.trials import (
 from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.explain.reach import Reach, reach_of
 from pellucid.explain.text import about
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
 from pellucid.records import ProfileEffect
 from pellucid.study.arrays import Arrays
+from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
@@ -51,6 +53,8 @@ _NOISES = 5.0
 # Shares of that unit. A difference below the first is not worth a verdict. If the whole profile differs by less than
 # the second, the parameter has no effect on the best.
 _MARGIN, _SMALL = 0.03, 0.05
+# Encoded values that differ by less are the same.
+_SAME = 1e-9
 # How small the leave-one-out errors of a model without a warp must be, in units of those with it, to be preferred.
 _HALF = 0.5
 # Share of the draws in which one value must be better than another by the margin, and the same for a parameter that the
@@ -85,7 +89,7 @@ def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> t
     """The profiles of several parameters, of one model."""
     data, notes = effect_data(view, names, "A profile", _MOST_TRIALS)
     gp = _model(view, data)
-    fitted = _Fitted(view, data, gp, models_of(gp, data), evidence(gp), tuple(notes))
+    fitted = _Fitted(view, data, gp, models_of(gp, data), evidence(gp), reach_of(view), tuple(notes))
     return tuple(_profile(fitted, name, level) for name in names)
 
 
@@ -93,7 +97,8 @@ def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> t
 class _Fitted:
     """The encoded trials of a study, their model and others that are as plausible.
 
-    gain (d,)   nats by which the trials speak for every parameter, see `evidence`;  notes   on trials left out
+    gain (d,)   nats by which the trials speak for every parameter, see `evidence`
+    reach       what other answers leave possible, see `reach`;  notes   on trials left out
     """
 
     view: StudyView
@@ -101,6 +106,7 @@ class _Fitted:
     gp: GaussianProcess
     models: tuple[GaussianProcess, ...]
     gain: Array
+    reach: Reach | None
     notes: tuple[str, ...]
 
 
@@ -130,15 +136,20 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     judged = judged_choices(data, column, grid[:, 0])
     enough = judged_branch(data, column)
     limit = float(gp.losses(gp.latent_at_observed()).min()) - spread
+    mean, ends = draws.mean, _band(draws, spread, level, judged & enough, limit)
+    if fitted.reach is not None and level <= fitted.reach.level:
+        mean, ends = _within(fitted.reach, data.space, column, grid[:, 0], judged & enough, mean, ends)
+    best = int(np.argmin(mean))
     profile = Profile(
         name=name,
         values=dimension.decode(grid[:, 0]),
-        mean=view.sign * draws.mean,
-        ends=np.sort(view.sign * _band(draws, spread, level, judged & enough, limit), axis=0),
+        mean=view.sign * mean,
+        ends=np.sort(view.sign * ends, axis=0),
+        level=level,
         support=support_of(data, [column], grid),
         judged=judged,
-        best=int(np.argmin(draws.mean)),
-        lost=_surely_lost(draws),
+        best=best,
+        lost=_surely_lost(draws, best),
         margin=_MARGIN * unit,
         condition=condition_of(data.space, [name], {}),
         n_trials=len(data.losses),
@@ -163,7 +174,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         trial_values=tuple(c.get(name) for c in data.observations.configurations),
         trial_objectives=_floats(view.sign * data.losses),
         direction=view.direction,
-        sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict, level=level)),
+        sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict)),
         notes=(*profile_notes(data, column, profile), *fitted.notes, *_infeasible(fitted, draws)),
         objective=view.objective.name,
         position=view.positions[name],
@@ -209,9 +220,24 @@ def _band(draws: BestDraws, spread: float, level: float, known: Mask, limit: flo
     return np.array([np.minimum(low, draws.mean) - room, np.maximum(high, draws.mean) + room])
 
 
-def _surely_lost(draws: BestDraws) -> Array:
+def _within(
+    reach: Reach, space: Space, column: int, grid: Array, known: Mask, mean: Array, ends: Array
+) -> tuple[Array, Array]:
+    """Mean (G,) and ends (2, G) inside what other answers leave possible.
+
+    No value that is `known` reaches further than the study has room, and the value of the recommended configuration
+    reaches at least what that does.
+    """
+    has = space.active(reach.x[None])[0, column]
+    at = has & (np.abs(grid - reach.x[column]) < _SAME)
+    mean = np.where(at, np.minimum(mean, reach.expected), mean)
+    low = np.where(known, np.maximum(ends[0], reach.limit), ends[0])
+    high = np.where(at, np.minimum(ends[1], reach.worst), ends[1])
+    return mean, np.array([np.minimum(low, mean), np.maximum(high, mean)])
+
+
+def _surely_lost(draws: BestDraws, best: int) -> Array:
     """How much worse (G,) every value is than the best one in all but few draws; negative if it may be better."""
-    best = int(np.argmin(draws.mean))
     return np.asarray(np.quantile(draws.best - draws.best[:, [best]], 1.0 - _CLEAR, axis=0))
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.effects.words import gap_notes, provisional
-from pellucid.explain.text import counted, value_text, with_error
+from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Integers, Mask
+from pellucid.records import rounded
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension
 
@@ -25,7 +26,7 @@ _FEW = 5
 class Profile:
     """A profile on its grid, in the unit of the objective.
 
-    mean (G,), ends (2, G)   see `ProfileEffect`;  support (G,)  trials near each value
+    mean (G,), ends (2, G)   see `ProfileEffect`;  level  of the band;  support (G,)  trials near each value
     judged (G,)  whether a value has had enough trials;  best  index of the best value
     lost (G,)    how much worse every value is than the best, at least;  margin  a difference that is worth mentioning
     condition    the branch in which the parameter exists, in words; empty if it always does
@@ -37,6 +38,7 @@ class Profile:
     values: Sequence[Any]
     mean: Array
     ends: Array
+    level: float
     support: Integers
     judged: Mask
     best: int
@@ -49,11 +51,21 @@ class Profile:
     needless: bool
 
     def reached(self, i: int) -> str:
-        """The mean at a value with the half-width of its band."""
-        return with_error(float(self.mean[i]), float(0.5 * (self.ends[1, i] - self.ends[0, i])))
+        """ "0.965 (95% band 0.963 to 0.983)" """
+        return f"{self.mean_text(i)} ({self.level:.0%} band {self.band_text(i)})"
+
+    def mean_text(self, i: int) -> str:
+        return rounded(float(self.mean[i]), self._half(i))
+
+    def band_text(self, i: int) -> str:
+        """The ends of the band at a value: the mean is seldom half-way between them."""
+        return f"{rounded(float(self.ends[0, i]), self._half(i))} to {rounded(float(self.ends[1, i]), self._half(i))}"
+
+    def _half(self, i: int) -> float:
+        return float(0.5 * (self.ends[1, i] - self.ends[0, i]))
 
 
-def profile_sentence(profile: Profile, dimension: Dimension, verdict: str, *, level: float) -> str:
+def profile_sentence(profile: Profile, dimension: Dimension, verdict: str) -> str:
     """The finding for a reader in a hurry."""
     where = f" (where {profile.condition})" if profile.condition else ""
     subject = f"`{profile.name}`{where}"
@@ -69,7 +81,7 @@ def profile_sentence(profile: Profile, dimension: Dimension, verdict: str, *, le
         within = float(np.ptp(profile.ends))
         return (
             f"{subject} hardly changes what can be reached: with the best other settings, every value comes within "
-            f"{within:.2g} of the best ({100 * level:g}% band, {profile.n_trials} trials)."
+            f"{within:.2g} of the best ({profile.level:.0%} band, {profile.n_trials} trials)."
         )
     return f"It is not clear which {subject} is best: {best} reaches {reached}, but {_doubt(profile)}."
 
@@ -85,28 +97,32 @@ def _doubt(profile: Profile) -> str:
     if differences[worst] > profile.margin and profile.support[worst] == 0:
         return f"no trial is near {value_text(profile.values[worst])}, which looks worst"
     if differences[worst] < profile.ends[1, worst] - profile.ends[0, worst]:
-        half = 0.5 * (profile.ends[1, worst] - profile.ends[0, worst])
-        return f"the other values look at most {differences[worst]:.2g} worse, where the band is ± {half:.2g}"
+        band = f"where the band is {profile.band_text(worst)}"
+        return f"the other values look at most {differences[worst]:.2g} worse, {band}"
     return "other values may reach as much"
 
 
 def _lost(profile: Profile) -> str:
-    """What values below and above the best one cost: "values up to 0.0001 are at least 0.02 worse"."""
-    parts = []
-    for values, costs, words in (
-        (profile.values[: profile.best], profile.lost[: profile.best], "values up to {}"),
-        (profile.values[: profile.best : -1], profile.lost[: profile.best : -1], "values from {} up"),
+    """What values below and above the best one cost: "values up to 0.0001 are at least 0.02 worse".
+
+    Only values that trials came near are named."""
+    parts, tried = [], profile.support > 0
+    for side, words in (
+        (slice(None, profile.best), "values up to {}"),
+        (slice(None, profile.best, -1), "values from {} up"),
     ):
-        if len(values) == 0:
+        values, near = profile.values[side], tried[side]
+        if not near.any():
             continue
         # All values from the end on cost at least this much; the widest stretch with a high cost is named.
-        at_least = np.minimum.accumulate(costs)
-        last = int(np.argmax(at_least * np.arange(1, len(values) + 1)))
-        if at_least[last] > profile.margin:
-            parts.append(f"{words.format(value_text(values[last]))} are at least {at_least[last]:.2g} worse")
+        at_least = np.minimum.accumulate(profile.lost[side])
+        last = int(np.argmax(np.where(near, at_least, 0.0) * np.arange(1, len(values) + 1)))
+        if near[last] and at_least[last] > profile.margin:
+            named = f"{value_text(values[0])} is" if last == 0 else f"{words.format(value_text(values[last]))} are"
+            parts.append(f"{named} at least {at_least[last]:.2g} worse")
     if not parts:
-        worst = int(np.argmax(profile.lost))
-        if profile.lost[worst] > profile.margin:
+        worst = int(np.argmax(np.where(tried, profile.lost, -np.inf)))
+        if tried[worst] and profile.lost[worst] > profile.margin:
             parts.append(f"{value_text(profile.values[worst])} is at least {profile.lost[worst]:.2g} worse")
     return " and ".join(parts)
 
@@ -119,8 +135,9 @@ def _choices(profile: Profile, subject: str, verdict: str) -> str:
         count = int(profile.support[i])
         trials = counted(count, "trial") if rank == 0 else str(count)
         few = "" if profile.judged[i] else ", too few to judge"
-        verb = "reaches " if rank == 0 else ""
-        parts.append(f"{value_text(profile.values[i])} {verb}{profile.reached(i)} ({trials}{few})")
+        verb, band = ("reaches ", f"{profile.level:.0%} band ") if rank == 0 else ("", "")
+        reached = f"{verb}{profile.mean_text(i)} ({band}{profile.band_text(i)}; {trials}{few})"
+        parts.append(f"{value_text(profile.values[i])} {reached}")
     left = len(order) - _MOST_CHOICES
     listed = ", ".join(parts) + (f" and {left} more" if left > 0 else "")
     if verdict == MATTERS:
@@ -134,7 +151,7 @@ def _choices(profile: Profile, subject: str, verdict: str) -> str:
 def profile_notes(data: Arrays, column: int, profile: Profile) -> list[str]:
     """Reasons to doubt a profile: values and branches that few trials have seen."""
     dimension = data.space.dimensions[column]
-    notes = gap_notes(dimension, profile.values, profile.support == 0)
+    notes = gap_notes(data, column, profile.values, profile.support == 0)
     if not dimension.categorical and profile.support[profile.best] == 0:
         notes.append("No trial is near the best value: try it before you use it.")
     return [*notes, *_untried(data, column), *provisional(data)]

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
+from pellucid.acquisition.information import axis_grid
+from pellucid.explain.effects.trials import MATTERS, NO_EFFECT, support_of
 from pellucid.explain.text import about, value_text, with_error
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.records import called, spoken
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Dimension, Space
+from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.mixture import Mixture
 
@@ -30,6 +31,8 @@ _FEW_TRIALS = 4.0
 _TRIALS_PER_PARAMETER = 15
 # Gaps, and choices, that a note names.
 _MOST_GAPS, _MOST_UNTRIED = 4, 6
+# Values of a number at which gaps are looked for.
+_N_GAPS = 41
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def effect_notes(
     """Reasons to doubt a partial dependence. `support`: trials near each grid point; `band`: on the latent scale."""
     notes = []
     if len(columns) == 1:
-        notes += gap_notes(data.space.dimensions[columns[0]], curve.values[0], support == 0)
+        notes += gap_notes(data, columns[0], curve.values[0], support == 0)
     elif (support == 0).any():
         notes.append(
             f"No value is known near {100 * np.mean(support == 0):.0f}% of the pairs shown: those are a guess."
@@ -164,11 +167,21 @@ def provisional(data: Arrays) -> list[str]:
     """A note if there are few trials for so many parameters."""
     n, d = data.X.shape
     enough = _TRIALS_PER_PARAMETER * d
-    return [f"Effects are provisional: {n} trials for {d} parameters; aim for {enough}."] if n < enough else []
+    if n >= enough:
+        return []
+    return [f"Effects are provisional: {n} trials for {d} parameters; run {enough} before you rely on them."]
 
 
-def gap_notes(dimension: Dimension, values: Sequence[Any], empty: Mask) -> list[str]:
-    """Notes on the values (of a grid) that no trial came near, and on choices that the grid leaves out."""
+def gap_notes(data: Arrays, column: int, values: Sequence[Any], empty: Mask) -> list[str]:
+    """Notes on the values that no trial came near, and on choices that a grid leaves out.
+
+    values, empty (G,)   the choices of a grid, and which of them no trial has; a number is judged on a grid of its own,
+                         so that all answers name the same gaps
+    """
+    dimension = data.space.dimensions[column]
+    if not dimension.categorical:
+        fine = axis_grid(data.space, column, _N_GAPS)
+        values, empty = dimension.decode(fine), support_of(data, [column], fine[:, None]) == 0
     name = dimension.name
     left_out = dimension.categorical and len(values) < dimension.cells
     notes = [f"Only {len(values)} of {dimension.cells} choices of `{name}` are compared."] if left_out else []
