@@ -179,7 +179,8 @@ def _matters(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
 
 _PROFILES = (
     "What can be reached at each value of a parameter if everything else is set as well as possible, tried or not, "
-    "with 95% bands, which include what is not known about the other settings."
+    "with 95% bands. They also cover what is not known about the best trial itself, so they may be wider than the room "
+    "to improve."
 )
 _AVERAGED = "On average over all other settings"
 _AVERAGES = (
