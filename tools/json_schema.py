@@ -28,6 +28,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "ranges": ("ParameterRanges",),
     "tradeoff": ("Tradeoff",),
     "pruning": ("PruningRecord", "PruningExplanation"),
+    "failures": ("FailingSettings",),
     "calibration": ("Calibration",),
     "proposal": ("ProposalExplanation",),
     "profile": ("ProfileEffect",),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pellucid.explain.coordinates import parallel_coordinates
     from pellucid.explain.effects.dependence import partial_dependence
     from pellucid.explain.effects.profile import profile_effect
+    from pellucid.explain.failures import failing_settings
     from pellucid.explain.fronts.tradeoff import tradeoff
     from pellucid.explain.history import history
     from pellucid.explain.importance.analysis import hsic_importance
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Calibration,
         Compromise,
         DesirabilityPaths,
+        FailingSettings,
         Finding,
         Front,
         FrontHistory,
@@ -77,6 +79,7 @@ __all__ = [
     "Compromise",
     "CurvePruner",
     "DesirabilityPaths",
+    "FailingSettings",
     "Finding",
     "Front",
     "FrontHistory",
@@ -118,6 +121,7 @@ __all__ = [
     "explain_proposal",
     "explain_pruning",
     "failed",
+    "failing_settings",
     "goals",
     "history",
     "hsic_importance",
@@ -163,6 +167,7 @@ _MODULES = {
     "pellucid.explain.coordinates": "parallel_coordinates",
     "pellucid.explain.effects.dependence": "partial_dependence",
     "pellucid.explain.effects.profile": "profile_effect",
+    "pellucid.explain.failures": "failing_settings",
     "pellucid.explain.fronts.tradeoff": "tradeoff",
     "pellucid.explain.history": "history",
     "pellucid.explain.importance.analysis": "hsic_importance",
@@ -178,10 +183,11 @@ _MODULES = {
     "pellucid.explain.stopping": "regret_history stopping_verdict",
     "pellucid.explain.timeline": "timeline",
     "pellucid.goals": "best failed on_the_front",
-    "pellucid.records": "Calibration Compromise DesirabilityPaths Finding Front FrontHistory FrontVerdict History "
-    "HsicImportance Importance ImportanceComparison IntervalReduction NotKnown ParallelCoordinates ParameterRanges "
-    "PartialDependence ProfileEffect ProposalExplanation ProposalInteractions PruningExplanation PruningRecord "
-    "RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict Timeline Tradeoff TwoStepPlan",
+    "pellucid.records": "Calibration Compromise DesirabilityPaths FailingSettings Finding Front FrontHistory "
+    "FrontVerdict History HsicImportance Importance ImportanceComparison IntervalReduction NotKnown "
+    "ParallelCoordinates ParameterRanges PartialDependence ProfileEffect ProposalExplanation ProposalInteractions "
+    "PruningExplanation PruningRecord RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict Timeline "
+    "Tradeoff TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.curve_pruner": "CurvePruner",

@@ -90,6 +90,7 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
         f"Can I stop: {pellucid.stopping_verdict(study)}",
         f"What matters: {pellucid.importance(study)}",
         f"Which ranges to change: {advice if ranges.advice else ranges}",
+        f"Why trials fail: {pellucid.failing_settings(study)}",
         f"Were predictions true: {pellucid.calibration(study)}",
         f"Why the last proposal: {pellucid.explain_proposal(study, last)}",
     ]

@@ -95,7 +95,7 @@ def explained(*arguments: str) -> dict[str, Any]:
         (["three"], {"recommendation", "verdict", "importance", "tradeoff", "calibration", "proposal"}),
         (["constraints"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
         (["stopped"], {"recommendation", "verdict", "importance", "ranges", "pruning", "calibration", "proposal"}),
-        (["fails"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
+        (["fails"], {"recommendation", "verdict", "importance", "ranges", "failures", "calibration", "proposal"}),
         (["one"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
         (["infinite"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
         (["empty"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
@@ -105,7 +105,7 @@ def explained(*arguments: str) -> dict[str, Any]:
         (["plain", "--param", "lr", "--param", "depth"], {"dependence"}),
         (["several", "--param", "x"], {"profile", "dependence"}),
         (["several", "--objective", "0"], {"importance", "ranges", "calibration", "proposal"}),
-        (["fails", "--goal", "failed"], {"importance"}),
+        (["fails", "--goal", "failed"], {"failures", "importance"}),
     ],
 )
 def test_answers_have_the_schema(
@@ -121,7 +121,7 @@ def test_answers_have_the_schema(
 def test_no_answer_is_left_out_of_these_studies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sort of answer is known in one of them, so that the schema is tried on it."""
     monkeypatch.chdir(folder)
-    asked = (["plain"], ["several"], ["stopped"], ["plain", "--param", "lr"])
+    asked = (["plain"], ["several"], ["stopped"], ["fails"], ["plain", "--param", "lr"])
     assert {key for words in asked for key in explained(*words)} >= set(ANSWERS)
 
 

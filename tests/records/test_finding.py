@@ -17,6 +17,14 @@ from tests.helpers import conditional, new_study
 import pellucid
 from pellucid.records import Finding, HeldParameter, NotKnown, attempt, plain
 
+
+def failing() -> Study:
+    """A study in which trials with a large value fail."""
+    study = new_study(seed=0)
+    study.optimize(lambda trial: float("nan") if (x := trial.suggest_float("x", 0, 1)) > 0.6 else x, n_trials=30)
+    return study
+
+
 ANSWERS: dict[str, Callable[[Study], Finding]] = {
     "history": pellucid.history,
     "recommend": pellucid.recommend,
@@ -36,6 +44,7 @@ ANSWERS: dict[str, Callable[[Study], Finding]] = {
     "TwoStepSampler.plan": lambda _: pellucid.TwoStepPlan(
         ("lr",), (HeldParameter("n_units", 32, True, "32: no measurable effect"),), 7, 30, 3
     ),
+    "failing_settings": lambda _: pellucid.failing_settings(failing()),
     "range advice": lambda _: pellucid.RangeAdvice("lr", "widen", "Widen `lr`.", 0.001, 0.9, 1.0),
 }
 

@@ -17,7 +17,7 @@ from pellucid.reporting.gather import gather
 from pellucid.reporting.page import page
 
 # What a reader can do, or look at.
-ACTIONS = ("add", "aim", "ask", "expect", "fix", "let", "look", "read", "return", "run", "use", "the log")
+ACTIONS = ("add", "aim", "ask", "avoid", "expect", "fix", "let", "look", "read", "return", "run", "use", "the log")
 
 
 def rough(trial: Trial) -> float:

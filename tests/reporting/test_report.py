@@ -365,7 +365,7 @@ def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> 
     why = NotKnown("not asked")
     about = ObjectiveAnswers("objective", why, why, why, why, None)
     answers = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, (), why, (about,), why,
-                           None, {}, (), {})  # fmt: skip
+                           None, None, {}, (), {})  # fmt: skip
     assert len(set_page(answers)) < 2.5e6
 
 

@@ -54,8 +54,8 @@ def written(study: optuna.Study, path: Path) -> Path:
     about = ObjectiveAnswers("objective", why, why, why, why, None)
     history = pellucid.history(study)
     names = {name: i for i, name in enumerate(dict.fromkeys(n for t in trials for n in t.params))}
-    answers = StudyAnswers("table", history, trials, (None,) * len(trials), why, (), why, (about,), why, None, {}, (),
-                           {}, positions=names)  # fmt: skip
+    answers = StudyAnswers("table", history, trials, (None,) * len(trials), why, (), why, (about,), why, None, None, {},
+                           (), {}, positions=names)  # fmt: skip
     path.write_text(page(answers), encoding="utf-8")
     return path
 

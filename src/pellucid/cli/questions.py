@@ -116,7 +116,7 @@ def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]
         *([] if part else _decisions(view)),
         *_of_each("importance", "What matters", view, objective, shares_of),
         *([Question("ranges", "Which ranges to change", lambda: ranges_of(about), text=_advice)] if one else []),
-        *([] if part else [*_tradeoffs(view), *_stops(view)]),
+        *([] if part else [*_tradeoffs(view), *_stops(view), *_failures(view)]),
         *_of_each("calibration", "Were predictions true", view, objective, calibration_of),
         Question(
             "proposal",
@@ -124,6 +124,18 @@ def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]
             lambda: explanation_of(about, _last_proposal(view), predicted=part),
         ),
     ]
+
+
+def _failures(view: StudyView) -> list[Question[Any]]:
+    """The settings at which trials fail, if any did."""
+    from optuna.trial import TrialState
+
+    from pellucid.explain.failures import failing_settings_of
+    from pellucid.study.trials import interrupted
+
+    if not any(trial.state == TrialState.FAIL and not interrupted(trial) for trial in view.trials):
+        return []
+    return [Question("failures", "Why trials fail", lambda: failing_settings_of(view), needed=False)]
 
 
 def _tradeoffs(view: StudyView) -> list[Question[Any]]:
@@ -188,6 +200,7 @@ def requested(
         chosen_goal = _goal(goal)
         if goal in (GoalName.FRONT, GoalName.FAILED):
             _check_whole(view, goal, objective)
+            questions += _failures(view) if goal == GoalName.FAILED else []
             ask = lambda: importance_for(view, chosen_goal)  # noqa: E731
             questions.append(Question("importance", "What matters", ask, table=_importances))
         else:

@@ -6,11 +6,12 @@ All advice comes from the posterior, never from where the trials are: an optimis
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from optuna.study import Study
 
+from pellucid.explain.failures import always_fails, fails_with, known_failing
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.importance.draws import FEWEST, Subject, in_a_step, sample_of
 from pellucid.explain.limits import end_of_counts, end_of_shares
@@ -29,7 +30,7 @@ from pellucid.explain.range_model import (
 from pellucid.explain.text import counted, value_text
 from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
-from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis, percent
+from pellucid.records import FailingSetting, ParameterRanges, RangeAdvice, RangeAxis, percent
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
 
@@ -261,7 +262,7 @@ def _drops(judged: Judged) -> Iterator[RangeAdvice]:
 
 def _untried(judged: Judged) -> Iterator[str]:
     """A note on every parameter with choices that had too few trials to be judged; never on the one to use."""
-    space = judged.data.space
+    space, failing = judged.data.space, known_failing(judged.view)
     best = best_rows(judged.gp, judged.data, 1)
     has = space.active(best)
     for j in sorted({branch.column for branch in judged.choices}):
@@ -275,8 +276,19 @@ def _untried(judged: Judged) -> Iterator[str]:
             yield f"{len(few)} choices of `{name}` have too few values to say whether to drop them."
             continue
         for branch in few:
-            values = counted(branch.n_trials, "value")
-            yield f"`{name}` = {_choice(judged, branch)} has {values}, too few to say whether to drop it."
+            yield _too_few(judged, branch, failing)
+
+
+def _too_few(judged: Judged, branch: Branch, failing: Sequence[FailingSetting]) -> str:
+    """Why a choice cannot be judged. If failures are the reason for its few values, that is said."""
+    dimension = judged.data.space.dimensions[branch.column]
+    (value,) = dimension.decode(dimension.midpoint(np.array([branch.code])))
+    lost = always_fails(failing, dimension.name, value)
+    if lost is not None:
+        return f"Drop {lost.words}, or mend what makes it fail: {lost.outcome}."
+    few = f"has {counted(branch.n_trials, 'value')}, too few to say whether to drop it"
+    pairs = [f"with {other}, {setting.outcome}" for other, setting in fails_with(failing, dimension.name, value)]
+    return f"`{dimension.name}` = {value_text(value)} {few}{'; ' if pairs else ''}{' and '.join(pairs)}."
 
 
 def _choice(judged: Judged, branch: Branch) -> str:

@@ -13,6 +13,7 @@ from pellucid.records.coordinates import Coordinate, ParallelCoordinates
 from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.curves import LearningCurve, LearningCurves
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
+from pellucid.records.failures import FailingCondition, FailingSetting, FailingSettings
 from pellucid.records.finding import (
     OBJECTIVE,
     Finding,
@@ -95,6 +96,9 @@ __all__ = [
     "ExchangeRate",
     "ExpectedOutcome",
     "ExpectedValue",
+    "FailingCondition",
+    "FailingSetting",
+    "FailingSettings",
     "FanPoint",
     "Finding",
     "Front",

@@ -7,7 +7,7 @@ import math
 from optuna.trial import TrialState
 
 from pellucid.explain.text import is_selection_note
-from pellucid.records import Calibration, Importance, NotKnown, PruningRecord, percent
+from pellucid.records import Calibration, FailingSettings, HsicImportance, Importance, NotKnown, PruningRecord, percent
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.study.trials import nobodys_choice, repeated
 
@@ -66,9 +66,7 @@ def _odd_values(study: StudyAnswers) -> list[str]:
     reasons = []
     counts, n, values = study.counts, len(study.trials), study.history.values
     if counts["failed"]:
-        known = study.failures is not None and not isinstance(study.failures, NotKnown)
-        action = "look at Failures for the settings that fail" if known else "fix what makes them fail"
-        reasons.append(f"{counts['failed']} of {n} trials failed, so they have no value: {action}.")
+        reasons.append(f"{counts['failed']} of {n} trials failed, so they have no value: {_against_failures(study)}.")
     returned = [value if isinstance(value, tuple) else (value,) for value in values if value is not None]
     infinite = sum(any(map(math.isinf, each)) for each in returned)
     if infinite:
@@ -83,6 +81,14 @@ def _odd_values(study: StudyAnswers) -> list[str]:
         why = "because the model could not be used: the log of that time says why"
         reasons.append(f"{fallbacks} trials were sampled at random {why}.")
     return reasons
+
+
+def _against_failures(study: StudyAnswers) -> str:
+    """What to do about trials that fail."""
+    if isinstance(study.failing, FailingSettings) and study.failing.settings:
+        return f"avoid {', and '.join(setting.words for setting in study.failing.settings)}, or mend it"
+    known = isinstance(study.failures, HsicImportance) and study.failures.impactful
+    return "look at Failures for the parameters that matter for it" if known else "fix what makes them fail"
 
 
 def _running(study: StudyAnswers) -> list[str]:

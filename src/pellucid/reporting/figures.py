@@ -10,6 +10,7 @@ from typing import Any
 from pellucid import plots
 from pellucid.records import (
     Calibration,
+    FailingSettings,
     Finding,
     Front,
     HsicImportance,
@@ -88,6 +89,8 @@ def key_figures(study: StudyAnswers) -> Iterator[tuple[str, Any]]:
             yield f"objective-{i}-calibration" if study.several else "calibration", each.calibration.plot()
     if study.curves is not None and isinstance(study.curves.record, PruningRecord) and study.curves.record.stopped:
         yield "pruning", study.curves.record.plot()
+    if isinstance(study.failing, FailingSettings) and study.failing.settings:
+        yield "failing", study.failing.plot()
     if isinstance(study.failures, HsicImportance):
         yield "failures", study.failures.plot()
 

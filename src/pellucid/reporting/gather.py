@@ -17,6 +17,7 @@ from pellucid.explain.calibration import calibration_of
 from pellucid.explain.coordinates import coordinates_of
 from pellucid.explain.effects.dependence import effects_of
 from pellucid.explain.effects.profile import profiles_of
+from pellucid.explain.failures import failing_settings_of
 from pellucid.explain.front_stopping import front_regret_history_of
 from pellucid.explain.fronts.answer import front_of
 from pellucid.explain.fronts.tradeoff import tradeoff_of
@@ -37,6 +38,7 @@ from pellucid.numerics import one_thread
 from pellucid.records import (
     Calibration,
     DesirabilityPaths,
+    FailingSettings,
     Front,
     FrontHistory,
     History,
@@ -99,7 +101,7 @@ class StudyAnswers:
     tradeoffs       of every two objectives
     each            the answers about every objective
     ranges          None with several objectives: what to remove for one may be good for another
-    failures        which parameters make trials fail; None if no trial failed
+    failing         the settings at which trials fail;  failures  which parameters matter for that; None if none failed
     constraints     which parameters every constraint depends on, by its name
     explanations    of the recommended trial, the best, the last, and others spread evenly over the run
     unexplained     trials without an explanation, and why
@@ -118,6 +120,7 @@ class StudyAnswers:
     regret: RegretHistory | NotKnown
     each: tuple[ObjectiveAnswers, ...]
     ranges: ParameterRanges | NotKnown | None
+    failing: FailingSettings | NotKnown | None
     failures: HsicImportance | NotKnown | None
     constraints: dict[str, Importance | NotKnown]
     explanations: tuple[ProposalExplanation, ...]
@@ -206,6 +209,7 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
         regret=regret,
         each=each,
         ranges=ranges,
+        failing=attempt(lambda: failing_settings_of(view)) if history.states.count("failed") else None,
         failures=failures if history.states.count("failed") else None,
         constraints=_constraints(view),
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),

@@ -45,7 +45,7 @@ def note(study: StudyAnswers, trials: str) -> str:
         ("What matters?", (_said(each.importance) for each in study.each)),
         *([] if not study.several else [("What does one cost in the other?", map(_said, study.tradeoffs))]),
         *([] if study.ranges is None else [("Which ranges should I change?", _ranges(study))]),
-        *([] if study.failures is None else [("Why do trials fail?", [_said(study.failures)])]),
+        *([] if study.failures is None else [("Why do trials fail?", _failures(study))]),
         (_why_title(study), _why(study, trials)),
         ("What should I distrust?", [_listed(doubts(study)[:MOST_SHOWN]) or "Nothing stands out."]),
     )
@@ -99,6 +99,14 @@ def _ranges(study: StudyAnswers) -> Iterator[str]:
         if ranges.advice and isinstance(study.regret, RegretHistory) and study.regret.stopping.stop:
             yield "If you go on:"
         yield _listed([*(advice.sentence for advice in ranges.advice), *ranges.notes][:_MOST_ROWS])
+
+
+def _failures(study: StudyAnswers) -> Iterator[str]:
+    """The settings that fail, and which parameters matter for that; why neither is known is said once."""
+    known = [answer for answer in (study.failing, study.failures) if isinstance(answer, Finding)]
+    if not known and isinstance(study.failing, NotKnown):
+        yield _said(study.failing)
+    yield from map(_said, known)
 
 
 def _why_title(study: StudyAnswers) -> str:

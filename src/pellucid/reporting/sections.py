@@ -10,6 +10,7 @@ from pellucid.explain.text import value_text, with_error
 from pellucid.records import (
     Calibration,
     ExpectedOutcome,
+    FailingSettings,
     Front,
     Importance,
     NotKnown,
@@ -242,6 +243,9 @@ def _constraints(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
 
 
 def _failures(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
+    if isinstance(study.failing, FailingSettings):
+        known = bool(study.failing.settings)
+        yield figures.put("failing", study.failing, top=20) if known else _not_known(study.failing)
     if isinstance(study.failures, NotKnown):
         yield _not_known(study.failures)
     elif study.failures is not None:

@@ -391,3 +391,22 @@ def test_profiles_and_averages_name_the_same_gaps() -> None:
         for effect in (pellucid.profile_effect(study, "x"), pellucid.partial_dependence(study, "x"))
     ]
     assert gaps[0] == gaps[1] != []
+
+
+def test_choices_that_never_meet_the_parameter_are_not_named() -> None:
+    """`penalty` exists for one kind and `rate` for the other; few trials have l1."""
+
+    def objective(trial: Trial) -> float:
+        if trial.suggest_categorical("kind", ["linear", "boosted"]) == "boosted":
+            return trial.suggest_float("rate", 0.0, 1.0)
+        depth = trial.suggest_float("depth", 0.0, 1.0)
+        return depth + (trial.suggest_categorical("penalty", ["l2", "l1"]) == "l2")
+
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    for i in range(40):
+        shared = {"kind": "boosted", "rate": i / 40} if i % 2 else {"kind": "linear", "depth": i / 40}
+        study.enqueue_trial(shared if i % 2 else shared | {"penalty": "l2" if i > 6 else "l1"})
+    study.optimize(objective, n_trials=40)
+    assert any("`penalty` = l1 (4)" in note for note in pellucid.profile_effect(study, "depth").notes)
+    assert any("`penalty` = l1 (4)" in note for note in pellucid.profile_effect(study, "kind").notes)
+    assert not any("penalty" in note for note in pellucid.profile_effect(study, "rate").notes)

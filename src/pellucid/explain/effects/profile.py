@@ -27,12 +27,13 @@ from pellucid.explain.effects.trials import (
     support_of,
 )
 from pellucid.explain.evidence import ENOUGH, evidence
+from pellucid.explain.failures import known_failing
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.explain.reach import Reach, reach_of
 from pellucid.explain.text import about
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
-from pellucid.records import ProfileEffect
+from pellucid.records import FailingSetting, ProfileEffect
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
@@ -89,7 +90,9 @@ def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> t
     """The profiles of several parameters, of one model."""
     data, notes = effect_data(view, names, "A profile", _MOST_TRIALS)
     gp = _model(view, data)
-    fitted = _Fitted(view, data, gp, models_of(gp, data), evidence(gp), reach_of(view), tuple(notes))
+    fitted = _Fitted(
+        view, data, gp, models_of(gp, data), evidence(gp), reach_of(view), known_failing(view), tuple(notes)
+    )
     return tuple(_profile(fitted, name, level) for name in names)
 
 
@@ -98,7 +101,8 @@ class _Fitted:
     """The encoded trials of a study, their model and others that are as plausible.
 
     gain (d,)   nats by which the trials speak for every parameter, see `evidence`
-    reach       what other answers leave possible, see `reach`;  notes   on trials left out
+    reach       what other answers leave possible, see `reach`
+    failing     settings at which trials fail;  notes   on trials left out
     """
 
     view: StudyView
@@ -107,6 +111,7 @@ class _Fitted:
     models: tuple[GaussianProcess, ...]
     gain: Array
     reach: Reach | None
+    failing: tuple[FailingSetting, ...]
     notes: tuple[str, ...]
 
 
@@ -175,7 +180,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         trial_objectives=_floats(view.sign * data.losses),
         direction=view.direction,
         sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict)),
-        notes=(*profile_notes(data, column, profile), *fitted.notes, *_infeasible(fitted, draws)),
+        notes=(*profile_notes(data, column, profile, fitted.failing), *fitted.notes, *_infeasible(fitted, draws)),
         objective=view.objective.name,
         position=view.positions[name],
     )

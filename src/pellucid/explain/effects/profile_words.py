@@ -10,16 +10,19 @@ import numpy as np
 
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.effects.words import gap_notes, provisional
+from pellucid.explain.failures import always_fails, fails_with
 from pellucid.explain.text import counted, value_text
-from pellucid.numerics import Array, Integers, Mask
-from pellucid.records import rounded
+from pellucid.numerics import Array, Integers, Mask, low_discrepancy
+from pellucid.records import FailingSetting, rounded
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Dimension
+from pellucid.study.encoding import Dimension, Space
 
 # Choices that a sentence names, and choices of other parameters that a note does.
 _MOST_CHOICES, _MOST_UNTRIED = 6, 3
 # A choice of another parameter that has had fewer trials than this is named.
 _FEW = 5
+# Configurations that are looked at for one that has two things.
+_MEETINGS = 512
 
 
 @dataclass(frozen=True)
@@ -148,17 +151,32 @@ def _choices(profile: Profile, subject: str, verdict: str) -> str:
     return f"{subject}: {listed}; no choice is clearly better{why}."
 
 
-def profile_notes(data: Arrays, column: int, profile: Profile) -> list[str]:
-    """Reasons to doubt a profile: values and branches that few trials have seen."""
+def profile_notes(data: Arrays, column: int, profile: Profile, failing: Sequence[FailingSetting] = ()) -> list[str]:
+    """Reasons to doubt a profile: values and branches that few trials have seen. `failing`: settings that fail."""
     dimension = data.space.dimensions[column]
     notes = gap_notes(data, column, profile.values, profile.support == 0)
     if not dimension.categorical and profile.support[profile.best] == 0:
         notes.append("No trial is near the best value: try it before you use it.")
-    return [*notes, *_untried(data, column), *provisional(data)]
+    return [*notes, *_untried(data, column, failing), *provisional(data)]
 
 
-def _untried(data: Arrays, column: int) -> list[str]:
+def _untried(data: Arrays, column: int, failing: Sequence[FailingSetting]) -> list[str]:
     """A note on choices of other parameters that few trials have had: what they can reach is mostly a guess."""
+    rare = _rare(data, column)
+    lost = [setting for name, value, _ in rare if (setting := always_fails(failing, name, value)) is not None]
+    notes = [f"What can be reached with {s.words} is not known: {s.outcome}." for s in lost[:_MOST_UNTRIED]]
+    rare = [entry for entry in rare if always_fails(failing, *entry[:2]) is None]
+    if not rare:
+        return notes
+    more = " and others" if len(rare) > _MOST_UNTRIED else ""
+    listed = ", ".join(f"`{name}` = {value_text(value)} ({count})" for name, value, count in rare[:_MOST_UNTRIED])
+    few = f"Too few trials to know what can be reached with {listed}{more}: run more of them"
+    return [*notes, f"{few}{_but(rare, failing)}."]
+
+
+def _rare(data: Arrays, column: int) -> list[tuple[str, Any, int]]:
+    """Choices of other parameters that few trials have had: name, value and number of trials. Choices that never meet
+    the parameter say nothing about it."""
     rare = []
     for j, dimension in enumerate(data.space.dimensions):
         if j == column or not dimension.categorical or dimension.cells > len(data.losses) / _FEW:
@@ -167,10 +185,26 @@ def _untried(data: Arrays, column: int) -> list[str]:
         codes = dimension.code(dimension.encode(values)[0]) if values else np.empty(0, dtype=np.int64)
         counts = np.bincount(codes, minlength=dimension.cells)
         names = dimension.decode(dimension.midpoint(np.arange(dimension.cells)))
-        rare += [f"`{dimension.name}` = {value_text(names[k])} ({counts[k]})" for k in np.flatnonzero(counts < _FEW)]
-    if not rare:
-        return []
-    more = " and others" if len(rare) > _MOST_UNTRIED else ""
-    return [
-        f"Too few trials to know what can be reached with {', '.join(rare[:_MOST_UNTRIED])}{more}: run more of them."
-    ]
+        few = [k for k in np.flatnonzero(counts < _FEW).tolist() if _meet(data.space, column, j, k)]
+        rare += [(dimension.name, names[k], int(counts[k])) for k in few]
+    return rare
+
+
+def _meet(space: Space, column: int, other: int, code: int) -> bool:
+    """Whether a configuration can have both a parameter and a choice of another one: whether one of many does."""
+    if not space.conditions:
+        return True
+    points = low_discrepancy(1, _MEETINGS, np.zeros(len(space)))
+    points[:, other] = space.dimensions[other].midpoint(np.array([code]))
+    active = space.active(points)
+    return bool((active[:, column] & active[:, other]).any())
+
+
+def _but(rare: Sequence[tuple[str, Any, int]], failing: Sequence[FailingSetting]) -> str:
+    """What not to combine rare choices with: ", but not with `solver` = lbfgs (all 14 such trials failed)"."""
+    found = [entry for name, value, _ in rare for entry in fails_with(failing, name, value)]
+    if not found:
+        return ""
+    if len(rare) == 1:
+        return ", but not " + ", nor ".join(f"with {other} ({setting.outcome})" for other, setting in found)
+    return ", but not " + ", nor ".join(dict.fromkeys(f"{setting.words} ({setting.outcome})" for _, setting in found))

@@ -1,0 +1,32 @@
+"""The settings at which trials fail: what share of the trials with each of them did, and of all others."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from pellucid.plots.base import draws, frame, labels, say
+from pellucid.plots.colours import EXPLORE, PALE
+from pellucid.records import FailingSettings
+
+_OTHERS = "all other trials"
+
+
+@draws(FailingSettings)
+def failing(record: FailingSettings) -> go.Figure:
+    """A bar per setting, and one for the trials with none of them."""
+    settings = record.settings[::-1]
+    names = labels([_OTHERS if settings else "all trials", *(setting.words.replace("`", "") for setting in settings)])
+    failed = [record.n_other_failed, *(setting.n_failed for setting in settings)]
+    counts = [record.n_other, *(setting.n_trials for setting in settings)]
+    figure = go.Figure()
+    figure.add_bar(
+        y=names, x=[100 * k / n if n else 0.0 for k, n in zip(failed, counts, strict=True)], orientation="h",
+        marker={"color": [PALE, *[EXPLORE] * len(settings)]}, hoverinfo="skip", showlegend=False, cliponaxis=False,
+        text=[f"{k} of {n} failed" for k, n in zip(failed, counts, strict=True)], textposition="auto",
+    )  # fmt: skip
+    frame(figure, "", 900, 200)
+    top = say(figure, record.sentence, record.notes)
+    figure.update_layout(height=top + 80 + 34 * len(names), margin={"b": 50})
+    figure.update_xaxes(title="share of the trials that failed (%)", range=[0, 100])
+    figure.update_yaxes(type="category", automargin=True)
+    return figure
