@@ -1,7 +1,7 @@
 """Make ten studies as people have them, and write all that pellucid says about each: python tools/ten_studies.py OUT
 
 Reading the answers of different studies one after the other shows sentences that contradict each other or are hard to
-read. For each study there are `OUT/<name>.txt` (what `pellucid explain` prints, and the notes), `OUT/<name>.md` (the
+read. For each study there are `OUT/<name>.txt` (what `pellucid explain` prints), `OUT/<name>.md` (the
 note of the dashboard) and `OUT/<name>.html` (the report). The studies are stored in `OUT/studies.db`: a second run
 continues those that are not finished and writes the texts again. `--only NAME` does one of them.
 """
@@ -36,7 +36,6 @@ from pellucid.cli.answers import answers_text, answers_to
 from pellucid.cli.questions import overview
 from pellucid.cli.storage.places import Place
 from pellucid.explain.model import view_of
-from pellucid.records import NotKnown
 from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page
@@ -262,14 +261,11 @@ def many(subject: Subject) -> list[optuna.trial.FrozenTrial]:
 
 
 def write(study: optuna.Study, url: str, folder: Path) -> None:
-    """What pellucid says about a study: the answers with their notes, the note of the dashboard, and the report."""
+    """What pellucid says about a study: the answers, the note of the dashboard, and the report."""
     view = view_of(study)
     answers = answers_to(overview(view, None))
-    lines = [answers_text(view, Place(url, url), answers), ""]
-    for question, answer in answers:
-        if not isinstance(answer, NotKnown):
-            lines += [f"Note on “{question.title}”: {text}" for text in answer.notes]
-    (folder / f"{study.study_name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = answers_text(view, Place(url, url), answers)
+    (folder / f"{study.study_name}.txt").write_text(f"{text}\n", encoding="utf-8")
     gathered = gather(study, progress=False)
     (folder / f"{study.study_name}.md").write_text(note(gathered, "#trial-") + "\n", encoding="utf-8")
     (folder / f"{study.study_name}.html").write_text(page(gathered), encoding="utf-8")

@@ -80,7 +80,8 @@ def test_one_of_the_two_answers_is_enough(file: Path) -> None:
     covering = explain(file, "ours", "--trial", "6")
     assert covering.exit_code == 0, covering.output
     assert "Why it was stopped: Trial 6 was stopped at step 1 of 10" in covering.stdout
-    assert "Not known yet:\n  Why trial 6: Trial 6 was sampled to cover the space" in covering.stdout
+    assert "\nWhy trial 6: Trial 6 was sampled to cover the space" in covering.stdout
+    assert "Not known yet" not in covering.stdout
     early = explain(file, "random", "--trial", "3")
     assert early.exit_code == 0, early.output
     assert "Why trial 3: Pellucid did not propose trial 3" in early.stdout

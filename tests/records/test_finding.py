@@ -15,7 +15,7 @@ from optuna.study import Study
 from tests.helpers import conditional, new_study
 
 import pellucid
-from pellucid.records import Finding, HeldParameter, NotKnown, attempt, plain
+from pellucid.records import Finding, HeldParameter, NoAnswer, NotKnown, attempt, plain
 
 
 def failing() -> Study:
@@ -133,3 +133,13 @@ def test_a_record_without_a_figure_says_so() -> None:
     assert list(Plain().to_frame()["a"]) == [1]
     with pytest.raises(TypeError, match="There is no figure for Plain"):
         Plain().plot()
+
+
+def test_an_answer_that_more_trials_do_not_bring_is_not_called_unknown_yet() -> None:
+    def never() -> Finding:
+        raise NoAnswer("Trial 3 was sampled.")
+
+    answer = attempt(never)
+    assert answer == NotKnown("Trial 3 was sampled.", final=True)
+    assert answer._repr_html_() == "<p>Trial 3 was sampled.</p>"
+    assert NotKnown("Too few trials.")._repr_html_() == "<p>Not known yet. Too few trials.</p>"

@@ -99,13 +99,15 @@ def dead(view: StudyView) -> DeadTrials:
     return dead_trials(view, datetime.now())
 
 
-def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding, str]]:
-    """Every known answer, and its sentence with those notes that no earlier answer had."""
+def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding | NotKnown, str]]:
+    """Every answer that is known, or will never be, and its sentence with those notes that no earlier answer had."""
     from pellucid.records import NotKnown
 
     said: set[str] = set()
     for question, answer in answers:
         if isinstance(answer, NotKnown):
+            if answer.final:
+                yield question, answer, f"{shown(question.title)}: {shown(answer.reason)}"
             continue
         text = question.text(answer)
         for note in said.intersection(answer.notes):
@@ -116,7 +118,7 @@ def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding, str
 
 def unknown_lines(answers: Answers) -> list[str]:
     """What is not known yet, and why; nothing if all is known."""
-    unknown = _unknown(answers)
+    unknown = [(question, answer) for question, answer in _unknown(answers) if not answer.final]
     lines = [f"  {shown(_subject(question))}: {shown(str(answer))}" for question, answer in unknown]
     return ["Not known yet:", *lines] if lines else []
 

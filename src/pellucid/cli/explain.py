@@ -98,12 +98,14 @@ def _check_params(params: tuple[str, ...]) -> None:
 
 
 def _print_text(view: StudyView, place: Place, answers: Answers, *, detailed: bool) -> None:
+    from pellucid.records import NotKnown
+
     typer.echo(heading(view, place))
     if notice := dead(view).notice:
         typer.echo(notice)
     for question, answer, text in sentences_of(answers):
         typer.echo(text)
-        if detailed and question.table is not None:
+        if detailed and question.table is not None and not isinstance(answer, NotKnown):
             print_table(question.table(answer))
     for line in unknown_lines(answers):
         typer.echo(line)

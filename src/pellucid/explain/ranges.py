@@ -16,7 +16,7 @@ from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.importance.draws import FEWEST, Subject, in_a_step, sample_of
 from pellucid.explain.limits import end_of_counts, end_of_shares
 from pellucid.explain.model import opened
-from pellucid.explain.parts import Branch, best_rows, chance_of, joint_latent
+from pellucid.explain.parts import Branch, Chance, best_rows, chance_of, joint_latent
 from pellucid.explain.range_model import (
     FEW_CELLS,
     PER_CELL,
@@ -92,7 +92,7 @@ def ranges_of(view: StudyView) -> ParameterRanges:
         return ParameterRanges(tuple(axes), (), len(top.in_goal), alone)
     pieces, notes = _widen(judged)
     advice = sorted([*pieces, *_narrow(judged), *_drops(judged)], key=lambda piece: piece.probability)
-    return ParameterRanges(tuple(axes), tuple(advice), len(top.in_goal), (*alone, *notes, *_untried(judged)))
+    return ParameterRanges(tuple(axes), tuple(advice), len(judged.data.losses), (*alone, *notes, *_untried(judged)))
 
 
 def _alone(view: StudyView) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ def _narrowing(
     bound = value_text(dimension.decode(at)[0])
     sentence = (
         f"Narrow `{dimension.name}` to at {'least' if end == 'below' else 'most'} {bound}: {end} that, the chance of "
-        f"anything as good is {percent(chance.probability)} ({counted(n_trials, 'trial')}). {_loss(chance.gain)}"
+        f"anything as good is {_risk(chance, n_trials)}"
     )
     return RangeAdvice(dimension.name, "narrow", sentence, chance.probability, chance.gain, *map(float, safe))
 
@@ -253,7 +253,7 @@ def _drops(judged: Judged) -> Iterator[RangeAdvice]:
         if chance.probability <= _REMOVE_ERROR:
             sentence = (
                 f"Drop `{dimension.name}` = {_choice(judged, branch)}: the chance that it holds anything as good is "
-                f"{percent(chance.probability)} ({counted(branch.n_trials, 'trial')}). {_loss(chance.gain)}"
+                f"{_risk(chance, branch.n_trials)}"
             )
             low, high = dimension.cell(np.array([branch.code]))
             part = float(low[0]), float(high[0])
@@ -296,10 +296,12 @@ def _choice(judged: Judged, branch: Branch) -> str:
     return value_text(dimension.decode(dimension.midpoint(np.array([branch.code])))[0])
 
 
-def _loss(gain: float) -> str:
-    if gain == 0.0:
-        return "If this is wrong, you lose too little for the model to see."
-    return f"If this is wrong, you lose about {gain:.2g} at most."
+def _risk(chance: Chance, n_trials: int) -> str:
+    """How likely it is that a part to be removed is missed, how many trials say so, and the loss."""
+    text, tried = percent(chance.probability), counted(n_trials, "trial")
+    if chance.gain == 0.0:
+        return f"{text} ({tried}; the model sees no loss)."
+    return f"{text} ({tried}). If this is wrong, you lose about {chance.gain:.2g} at most."
 
 
 def _percent(chance: float) -> str:

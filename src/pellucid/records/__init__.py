@@ -17,6 +17,7 @@ from pellucid.records.failures import FailingCondition, FailingSetting, FailingS
 from pellucid.records.finding import (
     OBJECTIVE,
     Finding,
+    NoAnswer,
     NotKnown,
     attempt,
     called,
@@ -117,6 +118,7 @@ __all__ = [
     "Knee",
     "LearningCurve",
     "LearningCurves",
+    "NoAnswer",
     "NotKnown",
     "ObjectiveState",
     "PairImportance",

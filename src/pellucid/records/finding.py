@@ -97,11 +97,16 @@ class Finding(ABC):
                 import_module("pellucid.plots").show(self)
 
 
+class NoAnswer(ValueError):
+    """Why a question has no answer, and never will have: more trials do not change it."""
+
+
 @dataclass(frozen=True)
 class NotKnown:
-    """Stands where an answer would: why there is none yet."""
+    """Stands where an answer would: why there is none yet, or, if that is `final`, why there is none."""
 
     reason: str
+    final: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -113,7 +118,7 @@ class NotKnown:
         return f"<NotKnown: {self.reason}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>Not known yet. {notebook.prose(self.reason)}</p>"
+        return f"<p>{'' if self.final else 'Not known yet. '}{notebook.prose(self.reason)}</p>"
 
 
 def attempt(ask: Callable[[], Answer]) -> Answer | NotKnown:
@@ -121,7 +126,7 @@ def attempt(ask: Callable[[], Answer]) -> Answer | NotKnown:
     try:
         return ask()
     except ValueError as error:
-        return NotKnown(str(error))
+        return NotKnown(str(error), isinstance(error, NoAnswer))
 
 
 def plain(value: Any) -> Any:

@@ -54,7 +54,7 @@ def note(study: StudyAnswers, trials: str) -> str:
 
 def _said(answer: Finding | NotKnown) -> str:
     if isinstance(answer, NotKnown):
-        return f"Not known yet. {prose(answer.reason)}"
+        return prose(answer.reason) if answer.final else f"Not known yet. {prose(answer.reason)}"
     return prose(answer.sentence)
 
 

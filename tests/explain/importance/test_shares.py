@@ -89,7 +89,7 @@ def test_conditional_parameters_are_judged_in_their_branch() -> None:
     assert shares["model"].n_trials == shares["rate"].n_trials + shares["alpha"].n_trials == 80
     assert answer.matters[0] == "model"
     assert answer.sentence.startswith("`model` matters (")
-    assert "; where model is net, `rate` (" in answer.sentence
+    assert "; where model is net (43 trials), `rate` matters most (" in answer.sentence
     assert all(pair.branch == "where model is net" for pair in answer.pairs)
 
 
@@ -237,7 +237,10 @@ def test_what_matters_in_a_branch_is_not_denied_in_the_same_sentence() -> None:
     ]
     unclear = ParameterShare("model", 0.0, 0.0, 0.0, 1.0, "cannot tell", "", 60)
     sentence = share_sentence([*inside, unclear], [], ("model", "C", "gamma"), 60, 0.95)
-    assert sentence == "Where model is svc, `gamma` (67%), `C` (35%) matter; share still unclear: `model` (0% to 100%)."
+    assert sentence == (
+        "Where model is svc (56 trials), `gamma` matters most (67% of the variance there, 95% interval 34% to 100%), "
+        "then `C` (35%); nothing is known about the share of `model`."
+    )
     assert share_sentence([unclear], [], ("model",), 60, 0.95).startswith("No parameter is known to matter yet (60 tri")
 
 
@@ -248,7 +251,10 @@ def test_the_sentence_names_every_parameter_that_matters() -> None:
         ParameterShare("depth", 0.5, 0.5, 0.4, 0.6, "matters", "where model is forest", 20),
     ]
     sentence = share_sentence(shares, [], ("model", "C"), 40, 0.95)
-    assert sentence == "Where model is svc, `C` (50%) matters; in other branches, `depth` matters."
+    assert sentence == (
+        "Where model is svc (20 trials), `C` matters (50% of the variance there, 95% interval 40% to 60%); in other "
+        "branches, `depth` matters."
+    )
 
 
 def test_importance_and_effects_agree_on_whether_the_space_is_explored() -> None:

@@ -11,6 +11,8 @@ from pellucid.records import PairShare, ParameterShare
 FEWEST_TO_JUDGE = 8
 # Names in one list, and the smallest share of an interaction that is worth a word.
 _MOST_LISTED, _STRONG_PAIR = 4, 0.1
+# An interval of a share that is longer says nothing.
+_ANY = 0.9
 
 
 def share_sentence(
@@ -20,10 +22,9 @@ def share_sentence(
     parts = _leaders([p for p in parameters if not p.branch], level)
     branches = dict.fromkeys(p.branch for p in parameters if p.branch and p.name in best)
     for branch in branches:
-        known = [p for p in parameters if p.branch == branch and p.verdict == "matters"]
-        if known:
-            listed = _listed([f"`{p.name}` ({_percent(p.total)})" for p in known])
-            parts.append(f"{branch}, {listed} {'matters' if len(known) == 1 else 'matter'}")
+        inside = [p for p in parameters if p.branch == branch]
+        count = max(p.n_trials for p in inside)
+        parts += [f"{branch} ({count} trials), {text}" for text in _leaders(inside, level, " there")]
     elsewhere = [p for p in parameters if p.branch and p.branch not in branches and p.verdict == "matters"]
     if elsewhere:
         verb = "matters" if len(elsewhere) == 1 else "matter"
@@ -45,21 +46,24 @@ def share_sentence(
 
 
 def _doubts(unclear: Sequence[ParameterShare]) -> list[str]:
-    """Why there is no verdict: an interval that is too long, or too few trials for any."""
-    long = [f"`{p.name}` ({_percent(p.low)} to {_percent(p.high)})" for p in unclear if p.n_trials >= FEWEST_TO_JUDGE]
+    """Why there is no verdict: an interval that is too long, one that says nothing, or too few trials for any."""
     few = [f"`{p.name}`" for p in unclear if p.n_trials < FEWEST_TO_JUDGE]
+    enough = [p for p in unclear if p.n_trials >= FEWEST_TO_JUDGE]
+    any_share = [f"`{p.name}`" for p in enough if p.high - p.low > _ANY]
+    long = [f"`{p.name}` ({_percent(p.low)} to {_percent(p.high)})" for p in enough if p.high - p.low <= _ANY]
     parts = [f"share still unclear: {_listed(long)}"] if long else []
+    parts += [f"nothing is known about the share of {_listed(any_share)}"] if any_share else []
     return [*parts, f"too few trials to judge {_listed(few)}"] if few else parts
 
 
-def _leaders(parameters: Sequence[ParameterShare], level: float) -> list[str]:
-    """The parameters that always exist and matter, if there are any."""
+def _leaders(parameters: Sequence[ParameterShare], level: float, where: str = "") -> list[str]:
+    """The parameters of one branch that matter, if there are any. `where`: what their variance belongs to."""
     known = [p for p in parameters if p.verdict == "matters"]
     if not known:
         return []
     first, *others = known
     share = (
-        f"{_percent(first.total)} of the variance, {100 * level:.3g}% interval {_percent(first.low)} to "
+        f"{_percent(first.total)} of the variance{where}, {100 * level:.3g}% interval {_percent(first.low)} to "
         f"{_percent(first.high)}"
     )
     text = f"`{first.name}` {'matters most' if len(parameters) > 1 else 'matters'} ({share})"

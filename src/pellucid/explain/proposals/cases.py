@@ -29,7 +29,7 @@ from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
 from pellucid.numerics import Array, expand_integers, is_whole_number
-from pellucid.records import OBJECTIVE, Attribution, ExpectedValue, Receipt, RecordError, Term
+from pellucid.records import OBJECTIVE, Attribution, ExpectedValue, NoAnswer, Receipt, RecordError, Term
 from pellucid.study.encoding import Space
 from pellucid.study.values import plain
 from pellucid.study.view import StudyView
@@ -193,7 +193,7 @@ def case_of(view: StudyView, number: int, *, predicted: bool = False) -> ModelCa
     if receipt is None:
         return _hypothetical(view, trial, predicted)
     if not receipt.proposed:
-        raise ValueError(without_proposal(receipt))
+        raise NoAnswer(without_proposal(receipt))
     require_model(receipt, trial, "Gaussian process behind the proposal")
     return _receipted(view, trial, receipt, predicted)
 
