@@ -86,7 +86,7 @@ def _odd_values(study: StudyAnswers) -> list[str]:
 def _against_failures(study: StudyAnswers) -> str:
     """What to do about trials that fail."""
     if isinstance(study.failing, FailingSettings) and study.failing.settings:
-        return f"avoid {', and '.join(setting.words for setting in study.failing.settings)}, or mend it"
+        return f"avoid {', and '.join(setting.words for setting in study.failing.settings)}, or mend what fails there"
     known = isinstance(study.failures, HsicImportance) and study.failures.impactful
     return "look at Failures for the parameters that matter for it" if known else "fix what makes them fail"
 
