@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from pellucid.plots.base import draws, frame, labels, say
 from pellucid.plots.colours import EXPLORE, PALE
-from pellucid.records import FailingSettings
+from pellucid.records import FailingSetting, FailingSettings
 
 _OTHERS = "all other trials"
 
@@ -15,18 +15,25 @@ _OTHERS = "all other trials"
 def failing(record: FailingSettings) -> go.Figure:
     """A bar per setting, and one for the trials with none of them."""
     settings = record.settings[::-1]
-    names = labels([_OTHERS if settings else "all trials", *(setting.words.replace("`", "") for setting in settings)])
+    names = [_OTHERS if settings else "all trials", *map(_label, settings)]
     failed = [record.n_other_failed, *(setting.n_failed for setting in settings)]
     counts = [record.n_other, *(setting.n_trials for setting in settings)]
     figure = go.Figure()
     figure.add_bar(
-        y=names, x=[100 * k / n if n else 0.0 for k, n in zip(failed, counts, strict=True)], orientation="h",
+        x=[100 * k / n if n else 0.0 for k, n in zip(failed, counts, strict=True)], orientation="h",
         marker={"color": [PALE, *[EXPLORE] * len(settings)]}, hoverinfo="skip", showlegend=False, cliponaxis=False,
-        text=[f"{k} of {n} failed" for k, n in zip(failed, counts, strict=True)], textposition="auto",
+        text=[f"{k} of {n} failed" for k, n in zip(failed, counts, strict=True)],
+        textposition=["inside" if 2 * k > n else "outside" for k, n in zip(failed, counts, strict=True)],
     )  # fmt: skip
     frame(figure, "", 900, 200)
     top = say(figure, record.sentence, record.notes)
-    figure.update_layout(height=top + 80 + 34 * len(names), margin={"b": 50})
+    figure.update_layout(height=top + 80 + 38 * len(names), margin={"b": 50})
     figure.update_xaxes(title="share of the trials that failed (%)", range=[0, 100])
-    figure.update_yaxes(type="category", automargin=True)
+    # Two settings may have the same label if names are cut, so bars are placed by number.
+    figure.update_yaxes(tickvals=list(range(len(names))), ticktext=names, automargin=True)
     return figure
+
+
+def _label(setting: FailingSetting) -> str:
+    """A condition per line."""
+    return "<br>with ".join(labels([words.replace("`", "") for words in setting.words.split(" with `")]))
