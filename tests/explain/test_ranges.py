@@ -132,7 +132,7 @@ def test_a_choice_is_not_judged_before_it_has_had_its_chance() -> None:
 
     few, enough = asked(4), asked(40)
     assert not any(entry.what == "drop" for entry in few.advice)
-    assert few.notes == ("`model` = svc has 4 values, too few to say whether to drop it.",)
+    assert few.notes == ("`model` = svc has 4 trials with a value, too few to say whether to drop it.",)
     (drop,) = (entry for entry in enough.advice if entry.what == "drop")
     assert str(drop).startswith("Drop `model` = svc: the chance that it holds anything as good is")
     assert drop.probability <= 0.01
@@ -244,7 +244,7 @@ def test_choices_of_a_parameter_that_the_best_trial_lacks_are_all_noted() -> Non
     study.optimize(objective, n_trials=52)
     notes = pellucid.parameter_ranges(study).notes
     for kernel in ("rbf", "poly", "linear"):
-        assert f"`kernel` = {kernel} has 4 values, too few to say whether to drop it." in notes
+        assert f"`kernel` = {kernel} has 4 trials with a value, too few to say whether to drop it." in notes
 
 
 @pytest.mark.parametrize(

@@ -302,8 +302,8 @@ def test_the_card_on_ranges_says_what_could_not_be_judged(tmp_path: Path) -> Non
         study.add_trial(optuna.create_trial(params={"model": model, name: number}, distributions=kinds, value=value))
     page = pellucid.report(study, tmp_path / "report.html").read_text(encoding="utf-8")
     cards, _, rest = page.partition('<section id="effects"')
-    assert "has 3 values, too few to say whether to drop it." in cards
-    assert "has 3 values, too few to say whether to drop it." in rest
+    assert "has 3 trials with a value, too few to say whether to drop it." in cards
+    assert "has 3 trials with a value, too few to say whether to drop it." in rest
 
 
 def test_doubts_name_the_odd_trials_of_a_study() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from optuna.distributions import CategoricalDistribution
@@ -67,12 +68,25 @@ def failing_settings_of(view: StudyView) -> FailingSettings:
     )
 
 
+_known: WeakKeyDictionary[StudyView, tuple[FailingSetting, ...]] = WeakKeyDictionary()
+
+
 def known_failing(view: StudyView) -> tuple[FailingSetting, ...]:
-    """The settings at which trials fail, as far as they are known."""
-    try:
-        return failing_settings_of(view).settings
-    except ValueError:
+    """The settings at which trials fail, as far as they are known; found once for every view."""
+    if view not in _known:
+        try:
+            _known[view] = failing_settings_of(view).settings
+        except ValueError:
+            _known[view] = ()
+    return _known[view]
+
+
+def unaware(failing: Sequence[FailingSetting]) -> tuple[str, ...]:
+    """A note for answers of a model that knows values only."""
+    if not failing:
         return ()
+    settings = ", and ".join(setting.words for setting in failing)
+    return (f"The model does not know where trials fail, so part of what it sees may need {settings}.",)
 
 
 def _table(trials: Sequence[FrozenTrial], failed: Mask) -> Table:

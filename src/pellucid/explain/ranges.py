@@ -286,7 +286,7 @@ def _too_few(judged: Judged, branch: Branch, failing: Sequence[FailingSetting]) 
     lost = always_fails(failing, dimension.name, value)
     if lost is not None:
         return f"Drop {lost.words}, or mend what makes it fail: {lost.outcome}."
-    few = f"has {counted(branch.n_trials, 'value')}, too few to say whether to drop it"
+    few = f"has {counted(branch.n_trials, 'trial')} with a value, too few to say whether to drop it"
     pairs = [f"with {other}, {setting.outcome}" for other, setting in fails_with(failing, dimension.name, value)]
     return f"`{dimension.name}` = {value_text(value)} {few}{'; ' if pairs else ''}{' and '.join(pairs)}."
 

@@ -112,10 +112,15 @@ def pairs(record: Importance) -> go.Figure:
     elif record.pairs:
         strongest = record.pairs[0]
         where = f" {strongest.branch}" if strongest.branch else ""
-        finding = (
-            f"The strongest interaction, of `{strongest.params[0]}` with `{strongest.params[1]}`{where}, has "
-            f"{100 * strongest.index:.0f}% of {_variance(record.objective)}."
-        )
+        pair = f"of `{strongest.params[0]}` with `{strongest.params[1]}`{where}"
+        share = f"{100 * strongest.index:.0f}% of {_variance(record.objective)}"
+        unclear = [p.name for p in record.parameters if p.name in strongest.params and p.verdict != "matters"]
+        if unclear:
+            who = " and ".join(f"`{name}`" for name in unclear)
+            doubt = f"it is not known whether {who} {'matters' if len(unclear) == 1 else 'matter'}"
+            finding = f"The strongest interaction, {pair}, may have {share}, but {doubt}."
+        else:
+            finding = f"The strongest interaction, {pair}, has {share}."
     frame(figure, "", 900, 300)
     top = say(figure, finding, [])
     figure.update_layout(height=top + 90 + _BAR * max(len(shown), 1), margin={"b": 60})

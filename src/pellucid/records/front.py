@@ -48,9 +48,9 @@ class FrontMember:
 
     @property
     def text(self) -> str:
-        """ "trial 12 (accuracy 0.91, latency 8.2)" """
+        """ "trial 12 (expected accuracy 0.91, latency 8.2)" """
         values = ", ".join(f"{outcome.objective} {outcome.expected:.4g}" for outcome in self.outcomes)
-        return f"trial {self.trial} ({values})"
+        return f"trial {self.trial} (expected {values})"
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,12 @@ def _trials(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     yield tag("div", tag("h3", "All trials"), search, scrolled, class_="screen")
 
 
+_EXPECTED = (
+    "What is expected of each trial if it is run again and again, not what it returned. ± is half of the 95% interval, "
+    "which allows for luck and for what the model does not know."
+)
+
+
 def _front(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     """The front, and the configurations on it."""
     use = study.recommendation
@@ -96,6 +102,7 @@ def _front(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
         yield _not_known(use)
         return
     yield figures.put("front", use)
+    yield tag("p", _EXPECTED, class_="soft")
     params = list(dict.fromkeys(name for member in use.members for name in member.params))[:_MOST_COLUMNS]
     titles = ("trial", *use.objectives, "on the front", *(["feasible"] if use.members[0].feasible is not None else []))
     head = tag("tr", *(tag("th", title) for title in titles), *(tag("th", parameter(name, study)) for name in params))
@@ -135,8 +142,8 @@ def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
 
 
 _STOPPED = (
-    "The stopped trials with the largest chance of having been the best: what they reported, and what was expected of "
-    "them when they were stopped."
+    "The stopped trials that would have been the best with the largest chance, as the model of all trials sees it now: "
+    "what they reported, and what was expected of them, and their chance, when they were stopped."
 )
 
 
@@ -181,12 +188,14 @@ def _matters(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
 _PROFILES = (
     "What can be reached at each value of a parameter if everything else is set as well as possible, tried or not, "
     "with 95% bands. They also cover what is not known about the best trial itself, so they may be wider than the room "
-    "to improve."
+    "to improve. Each parameter is worked out by itself, so two of them may say a little different things of the same "
+    "settings."
 )
 _AVERAGED = "On average over all other settings"
 _AVERAGES = (
     "The same parameters on average over all other settings, good and bad, with 95% bands. A parameter can matter "
-    "although it is not known which of its values is better on average."
+    "although it is not known which of its values is better on average. Most settings were never tried, so these bands "
+    "are wider than those of the best, and may reach beyond them."
 )
 
 

@@ -27,7 +27,7 @@ from pellucid.explain.effects.trials import (
     support_of,
 )
 from pellucid.explain.evidence import ENOUGH, evidence
-from pellucid.explain.failures import known_failing
+from pellucid.explain.failures import known_failing, unaware
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.explain.reach import Reach, reach_of
@@ -132,7 +132,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     column = data.space.index[name]
     dimension = data.space.dimensions[column]
     size = max(_LINE, min(dimension.cells, _MOST_CHOICES)) if dimension.categorical else _LINE
-    grid = effect_grid(data.space, [column], size)
+    grid = _through(fitted.reach, data.space, column, effect_grid(data.space, [column], size))
     feasibility = Feasibility.of(view, data)
     found = candidates(gp, data.space, column, grid[:, 0], feasibility)
     draws = drawn_best(gp, fitted.models, found, feasibility)
@@ -180,10 +180,27 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         trial_objectives=_floats(view.sign * data.losses),
         direction=view.direction,
         sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict)),
-        notes=(*profile_notes(data, column, profile, fitted.failing), *fitted.notes, *_infeasible(fitted, draws)),
+        notes=(
+            *profile_notes(data, column, profile, fitted.failing),
+            *fitted.notes,
+            *unaware(fitted.failing),
+            *_infeasible(fitted, draws),
+        ),
         objective=view.objective.name,
         position=view.positions[name],
     )
+
+
+def _through(reach: Reach | None, space: Space, column: int, grid: Array) -> Array:
+    """The grid (G, 1) of a number, moved so that it holds the recommended value: a profile must not miss what that is
+    known to reach. The ends stay."""
+    if reach is None or space.dimensions[column].categorical or not space.active(reach.x[None])[0, column]:
+        return grid
+    nearest = int(np.argmin(np.abs(grid[:, 0] - reach.x[column])))
+    if 0 < nearest < len(grid) - 1:
+        grid = grid.copy()
+        grid[nearest, 0] = reach.x[column]
+    return grid
 
 
 def _infeasible(fitted: _Fitted, draws: BestDraws) -> tuple[str, ...]:

@@ -100,8 +100,8 @@ def _doubt(profile: Profile) -> str:
     if differences[worst] > profile.margin and profile.support[worst] == 0:
         return f"no trial is near {value_text(profile.values[worst])}, which looks worst"
     if differences[worst] < profile.ends[1, worst] - profile.ends[0, worst]:
-        band = f"where the band is {profile.band_text(worst)}"
-        return f"the other values look at most {differences[worst]:.2g} worse, {band}"
+        worse = f"the worst-looking value is expected {differences[worst]:.2g} worse"
+        return f"{worse} and may reach anything from {profile.band_text(worst)}"
     return "other values may reach as much"
 
 

@@ -176,6 +176,6 @@ def _words(space: Space, waiting: _Waiting, chance: float | None) -> str:
     dimension = space.dimensions[branch.column]
     choice = value_text(dimension.decode(np.array([_value(space, branch)]))[0])
     tried = f"which had {branch.n_trials} of the {fair_chance(branch)} trials that make a fair chance"
-    alone = "" if chance is None else f" By the model alone, its chance of being best is {percent(chance)}."
+    alone = "" if chance is None else f" By the model alone, the chance that the best is there is {percent(chance)}."
     look = "" if waiting.gap is None else " Its search had settled, so this trial looked into the widest gap."
     return f"It was the turn of `{dimension.name}` = {choice}, {tried}.{alone}{look}"
