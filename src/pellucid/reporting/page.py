@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from datetime import datetime, timezone
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
@@ -85,10 +86,16 @@ def _document(title: str, body: Markup, data: dict[str, Any], live: int | None) 
     parts = (
         body,
         packed("data", stored),
-        packed("plotly", library),
+        _packed_library(),
         *(tag("script", Markup(text)) for text in scripts),
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{joined(*parts)}</body></html>\n'
+
+
+@cache
+def _packed_library() -> Markup:
+    """Compressing it takes longer than all the rest of a small page, and it is the same in every page."""
+    return packed("plotly", plots.script())
 
 
 def _aims(study: StudyAnswers) -> str:
