@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@cache
 def explained(*arguments: str) -> dict[str, Any]:
+    """Not changed by the tests that share it."""
     result = CliRunner().invoke(app, ["explain", "--storage", URL, "--json", *arguments])
     assert result.exit_code == 0, result.output
     data: dict[str, Any] = json.loads(result.stdout, parse_constant=pytest.fail)

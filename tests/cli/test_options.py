@@ -82,15 +82,24 @@ def test_every_command_about_a_study_takes_a_name_both_ways(command: str) -> Non
     ],
 )
 def test_names_are_completed_wherever_they_are_given(words: list[str]) -> None:
-    environment = {
-        **os.environ,
-        "_PELLUCID_COMPLETE": "complete_bash",
-        "COMP_WORDS": " ".join(["pellucid", *words]),
-        "COMP_CWORD": str(len(words)),
-    }
+    result = CliRunner().invoke(app, prog_name="pellucid", env=completing(words))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.split() == ["second"]
+
+
+@pytest.mark.usefixtures("studies")
+def test_names_are_completed_in_a_shell() -> None:
+    """As a shell asks, in a process of its own: imports take longer than all of the completions above."""
+    environment = {**os.environ, **completing(["tune", "script.py:objective", "--storage", URL, "--study", "s"])}
     run = [sys.executable, "-m", "pellucid.cli"]
     done = subprocess.run(run, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["second"]
+
+
+def completing(words: list[str]) -> dict[str, str]:
+    """How a shell asks for the completions of the last word."""
+    line = " ".join(["pellucid", *words])
+    return {"_PELLUCID_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
 
 
 @pytest.mark.parametrize(
