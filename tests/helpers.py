@@ -256,7 +256,7 @@ class Worker:
         descriptor, log = tempfile.mkstemp(suffix=".log")
         os.close(descriptor)
         self._log = Path(log)
-        self._process = _FORKS.Process(target=worker.logged, args=(tuple(arguments), log))
+        self._process = FORKS.Process(target=worker.logged, args=(tuple(arguments), log))
         self._process.start()
 
     @property
@@ -276,8 +276,8 @@ class Worker:
             self._log.unlink()
 
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
     ["pytest", "optuna.storages._rdb.storage", "alembic.command", "pellucid.samplers.bayesian"]
 )
 

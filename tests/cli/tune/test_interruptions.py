@@ -29,6 +29,7 @@ from tests.cli.tune.scripts import (
 # ------------------------------------------------------------------------------ failures
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_a_failing_trial_is_recorded_and_the_run_goes_on(folder: Path) -> None:
     result = tune("sometimes", 6, "--storage", LOG)
     assert result.exit_code == 0, result.output
@@ -37,6 +38,7 @@ def test_a_failing_trial_is_recorded_and_the_run_goes_on(folder: Path) -> None:
     assert "last error: trial 3: the objective called exit (SystemExit: 7 (script.py, line" in result.stderr
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.parametrize(("n", "n_failed"), [(2, 2), (9, 5)])
 def test_an_objective_that_always_fails_ends_the_run(folder: Path, n: int, n_failed: int) -> None:
     result = tune("always", n, "--storage", LOG)

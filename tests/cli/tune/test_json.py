@@ -12,6 +12,7 @@ from tests.cli.tune.scripts import LOG, tune
 
 from pellucid.cli.tune.run import EndReason
 
+pytestmark = pytest.mark.usefixtures("copied_workers")
 jsonschema = pytest.importorskip("jsonschema")
 SCHEMA = json.loads((files("pellucid.cli") / "tune.schema.json").read_text(encoding="utf-8"))
 SEVERAL = ("--direction", "minimize", "--direction", "maximize")

@@ -9,6 +9,8 @@ import pytest
 from tests.cli.tune.scripts import LOG, URL, call, tune
 from tests.helpers import file_storage
 
+pytestmark = pytest.mark.usefixtures("copied_workers")
+
 BROKEN = {
     "syntax.py": "def objective(trial:\n",
     "missing.py": "import numpy\nimport no_such_package\n",

@@ -22,6 +22,7 @@ from pellucid.cli.tune.pruning import PrunerName, make_pruner
 from pellucid.cli.tune.snapshot import snapshot_of
 from pellucid.study.pruning import REASON_ATTRIBUTE
 
+pytestmark = pytest.mark.usefixtures("copied_workers")
 NAN, INF = float("nan"), float("inf")
 QUICK = ("--sampler", "random", "--seed", "0", "--storage", LOG)
 

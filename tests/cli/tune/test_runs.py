@@ -41,6 +41,7 @@ def test_two_jobs_run_exactly_the_trials_asked_for_and_the_command_continues(fol
     assert states() == {COMPLETE: 8}
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_workers_with_one_seed_do_not_repeat_each_other(folder: Path) -> None:
     assert tune("bowl", 6, "--jobs", "2", "--seed", "1", "--sampler", "random", "--storage", LOG).exit_code == 0
     assert len({trial.params["x"] for trial in study(storage=LOG).trials}) == 6
@@ -71,6 +72,7 @@ def test_a_model_of_earlier_studies_proposes_although_the_objective_changes_the_
     assert explained["proposal"]["proposed"]
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_a_journal_takes_studies_too(folder: Path) -> None:
     result = call("tune", "script.py:bowl", "--trials", "2", "--storage", "runs.log", "--direction", "maximize")
     assert result.exit_code == 0, result.output
@@ -80,6 +82,7 @@ def test_a_journal_takes_studies_too(folder: Path) -> None:
     assert json.loads(again.stdout)["direction"] == "maximize"
 
 
+@pytest.mark.usefixtures("copied_workers")
 @pytest.mark.parametrize("storage", ["tuning.log", URL])
 def test_an_objective_may_change_the_folder(folder: Path, storage: str) -> None:
     result = tune("wanderer", 3, "--storage", storage)
@@ -96,18 +99,21 @@ def test_postgresql_needs_no_name_of_its_driver(folder: Path, postgres: str) -> 
     assert len(study("from the command line", postgres).trials) == 2
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_a_module_is_a_target_and_quiet_prints_nothing(folder: Path) -> None:
     result = call("tune", "script:bowl", "--trials", "1", "--storage", LOG, "--study", "own", "--quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert states("own", LOG) == {COMPLETE: 1}
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_no_trial_begins_when_time_is_up(folder: Path) -> None:
     result = tune("bowl", 5, "--timeout", "0")
     assert result.exit_code == 0, result.output
     assert "0 of 5" in result.stderr
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_the_objective_may_stop_the_study(folder: Path) -> None:
     result = tune("stops", 9, "--storage", LOG)
     assert result.exit_code == 0, result.output
@@ -118,6 +124,7 @@ def test_the_objective_may_stop_the_study(folder: Path) -> None:
 HOSTILE = ["'; DROP TABLE studies; --", "[red]name[/red]", "../../up", "-x", "näme 研究", "two\nlines\x1b[2J", "%s{0}"]
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_hostile_study_names_are_accepted(folder: Path) -> None:
     for name in HOSTILE[:-1]:
         optuna.create_study(study_name=name, storage=URL).add_trial(optuna.create_trial(value=1.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.cli.tune.scripts import COMPLETE, FAIL, states, study, tune
 
 from pellucid.cli.tune.display import Progress, rows_of, sentence_of
@@ -12,6 +13,7 @@ from pellucid.cli.tune.snapshot import snapshot_of
 from pellucid.cli.tune.worker import refused
 
 
+@pytest.mark.usefixtures("copied_workers")
 def test_a_direction_for_each_value_makes_a_study_of_several(folder: Path) -> None:
     first = tune("both", 8, "--direction", "minimize", "--direction", "maximize", "--seed", "0", "--json")
     assert first.exit_code == 0, first.output
