@@ -81,12 +81,12 @@ class _Fit:
     gp: GaussianProcess
 
     def serves(self, template: GaussianProcess, data: Arrays) -> bool:
-        same_model = (self.kernel, self.warp, self.deterministic) == _settings(template)
+        return self.warp == template.warp and self.begins(template, data)
+
+    def begins(self, template: GaussianProcess, data: Arrays) -> bool:
+        """Whether it is the same model except for the warp."""
+        same_model = (self.kernel, self.deterministic) == (template.kernel.name, template.deterministic)
         return same_model and self.numbers == data.observations.numbers and self.space == data.space
-
-
-def _settings(template: GaussianProcess) -> tuple[str, str | None, bool]:
-    return template.kernel.name, template.warp, template.deterministic
 
 
 _fits: WeakKeyDictionary[StudyView, list[_Fit]] = WeakKeyDictionary()
@@ -99,12 +99,23 @@ def fitted_model(view: StudyView | None, data: Arrays, template: GaussianProcess
     for fit in fits:
         if fit.serves(template, data):
             return fit.gp
-    gp = template.unfitted(data.space.nominal)
-    gp.fit(data.X, data.losses, data.observations.noise_variance)
-    fits.append(_Fit(*_settings(template), data.space, data.observations.numbers, gp))
+    gp = _fit(template, data, next((fit.gp for fit in fits if fit.begins(template, data)), None))
+    settings = template.kernel.name, template.warp, template.deterministic
+    fits.append(_Fit(*settings, data.space, data.observations.numbers, gp))
     if view is not None:
         _subjects[gp] = _subject(view)
     return gp
+
+
+def _fit(template: GaussianProcess, data: Arrays, relative: GaussianProcess | None) -> GaussianProcess:
+    """The model of data; `relative`: the fitted one with or without a warp, where this is the other way round. They are
+    the same if no warp was chosen."""
+    noise = data.observations.noise_variance
+    gp = template.unfitted(data.space.nominal)
+    gp.learn(data.X, data.losses, noise, beginning=None if relative is None else relative.beginning)
+    if relative is not None and relative.hyperparameters == gp.hyperparameters:
+        return relative
+    return gp.condition(data.X, data.losses, noise)
 
 
 def _subject(view: StudyView) -> tuple[str, ...]:

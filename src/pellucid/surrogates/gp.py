@@ -20,7 +20,7 @@ from scipy.special import ndtri
 from pellucid.numerics import Array, Cholesky, cholesky, extend_cholesky, single_precision_half_solve
 from pellucid.records import Hyperparameters
 from pellucid.surrogates import fitting, warp
-from pellucid.surrogates.hyperparameters import FitProblem, latent_noise, theta_of, uninformed, vary
+from pellucid.surrogates.hyperparameters import FitProblem, Solution, latent_noise, theta_of, uninformed, vary
 from pellucid.surrogates.kernels import Kernel
 
 # Smallest variance relative to the outputscale, in double and in single precision: rounding must not leave zero at an
@@ -64,6 +64,7 @@ class GaussianProcess:
         self.warp = warp
         self.deterministic = deterministic
         self.inverse_hessian: Array | None = None
+        self.beginning: Solution | None = None
         self._hyperparameters: Hyperparameters | None = None
         self._data: _Data | None = None
 
@@ -125,12 +126,15 @@ class GaussianProcess:
         start: Hyperparameters | None = None,
         inverse_hessian: Array | None = None,
         restart: bool = False,
+        beginning: Solution | None = None,
     ) -> GaussianProcess:
         """Learn hyperparameters from data without conditioning on it.
 
         `noise_variance`: known variances of y's noise in the unit of y squared, NaN or 0 where unknown.
         `start`, `inverse_hessian`: an earlier fit, which makes this one a short warm start; `restart` compares it with
         a start from the prior, so that a long study does not stay in a poor local optimum.
+        `beginning`: that of a process with the same kernel and noise that has learned from the same data. A fit from
+        scratch begins without a warp, so processes with and without one begin alike.
         """
         X, y = _checked(X, y)
         noise = fitting.NO_NOISE if self.deterministic else fitting.UNKNOWN_NOISE
@@ -141,7 +145,8 @@ class GaussianProcess:
         warm_start = start if start is not None and problem.accepts(start) else None
         warm = warm_start is not None or problem.few is not None
         if warm_start is None:
-            solution = problem.from_scratch()
+            solution = problem.from_scratch() if beginning is None else beginning
+            self.beginning = solution
             theta = solution.fit.theta
             inverse_hessian = inverse_hessian if problem.few is None else solution.fit.inverse_hessian
         else:
