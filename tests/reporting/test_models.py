@@ -12,20 +12,35 @@ from tests.helpers import bowl, new_study
 
 import pellucid
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.hyperparameters import FitProblem, Solution
 
 
 @pytest.fixture
 def fits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, int]]:
     """Output warp and number of observations of every fit."""
     fits: list[tuple[str | None, int]] = []
-    original = GaussianProcess.fit
+    original = GaussianProcess.learn
 
-    def fit(gp: GaussianProcess, X: Any, *arguments: Any, **options: Any) -> GaussianProcess:
+    def learn(gp: GaussianProcess, X: Any, *arguments: Any, **options: Any) -> GaussianProcess:
         fits.append((gp.warp, len(X)))
         return original(gp, X, *arguments, **options)
 
-    monkeypatch.setattr(GaussianProcess, "fit", fit)
+    monkeypatch.setattr(GaussianProcess, "learn", learn)
     return fits
+
+
+@pytest.fixture
+def beginnings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Number of observations of every fit from scratch."""
+    beginnings: list[int] = []
+    original = FitProblem.from_scratch
+
+    def from_scratch(problem: FitProblem) -> Solution:
+        beginnings.append(len(problem.y))
+        return original(problem)
+
+    monkeypatch.setattr(FitProblem, "from_scratch", from_scratch)
+    return beginnings
 
 
 def with_pruned_trials(trial: optuna.Trial) -> float:
@@ -58,6 +73,13 @@ def test_complete_trials_have_one_model_with_a_warp_and_one_without(
     fits.clear()
     pellucid.report(study, tmp_path / "report.html", progress=False)
     assert sorted(fits, key=str) == [("auto", 25), (None, 25)]
+
+
+def test_models_with_and_without_a_warp_begin_once(tmp_path: Path, beginnings: list[int]) -> None:
+    study = study_of(bowl)
+    beginnings.clear()
+    pellucid.report(study, tmp_path / "report.html", progress=False)
+    assert beginnings == [25]
 
 
 def test_pruned_trials_add_the_model_of_the_complete_ones(tmp_path: Path, fits: list[tuple[str | None, int]]) -> None:
