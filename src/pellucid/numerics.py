@@ -9,7 +9,7 @@ Notation
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from numbers import Integral
@@ -120,20 +120,27 @@ def cholesky(C: Array) -> Cholesky:
 
     Never raises for a finite matrix: if all of them fail, a diagonal matrix that dominates C takes its place.
     """
+    return cholesky_of(lambda: np.array(C, dtype=float, order="C"))
+
+
+def cholesky_of(matrix: Callable[[], Array]) -> Cholesky:
+    """`cholesky` of a large matrix, whose copy would take long: `matrix` returns a new one for every attempt, with
+    contiguous rows, which becomes the factor."""
+    C = matrix()
     if len(C) == 0:
         return Cholesky(np.empty((0, 0)), 0.0)
     scale = max(float(np.mean(np.diagonal(C))), 1e-300)
     for jitter in JITTERS:
-        factor, failed = _potrf(C, jitter * scale)
+        factor, failed = _potrf(matrix() if jitter else C, jitter * scale)
         if not failed:
             return Cholesky(factor, jitter * scale)
-    dominant = np.diag(np.abs(C).sum(axis=1) + scale)
+    dominant = np.diag(np.abs(matrix()).sum(axis=1) + scale)
     factor, _ = _potrf(dominant, 0.0)
     return Cholesky(factor, scale)
 
 
-def _potrf(C: Array, jitter: float) -> tuple[Array, bool]:
-    work = np.array(C, dtype=float, order="C")
+def _potrf(work: Array, jitter: float) -> tuple[Array, bool]:
+    """The factor in the memory of `work`, and whether there is none."""
     if jitter:
         work[np.diag_indices_from(work)] += jitter
     # LAPACK reads columns first, so the upper triangle of the transposed view is our lower triangle.

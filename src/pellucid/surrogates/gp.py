@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from pellucid.numerics import Array, Cholesky, cholesky, extend_cholesky, single_precision_half_solve
+from pellucid.numerics import Array, Cholesky, cholesky, cholesky_of, extend_cholesky, single_precision_half_solve
 from pellucid.records import Hyperparameters
 from pellucid.surrogates import fitting, warp
 from pellucid.surrogates.hyperparameters import FitProblem, Solution, latent_noise, theta_of, uninformed, vary
@@ -169,9 +169,13 @@ class GaussianProcess:
         v = latent_noise(noise_variance, h.warp, y, h.y_scale)
         eta = np.full(len(y), h.noise / h.outputscale) + (0.0 if v is None else v / h.outputscale)
         columns = self.kernel.columns(X, l)
-        C = self.kernel.gram(columns, l)
-        C.flat[:: len(C) + 1] = 1.0 + eta
-        factor = cholesky(C)
+
+        def correlations() -> Array:
+            C = self.kernel.gram(columns, l)
+            C.flat[:: len(C) + 1] = 1.0 + eta
+            return C
+
+        factor = cholesky_of(correlations)
         self._data = _Data(X, columns, z, eta, factor, factor.solve(z))
         return self
 
