@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,12 @@ from pellucid.explain.effects.trials import (
     models_of,
     support_of,
 )
-from pellucid.explain.effects.words import Curve, effect_notes, effect_sentence
+from pellucid.explain.effects.words import Curve, all_over, effect_notes, effect_sentence, unexplored
 from pellucid.explain.model import EffectModel, effect_model, opened
-from pellucid.numerics import Array, check_level, low_discrepancy
+from pellucid.numerics import Array, check_level
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Condition, Dimension, Space
+from pellucid.study.encoding import Condition, Dimension
 from pellucid.study.view import Objective, StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Axis
@@ -46,9 +47,8 @@ _LINE, _SIDE = 40, 15
 # no parameter without an effect was said to matter in 576 cases; of those with a first-order index above 0.3, 88% were
 # at 60 trials and 93% at 150. At 3 it is 82% and 88%.
 CLEAR = 2.0
-# "No average effect" if the whole band is this small a share of how much the objective varies over the space, seen at
-# so many points of it.
-_SMALL, _N_COVER = 0.05, 256
+# "No average effect" if the whole band is this small a share of how much the objective varies over the space.
+_SMALL = 0.05
 # Curves through single trials: a figure with more is crowded.
 _N_INDIVIDUAL = 12
 # A range is widened by this much, so that rounding does not exclude a value at its end.
@@ -112,6 +112,17 @@ class _Fitted:
     objective: Objective
     positions: Mapping[str, int]
 
+    @cached_property
+    def unsure(self) -> list[str]:
+        """A note if the model is unsure about most of the space."""
+        return unexplored(self.model.gp, all_over(self.data.space))
+
+    @cached_property
+    def spread(self) -> float:
+        """How far apart the model's means all over the space are, on the latent scale."""
+        means = self.model.gp.latent_mean(all_over(self.data.space))
+        return float(np.subtract(*np.quantile(means, [0.95, 0.05])))
+
     def in_user_units(self, latent: Array) -> Array:
         return self.objective.sign * self.model.gp.losses(latent)
 
@@ -137,7 +148,7 @@ def _effect(
     constant = bool(np.ptp(data.losses) == 0.0)
     curve = _curve(fitted, names, columns, grid, band, z)
     support = support_of(data, columns, grid)
-    verdict = _verdict(gp, space, band, z, constant=constant)
+    verdict = _verdict(fitted, band, z, constant=constant)
     raw = np.abs(fitted.in_user_units(band.mean + band.raw_sd) - fitted.in_user_units(band.mean - band.raw_sd)) / 2.0
     condition = condition_of(space, names, conditions)
     return PartialDependence(
@@ -167,7 +178,7 @@ def _effect(
             objective=fitted.objective.name,
         ),
         condition=condition,
-        notes=(*effect_notes(data, gp, columns, curve, support, band), *fitted.notes),
+        notes=(*effect_notes(data, columns, curve, support, band, fitted.unsure), *fitted.notes),
         best=curve.best,
         verdict=verdict,
         objective=fitted.objective.name,
@@ -192,17 +203,15 @@ def _curve(
     return Curve(names, values, fitted.in_user_units(band.mean), low, high, best, (better, worse), largest)
 
 
-def _verdict(gp: GaussianProcess, space: Space, band: Mixture, z: float, *, constant: bool) -> str:
+def _verdict(fitted: _Fitted, band: Mixture, z: float, *, constant: bool) -> str:
     """Whether the average differs between values: by contrasts of all pairs of them."""
     if constant:
         return CANNOT_TELL
     differences, sd = contrasts(band.mean, band.covariance)
     if float((differences / sd).max()) >= CLEAR:
         return MATTERS
-    anywhere = space.canonical(low_discrepancy(0, _N_COVER, np.full(len(space), 0.5)))
-    spread = float(np.subtract(*np.quantile(gp.latent_mean(anywhere), [0.95, 0.05])))
     widest = float((band.mean + z * band.sd).max() - (band.mean - z * band.sd).min())
-    return NO_EFFECT if widest < _SMALL * spread else CANNOT_TELL
+    return NO_EFFECT if widest < _SMALL * fitted.spread else CANNOT_TELL
 
 
 def _floats(values: Array) -> tuple[float, ...]:
@@ -230,10 +239,13 @@ def _individual(fitted: _Fitted, column: int, grid: Array, z: float, trial: int 
     for i in rows:
         X = np.repeat(data.X[i : i + 1], len(grid), axis=0)
         X[:, column] = grid
-        mean, sd = gp.latent(data.space.canonical(X))
+        X = data.space.canonical(X)
+        if trial is None:
+            curves.append(IndividualCurve(numbers[i], _floats(fitted.in_user_units(gp.latent_mean(X))), (), ()))
+            continue
+        mean, sd = gp.latent(X)
         ends = np.sort([fitted.in_user_units(mean - z * sd), fitted.in_user_units(mean + z * sd)], axis=0)
-        band = (_floats(ends[0]), _floats(ends[1])) if trial is not None else ((), ())
-        curves.append(IndividualCurve(numbers[i], _floats(fitted.in_user_units(mean)), *band))
+        curves.append(IndividualCurve(numbers[i], _floats(fitted.in_user_units(mean)), *map(_floats, ends)))
     return tuple(curves)
 
 

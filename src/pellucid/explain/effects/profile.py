@@ -120,6 +120,8 @@ def _model(view: StudyView, data: Arrays) -> GaussianProcess:
     noise has converged."""
     warped = fitted_model(view, data)
     plain = fitted_model(view, data, default_template().unwarped())
+    if plain is warped:
+        return warped
     scale = max(float(np.abs(data.losses).max()), 1e-300)
     errors = [
         float(np.mean(((gp.from_latent(*gp.leave_one_out())[0] - data.losses) / scale) ** 2)) for gp in (plain, warped)

@@ -139,13 +139,14 @@ def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
 
 def effect_notes(
     data: Arrays,
-    gp: GaussianProcess,
     columns: Sequence[int],
     curve: Curve,
     support: Integers,
     band: Mixture,
+    unsure: Sequence[str],
 ) -> list[str]:
-    """Reasons to doubt a partial dependence. `support`: trials near each grid point; `band`: on the latent scale."""
+    """Reasons to doubt a partial dependence. `support`: trials near each grid point; `band`: on the latent scale;
+    `unsure`: the notes of `unexplored` on its model."""
     notes = []
     if len(columns) == 1:
         notes += gap_notes(data, columns[0], curve.values[0], support == 0)
@@ -154,7 +155,7 @@ def effect_notes(
             f"No value is known near {100 * np.mean(support == 0):.0f}% of the pairs shown: those are a guess."
         )
     notes += provisional(data)
-    notes += unexplored(gp, all_over(data.space))
+    notes += unsure
     raw_sd = np.maximum(band.raw_sd, 1e-300)
     few = np.flatnonzero(band.jackknife_sd > _FEW_TRIALS * raw_sd)
     if len(few):
