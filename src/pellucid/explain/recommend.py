@@ -150,7 +150,7 @@ def _recommendation(view: StudyView, surrogate: GaussianProcess | None, feasible
     if not complete.feasible.any():
         raise ValueError(f"There is nothing to recommend yet. {none_feasible(complete)}")
     usable = view.observations if view.extrapolation is not None else complete
-    data = arrays(view.varying, usable) if view.varying else None
+    data = _encoded(view, usable) if view.varying else None
     if data is None or not _options(data.observations).any():
         return _best_trial(view, complete.of_feasible_trials)
     template = default_template() if surrogate is None else surrogate
@@ -200,6 +200,11 @@ def _chosen(gp: GaussianProcess, observations: Observations, chance: Array | Non
     if chance is not None:
         options = options & (chance >= feasible)
     return int(np.argmin(np.where(options, mean, math.inf)))
+
+
+def _encoded(view: StudyView, usable: Observations) -> Arrays:
+    """The observations, encoded: those of the view, unless some of these cannot be used."""
+    return view.data if usable.numbers == view.observations.numbers else arrays(view.varying, usable)
 
 
 def _options(observations: Observations) -> Mask:

@@ -63,8 +63,8 @@ from pellucid.study.view import StudyView
 
 Answer = TypeVar("Answer")
 # Answers about every study, and about each of its objectives: steps of the progress bar. There are ranges of one
-# objective, or trade-offs of several, and explained trials as well.
-_N_SHARED, _N_EACH = 3, 4
+# objective, or trade-offs of several, and explained trials and failures as well.
+_N_SHARED, _N_EACH = 2, 4
 # Effects and constraints that a report shows: each is a figure.
 _MOST_EFFECTS, _MOST_CONSTRAINTS = 6, 6
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
@@ -161,7 +161,8 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
     with one_thread:
         history = front_history_of(view) if view.several else history_of(view)
         numbers = _trials_to_explain(view, history)
-        steps = _N_SHARED + (len(_pairs(view)) or 1) + _N_EACH * len(view.each) + len(numbers) + bool(len(view.curves))
+        asked = _N_SHARED + (len(_pairs(view)) or 1) + _N_EACH * len(view.each)
+        steps = asked + len(numbers) + bool(len(view.curves)) + ("failed" in history.states)
         with progress_bar("report", steps, show=progress) as bar:
 
             def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
@@ -191,7 +192,9 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
     curves = None
     if len(view.curves):
         curves = curve_answers(view, answered("learning curves", lambda: pruning_record_of(view)))
-    failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
+    failures = None
+    if "failed" in history.states:
+        failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
     if isinstance(recommendation, Recommendation):
         numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
     explained = {
@@ -210,7 +213,7 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
         each=each,
         ranges=ranges,
         failing=attempt(lambda: failing_settings_of(view)) if history.states.count("failed") else None,
-        failures=failures if history.states.count("failed") else None,
+        failures=failures,
         constraints=_constraints(view),
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
         unexplained={**_sampled(view), **unexplained},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution
@@ -76,22 +76,23 @@ def _rounded(value: float | None) -> float | str | None:
 
 def _parameters(study: StudyAnswers) -> Iterable[dict[str, Any]]:
     known = distributions(study.trials, tuple({trial.state for trial in study.trials}))
-    names = dict.fromkeys(name for trial in study.trials for name in trial.params)
+    configurations = [trial.params for trial in study.trials]
+    names = dict.fromkeys(name for configuration in configurations for name in configuration)
     for name in names:
         kind = known[name]
-        if isinstance(kind, CategoricalDistribution) or not all(map(_plain, _values(study.trials, name))):
-            yield _choices(name, study.trials)
+        if isinstance(kind, CategoricalDistribution) or not all(map(_plain, _values(configurations, name))):
+            yield _choices(name, configurations)
         else:
             yield {
                 "name": name,
                 "kind": "float" if isinstance(kind, FloatDistribution) else "int",
-                "values": [trial.params.get(name) for trial in study.trials],
+                "values": [configuration.get(name) for configuration in configurations],
                 "parameter": True,
             }
 
 
-def _values(trials: Iterable[FrozenTrial], name: str) -> Iterable[Any]:
-    return (trial.params[name] for trial in trials if name in trial.params)
+def _values(configurations: Iterable[Mapping[str, Any]], name: str) -> Iterable[Any]:
+    return (configuration[name] for configuration in configurations if name in configuration)
 
 
 def _plain(value: Any) -> bool:
@@ -101,16 +102,16 @@ def _plain(value: Any) -> bool:
     )
 
 
-def _choices(name: str, trials: Iterable[FrozenTrial]) -> dict[str, Any]:
+def _choices(name: str, configurations: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """`choices`: text, literal of Python, literal of JSON and bare text of each; `values`: positions in that list."""
     places: dict[str, int] = {}
     choices: list[tuple[str, str, str, str]] = []
     values: list[int | None] = []
-    for trial in trials:
-        if name not in trial.params:
+    for configuration in configurations:
+        if name not in configuration:
             values.append(None)
             continue
-        value = trial.params[name]
+        value = configuration[name]
         place = places.setdefault(repr(value), len(choices))
         if place == len(choices):
             choices.append((value_text(value), repr(value), _as_json(value), str(value)))
