@@ -14,7 +14,7 @@ from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.feasible import Chance, Feasible
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel
+from pellucid.surrogates.constraint import ConstraintModel, log_chance
 
 SPACE = Space.of({name: FloatDistribution(0, 1) for name in "ab"})
 X = np.random.default_rng(0).random((20, 2))
@@ -67,12 +67,15 @@ def test_a_receipt_rebuilds_it(base: PointwiseAcquisition | Feasible | None) -> 
 
 
 def test_screening_ranks_like_the_score() -> None:
+    """Deep in the tails single precision loses digits of a small variance, more or fewer with each BLAS kernel: there
+    only the rank counts."""
     function = bound(Constrained.among_feasible(LCB(0.5), NAMES, POOL, SITUATION.best))
     score, screened = function.score(Z), function.screen(Z)
-    likely = score > -10.0
-    assert 3 < likely.sum() < len(Z)
+    likely = log_chance((MEMORY, TIME), Z) > np.log(1e-6)
+    assert 3 < likely.sum() < len(Z) - 3
     np.testing.assert_allclose(screened[likely], score[likely], rtol=2e-2, atol=1e-2)
-    assert (screened[~likely] < -8.0).all()
+    np.testing.assert_allclose(screened[~likely], score[~likely], rtol=0.5)
+    assert screened[~likely].max() < screened[likely].min() - 1.0
 
 
 def test_where_both_are_likely_enough_only_the_base_counts() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import optuna
@@ -167,13 +168,13 @@ def test_json_holds_the_fields_of_the_records() -> None:
 def test_the_overview_fits_each_distinct_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The recommendation, the verdict and the importance ask the same model, or one without an output warp."""
     templates: list[tuple[str | None, int]] = []
-    fit = GaussianProcess.fit
+    learn = GaussianProcess.learn
 
-    def counted(gp: GaussianProcess, X: np.ndarray, *arguments: object, **options: object) -> GaussianProcess:
+    def counted(gp: GaussianProcess, X: np.ndarray, *arguments: Any, **options: Any) -> GaussianProcess:
         templates.append((gp.warp, len(X)))
-        return fit(gp, X, *arguments, **options)
+        return learn(gp, X, *arguments, **options)
 
-    monkeypatch.setattr(GaussianProcess, "fit", counted)
+    monkeypatch.setattr(GaussianProcess, "learn", counted)
     assert explain("ours").exit_code == 0
     assert templates
     assert len(templates) == len(set(templates)) <= 2
