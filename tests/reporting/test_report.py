@@ -40,6 +40,11 @@ HOSTILE = (
     "</script><b>bold</b>",
     "<img src=x onerror=1>",
 )
+# Titles of axes that reach beyond their figure.
+CUT = """Array.from(document.querySelectorAll('[data-drawn] .xtitle, [data-drawn] .ytitle')).filter(function (title) {
+    const words = title.getBoundingClientRect(), figure = title.closest('[data-drawn]').getBoundingClientRect();
+    return words.width > 0 && (words.left < figure.left - 1 || words.right > figure.right + 1);
+}).map((title) => title.textContent)"""
 
 
 def objective(trial: Trial) -> float:
@@ -99,6 +104,7 @@ def test_a_browser_draws_the_whole_page_without_network_requests(
             "coordinates",
         } <= set(places)
         assert browser.run("document.documentElement.scrollWidth") <= width
+        assert browser.run(CUT) == []
         assert browser.run("document.documentElement.dataset.theme") == ("dark" if dark else "light")
         assert "Use this" in browser.run("document.querySelector('#answers').innerText")
         browser.picture(tmp_path / "page.png")
@@ -153,9 +159,11 @@ def test_on_paper_figures_are_light_and_fit(page: Path, tmp_path: Path) -> None:
         assert browser.run(widest) > 700
         # Figures that are not drawn when the event has been handled are not printed.
         assert browser.run(f"window.dispatchEvent(new Event('beforeprint')), {widest}") <= 660
+        assert browser.run(CUT) == []
         assert browser.run("document.documentElement.dataset.theme") == "light"
         browser.run("window.dispatchEvent(new Event('afterprint'))")
         browser.wait(f"{widest} > 700")
+        assert browser.run(CUT) == []
         assert browser.run("document.documentElement.dataset.theme") == "dark"
         assert browser.messages == []
 

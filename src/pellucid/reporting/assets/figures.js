@@ -7,6 +7,7 @@ const report = { data: null };
   const NARROW = 560, STACK_TWO = 680, STACK_MORE = 520, PANEL = 230, BETWEEN = 74;
   // On paper figures are as wide as this, and those of one panel are lower, so that several fit on a page.
   const PAPER = 660, PAPER_GAP = 28, LOWER = 0.72;
+  const LINE = 15;
 
   report.unpack = async function (name) {
     const text = atob(document.getElementById(name).textContent), bytes = new Uint8Array(text.length);
@@ -104,19 +105,36 @@ const report = { data: null };
   }
 
   // ------------------------------------------------------------------ drawing
-  // Long titles of horizontal axes are set in lines.
-  function wrapped(axis, room) {
-    const title = axis.title && axis.title.text, most = Math.floor(room / 7);
-    if (!title || title.length <= most) { return [axis, 0]; }
-    const lines = title.split("<br>").flatMap(function (line) {
+  // The axis with its title in lines of at most so many letters, and how many lines it has more.
+  function wrapped(axis, most) {
+    const before = axis.title.text.split("<br>");
+    const lines = before.flatMap(function (line) {
       return line.split(" ").reduce(function (done, word) {
         const last = done.length - 1;
         if (last >= 0 && (done[last] + " " + word).length <= most) { done[last] += " " + word; } else { done.push(word); }
         return done;
       }, []);
     });
-    const text = lines.join("<br>");
-    return [Object.assign({}, axis, { title: Object.assign({}, axis.title, { text: text }) }), lines.length - title.split("<br>").length];
+    const title = Object.assign({}, axis.title, { text: lines.join("<br>") });
+    return [Object.assign({}, axis, { title: title }), lines.length - before.length];
+  }
+  // Titles of horizontal axes are centred on the axis, which shares the room with its labels. Those that a drawn figure
+  // cuts off are set in more lines; null if there are none.
+  function fitted(place, layout) {
+    const frame = place.getBoundingClientRect(), axes = {};
+    let added = 0;
+    for (const key of Object.keys(layout).filter(isAxis("x"))) {
+      const title = place.querySelector(".x" + key.slice(5) + "title"), words = title && title.getBoundingClientRect();
+      if (!words || !words.width || (words.left >= frame.left && words.right <= frame.right)) { continue; }
+      const middle = (words.left + words.right) / 2, free = 2 * Math.min(middle - frame.left, frame.right - middle);
+      const longest = Math.max(...layout[key].title.text.split("<br>").map((line) => line.length));
+      const [axis, lines] = wrapped(layout[key], Math.floor(longest * free / words.width));
+      axes[key] = axis;
+      added = Math.max(added, lines);
+    }
+    if (!added) { return null; }
+    const margin = Object.assign({}, layout.margin, { b: (layout.margin.b || 60) + LINE * added });
+    return Object.assign({}, layout, axes, { margin: margin, height: layout.height + LINE * added });
   }
   report.draw = function (place, figure, paper) {
     const room = paper ? (place.closest(".pairs") ? (PAPER - PAPER_GAP) / 2 : PAPER) : place.clientWidth, small = room < NARROW;
@@ -133,25 +151,18 @@ const report = { data: null };
       const alone = panels(shown.layout).length <= 1;
       Object.assign(layout, { width: room, autosize: false, height: (alone ? LOWER : 1) * layout.height });
     }
-    let added = 0;
-    for (const key of Object.keys(layout)) {
-      if (isAxis("[xy]")(key)) {
-        const font = Object.assign({}, layout[key].tickfont, { color: inked });
-        layout[key] = Object.assign({}, layout[key], { linecolor: line, tickcolor: line, tickfont: font });
-      }
-      if (small && isAxis("x")(key)) {
-        const [axis, lines] = wrapped(layout[key], room * (layout[key].domain ? layout[key].domain[1] - layout[key].domain[0] : 1));
-        layout[key] = axis;
-        added = Math.max(added, lines);
-      }
+    for (const key of Object.keys(layout).filter(isAxis("[xy]"))) {
+      const font = Object.assign({}, layout[key].tickfont, { color: inked });
+      layout[key] = Object.assign({}, layout[key], { linecolor: line, tickcolor: line, tickfont: font });
     }
-    if (added) {
-      layout.margin = Object.assign({}, layout.margin, { b: (layout.margin.b || 60) + 15 * added });
-      layout.height += 15 * added;
-    }
-    place.style.height = layout.height + "px";
     const config = { responsive: true, displayModeBar: false, showTips: false };
-    return Plotly.react(place, shown.data, layout, config).then(function () {
+    function put(arranged) {
+      place.style.height = arranged.height + "px";
+      return Plotly.react(place, shown.data, arranged, config);
+    }
+    let drawn = put(layout);
+    for (let better = fitted(place, layout); better; better = fitted(place, better)) { drawn = put(better); }
+    return drawn.then(function () {
       place.dataset.drawn = "yes";
       place.dataset.room = report.room(room);
     });
