@@ -47,6 +47,14 @@ SECTIONS = (
         "Importance: verdicts, all sizes",
     ),
     Section(
+        "Shares and ranks",
+        "How often the true total index is inside the 95% interval of its share, how often it is above the “at most” "
+        "of a parameter that hardly matters, and how often the parameter that “matters most”, or “probably” does, is "
+        "the right one.",
+        "truth/after.md",
+        "Importance: shares and ranks, all sizes",
+    ),
+    Section(
         "The interval of a recommendation",
         "How often the 95% interval of `recommend` holds the true value. The last column is the width at 40, 60, "
         "100 and 150 trials, as a multiple of the width that an ideal interval has.",
@@ -70,6 +78,13 @@ SECTIONS = (
         "The same for `profile_effect`.",
         "truth/after.md",
         "Profile effect: share of the curve inside its 95% band",
+    ),
+    Section(
+        "What other values cost",
+        "A profile says what worse values of a number cost: “expect values up to 0.01 to be at least 0.3 worse”. How "
+        "often the best of them costs less than that, or less than half of it.",
+        "truth/after.md",
+        "Profile effect: “expect … to be at least … worse”",
     ),
     Section(
         "Stops",

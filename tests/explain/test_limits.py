@@ -34,7 +34,7 @@ def test_counts_end_at_0_or_1_from_below(distribution: BaseDistribution, lower: 
         pytest.param(FloatDistribution(0.0, 1.0, step=0.25), True, True, id="a share in steps"),
         pytest.param(FloatDistribution(-1.0, 1.0), False, False, id="either sign"),
         pytest.param(FloatDistribution(0.1, 2.0), False, False, id="neither bound"),
-        pytest.param(FloatDistribution(1e-5, 1.0, log=True), False, False, id="a learning rate"),
+        pytest.param(FloatDistribution(1e-5, 1.0, log=True), False, True, id="a share on a logarithmic scale"),
         pytest.param(IntDistribution(0, 1), False, False, id="whole numbers"),
     ],
 )

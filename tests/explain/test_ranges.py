@@ -159,9 +159,9 @@ def test_advice_knows_where_counts_end_and_where_shares_may() -> None:
     ranges = pellucid.parameter_ranges(study)
     widened = {entry.param: str(entry) for entry in ranges.advice if entry.what == "widen"}
     assert set(widened) == {"dropout", "subsample", "lr"}
-    assert widened["dropout"].startswith("Widen `dropout` beyond its lower bound 0, if there are values beyond: the")
-    assert widened["subsample"].startswith("Widen `subsample` beyond its upper bound 1, if there are values beyond: ")
-    assert widened["lr"].startswith("Widen `lr` beyond its upper bound 1: the best")
+    assert widened["dropout"].startswith("Widen `dropout` beyond its lower bound 0, if smaller values are allowed: the")
+    assert widened["subsample"].startswith("Widen `subsample` beyond its upper bound 1, if larger values are allowed: ")
+    assert widened["lr"].startswith("Widen `lr` beyond its upper bound 1, if larger values are allowed: the best")
     assert (
         "`min_samples_leaf` is best at its lower bound 1; counts end there, so there is nothing to widen."
         in ranges.notes

@@ -131,7 +131,7 @@ def test_a_receipt_of_several_objectives_speaks_about_each_of_them() -> None:
     assert about.hyperparameters == HYPERPARAMETERS
     assert about.objectives == several.objectives
     assert about.params == several.params
-    assert "expected f1 0.50 (sd 0.1) and ms 1e+09 (sd 0.25) there" in str(several)
+    assert "expected f1 0.50 (sd 0.1) and ms 1000000000 (sd 0.25) there" in str(several)
     assert FULL.about(2) is FULL
     with pytest.raises(RecordError, match="needs hyperparameters"):
         replace(several, objectives=several.objectives[:1])

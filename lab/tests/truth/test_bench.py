@@ -149,3 +149,39 @@ def test_the_price_of_every_reason_that_holds_a_stop_back() -> None:
 def test_every_reason_that_holds_a_stop_back_is_known_by_its_words() -> None:
     source = (Path(pellucid.__file__).parent / "explain" / "blocks.py").read_text(encoding="utf-8")
     assert all(words in source for words in measures.HOLDS.values())
+
+
+def test_bounds_are_read_from_the_sentence_of_a_profile() -> None:
+    sentence = (
+        "For error, the best value of `x` is about 3, which reaches 0.1 (95% band 0.0 to 0.2); expect values up to "
+        "1e-05 to be at least 0.5 worse and values from 4 up to be at least 0.25 worse."
+    )
+    stated = [(bound, inside.tolist()) for bound, inside in measures._stated(sentence, (1e-6, 1.0002e-5, 3.0, 4.0))]
+    assert stated == [(0.5, [True, True, False, False]), (0.25, [False, False, False, True])]
+    alone = list(measures._stated("expect 0.25 to be at least 0.1 worse.", (0.2, 0.25, 0.3)))
+    assert [(bound, inside.tolist()) for bound, inside in alone] == [(0.1, [False, True, False])]
+
+
+def test_stated_costs_that_are_too_large_are_counted() -> None:
+    claims = [[0.5, 0.6], [0.5, 0.4], [0.5, 0.2], [0.5, 0.5]]
+    run = run_with({"profile": {"eta": [1.0, 0.2, "matters", claims], "depth": [1.0, 0.2, "cannot tell", []]}})
+    rows = grid_rows([run], "Profile effect: “expect")
+    assert rows["pellucid, noisy"] == rows["all"] == ("0.500 ± 0.250 (4)", "0.250 ± 0.217 (4)")
+
+
+def test_intervals_and_ranks_of_shares_are_compared_with_the_truth() -> None:
+    first, *others = sorted(tables.known.indices("border"), key=lambda index: -index.total)
+    right = [
+        [first.name, 0.9, 0.0, 1.0, "matters", "most"],
+        *([o.name, 0.0, 0.0, 1.0, "no effect", ""] for o in others),
+    ]
+    wrong = [
+        [others[-1].name, 0.9, 0.9, 1.0, "matters", "probably most"],
+        [first.name, 0.0, 0.0, 0.001, "no effect", ""],
+    ]
+    rows = grid_rows([run_with({"importance": right}), run_with({"importance": wrong})], "Importance: shares")
+    covered, exceeded, most, probably = rows["all"]
+    assert covered == f"{(1 + len(others)) / (3 + len(others)):.3f} ± " + covered.partition("± ")[2]
+    assert exceeded.startswith(f"{1 / (1 + len(others)):.3f}")
+    assert most == "1.000 ± 0.000 (1)"
+    assert probably == "0.000 ± 0.000 (1)"

@@ -101,9 +101,10 @@ def dead(view: StudyView) -> DeadTrials:
 
 def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding | NotKnown, str]]:
     """Every answer that is known, or will never be, and its sentence with those notes that no earlier answer had."""
-    from pellucid.records import NotKnown
+    from pellucid.records import NotKnown, ParameterRanges, StoppingVerdict
 
     said: set[str] = set()
+    stopped = False
     for question, answer in answers:
         if isinstance(answer, NotKnown):
             if answer.final:
@@ -113,6 +114,10 @@ def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding | No
         for note in said.intersection(answer.notes):
             text = text.replace(f" {note}", "", 1)
         said.update(answer.notes)
+        if isinstance(answer, StoppingVerdict):
+            stopped = answer.stop
+        if stopped and isinstance(answer, ParameterRanges) and answer.advice:
+            text = f"If you go on: {text}"
         yield question, answer, f"{shown(question.title)}: {shown(text)}"
 
 

@@ -37,7 +37,7 @@ _MOST_LEFT_OUT = 600
 _WINDOWS = 3
 _AFTERWARDS = (
     "The predictions were made afterwards, each trial from the others; but the model's settings were fitted to all, so "
-    "this check is a little kind."
+    "this check is slightly optimistic."
 )
 
 
@@ -200,5 +200,5 @@ def _sentence(verdict: str, n: int, inside: int, level: float, z: Array) -> str:
         case "too sure":
             return f"Predictions were too sure: {held}, {promised}. Read intervals as wider than they are."
         case "too cautious":
-            return f"{held}, {promised}, most of them by far: the intervals are wider than they need to be."
+            return f"{held}, {promised}, most of them well inside: the intervals are wider than they need to be."
     return f"{held}, {promised}: trust the intervals."

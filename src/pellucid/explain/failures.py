@@ -13,13 +13,17 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.failing_rules import Rule, Table, failing_rules
 from pellucid.explain.text import counted, value_text
-from pellucid.numerics import Mask
+from pellucid.numerics import Mask, low_discrepancy
 from pellucid.records import FailingCondition, FailingSetting, FailingSettings
+from pellucid.study.encoding import Space
 from pellucid.study.trials import ended
 from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
 
 # With fewer failed trials, nothing can be said about what they share.
 _FEWEST = 3
+# Places of a setting at which a model is asked whether something better may be there, at the better end of a 95% band.
+_N_PLACES, _OPTIMISTIC = 1024, 1.96
 
 
 def failing_settings(study: Study) -> FailingSettings:
@@ -81,12 +85,44 @@ def known_failing(view: StudyView) -> tuple[FailingSetting, ...]:
     return _known[view]
 
 
-def unaware(failing: Sequence[FailingSetting]) -> tuple[str, ...]:
-    """A note for answers of a model that knows values only."""
-    if not failing:
+def unaware(view: StudyView, gp: GaussianProcess, about: str = "") -> tuple[str, ...]:
+    """A note for answers of a model that knows values only, if it sees something better than the best trial where
+    trials fail, or if the answer is about a parameter (`about`) whose values make them fail."""
+    settings = [
+        setting.words
+        for setting in known_failing(view)
+        if any(condition.param == about for condition in setting.conditions)
+        or _promises(gp, view.data.space, setting.conditions)
+    ]
+    if not settings:
         return ()
-    settings = ", and ".join(setting.words for setting in failing)
-    return (f"The model does not know where trials fail, so part of what it sees may need {settings}.",)
+    return (f"The model does not know where trials fail: some of what it sees may lie at {', or at '.join(settings)}.",)
+
+
+def _promises(gp: GaussianProcess, space: Space, conditions: Sequence[FailingCondition]) -> bool:
+    """Whether the model allows for something better than the best trial where all conditions hold."""
+    points = low_discrepancy(1, _N_PLACES, np.zeros(len(space)))
+    for condition in conditions:
+        if condition.param not in space.index:
+            return True
+        column = space.index[condition.param]
+        dimension = space.dimensions[column]
+        if condition.what == "is":
+            place, inside = dimension.encode([condition.value])
+            if not inside[0]:
+                return False
+            points[:, column] = place
+        else:
+            cut = float(np.clip(dimension.place(np.array([float(condition.value)]))[0], 0.0, 1.0))
+            low, high = (cut, 1.0) if condition.what == "at least" else (0.0, cut)
+            points[:, column] = low + (high - low) * points[:, column]
+    points = space.canonical(points)
+    columns = [space.index[condition.param] for condition in conditions]
+    points = points[space.active(points)[:, columns].all(axis=1)]
+    if len(points) == 0:
+        return False
+    mean, sd = gp.latent(points)
+    return bool((mean - _OPTIMISTIC * sd).min() < gp.latent_at_observed().min())
 
 
 def _table(trials: Sequence[FrozenTrial], failed: Mask) -> Table:

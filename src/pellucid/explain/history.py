@@ -125,8 +125,8 @@ def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | Non
     infeasible = f" {_infeasible(view)}" if view.constrained else ""
     if later == 0:
         return f"{best}, the last one with a value.{infeasible}"
-    after = f"{counted(later, 'trial')} after it {'was' if later == 1 else 'were'}"
-    return f"{best}; {after} no better{' or not feasible' if view.constrained else ''}.{infeasible}"
+    after = "the one later trial was not" if later == 1 else f"none of the {later} later trials was"
+    return f"{best}; {after} {'feasible and better' if view.constrained else 'better'}.{infeasible}"
 
 
 def _infeasible(view: StudyView) -> str:

@@ -15,7 +15,7 @@ def end_of_counts(distribution: BaseDistribution, end: str) -> bool:
 
 
 def end_of_shares(distribution: BaseDistribution, end: str) -> bool:
-    """Whether a range on a linear scale begins at 0, or ends at 1 and has no negative values."""
-    if not isinstance(distribution, FloatDistribution) or distribution.log:
+    """Whether a range begins at 0, or ends at 1 and has no negative values."""
+    if not isinstance(distribution, FloatDistribution):
         return False
     return distribution.low == 0.0 if end == "lower" else distribution.high == 1.0 and distribution.low >= 0.0

@@ -164,7 +164,8 @@ def _inside(at: Array, bound: int) -> int:
 
 def _widening(dimension: Dimension, end: str, positions: Array, error: float) -> RangeAdvice:
     bound, inside = (value_text(value) for value in dimension.decode(positions))
-    perhaps = ", if there are values beyond" if end_of_shares(dimension.distribution, end) else ""
+    larger = "larger" if end == "upper" else "smaller"
+    perhaps = f", if {larger} values are allowed" if end_of_shares(dimension.distribution, end) else ""
     sentence = (
         f"Widen `{dimension.name}` beyond its {end} bound {bound}{perhaps}: the best configurations still improve as "
         f"it goes from {inside} to {bound} (chance of error {_percent(error)}). "

@@ -16,7 +16,7 @@ from optuna.study import Study
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
 from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials, until_a_stop
-from pellucid.explain.failures import known_failing, unaware
+from pellucid.explain.failures import unaware
 from pellucid.explain.feasibility import best_fits, none_feasible
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
 from pellucid.explain.model import curve_notes, default_template, fitted_model, opened
@@ -132,7 +132,7 @@ def verdict_and_fit(
     if bound > limit:
         more = more_trials(n, bound, limit, _POWER)
         reason = f"{left}. {until_a_stop(n, more)}"
-        notes = (*curve_notes(view.data), *unaware(known_failing(view)))
+        notes = (*curve_notes(view.data), *unaware(view, gp))
         verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
         return verdict, gp.hyperparameters
     blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))

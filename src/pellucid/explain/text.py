@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.records import OBJECTIVE, decimals
+from pellucid.records import OBJECTIVE, decimals, significant
 from pellucid.study.encoding import Condition, Space
 
 # How trials are chosen if an answer would take too long with all of them.
@@ -61,7 +61,7 @@ def with_error(value: float, half_width: float) -> str:
         return f"{value:.4g}"
     digits = decimals(value, half_width)
     if digits is None:
-        return f"{value:.4g} ± {half_width:.2g}"
+        return f"{value:.{significant(value, half_width, 4)}g} ± {half_width:.2g}"
     return f"{value:.{digits}f} ± {half_width:.{digits}f}"
 
 

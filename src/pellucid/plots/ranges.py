@@ -11,7 +11,7 @@ from pellucid.plots.colours import GREY, PALE, parameter_colour
 from pellucid.records import ParameterRanges, RangeAdvice
 
 _FILLS = {"widen": "rgba(63,143,107,0.30)", "narrow": "rgba(138,146,156,0.35)", "drop": "rgba(209,73,91,0.30)"}
-_SIGNS = {"widen": "widen", "narrow": "nothing good here", "drop": "drop"}
+_SIGNS = {"widen": "widen", "narrow": "nothing as good here", "drop": "drop"}
 # Trials and ticks that a strip can show legibly.
 _MOST_POINTS, _MOST_TICKS = 400, 8
 

@@ -26,6 +26,7 @@ from pellucid.records.finding import (
     plain,
     prefix,
     rounded,
+    significant,
 )
 from pellucid.records.front import (
     Compromise,
@@ -161,5 +162,6 @@ __all__ = [
     "plain",
     "prefix",
     "rounded",
+    "significant",
     "spoken",
 ]

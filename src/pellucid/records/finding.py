@@ -20,6 +20,8 @@ Answer = TypeVar("Answer")
 OBJECTIVE = "objective"
 # With more digits after the point than this, or for values this large, significant digits are shown instead.
 _MOST_DECIMALS, _LARGE = 6, 1e6
+# Significant digits that a number of double precision has.
+_ALL_DIGITS = 15
 
 
 class Finding(ABC):
@@ -165,7 +167,15 @@ def decimals(value: float, error: float) -> int | None:
 def rounded(value: float, error: float) -> str:
     """A value to the digits that its error leaves meaningful."""
     count = decimals(value, error)
-    return f"{value:.6g}" if count is None else f"{value:.{count}f}"
+    return f"{value:.{significant(value, error, 6)}g}" if count is None else f"{value:.{count}f}"
+
+
+def significant(value: float, error: float, fewest: int) -> int:
+    """The significant digits of a value that its error leaves meaningful, at least `fewest` and at most all of them."""
+    if value == 0.0 or not (math.isfinite(value) and math.isfinite(error) and error > 0.0):
+        return fewest
+    needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2
+    return min(max(needed, fewest), _ALL_DIGITS)
 
 
 def percent(chance: float) -> str:

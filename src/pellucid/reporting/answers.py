@@ -100,11 +100,12 @@ def _front(front: Front) -> Markup:
         )
         for member in members
     ]
+    more = tag("p", f"{left} more that may be on ", tag("a", "the front", href="#front"), ".", class_="soft")
     return joined(
         tag("p", prose(front.sentence)),
         *(tag("p", prose(note), class_="doubt") for note in front.notes),
         tag("table", head, *rows, class_="members"),
-        tag("p", f"{left} more on ", tag("a", "the front", href="#front"), ".", class_="soft") if left > 0 else "",
+        more if left > 0 else "",
     )
 
 
@@ -139,20 +140,29 @@ def _interval(use: Recommendation) -> str:
     return f"{100 * use.level:.0f}% interval {ends}; {observed}."
 
 
-def _best(study: StudyAnswers, use: Recommendation) -> Markup:
-    """How the best value compares with the recommended trial: with noise it may have been luck."""
+# How the best value compares with that of the recommended trial: with noise it may have been luck.
+LUCK = "; the model expects no better from it than from this one."
+
+
+def best_elsewhere(study: StudyAnswers, use: Recommendation) -> tuple[str, int] | None:
+    """The best value in words, and its trial, if the recommended trial returned a worse one."""
     history = study.history
     assert isinstance(history, History)
     best = next((value for value in reversed(history.best) if value is not None), None)
-    trial = history.best_trial
-    if best is None or trial is None or best == use.observed:
-        kind = "feasible trial" if history.feasible else "trial"
-        return joined(f"No other {kind} returned a better value.")
-    return joined(
-        f"The best {'feasible' if history.feasible else 'observed'} value, {_number(best, use)}, is that of ",
-        tag("a", f"trial {trial}", href=f"#trial-{trial}"),
-        "; the model expects no better from it than from this one.",
-    )
+    if best is None or history.best_trial is None or best == use.observed:
+        return None
+    kind = "feasible" if history.feasible else "observed"
+    return f"The best {kind} value, {_number(best, use)}, is that of ", history.best_trial
+
+
+def _best(study: StudyAnswers, use: Recommendation) -> Markup:
+    other = best_elsewhere(study, use)
+    if other is not None:
+        words, trial = other
+        return joined(words, tag("a", f"trial {trial}", href=f"#trial-{trial}"), LUCK)
+    assert isinstance(study.history, History)
+    kind = "feasible trial" if study.history.feasible else "trial"
+    return joined(f"No other {kind} returned a better value." if len(study.trials) > 1 else "")
 
 
 def _stop(regret: RegretHistory | NotKnown) -> Markup:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from pellucid.explain.text import value_text
 from pellucid.records import Finding, Front, NotKnown, ParameterRanges, Recommendation, RegretHistory
+from pellucid.reporting.answers import LUCK, best_elsewhere
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import StudyAnswers
 
@@ -73,6 +74,9 @@ def _use(study: StudyAnswers, trials: str) -> Iterator[str]:
         rows = [f"| {_cell(name)} | {_cell(value_text(value))} |" for name, value in use.params.items()]
         yield "\n".join(["| parameter | value |", "|---|---|", *rows[:_MOST_ROWS]])
         yield f"It is {_trial(use.trial, trials)}."
+        if (other := best_elsewhere(study, use)) is not None:
+            words, trial = other
+            yield f"{words}{_trial(trial, trials)}{LUCK}"
     if isinstance(use, Front):
         left = len(use.members) - _MOST_ROWS
         named = ", ".join(_trial(member.trial, trials) for member in use.members[:_MOST_ROWS])

@@ -42,7 +42,9 @@ def picker(study: StudyAnswers) -> Iterator[Markup]:
     )
     if len(picks) < len(study.trials):
         yield tag(
-            "p", f"{len(picks)} of {len(study.trials)} trials: explained ones and an even selection.", class_="soft"
+            "p",
+            f"{len(picks)} of {len(study.trials)} trials: those that are explained, and an even selection.",
+            class_="soft",
         )
     yield tag("div", id="trial-words", aria_live="polite")
     yield tag("div", tag("div", id="trial-figure", role="img", aria_label="contributions"), class_="figure")

@@ -188,14 +188,14 @@ def _matters(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
 _PROFILES = (
     "What can be reached at each value of a parameter if everything else is set as well as possible, tried or not, "
     "with 95% bands. They also cover what is not known about the best trial itself, so they may be wider than the room "
-    "to improve. Each parameter is worked out by itself, so two of them may say a little different things of the same "
-    "settings."
+    "to improve, and reach values that the objective cannot have: the model does not know its limits. Each parameter "
+    "is worked out by itself, so two profiles may differ slightly about the same settings."
 )
 _AVERAGED = "On average over all other settings"
 _AVERAGES = (
     "The same parameters on average over all other settings, good and bad, with 95% bands. A parameter can matter "
     "although it is not known which of its values is better on average. Most settings were never tried, so these bands "
-    "are wider than those of the best, and may reach beyond them."
+    "are often wider than those of the best, and may reach beyond them."
 )
 
 

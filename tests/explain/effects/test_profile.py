@@ -58,8 +58,8 @@ def test_the_profile_is_the_best_over_all_other_parameters(random_study: Study) 
     assert np.mean(average.mean) > 2 * np.mean(profile.mean)
     assert profile.verdict == "matters"
     assert profile.best_value == pytest.approx(0.3, abs=0.1)
-    assert profile.sentence.startswith("The best `x` is about 0.")
-    assert "up are at least" in profile.sentence
+    assert profile.sentence.startswith("The best value of `x` is about 0.")
+    assert "up to be at least" in profile.sentence
 
 
 def test_the_mean_is_inside_the_band(random_study: Study, branched: Study) -> None:
@@ -114,7 +114,7 @@ def test_nothing_but_noise_is_not_called_the_same_value_and_nothing_matters(n: i
     profile = pellucid.profile_effect(study, "x")
     assert profile.verdict == "cannot tell"
     assert "too few" not in profile.sentence
-    assert re.search(r"worse and may reach anything from -?[\d.]+ to [\d.]+\.$", profile.sentence)
+    assert re.search(r"may reach as much( \(95% band -?[\d.]+ to [\d.]+\))?\.$", profile.sentence)
 
 
 def unclear(**changes: object) -> Profile:
@@ -142,10 +142,10 @@ def unclear(**changes: object) -> Profile:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({}, "the worst-looking value is expected 0.4 worse and may reach anything from 0.90 to 1.90."),
+        ({}, "but the value that looks worst, by 0.4, may reach as much (95% band 0.90 to 1.90)."),
         ({"support": np.array([3, 3, 0])}, "no trial is near 1, which looks worst."),
         ({"needless": True}, "the 90 trials are explained as well without it."),
-        ({"enough": False, "tried": 4}, "it has had only 4 trials."),
+        ({"enough": False, "tried": 4}, "but the parameter has had only 4 trials."),
         ({"ends": np.array([[0.9, 1.1, 1.3], [1.1, 1.3, 1.5]])}, "other values may reach as much."),
     ],
 )
@@ -374,9 +374,19 @@ def test_a_value_that_no_trial_came_near_is_not_named_as_worse() -> None:
     def sentence(*support: int) -> str:
         return profile_sentence(unclear(**lost, support=np.array(support)), dimension, "matters")
 
-    assert sentence(3, 3, 3).endswith("; values up to 0.5 are at least 0.9 worse.")
-    assert sentence(3, 0, 3).endswith("; 0 is at least 0.9 worse.")
-    assert "worse" not in sentence(0, 0, 3)
+    assert sentence(3, 3, 3).endswith("; expect values up to 0.5 to be at least 0.9 worse.")
+    assert sentence(3, 0, 3).endswith("; expect 0 to be at least 0.9 worse.")
+    assert sentence(0, 0, 3).endswith("; it is not clear which other values are worse.")
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"), [(0.1999, "0.19"), (0.2, "0.2"), (12345.0, "1.2e+04"), (3e-7, "3e-07"), (0.29, "0.29")]
+)
+def test_a_lower_bound_is_not_rounded_up(bound: float, text: str) -> None:
+    lost = {"best": 2, "lost": np.array([bound, bound, 0.0]), "mean": np.array([2.0, 2.0, 1.0]), "margin": 1e-9}
+    dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
+    sentence = profile_sentence(unclear(**lost, support=np.array([3, 3, 3])), dimension, "matters")
+    assert sentence.endswith(f"; expect values up to 0.5 to be at least {text} worse.")
 
 
 def test_profiles_and_averages_name_the_same_gaps() -> None:

@@ -238,8 +238,8 @@ def test_what_matters_in_a_branch_is_not_denied_in_the_same_sentence() -> None:
     unclear = ParameterShare("model", 0.0, 0.0, 0.0, 1.0, "cannot tell", "", 60)
     sentence = share_sentence([*inside, unclear], [], ("model", "C", "gamma"), 60, 0.95)
     assert sentence == (
-        "Where model is svc (56 trials), `gamma` matters most (67% of the variance there, 95% interval 34% to 100%), "
-        "then `C` (35%); nothing is known about the share of `model`."
+        "Where model is svc (56 trials), `gamma` probably matters most (67% of the variance there, 95% interval 34% to "
+        "100%), then `C` (35%); nothing is known about the share of `model`."
     )
     assert share_sentence([unclear], [], ("model",), 60, 0.95).startswith("No parameter is known to matter yet (60 tri")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,11 @@ HOLDS = {
     "choices without their chance": "to rule",
     "other fits": "other fits",
 }
+# What sentences say: which parameter matters most, and what values of a number cost at least.
+_MOST = re.compile(r"`(\w+)` (probably )?matters most")
+_COST = re.compile(r"(values up to |values from |)([-+.\de]+)(?: up)? to be at least ([-+.\de]+) worse")
+# Numbers in a sentence have four digits.
+_SAME = 1e-3
 
 
 @dataclass(frozen=True)
@@ -120,10 +125,13 @@ def _rounded(*values: float | None) -> list[float | None]:
 
 
 def _importance(study: Study) -> list[Any]:
-    """Per parameter: name, total index, its interval, verdict ('matters', 'no effect' or 'cannot tell')."""
+    """Per parameter: name, total index, its interval, verdict ('matters', 'no effect' or 'cannot tell'), and whether
+    the sentence says that it matters 'most', 'probably most' or neither ('')."""
     import pellucid
 
-    return [[p.name, *_rounded(p.total, p.low, p.high), p.verdict] for p in pellucid.importance(study).parameters]
+    answer = pellucid.importance(study)
+    ranked = {name: f"{doubt}most" for name, doubt in _MOST.findall(answer.sentence)}
+    return [[p.name, *_rounded(p.total, p.low, p.high), p.verdict, ranked.get(p.name, "")] for p in answer.parameters]
 
 
 def _fanova(study: Study) -> list[Any]:
@@ -157,7 +165,8 @@ def _dependence(problem: TruthProblem, study: Study) -> dict[str, Any]:
 
 
 def _profile(problem: TruthProblem, study: Study) -> dict[str, Any]:
-    """Per parameter: share of its profile inside the band, mean width of the band, verdict."""
+    """Per parameter: share of its profile inside the band, mean width of the band, verdict, and what other values cost
+    at least: as stated and in truth, in spreads."""
     import pellucid
 
     out = {}
@@ -167,8 +176,26 @@ def _profile(problem: TruthProblem, study: Study) -> dict[str, Any]:
         except ValueError:
             continue
         truth = known.best_values(problem.name, name, effect.values)
-        out[name] = [*_covered(problem, effect.low, effect.high, truth), effect.verdict]
+        costs = problem.sign * (truth - truth[effect.best]) / known.spread(problem.name)
+        stated = [
+            _rounded(bound / known.spread(problem.name), float(costs[inside].min()))
+            for bound, inside in _stated(effect.sentence, effect.values)
+        ]
+        out[name] = [*_covered(problem, effect.low, effect.high, truth), effect.verdict, stated]
     return out
+
+
+def _stated(sentence: str, values: Sequence[Any]) -> Iterator[tuple[float, Any]]:
+    """Every bound that the sentence of a number's profile states, and the values that it is about."""
+    for kind, end, bound in _COST.findall(sentence):
+        grid, value = np.array(values, dtype=float), float(end)
+        near = _SAME * abs(value)
+        inside = {
+            "values up to ": grid <= value + near,
+            "values from ": grid >= value - near,
+            "": np.abs(grid - value) <= near,
+        }[kind]
+        yield float(bound), inside
 
 
 def _covered(problem: TruthProblem, low: Any, high: Any, truth: Any) -> list[float | None]:

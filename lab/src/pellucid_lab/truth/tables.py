@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 
 from pellucid_lab.tables.grids import Grid
 from pellucid_lab.truth import known
+from pellucid_lab.truth.claims import cost_grid, share_grid
 from pellucid_lab.truth.decisions import decision_grids
 from pellucid_lab.truth.known import TrueIndex
 from pellucid_lab.truth.measures import TruthRun
@@ -28,6 +29,7 @@ def truth_grids(runs: Sequence[TruthRun]) -> list[Grid]:
     return [
         _importance(runs),
         _verdicts(runs),
+        share_grid(runs),
         _recommendations(runs),
         _receipts(runs),
         *(_bands(runs, question, title) for question, title in _CURVES.items()),
@@ -36,6 +38,7 @@ def truth_grids(runs: Sequence[TruthRun]) -> list[Grid]:
             for word in ("matters", "no effect")
             for question, title in _CURVES.items()
         ),
+        cost_grid(runs),
         *decision_grids(runs),
         _proposals(runs),
         _calibration(runs),
@@ -110,7 +113,7 @@ def _verdicts(runs: Sequence[TruthRun]) -> Grid:
             found: dict[str, list[float]] = {name: [] for name in everything}
             chosen = [run for run in runs if run.sampler == sampler and run.noisy == noisy]
             for cell in cells(chosen, "importance"):
-                verdicts = {name: verdict for name, _, _, _, verdict in cell.answer}
+                verdicts = {name: verdict for name, _, _, _, verdict, *_ in cell.answer}
                 for index in known.indices(cell.run.problem):
                     verdict = verdicts.get(index.name)
                     if verdict is None:

@@ -175,6 +175,7 @@ def _effect(
             condition=condition,
             typical=fitted.model.typical,
             spread=float(np.ptp(data.losses)),
+            unsure=bool(fitted.unsure),
             objective=fitted.objective.name,
         ),
         condition=condition,
@@ -199,8 +200,12 @@ def _curve(
     worse, better = int(np.argmax(gaps)), best
     if not np.isfinite(gaps[worse]):  # The best value is not well known, but others differ.
         worse, better = (int(i) for i in np.unravel_index(np.argmax(differences / sd), sd.shape))
-    largest = float(np.max(high) - np.min(low))
-    return Curve(names, values, fitted.in_user_units(band.mean), low, high, best, (better, worse), largest)
+    mean, largest = fitted.in_user_units(band.mean), float(np.max(high) - np.min(low))
+    difference = None
+    if not fitted.model.typical and differences[worse, better] > 0.0:
+        unit = float(np.abs(mean[worse] - mean[better])) / float(differences[worse, better])
+        difference = z * float(sd[worse, better]) * unit
+    return Curve(names, values, mean, low, high, best, (better, worse), difference, largest)
 
 
 def _verdict(fitted: _Fitted, band: Mixture, z: float, *, constant: bool) -> str:

@@ -185,7 +185,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         notes=(
             *profile_notes(data, column, profile, fitted.failing),
             *fitted.notes,
-            *unaware(fitted.failing),
+            *unaware(view, gp, name),
             *_infeasible(fitted, draws),
         ),
         objective=view.objective.name,

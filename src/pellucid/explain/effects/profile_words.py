@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,37 +79,39 @@ def profile_sentence(profile: Profile, dimension: Dimension, verdict: str) -> st
         return _choices(profile, subject, verdict)
     best, reached = value_text(profile.values[profile.best]), profile.reached(profile.best)
     if verdict == MATTERS:
-        lost = _lost(profile)
-        return f"The best {subject} is about {best}, which reaches {reached}{f'; {lost}' if lost else ''}."
+        lost = _lost(profile) or "it is not clear which other values are worse"
+        return f"The best value of {subject} is about {best}, which reaches {reached}; {lost}."
     if verdict == NO_EFFECT:
         within = float(np.ptp(profile.ends))
         return (
             f"{subject} hardly changes what can be reached: with the best other settings, every value comes within "
             f"{within:.2g} of the best ({profile.level:.0%} band, {profile.n_trials} trials)."
         )
-    return f"It is not clear which {subject} is best: {best} reaches {reached}, but {_doubt(profile)}."
+    return f"It is not clear which {subject} is best: {best} reaches {reached}, {_doubt(profile)}."
 
 
 def _doubt(profile: Profile) -> str:
     """Why no value is known to be worse than another."""
     if not profile.enough:
-        return f"it has had only {counted(profile.tried, 'trial')}"
+        return f"but the parameter has had only {counted(profile.tried, 'trial')}"
     if profile.needless:
-        return f"the {profile.n_trials} trials are explained as well without it"
+        return f"but the {profile.n_trials} trials are explained as well without it"
     differences = np.abs(profile.mean - profile.mean[profile.best])
     worst = int(np.argmax(differences))
     if differences[worst] > profile.margin and profile.support[worst] == 0:
-        return f"no trial is near {value_text(profile.values[worst])}, which looks worst"
-    if differences[worst] < profile.ends[1, worst] - profile.ends[0, worst]:
-        worse = f"the worst-looking value is expected {differences[worst]:.2g} worse"
-        return f"{worse} and may reach anything from {profile.band_text(worst)}"
-    return "other values may reach as much"
+        return f"but no trial is near {value_text(profile.values[worst])}, which looks worst"
+    low, high = profile.ends[:, worst]
+    if differences[worst] > profile.margin and low <= profile.mean[profile.best] <= high:
+        looks = f"but the value that looks worst, by {differences[worst]:.2g}, may reach as much"
+        return f"{looks} ({profile.level:.0%} band {profile.band_text(worst)})"
+    return "but other values may reach as much"
 
 
 def _lost(profile: Profile) -> str:
-    """What values below and above the best one cost: "values up to 0.0001 are at least 0.02 worse".
+    """What values below and above the best one cost: "expect values up to 0.0001 to be at least 0.02 worse".
 
-    Only values that trials came near are named."""
+    Only values that trials came near are named. `pellucid bench truth` has the share of these bounds that are wrong.
+    """
     parts, tried = [], profile.support > 0
     for side, words in (
         (slice(None, profile.best), "values up to {}"),
@@ -121,13 +124,19 @@ def _lost(profile: Profile) -> str:
         at_least = np.minimum.accumulate(profile.lost[side])
         last = int(np.argmax(np.where(near, at_least, 0.0) * np.arange(1, len(values) + 1)))
         if near[last] and at_least[last] > profile.margin:
-            named = f"{value_text(values[0])} is" if last == 0 else f"{words.format(value_text(values[last]))} are"
-            parts.append(f"{named} at least {at_least[last]:.2g} worse")
+            named = value_text(values[0]) if last == 0 else words.format(value_text(values[last]))
+            parts.append(f"{named} to be at least {_floor(at_least[last])} worse")
     if not parts:
         worst = int(np.argmax(np.where(tried, profile.lost, -np.inf)))
         if tried[worst] and profile.lost[worst] > profile.margin:
-            parts.append(f"{value_text(profile.values[worst])} is at least {profile.lost[worst]:.2g} worse")
-    return " and ".join(parts)
+            parts.append(f"{value_text(profile.values[worst])} to be at least {_floor(profile.lost[worst])} worse")
+    return f"expect {' and '.join(parts)}" if parts else ""
+
+
+def _floor(bound: float) -> str:
+    """A positive lower bound to two digits, not rounded up."""
+    unit = 10.0 ** (math.floor(math.log10(bound)) - 1)
+    return f"{math.floor(bound / unit * (1.0 + 1e-12)) * unit:.2g}"
 
 
 def _choices(profile: Profile, subject: str, verdict: str) -> str:
@@ -137,7 +146,8 @@ def _choices(profile: Profile, subject: str, verdict: str) -> str:
     for rank, i in enumerate(order[:_MOST_CHOICES]):
         count = int(profile.support[i])
         trials = counted(count, "trial") if rank == 0 else str(count)
-        few = "" if profile.judged[i] else ", too few to judge"
+        enough = profile.judged[i] and (verdict == MATTERS or count >= _FEW)
+        few = "" if enough else ", too few to judge"
         verb, band = ("reaches ", f"{profile.level:.0%} band ") if rank == 0 else ("", "")
         reached = f"{verb}{profile.mean_text(i)} ({band}{profile.band_text(i)}; {trials}{few})"
         parts.append(f"{value_text(profile.values[i])} {reached}")

@@ -43,6 +43,7 @@ class Curve:
     mean, low, high   (G,), see `PartialDependence`
     best              index of the best point;  largest  possible effect
     pair              two points that clearly differ, the better one first: the best one if that is clear
+    difference        the half-width of the band of their difference; None if the model has a bent scale
     """
 
     names: Sequence[str]
@@ -52,6 +53,7 @@ class Curve:
     high: Array
     best: int
     pair: tuple[int, int]
+    difference: float | None
     largest: float
 
     @property
@@ -71,6 +73,13 @@ class Curve:
         """The mean at a grid point with its half-width."""
         return with_error(float(self.mean[i]), float(0.5 * (self.high[i] - self.low[i])))
 
+    def apart(self) -> str:
+        """ ", 0.05 ± 0.04 less": by how much the second point of the pair differs, even if the bands overlap."""
+        if self.difference is None:
+            return ""
+        gap = float(self.mean[self.pair[1]] - self.mean[self.pair[0]])
+        return f", {with_error(abs(gap), self.difference)} {'less' if gap < 0.0 else 'more'}"
+
 
 def effect_sentence(
     curve: Curve,
@@ -81,12 +90,13 @@ def effect_sentence(
     condition: str,
     typical: bool,
     spread: float,
+    unsure: bool,
     objective: str,
 ) -> str:
     """What the parameter does on average, or that this is not known.
 
     `condition`: the part of the space that the average covers, in words; `typical`: curves show typical values;
-    `spread`: between the best and the worst trial; `objective`: its name.
+    `spread`: between the best and the worst trial; `unsure`: about most of the space; `objective`: its name.
     """
     where = f" (where {condition})" if condition else ""
     if spread == 0.0:
@@ -96,10 +106,11 @@ def effect_sentence(
         better, worse = curve.pair
         best = " (the best on average)" if better == curve.best else ""
         averages = "is typically" if typical else "averages"
+        supposed = ", if untried settings are like the others" if unsure else ""
         return (
             f"With {curve.settings(better)}{best}, {called(objective)} {averages} {curve.objective(better)} over all "
-            f"other settings{where}; with {curve.point(worse)}, {curve.objective(worse)} "
-            f"({100 * level:g}% band, {n_trials} trials)."
+            f"other settings{where}; with {curve.point(worse)}, {curve.objective(worse)}{curve.apart()} "
+            f"({100 * level:g}% band, {n_trials} trials{supposed})."
         )
     if verdict == NO_EFFECT:
         have = "has" if len(curve.names) == 1 else "have"

@@ -48,9 +48,8 @@ def share_sentence(
 def _doubts(unclear: Sequence[ParameterShare]) -> list[str]:
     """Why there is no verdict: an interval that is too long, one that says nothing, or too few trials for any."""
     few = [f"`{p.name}`" for p in unclear if p.n_trials < FEWEST_TO_JUDGE]
-    enough = [p for p in unclear if p.n_trials >= FEWEST_TO_JUDGE]
-    any_share = [f"`{p.name}`" for p in enough if p.high - p.low > _ANY]
-    long = [f"`{p.name}` ({_percent(p.low)} to {_percent(p.high)})" for p in enough if p.high - p.low <= _ANY]
+    any_share = [f"`{p.name}`" for p in unclear if says_nothing(p) and p.n_trials >= FEWEST_TO_JUDGE]
+    long = [f"`{p.name}` ({_percent(p.low)} to {_percent(p.high)})" for p in unclear if not says_nothing(p)]
     parts = [f"share still unclear: {_listed(long)}"] if long else []
     parts += [f"nothing is known about the share of {_listed(any_share)}"] if any_share else []
     return [*parts, f"too few trials to judge {_listed(few)}"] if few else parts
@@ -66,10 +65,24 @@ def _leaders(parameters: Sequence[ParameterShare], level: float, where: str = ""
         f"{_percent(first.total)} of the variance{where}, {100 * level:.3g}% interval {_percent(first.low)} to "
         f"{_percent(first.high)}"
     )
-    text = f"`{first.name}` {'matters most' if len(parameters) > 1 else 'matters'} ({share})"
+    text = f"`{first.name}` {_rank(first, [p for p in parameters if p is not first])} ({share})"
     if others:
         text += f", then {_listed([f'`{p.name}` ({_percent(p.total)})' for p in others])}"
     return [text]
+
+
+def _rank(first: ParameterShare, others: Sequence[ParameterShare]) -> str:
+    """How sure it is that no other parameter of the branch has a larger share."""
+    if others and all(first.low >= p.high for p in others):
+        return "matters most"
+    if others and all(first.total >= p.total and not says_nothing(p) for p in others):
+        return "probably matters most"
+    return "matters"
+
+
+def says_nothing(share: ParameterShare) -> bool:
+    """Whether nothing is known about a share: too few trials, or an interval that is next to everything."""
+    return share.n_trials < FEWEST_TO_JUDGE or share.high - share.low > _ANY
 
 
 def _percent(share: float) -> str:

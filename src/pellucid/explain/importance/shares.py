@@ -6,6 +6,8 @@ judged over the whole space, and a conditional one inside the branch in which it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from optuna.study import Study
 
@@ -17,7 +19,7 @@ from pellucid.explain.model import curve_notes, effect_model, opened, plausible_
 from pellucid.explain.progress import Bar, progress_bar
 from pellucid.explain.text import about, condition_text, selection_note
 from pellucid.numerics import Array, check_level
-from pellucid.records import Importance, PairShare, ParameterShare, called
+from pellucid.records import Importance, PairShare, ParameterShare, called, spoken
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
@@ -36,6 +38,8 @@ _HIDDEN = Bar()
 # below the second number with confidence; with such evidence for an effect it must be below the third, because a model
 # may be wrong about trials that lie close together.
 _MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
+# One, two or three trials are named if they make more than these shares of the squared distances from the median.
+_MOSTLY = (0.5, 0.65, 0.8)
 # Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
 # on which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
 _LONGER, _MARGIN = 1.5, 0.05
@@ -106,8 +110,33 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
         n_trials=inside,
         level=level,
         sentence=about(view.objective.name, share_sentence(parameters, pairs, tuple(best), inside, level)),
-        notes=(*notes, *curve_notes(used), *unexplored(model.gp, all_over(used.space))),
+        notes=(*notes, *curve_notes(used), *_dominant(data, answers), *unexplored(model.gp, all_over(used.space))),
     )
+
+
+def _dominant(data: Arrays, answers: Sequence[GroupIndices]) -> list[str]:
+    """A note on the trials without which the values of the study, or of a branch, would hardly differ."""
+    parts, several = [], False
+    for answer in answers:
+        rows = np.flatnonzero(data.space.active(data.X)[:, answer.group.columns[0]])
+        losses = data.losses[rows]
+        if len(answer.group.columns) < 2 or len(rows) < FEWEST_TO_JUDGE or not vary(losses):
+            continue
+        squares = (losses - np.median(losses)) ** 2
+        order = np.argsort(-squares, kind="stable")[: len(_MOSTLY)]
+        shares = squares[order].cumsum() / squares.sum()
+        few = np.flatnonzero(shares > _MOSTLY)
+        if len(few):
+            count = int(few[0]) + 1
+            several |= count > 1
+            numbers = spoken([str(data.observations.numbers[i]) for i in sorted(rows[order[:count]])])
+            where = _branch_text(answer, data.space)
+            trials = f"({'trial' if count == 1 else 'trials'} {numbers}, {shares[count - 1]:.0%})"
+            parts.append(f"{where} {trials}" if where else trials)
+    if not parts:
+        return []
+    subject = "Very few trials make" if several else "A single trial makes"
+    return [f"{subject} most of the variance {spoken(parts)}: add random trials before you rely on shares."]
 
 
 def thinned(data: Arrays) -> Arrays:

@@ -73,9 +73,10 @@ def importance_sentence(
     if impactful:
         first = impactful[0]
         label, overall, inside = max(first.bins, key=lambda bar: bar[2] - bar[1])
+        among, of = (f"{first.group}, ", "all there") if first.group else ("", "all")
         parts.append(
-            f"such trials have `{first.name}` most often {'=' if ' to ' not in label else 'from'} {label} "
-            f"({100 * inside:.0f}%, against {100 * overall:.0f}% of all)"
+            f"{among}such trials have `{first.name}` most often {'=' if ' to ' not in label else 'from'} {label} "
+            f"({100 * inside:.0f}%, against {100 * overall:.0f}% of {of})"
         )
     interacting = [pair.params for pair in pairs if pair.interact]
     if interacting:

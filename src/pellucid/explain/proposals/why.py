@@ -85,7 +85,7 @@ def proposal_sentence(
 def _no_appeal(against: Sequence[Contribution], better: bool, proposed: bool, compared_with: str) -> str:
     """The rest of the sentence if no parameter can be named that counts in favour."""
     if better:
-        return (" " if proposed else "its model would have liked it, ") + "for no single parameter that stands out."
+        return (": " if proposed else "its model would have liked it: ") + "no single parameter stands out as a reason."
     blame = f"{_names(against)} counted against it" if against else "no single parameter made the difference"
     if proposed:
         return f" although {blame}: to the model it was no better than {compared_with}."

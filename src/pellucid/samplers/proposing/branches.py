@@ -31,7 +31,7 @@ from pellucid.acquisition.bounds import PosteriorVariance
 from pellucid.acquisition.policy import Decision
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.parts import Branch, best_rows, branches, descends, inside_branch, joint_latent
-from pellucid.explain.text import value_text
+from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.records import percent
 from pellucid.samplers.proposing import others
@@ -175,7 +175,7 @@ def _words(space: Space, waiting: _Waiting, chance: float | None) -> str:
     branch = waiting.branch
     dimension = space.dimensions[branch.column]
     choice = value_text(dimension.decode(np.array([_value(space, branch)]))[0])
-    tried = f"which had {branch.n_trials} of the {fair_chance(branch)} trials that make a fair chance"
+    tried = f"which had had {counted(branch.n_trials, 'trial')}; a fair chance is {fair_chance(branch)}"
     alone = "" if chance is None else f" By the model alone, the chance that the best is there is {percent(chance)}."
     look = "" if waiting.gap is None else " Its search had settled, so this trial looked into the widest gap."
     return f"It was the turn of `{dimension.name}` = {choice}, {tried}.{alone}{look}"
