@@ -179,3 +179,30 @@ def test_nobody_is_sent_to_a_choice_that_always_fails() -> None:
     assert known.startswith("What can be reached with `kind` = bad is not known: all ")
     assert not any("run more" in n for n in notes)
     assert any(n.startswith("Drop `kind` = bad, or mend") for n in pellucid.parameter_ranges(broken).notes)
+
+
+def test_only_settings_that_promise_something_are_named() -> None:
+    """Large rates fail, but no rate is near the best: only the profile of the rate itself says that they fail."""
+
+    def objective(trial: Trial) -> float:
+        if trial.suggest_categorical("kind", ["good", "bad"]) == "good":
+            return trial.suggest_float("x", 0.0, 1.0)
+        rate = trial.suggest_float("rate", 0.0, 1.0)
+        return float("nan") if rate > 0.6 else 10.0 + rate
+
+    study = study_of(objective, 80)
+    begin = "The model does not know where trials fail: some of what it sees may lie at `rate` of 0.6"
+    assert not any(note.startswith(begin[:30]) for note in pellucid.stopping_verdict(study, regret_below=1e-9).notes)
+    assert not any(note.startswith(begin[:30]) for note in pellucid.profile_effect(study, "x").notes)
+    assert any(note.startswith(begin) for note in pellucid.profile_effect(study, "rate").notes)
+
+
+def test_settings_that_promise_something_are_named_by_the_verdict() -> None:
+    """Values grow towards the place where trials fail, so the model expects the best there."""
+
+    def objective(trial: Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return float("nan") if x > 0.7 else -x + 0.01 * trial.suggest_float("y", 0.0, 1.0)
+
+    notes = pellucid.stopping_verdict(study_of(objective, 50), regret_below=1e-9).notes
+    assert any("may lie at `x` of 0.7" in note for note in notes)

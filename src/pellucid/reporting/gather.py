@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import combinations
 from typing import Protocol, TypeVar
 
+import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -25,6 +26,7 @@ from pellucid.explain.history import front_history_of, history_of
 from pellucid.explain.importance.analysis import importance_for
 from pellucid.explain.importance.shares import shares_of
 from pellucid.explain.model import view_of
+from pellucid.explain.parts import descends
 from pellucid.explain.progress import progress_bar
 from pellucid.explain.proposals.cases import without_proposal
 from pellucid.explain.proposals.explanation import explanation_of
@@ -34,7 +36,7 @@ from pellucid.explain.recommend import recommendation_of
 from pellucid.explain.stopping import regret_history_of
 from pellucid.explain.timeline import timeline_of
 from pellucid.goals import failed
-from pellucid.numerics import one_thread
+from pellucid.numerics import low_discrepancy, one_thread
 from pellucid.records import (
     Calibration,
     DesirabilityPaths,
@@ -58,6 +60,7 @@ from pellucid.records import (
     attempt,
 )
 from pellucid.reporting.curves import CurveAnswers, curve_answers
+from pellucid.study.encoding import Space
 from pellucid.study.liveness import dead_trials
 from pellucid.study.view import StudyView
 
@@ -74,6 +77,8 @@ _MOST_OF_SEVERAL = 10
 # Fewer explained proposals are no course of a run.
 _FEWEST_ON_A_PATH = 4
 _OVER_THE_RUN = "What each parameter contributed to the proposals over the run."
+# Configurations that are looked at for other parameters that exist together with one.
+_N_ROWS = 512
 _NOT_ASKED = NotKnown("It was not asked.")
 
 
@@ -280,11 +285,25 @@ def _shown(view: StudyView, importance: Importance | NotKnown) -> list[str]:
 def _effects(view: StudyView, importance: Importance | NotKnown) -> tuple[PartialDependence, ...]:
     """Average effects of the parameters that are shown, and of the first two that exist together."""
     (first, branch), *others = _by_importance(view, importance)
-    subjects: list[tuple[str, ...]] = [(name,) for name in _shown(view, importance)]
+    subjects: list[tuple[str, ...]] = [
+        (name,) for name in _shown(view, importance) if not _alone(view.data.space, name)
+    ]
     second = next((name for name, other in others if other == branch), None)
     if second is not None:
         subjects.append((first, second))
     return effects_of(view, subjects)
+
+
+def _alone(space: Space, name: str) -> bool:
+    """Whether a parameter is the only one of its branch, and of the study beside the choices that lead there: there is
+    nothing to average over."""
+    column = space.index[name]
+    if name not in space.conditions:
+        return False
+    others = [j for j in range(len(space)) if j != column and not descends(space, column, j)]
+    rows = space.canonical(low_discrepancy(1, _N_ROWS, np.zeros(len(space))))
+    active = space.active(rows)
+    return not active[active[:, column]][:, others].any()
 
 
 def _trials_to_explain(view: StudyView, history: History | FrontHistory) -> list[int]:

@@ -98,10 +98,11 @@ def _stop(study: StudyAnswers) -> Iterator[str]:
 def _ranges(study: StudyAnswers) -> Iterator[str]:
     ranges = study.ranges
     assert ranges is not None
+    stopped = isinstance(study.regret, RegretHistory) and study.regret.stopping.stop
+    if stopped and isinstance(ranges, ParameterRanges) and ranges.advice:
+        yield "If you go on:"
     yield _said(ranges)
     if isinstance(ranges, ParameterRanges):
-        if ranges.advice and isinstance(study.regret, RegretHistory) and study.regret.stopping.stop:
-            yield "If you go on:"
         yield _listed([*(advice.sentence for advice in ranges.advice), *ranges.notes][:_MOST_ROWS])
 
 

@@ -330,3 +330,46 @@ def test_evidence_among_some_parameters_is_that_of_a_model_without_the_others() 
     some = evidence(gp, np.array([1, 3]))
     assert some.shape == (2,)
     assert some[0] > 3.0 > some[1]
+
+
+def told(values: dict[int, float], n: int = 30) -> Study:
+    """A study of two parameters whose trials return next to nothing but for some."""
+    study = optuna.create_study()
+    space = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
+    points = np.random.default_rng(0).random((n, 2))
+    for i, (x, y) in enumerate(points):
+        value = values.get(i, 0.01 * x)
+        study.add_trial(optuna.trial.create_trial(params={"x": x, "y": y}, distributions=space, value=value))
+    return study
+
+
+def test_nothing_is_known_about_shares_if_one_trial_makes_the_variance() -> None:
+    answer = pellucid.importance(told({7: 1.0}))
+    assert answer.sentence.endswith("nothing is known about the share of `x`, `y`.") or "`y`, `x`." in answer.sentence
+    assert [(share.low, share.high, share.verdict) for share in answer.parameters] == [(0.0, 1.0, "cannot tell")] * 2
+    assert answer.notes[0].startswith("A single trial makes most of the variance (trial 7, 100%): add random trials")
+
+
+def test_very_few_trials_that_make_the_variance_are_named() -> None:
+    answer = pellucid.importance(told({3: 1.0, 8: -1.0, 20: 1.0}))
+    assert answer.notes[0].startswith("Very few trials make most of the variance (trials 3 and 8, 67%): ")
+    ordinary = pellucid.importance(told({i: float(i) for i in range(30)}))
+    assert not any("most of the variance" in note for note in ordinary.notes)
+
+
+@pytest.mark.parametrize(
+    ("low", "others", "words"),
+    [
+        (0.5, [(0.2, 0.1, 0.4)], "matters most"),
+        (0.3, [(0.2, 0.1, 0.4)], "probably matters most"),
+        (0.3, [(0.2, 0.0, 1.0)], "matters"),
+        (0.3, [(0.7, 0.3, 0.8)], "matters"),
+        (0.3, [], "matters"),
+    ],
+)
+def test_what_matters_most_is_said_as_surely_as_it_is_known(
+    low: float, others: list[tuple[float, float, float]], words: str
+) -> None:
+    first = ParameterShare("a", 0.6, 0.6, low, 0.9, "matters", "", 50)
+    rest = [ParameterShare(f"b{i}", t, t, a, b, "cannot tell", "", 50) for i, (t, a, b) in enumerate(others)]
+    assert share_sentence([first, *rest], [], ("a",), 50, 0.95).startswith(f"`a` {words} (60% of the variance")

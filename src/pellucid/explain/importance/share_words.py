@@ -28,7 +28,8 @@ def share_sentence(
     elsewhere = [p for p in parameters if p.branch and p.branch not in branches and p.verdict == "matters"]
     if elsewhere:
         verb = "matters" if len(elsewhere) == 1 else "matter"
-        parts.append(f"in other branches, {_listed([f'`{p.name}`' for p in elsewhere])} {verb}")
+        place = "in other branches" if parts else "inside their branches"
+        parts.append(f"{place}, {_listed([f'`{p.name}`' for p in elsewhere])} {verb}")
     parts = parts or [f"no parameter is known to matter yet ({n_trials} trials)"]
     matter = {p.name for p in parameters if p.verdict == "matters"}
     shown = [pair for pair in pairs if matter.issuperset(pair.params) and (not pair.branch or pair.branch in branches)]

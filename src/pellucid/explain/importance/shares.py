@@ -39,7 +39,8 @@ _HIDDEN = Bar()
 # may be wrong about trials that lie close together.
 _MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
 # One, two or three trials are named if they make more than these shares of the squared distances from the median.
-_MOSTLY = (0.5, 0.65, 0.8)
+# If one trial makes more than the last number, nothing is known about the shares: where it lies decides them.
+_MOSTLY, _ALONE = (0.5, 0.65, 0.8), 0.9
 # Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
 # on which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
 _LONGER, _MARGIN = 1.5, 0.05
@@ -110,28 +111,36 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
         n_trials=inside,
         level=level,
         sentence=about(view.objective.name, share_sentence(parameters, pairs, tuple(best), inside, level)),
-        notes=(*notes, *curve_notes(used), *_dominant(data, answers), *unexplored(model.gp, all_over(used.space))),
+        notes=(*notes, *curve_notes(used), *_dominated(data, answers), *unexplored(model.gp, all_over(used.space))),
     )
 
 
-def _dominant(data: Arrays, answers: Sequence[GroupIndices]) -> list[str]:
-    """A note on the trials without which the values of the study, or of a branch, would hardly differ."""
+def _dominant(data: Arrays, answer: GroupIndices) -> tuple[list[int], float]:
+    """The one, two or three trials without which the values of the study, or of a branch, would hardly differ, and
+    their share of the squared distances from the median; none if there are more."""
+    rows = np.flatnonzero(data.space.active(data.X)[:, answer.group.columns[0]])
+    losses = data.losses[rows]
+    if len(answer.group.columns) < 2 or len(rows) < FEWEST_TO_JUDGE or not vary(losses):
+        return [], 0.0
+    squares = (losses - np.median(losses)) ** 2
+    order = np.argsort(-squares, kind="stable")[: len(_MOSTLY)]
+    shares = squares[order].cumsum() / squares.sum()
+    few = np.flatnonzero(shares > _MOSTLY)
+    if len(few) == 0:
+        return [], 0.0
+    count = int(few[0]) + 1
+    return [data.observations.numbers[i] for i in sorted(rows[order[:count]])], float(shares[count - 1])
+
+
+def _dominated(data: Arrays, answers: Sequence[GroupIndices]) -> list[str]:
+    """A note on the trials that make most of the variance."""
     parts, several = [], False
     for answer in answers:
-        rows = np.flatnonzero(data.space.active(data.X)[:, answer.group.columns[0]])
-        losses = data.losses[rows]
-        if len(answer.group.columns) < 2 or len(rows) < FEWEST_TO_JUDGE or not vary(losses):
-            continue
-        squares = (losses - np.median(losses)) ** 2
-        order = np.argsort(-squares, kind="stable")[: len(_MOSTLY)]
-        shares = squares[order].cumsum() / squares.sum()
-        few = np.flatnonzero(shares > _MOSTLY)
-        if len(few):
-            count = int(few[0]) + 1
-            several |= count > 1
-            numbers = spoken([str(data.observations.numbers[i]) for i in sorted(rows[order[:count]])])
+        numbers, share = _dominant(data, answer)
+        if numbers:
+            several |= len(numbers) > 1
             where = _branch_text(answer, data.space)
-            trials = f"({'trial' if count == 1 else 'trials'} {numbers}, {shares[count - 1]:.0%})"
+            trials = f"({'trial' if len(numbers) == 1 else 'trials'} {spoken([str(n) for n in numbers])}, {share:.0%})"
             parts.append(f"{where} {trials}" if where else trials)
     if not parts:
         return []
@@ -155,12 +164,15 @@ def _branch_text(answer: GroupIndices, space: Space) -> str:
 def _judged(answer: GroupIndices, gains: Array, data: Arrays, level: float) -> list[ParameterShare]:
     """The parameters of a branch with their intervals and verdicts."""
     where = _branch_text(answer, data.space)
+    numbers, share = _dominant(data, answer)
+    rests_on_one = len(numbers) == 1 and share > _ALONE
     out = []
     for i, j in enumerate(answer.group.columns):
         name, gain = data.space.names[j], float(gains[j])
         total = supported(float(answer.total[i]), gain, len(data.losses))
         n_trials = sum(name in configuration for configuration in data.observations.configurations)
-        low, high = _interval(answer.draws[i], total, level)
+        low, high = (0.0, 1.0) if rests_on_one else _interval(answer.draws[i], total, level)
+        verdict = _verdict(*_interval(answer.draws[i], total, _CONFIDENCE), gain, n_trials)
         out.append(
             ParameterShare(
                 name=name,
@@ -168,7 +180,7 @@ def _judged(answer: GroupIndices, gains: Array, data: Arrays, level: float) -> l
                 total=total,
                 low=low,
                 high=high,
-                verdict=_verdict(*_interval(answer.draws[i], total, _CONFIDENCE), gain, n_trials),
+                verdict="cannot tell" if rests_on_one else verdict,
                 branch=where,
                 n_trials=n_trials,
             )

@@ -78,8 +78,14 @@ def proposal_sentence(
         parts.append(f"{_names(exploring)} {'was' if len(exploring) == 1 else 'were'} exploration")
     serious = [c for c in against if -c.total >= _SMALL * appeal]
     if serious:
-        parts.append(f"{_names(serious)} counted against it")
+        parts.append(f"{_names(serious)} counted against it{_known(serious, terms)}")
     return _capitalised("; ".join(parts) + ".")
+
+
+def _known(against: Sequence[Contribution], terms: Terms) -> str:
+    """What is to be said of contributions that count against a proposal only because they are well known."""
+    roles = {terms[min(c.terms, key=lambda name: c.terms[name])].role for c in against}
+    return ", because little is left to learn there" if roles == {"uncertainty"} else ""
 
 
 def _no_appeal(against: Sequence[Contribution], better: bool, proposed: bool, compared_with: str) -> str:
