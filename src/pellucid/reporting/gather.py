@@ -86,7 +86,7 @@ _NOT_ASKED = NotKnown("It was not asked.")
 class ObjectiveAnswers:
     """The answers about one objective, or why there is none yet.
 
-    profiles   of the parameters that matter most, most important first: the best that can be reached
+    profiles   of the parameters that are shown, in their order: the best that can be reached
     effects    the same on average over all other settings;  joint  of the first two together
     """
 
@@ -267,18 +267,22 @@ def _sampled(view: StudyView) -> dict[int, str]:
 
 
 def _by_importance(view: StudyView, importance: Importance | NotKnown) -> list[tuple[str, str]]:
-    """Names and branches of the parameters: what is known to matter first, those that always exist before those of a
-    branch. In the study's order if that is not known."""
+    """Names and branches of the parameters: those of the best trial first, and of these what is known to matter; those
+    that always exist before those of a branch. In the study's order if that is not known."""
     if not view.varying:
         raise ValueError("No parameter varies, so there are no effects to show.")
     if isinstance(importance, NotKnown):
         return [(name, "") for name in view.varying]
-    order = sorted(importance.parameters, key=lambda share: (share.verdict != "matters", bool(share.branch)))
+    best = view.data.observations.configurations[int(np.argmin(view.data.losses))]
+    order = sorted(
+        importance.parameters,
+        key=lambda share: (share.name not in best, share.verdict != "matters", bool(share.branch)),
+    )
     return [(share.name, share.branch) for share in order]
 
 
 def _shown(view: StudyView, importance: Importance | NotKnown) -> list[str]:
-    """The parameters that matter most."""
+    """The parameters whose effects are shown."""
     return [name for name, _ in _by_importance(view, importance)[:_MOST_EFFECTS]]
 
 

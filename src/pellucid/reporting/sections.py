@@ -208,7 +208,7 @@ def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
     if not isinstance(each.profiles, NotKnown):
         known = len(each.importance.parameters) if isinstance(each.importance, Importance) else 0
         shown = len(each.profiles)
-        left = f" Shown are the {shown} of {known} parameters that matter most." if known > shown else ""
+        left = f" Shown are {shown} of {known} parameters, those of the best trial first." if known > shown else ""
         yield tag("p", f"{_PROFILES}{left}", class_="soft")
         yield from _curves(f"{prefix}profile", each.profiles, figures, said)
     if not isinstance(each.effects, NotKnown):
