@@ -147,6 +147,8 @@ In short:
 
 - Importance, intervals and bands can be trusted in studies like these. A parameter without an effect was rarely said
   to matter, and no parameter with a large effect was said to have none.
+- What a profile says worse values cost is too much in one of nine cases, mostly where the optimum is hidden or where
+  the best value of one parameter depends on another.
 - A stop is the least certain answer. The model cannot see an optimum that no trial has come near.
 - Answers about a few dozen trials are provisional. Read their notes.
 """

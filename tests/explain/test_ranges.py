@@ -75,7 +75,7 @@ def test_advice_in_sentences(study: Study) -> None:
     assert "beyond its upper bound 0.1" in str(advice["lr", "widen"])
     assert "`n_layers` to at least 4: below that, " in str(advice["n_layers", "narrow"])
     assert not any(param == "width" for param, _ in advice), "it has no effect"
-    losses = "If this is wrong, you lose ", "the model sees no loss"
+    losses = "If this is wrong, you lose ", "the model expects no loss"
     assert all(any(loss in str(entry) for loss in losses) for entry in advice.values())
     assert [entry.probability for entry in list(pellucid.parameter_ranges(study).advice)] == sorted(
         entry.probability for entry in list(pellucid.parameter_ranges(study).advice)

@@ -98,4 +98,4 @@ def _sentence(count: int, n: int, shared: list[str], *, several: bool) -> str:
     if not shared:
         return f"{who} have no setting in common that other trials lack."
     more = f" and {len(shared) - _MOST_NAMED} more" if len(shared) > _MOST_NAMED else ""
-    return f"{who} have in common: {', '.join(shared[:_MOST_NAMED])}{more}."
+    return f"{who} have in common, unlike many others: {', '.join(shared[:_MOST_NAMED])}{more}."

@@ -92,15 +92,17 @@ def unaware(view: StudyView, gp: GaussianProcess, about: str = "") -> tuple[str,
         setting.words
         for setting in known_failing(view)
         if any(condition.param == about for condition in setting.conditions)
-        or _promises(gp, view.data.space, setting.conditions)
+        or _promises(gp, view.data.space, setting.conditions, about)
     ]
     if not settings:
         return ()
-    return (f"The model does not know where trials fail: some of what it sees may lie at {', or at '.join(settings)}.",)
+    where = ", or at ".join(settings)
+    return (f"The model does not know where trials fail: some of the improvement that it sees may lie at {where}.",)
 
 
-def _promises(gp: GaussianProcess, space: Space, conditions: Sequence[FailingCondition]) -> bool:
-    """Whether the model allows for something better than the best trial where all conditions hold."""
+def _promises(gp: GaussianProcess, space: Space, conditions: Sequence[FailingCondition], about: str) -> bool:
+    """Whether the model allows for something better than the best trial where all conditions hold, and the parameter
+    `about` exists, if there is one."""
     points = low_discrepancy(1, _N_PLACES, np.zeros(len(space)))
     for condition in conditions:
         if condition.param not in space.index:
@@ -117,7 +119,7 @@ def _promises(gp: GaussianProcess, space: Space, conditions: Sequence[FailingCon
             low, high = (cut, 1.0) if condition.what == "at least" else (0.0, cut)
             points[:, column] = low + (high - low) * points[:, column]
     points = space.canonical(points)
-    columns = [space.index[condition.param] for condition in conditions]
+    columns = [space.index[name] for name in (*(condition.param for condition in conditions), about) if name]
     points = points[space.active(points)[:, columns].all(axis=1)]
     if len(points) == 0:
         return False

@@ -125,7 +125,9 @@ def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | Non
     infeasible = f" {_infeasible(view)}" if view.constrained else ""
     if later == 0:
         return f"{best}, the last one with a value.{infeasible}"
-    after = "the one later trial was not" if later == 1 else f"none of the {later} later trials was"
+    every = later == sum(trial.number > best_trial for trial in view.trials)
+    kept = "" if every else " with a value"
+    after = f"the one later trial{kept} was not" if later == 1 else f"none of the {later} later trials{kept} was"
     return f"{best}; {after} {'feasible and better' if view.constrained else 'better'}.{infeasible}"
 
 

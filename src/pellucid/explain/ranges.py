@@ -167,8 +167,8 @@ def _widening(dimension: Dimension, end: str, positions: Array, error: float) ->
     larger = "larger" if end == "upper" else "smaller"
     perhaps = f", if {larger} values are allowed" if end_of_shares(dimension.distribution, end) else ""
     sentence = (
-        f"Widen `{dimension.name}` beyond its {end} bound {bound}{perhaps}: the best configurations still improve as "
-        f"it goes from {inside} to {bound} (chance of error {_percent(error)}). "
+        f"Widen `{dimension.name}` beyond its {end} bound {bound}{perhaps}: the best configurations probably still "
+        f"improve as it goes from {inside} to {bound} (chance of error {_percent(error)}). "
         "If this is wrong, you lose a few trials."
     )
     edge = 1.0 / dimension.cells if 0 < dimension.cells <= FEW_CELLS else _EDGE
@@ -301,7 +301,7 @@ def _risk(chance: Chance, n_trials: int) -> str:
     """How likely it is that a part to be removed is missed, how many trials say so, and the loss."""
     text, tried = percent(chance.probability), counted(n_trials, "trial")
     if chance.gain == 0.0:
-        return f"{text} ({tried}; the model sees no loss)."
+        return f"{text} ({tried}; the model expects no loss)."
     return f"{text} ({tried}). If this is wrong, you lose about {chance.gain:.2g} at most."
 
 

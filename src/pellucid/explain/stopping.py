@@ -126,7 +126,7 @@ def verdict_and_fit(
     gp = _fitted(view, surrogate, start)
     bound, noise = _room(view, gp), _noise(gp)
     limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
-    trials = "trials" if n == len(view.observations) else "complete trials"
+    trials = "trials" if n == len(view.trials) else "complete trials"
     left = f"after {n} {trials}, the model sees room to improve {called(name)} by at most {bound:.2g}"
     left = f"{left}, {'above' if bound > limit else 'within'} {words}"
     if bound > limit:

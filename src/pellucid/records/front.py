@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pellucid.records.finding import Finding, percent
+from pellucid.records.finding import Finding, percent, rounded
 from pellucid.records.notebook import Rows
 
 
@@ -178,7 +178,8 @@ class ExchangeRate:
 
     @property
     def band(self) -> str:
-        return f"{self.low:.3g} to {self.high:.3g}"
+        half = 0.5 * (self.high - self.low)
+        return f"{rounded(self.low, half)} to {rounded(self.high, half)}"
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,8 @@ class Tradeoff(Finding):
             parts.append(f"{far.span}, by {far.gain:.3g} ({far.band})")
         if self.knee is not None:
             at = f"{first} {self.knee.at:.4g} ({self.knee.low:.4g} to {self.knee.high:.4g})"
-            parts.append(f"past {at} the same step brings less")
+            beyond = "below" if self.directions[0] == "maximize" else "above"
+            parts.append(f"{beyond} {at} the same step brings less")
         if trading := self.named("trades"):
             parts.append(f"{_code(trading)} {'trades' if len(trading) == 1 else 'trade'} one for the other")
         if wasting := self.named("wastes"):

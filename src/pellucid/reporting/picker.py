@@ -43,7 +43,7 @@ def picker(study: StudyAnswers) -> Iterator[Markup]:
     if len(picks) < len(study.trials):
         yield tag(
             "p",
-            f"{len(picks)} of {len(study.trials)} trials: those that are explained, and an even selection.",
+            f"{len(picks)} of {len(study.trials)} trials can be picked: the explained ones, and an even selection.",
             class_="soft",
         )
     yield tag("div", id="trial-words", aria_live="polite")

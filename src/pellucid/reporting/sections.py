@@ -22,6 +22,7 @@ from pellucid.records import (
     RegretHistory,
     Timeline,
     Tradeoff,
+    spoken,
 )
 from pellucid.reporting.answers import chance_text, parameter
 from pellucid.reporting.doubts import others
@@ -187,9 +188,16 @@ def _matters(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
 
 _PROFILES = (
     "What can be reached at each value of a parameter if everything else is set as well as possible, tried or not, "
-    "with 95% bands. They also cover what is not known about the best trial itself, so they may be wider than the room "
-    "to improve, and reach values that the objective cannot have: the model does not know its limits. Each parameter "
-    "is worked out by itself, so two profiles may differ slightly about the same settings."
+    "with 95% bands. They may reach values that the objective cannot have: the model does not know its limits. Each "
+    "parameter is worked out by itself, so two profiles may differ a little about the same settings. "
+)
+_OF_ONE = (
+    "Bands also cover what is not known about the best trial itself, so they may be wider than the room to improve. "
+    "The trial to use was picked, so what to expect of it allows for luck; profiles do not."
+)
+_OF_SEVERAL = (
+    "Intervals of trials on the front also allow for luck, and held the truth more often than they promise in our "
+    "tests: they may be wider than these bands."
 )
 _AVERAGED = "On average over all other settings"
 _AVERAGES = (
@@ -197,6 +205,17 @@ _AVERAGES = (
     "although it is not known which of its values is better on average. Most settings were never tried, so these bands "
     "are often wider than those of the best, and may reach beyond them."
 )
+
+
+def _alone(each: ObjectiveAnswers) -> str:
+    """What is to be said of parameters with a profile and without an average."""
+    if isinstance(each.effects, NotKnown) or isinstance(each.profiles, NotKnown):
+        return ""
+    averaged = {name for effect in each.effects for name in effect.params}
+    alone = [f"`{profile.param}`" for profile in each.profiles if profile.param not in averaged]
+    if not alone:
+        return ""
+    return f" {spoken(alone)} {'is' if len(alone) == 1 else 'are'} alone in a branch: there is nothing to average over."
 
 
 def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
@@ -209,10 +228,11 @@ def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
         known = len(each.importance.parameters) if isinstance(each.importance, Importance) else 0
         shown = len(each.profiles)
         left = f" Shown are {shown} of {known} parameters, those of the best trial first." if known > shown else ""
-        yield tag("p", f"{_PROFILES}{left}", class_="soft")
+        yield tag("p", f"{_PROFILES}{_OF_SEVERAL if prefix else _OF_ONE}{left}", class_="soft")
         yield from _curves(f"{prefix}profile", each.profiles, figures, said)
     if not isinstance(each.effects, NotKnown):
-        averages = [tag("p", _AVERAGES, class_="soft"), *_curves(f"{prefix}effect", each.effects, figures, said)]
+        alone = f"{_AVERAGES}{_alone(each)}"
+        averages = [tag("p", prose(alone), class_="soft"), *_curves(f"{prefix}effect", each.effects, figures, said)]
         if each.joint is not None:
             averages.append(figures.put(f"{prefix}joint", each.joint, top=50, shown_before=said))
         yield tag("details", tag("summary", _AVERAGED), *averages, id=f"{prefix}averages")

@@ -301,7 +301,7 @@ def test_fewer_than_three_finished_trials(n: int) -> None:
     study = optuna.create_study(sampler=RandomSampler(seed=0))
     study.optimize(interacting, n_trials=n)
     with pytest.raises(
-        ValueError, match=f"A profile needs at least 3 finished trials with a value; this study has {n}"
+        ValueError, match=f"This answer needs at least 3 finished trials with a value; this study has {n}"
     ):
         pellucid.profile_effect(study, "x")
 

@@ -347,12 +347,12 @@ def test_nothing_is_known_about_shares_if_one_trial_makes_the_variance() -> None
     answer = pellucid.importance(told({7: 1.0}))
     assert answer.sentence.endswith("nothing is known about the share of `x`, `y`.") or "`y`, `x`." in answer.sentence
     assert [(share.low, share.high, share.verdict) for share in answer.parameters] == [(0.0, 1.0, "cannot tell")] * 2
-    assert answer.notes[0].startswith("A single trial makes most of the variance (trial 7, 100%): add random trials")
+    assert answer.notes[0].startswith("A single trial accounts for most of the variance (trial 7, 97%): add random ")
 
 
 def test_very_few_trials_that_make_the_variance_are_named() -> None:
     answer = pellucid.importance(told({3: 1.0, 8: -1.0, 20: 1.0}))
-    assert answer.notes[0].startswith("Very few trials make most of the variance (trials 3 and 8, 67%): ")
+    assert answer.notes[0].startswith("Very few trials account for most of the variance (trials 3 and 8, 68%): ")
     ordinary = pellucid.importance(told({i: float(i) for i in range(30)}))
     assert not any("most of the variance" in note for note in ordinary.notes)
 

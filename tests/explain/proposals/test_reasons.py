@@ -144,7 +144,9 @@ def notes(*shares: Contribution, relevance: dict[str, float], everywhere: bool =
 def test_a_parameter_that_matters_and_contributes_nothing_gets_a_note_that_says_why() -> None:
     both = {"lr": 0.6, "depth": 0.4}
     (average,) = notes(share("lr", 0.001, 0.0), share("depth", 1.0, 0.0), relevance=both)
-    assert average.startswith("The model's predictions depend on `lr`, but it was no reason here: this value is")
+    assert average.startswith(
+        "The model's predictions depend on `lr`, but it was no reason here: the effect of this value is"
+    )
     (near,) = notes(share("lr", 0.001, 0.0), share("depth", 1.0, 0.0), relevance=both, everywhere=False)
     assert "near this proposal its value is already right" in near
     (cancelled,) = notes(share("lr", 0.5, -0.49), share("depth", 1.0, 0.0), relevance=both)

@@ -56,7 +56,10 @@ def cost_grid(runs: Sequence[TruthRun]) -> Grid:
     """Of bounds like "expect values up to 0.01 to be at least 0.3 worse": how often the best of those values is less
     worse than the best value that is named."""
     rows = []
-    for label, chosen in kinds_of(runs):
+    by_problem = [
+        (name, [run for run in runs if run.problem == name]) for name in sorted({run.problem for run in runs})
+    ]
+    for label, chosen in (*kinds_of(runs), *by_problem):
         bounds = [
             (stated, true)
             for cell in cells(chosen, "profile")

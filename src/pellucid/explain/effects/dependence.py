@@ -128,7 +128,7 @@ class _Fitted:
 
 
 def _fitted(view: StudyView, names: Sequence[str], surrogate: GaussianProcess | None) -> _Fitted:
-    data, notes = effect_data(view, names, "Partial dependence", _MOST_TRIALS)
+    data, notes = effect_data(view, names, "This answer", _MOST_TRIALS)
     return _Fitted(data, effect_model(view, data, surrogate), tuple(notes), view.objective, view.positions)
 
 

@@ -88,7 +88,7 @@ def profile_effect(
 
 def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> tuple[ProfileEffect, ...]:
     """The profiles of several parameters, of one model."""
-    data, notes = effect_data(view, names, "A profile", _MOST_TRIALS)
+    data, notes = effect_data(view, names, "This answer", _MOST_TRIALS)
     gp = _model(view, data)
     fitted = _Fitted(
         view, data, gp, models_of(gp, data), evidence(gp), reach_of(view), known_failing(view), tuple(notes)

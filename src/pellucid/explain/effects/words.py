@@ -211,5 +211,5 @@ def gap_notes(data: Arrays, column: int, values: Sequence[Any], empty: Mask) -> 
         if first == 0 and after == len(values):
             return [*notes, f"No trial shows what `{name}` does: the curve is a guess."]
         gaps.append(low if after == first + 1 else f"{low} to {high}")
-    shown = spoken(gaps[:_MOST_GAPS]) if len(gaps) <= _MOST_GAPS else f"{', '.join(gaps[:_MOST_GAPS])} and elsewhere"
+    shown = spoken(gaps[:_MOST_GAPS]) if len(gaps) <= _MOST_GAPS else f"{', '.join(gaps[:_MOST_GAPS])} and others"
     return [f"No value is known near `{name}` = {shown}: the curve there is a guess."]

@@ -38,7 +38,7 @@ _HIDDEN = Bar()
 # below the second number with confidence; with such evidence for an effect it must be below the third, because a model
 # may be wrong about trials that lie close together.
 _MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
-# One, two or three trials are named if they make more than these shares of the squared distances from the median.
+# One, two or three trials are named if they account for more than these shares of the variance of the values.
 # If one trial makes more than the last number, nothing is known about the shares: where it lies decides them.
 _MOSTLY, _ALONE = (0.5, 0.65, 0.8), 0.9
 # Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
@@ -117,12 +117,12 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
 
 def _dominant(data: Arrays, answer: GroupIndices) -> tuple[list[int], float]:
     """The one, two or three trials without which the values of the study, or of a branch, would hardly differ, and
-    their share of the squared distances from the median; none if there are more."""
+    their share of the variance; none if there are more."""
     rows = np.flatnonzero(data.space.active(data.X)[:, answer.group.columns[0]])
     losses = data.losses[rows]
     if len(answer.group.columns) < 2 or len(rows) < FEWEST_TO_JUDGE or not vary(losses):
         return [], 0.0
-    squares = (losses - np.median(losses)) ** 2
+    squares = (losses - losses.mean()) ** 2
     order = np.argsort(-squares, kind="stable")[: len(_MOSTLY)]
     shares = squares[order].cumsum() / squares.sum()
     few = np.flatnonzero(shares > _MOSTLY)
@@ -144,7 +144,7 @@ def _dominated(data: Arrays, answers: Sequence[GroupIndices]) -> list[str]:
             parts.append(f"{where} {trials}" if where else trials)
     if not parts:
         return []
-    subject = "Very few trials make" if several else "A single trial makes"
+    subject = "Very few trials account for" if several else "A single trial accounts for"
     return [f"{subject} most of the variance {spoken(parts)}: add random trials before you rely on shares."]
 
 

@@ -73,10 +73,10 @@ def importance_sentence(
     if impactful:
         first = impactful[0]
         label, overall, inside = max(first.bins, key=lambda bar: bar[2] - bar[1])
-        among, of = (f"{first.group}, ", "all there") if first.group else ("", "all")
+        among = f"{first.group}, " if first.group else ""
         parts.append(
-            f"{among}such trials have `{first.name}` most often {'=' if ' to ' not in label else 'from'} {label} "
-            f"({100 * inside:.0f}%, against {100 * overall:.0f}% of {of})"
+            f"{among}{100 * inside:.0f}% of such trials have `{first.name}` {'=' if ' to ' not in label else 'from'} "
+            f"{label}, against {100 * overall:.0f}% of all"
         )
     interacting = [pair.params for pair in pairs if pair.interact]
     if interacting:

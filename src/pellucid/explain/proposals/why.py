@@ -166,7 +166,7 @@ def contradictions(
         elif predicted >= _SMALL * size and predicted > 0.0:
             why = "its value is predicted to be good, but little is left to learn there, and the two cancel"
         elif everywhere:
-            why = "this value is predicted to be about average"
+            why = "the effect of this value is small beside that of others"
         else:
             why = "near this proposal its value is already right"
         notes.append(f"The model's predictions depend on `{c.name}`, but it was no reason here: {why}.")

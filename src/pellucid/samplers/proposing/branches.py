@@ -10,14 +10,13 @@ settled too soon.
 
 Notation
     n_b   trials that had choice b: finished, failed or running
-    p_b   chance that b holds something better than the best trials, from joint draws of the model
     m     latent means of the trials (smaller is better); infeasible ones are worse than all others
     K     all trials, encoded: with a value, failed or running
 
 Chosen on the design families of the laboratory's `choices` and the design problems of its `models`. Turns in the order
-of p_b found hidden choices less often: what a choice could still be is what the model does not know yet. So p_b is only
-said in the receipt. Choices without parameters of their own are only tried twice, because the others say something
-about them.
+of the chance that a choice holds the best, by joint draws of the model, found hidden choices less often: what a choice
+could still be is what the model does not know yet. Choices without parameters of their own are only tried twice,
+because the others say something about them.
 """
 
 from __future__ import annotations
@@ -30,10 +29,9 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.bounds import PosteriorVariance
 from pellucid.acquisition.policy import Decision
 from pellucid.acquisition.slices import Slice
-from pellucid.explain.parts import Branch, best_rows, branches, descends, inside_branch, joint_latent
+from pellucid.explain.parts import Branch, branches, descends
 from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Mask, low_discrepancy
-from pellucid.records import percent
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.looks import LIKELY, rooms
 from pellucid.samplers.proposing.maximising import Fitted, Region
@@ -41,12 +39,9 @@ from pellucid.study import trials
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 # Of so many proposals, the first is no turn, the second a turn of any choice, and the others of unsettled choices.
 _PERIOD = 3
-# Candidates of a choice that its chance is judged by, and the best trials that they are compared with.
-_N_CANDIDATES, _N_BEST = 16, 4
 # Trials of a choice without parameters of its own.
 _FEWEST = 2
 # A choice has settled if so many of its last trials lie this close to its best one, and have not brought it nearer to
@@ -73,7 +68,7 @@ class _Waiting:
 
 def turn(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
     """The choice whose turn it is; the whole space if it is none's turn."""
-    data, gp = fitted.data, fitted.gp
+    data = fitted.data
     if trial.number % _PERIOD == 0 or not any(dimension.categorical for dimension in data.space.dimensions):
         return Region()
     space, known = data.space, others.known(data.space, view, trial.number)
@@ -82,7 +77,7 @@ def turn(view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
         part = _part(space, choice.branch)
         if not len(part.free) or part.exhausted(known) or (choice.settled and trial.number % _PERIOD > 1):
             continue
-        words = _words(space, choice, None if view.several else _chance(gp, data, choice.branch))
+        words = _words(space, choice)
         looks = choice.gap is not None and fitted.chance_of_feasible(choice.gap[None])[0] >= LIKELY
         look = Decision(PosteriorVariance(), x=choice.gap) if looks else None
         return Region(part, turn=words, own=choice.own if choice.own.any() else None, look=look)
@@ -145,14 +140,6 @@ def fair_chance(branch: Branch) -> int:
     return branch.fair_chance if branch.n_own else _FEWEST
 
 
-def _chance(gp: GaussianProcess, data: Arrays, branch: Branch) -> float:
-    """p_b."""
-    best, inside = best_rows(gp, data, _N_BEST), inside_branch(gp, data, branch, _N_CANDIDATES)
-    draws = joint_latent((gp,), np.vstack([best, inside]))
-    better = draws[:, len(best) :].min(axis=1) < draws[:, : len(best)].min(axis=1)
-    return (float(better.sum()) + 1.0) / (len(draws) + 2.0)
-
-
 def _part(space: Space, branch: Branch) -> Slice:
     """Everything with this choice, and with what it takes for its parameter to exist."""
     held = {space.names[branch.column]: _value(space, branch)}
@@ -171,11 +158,10 @@ def _value(space: Space, branch: Branch) -> float:
     return float(space.dimensions[branch.column].midpoint(np.array([branch.code]))[0])
 
 
-def _words(space: Space, waiting: _Waiting, chance: float | None) -> str:
+def _words(space: Space, waiting: _Waiting) -> str:
     branch = waiting.branch
     dimension = space.dimensions[branch.column]
     choice = value_text(dimension.decode(np.array([_value(space, branch)]))[0])
     tried = f"which had had {counted(branch.n_trials, 'trial')}; a fair chance is {fair_chance(branch)}"
-    alone = "" if chance is None else f" By the model alone, the chance that the best is there is {percent(chance)}."
     look = "" if waiting.gap is None else " Its search had settled, so this trial looked into the widest gap."
-    return f"It was the turn of `{dimension.name}` = {choice}, {tried}.{alone}{look}"
+    return f"It was the turn of `{dimension.name}` = {choice}, {tried}.{look}"
