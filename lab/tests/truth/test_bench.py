@@ -158,7 +158,7 @@ def test_bounds_are_read_from_the_sentence_of_a_profile() -> None:
     )
     stated = [(bound, inside.tolist()) for bound, inside in measures._stated(sentence, (1e-6, 1.0002e-5, 3.0, 4.0))]
     assert stated == [(0.5, [True, True, False, False]), (0.25, [False, False, False, True])]
-    alone = list(measures._stated("expect 0.25 to be at least 0.1 worse.", (0.2, 0.25, 0.3)))
+    alone = list(measures._stated("expect `x` = 0.25 to be at least 0.1 worse.", (0.2, 0.25, 0.3)))
     assert [(bound, inside.tolist()) for bound, inside in alone] == [(0.1, [False, True, False])]
 
 

@@ -68,8 +68,8 @@ def calibration_of(view: StudyView, level: float = 0.95) -> Calibration:
             notes += [_AFTERWARDS, *_not_predicted(view)]
     if not rows:
         raise ValueError(
-            "There is no prediction to check yet: that needs a trial that a model proposed and that returned a finite "
-            "value, or at least 3 trials that did."
+            "There is no prediction to check yet: that needs one trial that a model proposed, or any 3 trials, with a "
+            "finite value."
         )
     return _judged(rows, source, level, view, [*notes, *curve_notes(view.data)])
 

@@ -86,18 +86,20 @@ def known_failing(view: StudyView) -> tuple[FailingSetting, ...]:
 
 
 def unaware(view: StudyView, gp: GaussianProcess, about: str = "") -> tuple[str, ...]:
-    """A note for answers of a model that knows values only, if it sees something better than the best trial where
-    trials fail, or if the answer is about a parameter (`about`) whose values make them fail."""
-    settings = [
-        setting.words
-        for setting in known_failing(view)
-        if any(condition.param == about for condition in setting.conditions)
-        or _promises(gp, view.data.space, setting.conditions, about)
+    """Notes for answers of a model that knows values only: if it sees something better than the best trial where trials
+    fail, and if the answer is about a parameter (`about`) whose values make them fail."""
+    failing = known_failing(view)
+    promising = [setting for setting in failing if _promises(gp, view.data.space, setting.conditions, about)]
+    notes = [
+        f"With {setting.words}, {setting.outcome}: what is shown there is a guess."
+        for setting in failing
+        if setting not in promising and any(condition.param == about for condition in setting.conditions)
     ]
-    if not settings:
-        return ()
-    where = ", or at ".join(settings)
-    return (f"The model does not know where trials fail: some of the improvement that it sees may lie at {where}.",)
+    if promising:
+        where = ", or at ".join(setting.words for setting in promising)
+        may = f"some of the improvement that it sees may lie at {where}"
+        notes.append(f"The model does not know where trials fail: {may}.")
+    return tuple(notes)
 
 
 def _promises(gp: GaussianProcess, space: Space, conditions: Sequence[FailingCondition], about: str) -> bool:

@@ -152,7 +152,7 @@ def best_elsewhere(study: StudyAnswers, use: Recommendation) -> tuple[str, int] 
     if best is None or history.best_trial is None or best == use.observed:
         return None
     kind = "feasible" if history.feasible else "observed"
-    return f"The best {kind} value, {_number(best, use)}, is that of ", history.best_trial
+    return f"The best {kind} value, {_number(best, use)}, was first returned by ", history.best_trial
 
 
 def _best(study: StudyAnswers, use: Recommendation) -> Markup:

@@ -375,7 +375,7 @@ def test_a_value_that_no_trial_came_near_is_not_named_as_worse() -> None:
         return profile_sentence(unclear(**lost, support=np.array(support)), dimension, "matters")
 
     assert sentence(3, 3, 3).endswith("; expect values up to 0.5 to be at least 0.9 worse.")
-    assert sentence(3, 0, 3).endswith("; expect 0 to be at least 0.9 worse.")
+    assert sentence(3, 0, 3).endswith("; expect `x` = 0 to be at least 0.9 worse.")
     assert sentence(0, 0, 3).endswith("; it is not clear which other values are worse.")
 
 

@@ -91,8 +91,8 @@ def test_a_turn_goes_to_the_unsettled_choice_with_the_fewest_trials(searched: St
         assert tried[model] <= min((tried[other] for other in waiting if not settled[other]), default=99)
         assert rebuilt.receipt.look <= settled[model]
         assert number % 3 == 1 or rebuilt.receipt.look or not settled[model]
-        assert f"`model` = {model}, which had had {tried[model]} trial" in words
-        assert f"; a fair chance is {chance[model]}." in words
+        assert f"`model` = {model}, which had had {tried[model]} of" in words
+        assert f"of the {chance[model]} trials that a choice is given." in words
         assert ("looked into the widest gap" in words) == rebuilt.receipt.look
 
 

@@ -38,7 +38,7 @@ HOLDS = {
 }
 # What sentences say: which parameter matters most, and what values of a number cost at least.
 _MOST = re.compile(r"`(\w+)` (probably )?matters most")
-_COST = re.compile(r"(values up to |values from |)([-+.\de]+)(?: up)? to be at least ([-+.\de]+) worse")
+_COST = re.compile(r"(values up to |values from |= )([-+.\de]+)(?: up)? to be at least ([-+.\de]+) worse")
 # Numbers in a sentence have four digits.
 _SAME = 1e-3
 
@@ -193,7 +193,7 @@ def _stated(sentence: str, values: Sequence[Any]) -> Iterator[tuple[float, Any]]
         inside = {
             "values up to ": grid <= value + near,
             "values from ": grid >= value - near,
-            "": np.abs(grid - value) <= near,
+            "= ": np.abs(grid - value) <= near,
         }[kind]
         yield float(bound), inside
 

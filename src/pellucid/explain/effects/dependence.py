@@ -205,7 +205,9 @@ def _curve(
     if not fitted.model.typical and differences[worse, better] > 0.0:
         unit = float(np.abs(mean[worse] - mean[better])) / float(differences[worse, better])
         difference = z * float(sd[worse, better]) * unit
-    return Curve(names, values, mean, low, high, best, (better, worse), difference, largest)
+    cells = [fitted.data.space.dimensions[j].cells for j in columns]
+    every = all(0 < count == len(np.unique(grid[:, i])) for i, count in enumerate(cells))
+    return Curve(names, values, mean, low, high, best, (better, worse), difference, every, largest)
 
 
 def _verdict(fitted: _Fitted, band: Mixture, z: float, *, constant: bool) -> str:

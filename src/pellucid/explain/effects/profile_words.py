@@ -58,6 +58,9 @@ class Profile:
         """ "0.965 (95% band 0.963 to 0.983)" """
         return f"{self.mean_text(i)} ({self.level:.0%} band {self.band_text(i)})"
 
+    def setting(self, value: Any) -> str:
+        return f"`{self.name}` = {value_text(value)}"
+
     def mean_text(self, i: int) -> str:
         return rounded(float(self.mean[i]), self._half(i))
 
@@ -124,12 +127,13 @@ def _lost(profile: Profile) -> str:
         at_least = np.minimum.accumulate(profile.lost[side])
         last = int(np.argmax(np.where(near, at_least, 0.0) * np.arange(1, len(values) + 1)))
         if near[last] and at_least[last] > profile.margin:
-            named = value_text(values[0]) if last == 0 else words.format(value_text(values[last]))
+            named = profile.setting(values[0]) if last == 0 else words.format(value_text(values[last]))
             parts.append(f"{named} to be at least {_floor(at_least[last])} worse")
     if not parts:
         worst = int(np.argmax(np.where(tried, profile.lost, -np.inf)))
         if tried[worst] and profile.lost[worst] > profile.margin:
-            parts.append(f"{value_text(profile.values[worst])} to be at least {_floor(profile.lost[worst])} worse")
+            named = profile.setting(profile.values[worst])
+            parts.append(f"{named} to be at least {_floor(profile.lost[worst])} worse")
     return f"expect {' and '.join(parts)}" if parts else ""
 
 

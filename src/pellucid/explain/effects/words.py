@@ -44,6 +44,7 @@ class Curve:
     best              index of the best point;  largest  possible effect
     pair              two points that clearly differ, the better one first: the best one if that is clear
     difference        the half-width of the band of their difference; None if the model has a bent scale
+    every             whether the grid has every value, so that the best point is the best of all
     """
 
     names: Sequence[str]
@@ -54,6 +55,7 @@ class Curve:
     best: int
     pair: tuple[int, int]
     difference: float | None
+    every: bool
     largest: float
 
     @property
@@ -74,11 +76,11 @@ class Curve:
         return with_error(float(self.mean[i]), float(0.5 * (self.high[i] - self.low[i])))
 
     def apart(self) -> str:
-        """ ", 0.05 ± 0.04 less": by how much the second point of the pair differs, even if the bands overlap."""
+        """ ", which is 0.05 ± 0.04 less": how far the second point of the pair is off, even if the bands overlap."""
         if self.difference is None:
             return ""
         gap = float(self.mean[self.pair[1]] - self.mean[self.pair[0]])
-        return f", {with_error(abs(gap), self.difference)} {'less' if gap < 0.0 else 'more'}"
+        return f", which is {with_error(abs(gap), self.difference)} {'less' if gap < 0.0 else 'more'}"
 
 
 def effect_sentence(
@@ -104,7 +106,7 @@ def effect_sentence(
         return about(objective, f"All {n_trials} trials returned the same value, {unknown}.")
     if verdict == MATTERS:
         better, worse = curve.pair
-        best = " (the best on average)" if better == curve.best else ""
+        best = f" ({'' if curve.every else 'about '}the best on average)" if better == curve.best else ""
         averages = "is typically" if typical else "averages"
         supposed = ", if untried settings are like the others" if unsure else ""
         return (

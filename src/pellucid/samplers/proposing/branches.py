@@ -30,7 +30,7 @@ from pellucid.acquisition.bounds import PosteriorVariance
 from pellucid.acquisition.policy import Decision
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.parts import Branch, branches, descends
-from pellucid.explain.text import counted, value_text
+from pellucid.explain.text import value_text
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.looks import LIKELY, rooms
@@ -162,6 +162,6 @@ def _words(space: Space, waiting: _Waiting) -> str:
     branch = waiting.branch
     dimension = space.dimensions[branch.column]
     choice = value_text(dimension.decode(np.array([_value(space, branch)]))[0])
-    tried = f"which had had {counted(branch.n_trials, 'trial')}; a fair chance is {fair_chance(branch)}"
+    tried = f"which had had {branch.n_trials} of the {fair_chance(branch)} trials that a choice is given"
     look = "" if waiting.gap is None else " Its search had settled, so this trial looked into the widest gap."
     return f"It was the turn of `{dimension.name}` = {choice}, {tried}.{look}"
