@@ -118,7 +118,7 @@ def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> Non
     first = run("existing_study.py", "--file", str(file), "--trials", "40")
     assert "40 trials, 0 of them proposed by pellucid" in first
     assert re.search(r"What matters\? .*`kernel`.*% of the variance", first)
-    assert re.search(r"What does `C` do\? (With `C` = |40 trials can't show which `C`)", first)
+    assert re.search(r"What does `C` do\? (With `C` = |40 trials can't show which value of `C`)", first)
     assert "Can I stop? Continue: after 40 trials, the model sees room" in first
     before = file.read_bytes()
     second = run("existing_study.py", "--file", str(file), "--trial", "20")

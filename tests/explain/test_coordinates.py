@@ -33,10 +33,7 @@ def told(n: int = 60) -> optuna.Study:
 def test_the_sentence_names_what_the_best_share_and_others_lack() -> None:
     found = pellucid.parallel_coordinates(told())
     assert sum(found.best) == 6
-    assert (
-        found.sentence
-        == "The best 6 of 60 trials have in common, unlike many others: `kind` = b, `depth` from 8 to 10."
-    )
+    assert found.sentence == "Unlike many others, the best 6 of 60 trials all have `kind` = b, `depth` from 8 to 10."
     assert "`free`" not in found.sentence
 
 

@@ -94,8 +94,8 @@ def _shared(dimension: Dimension, u: Array, present: Mask, best: Mask) -> str:
 
 
 def _sentence(count: int, n: int, shared: list[str], *, several: bool) -> str:
-    who = f"The {count} of {n} trials on the front" if several else f"The best {count} of {n} trials"
+    who = f"{count} of {n} trials on the front" if several else f"best {count} of {n} trials"
     if not shared:
-        return f"{who} have no setting in common that other trials lack."
+        return f"The {who} have no setting in common that other trials lack."
     more = f" and {len(shared) - _MOST_NAMED} more" if len(shared) > _MOST_NAMED else ""
-    return f"{who} have in common, unlike many others: {', '.join(shared[:_MOST_NAMED])}{more}."
+    return f"Unlike many others, the {who} all have {', '.join(shared[:_MOST_NAMED])}{more}."

@@ -84,11 +84,11 @@ class Front(Finding):
             values = ", ".join(outcome.text for outcome in member.outcomes)
             return f"One configuration is the best in {names}{sure}: trial {member.trial} ({values})."
         if any(member.probability is None for member in self.members):
-            said = f"{len(self.members)} of {self.n_trials} configurations are on the front of {names}"
+            said = f"{len(self.members)} of {self.n_trials} tried configurations are on the front of {names}"
         else:
             said = (
-                f"{len(self.members)} of {self.n_trials} configurations are on the true front of {names} with a chance "
-                f"of at least {self.threshold:.0%} each"
+                f"{len(self.members)} of {self.n_trials} tried configurations are on the true front of {names} with a "
+                f"chance of at least {self.threshold:.0%} each"
             )
         return f"{said}: from {self.members[0].text} to {self.members[-1].text}."
 

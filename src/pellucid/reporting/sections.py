@@ -135,9 +135,16 @@ def _tradeoff(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
             yield _not_known(tradeoff)
 
 
+_ROOM = (
+    "The room is a bound, not a prediction, and may be more than the objective can reach: the model does not know its "
+    "limits."
+)
+
+
 def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     if isinstance(study.regret, RegretHistory) and study.regret.after:
         yield figures.put("course", study.regret)
+        yield tag("p", _ROOM, class_="soft")
     else:
         yield _not_known(str(study.regret))
 
@@ -202,8 +209,9 @@ _OF_SEVERAL = (
 _AVERAGED = "On average over all other settings"
 _AVERAGES = (
     "The same parameters on average over all other settings, good and bad, with 95% bands. A parameter can matter "
-    "although it is not known which of its values is better on average. Most settings were never tried, so these bands "
-    "are often wider than those of the best, and may reach beyond them."
+    "although it is not known which of its values is better on average, and a difference can be known although its "
+    "share of the variance is not. Most settings were never tried, so these bands are often wider than those of the "
+    "best, and may reach beyond them."
 )
 
 

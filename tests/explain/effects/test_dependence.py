@@ -127,7 +127,7 @@ def test_too_few_trials_show_no_effect() -> None:
     effect = pellucid.partial_dependence(run(RandomSampler(seed=0), 4), "depth")
     assert any(alarm.startswith("Effects are provisional: 4 trials for 4 parameters") for alarm in effect.notes)
     assert effect.verdict == "cannot tell"
-    assert "4 trials can't show which `depth` is better on average" in effect.sentence
+    assert "4 trials can't show which value of `depth` is better on average" in effect.sentence
     # The band is wider than the trials differ, so its width says nothing.
     assert effect.sentence.endswith("; its values could differ as much as the best and the worst trial.")
 

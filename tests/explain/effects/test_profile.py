@@ -142,7 +142,7 @@ def unclear(**changes: object) -> Profile:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({}, "but the value that looks worst, by 0.4, may reach as much (95% band 0.90 to 1.90)."),
+        ({}, "but even the value that looks worst, by 0.4, may reach as much (95% band 0.90 to 1.90)."),
         ({"support": np.array([3, 3, 0])}, "no trial is near 1, which looks worst."),
         ({"needless": True}, "the 90 trials are explained as well without it."),
         ({"enough": False, "tried": 4}, "but the parameter has had only 4 trials."),
@@ -152,7 +152,7 @@ def unclear(**changes: object) -> Profile:
 def test_the_sentence_says_why_no_value_is_known_to_be_best(changes: dict[str, object], reason: str) -> None:
     dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
     sentence = profile_sentence(unclear(**changes), dimension, "cannot tell")
-    assert sentence.startswith("It is not clear which `x` is best: 0 reaches ")
+    assert sentence.startswith("It is not clear which value of `x` is best: 0 reaches ")
     assert sentence.endswith(reason)
 
 

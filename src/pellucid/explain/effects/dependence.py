@@ -207,7 +207,9 @@ def _curve(
         difference = z * float(sd[worse, better]) * unit
     cells = [fitted.data.space.dimensions[j].cells for j in columns]
     every = all(0 < count == len(np.unique(grid[:, i])) for i, count in enumerate(cells))
-    return Curve(names, values, mean, low, high, best, (better, worse), difference, every, largest)
+    clear = bool((np.delete(gaps, best) > -np.inf).all())
+    rank = "about the best" if not every else "the best" if clear else "looks best"
+    return Curve(names, values, mean, low, high, best, (better, worse), difference, f"{rank} on average", largest)
 
 
 def _verdict(fitted: _Fitted, band: Mixture, z: float, *, constant: bool) -> str:

@@ -142,10 +142,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     unit = max(spread, _NOISES * _noise(gp, data))
     judged = judged_choices(data, column, grid[:, 0])
     enough = judged_branch(data, column)
-    limit = float(gp.losses(gp.latent_at_observed()).min()) - spread
-    mean, ends = draws.mean, _band(draws, spread, level, judged & enough, limit)
-    if fitted.reach is not None and level <= fitted.reach.level:
-        mean, ends = _within(fitted.reach, data.space, column, grid[:, 0], judged & enough, mean, ends)
+    mean, ends = _reached(fitted, column, grid[:, 0], draws, spread, level, judged & enough)
     best = int(np.argmin(mean))
     profile = Profile(
         name=name,
@@ -228,6 +225,17 @@ def _spread(gp: GaussianProcess, data: Arrays, draws: BestDraws) -> float:
     anywhere = data.space.canonical(low_discrepancy(0, _N_COVER, np.full(len(data.space), 0.5)))
     losses = gp.losses(gp.latent_mean(anywhere))
     return float(np.median(losses)) - min(float(losses.min()), float(draws.mean.min()))
+
+
+def _reached(
+    fitted: _Fitted, column: int, grid: Array, draws: BestDraws, spread: float, level: float, known: Mask
+) -> tuple[Array, Array]:
+    """Mean (G,) and ends (2, G) of what can be reached, in losses, in agreement with other answers."""
+    limit = float(fitted.gp.losses(fitted.gp.latent_at_observed()).min()) - spread
+    mean, ends = draws.mean, _band(draws, spread, level, known, limit)
+    if fitted.reach is None or level > fitted.reach.level:
+        return mean, ends
+    return _within(fitted.reach, fitted.data.space, column, grid, known, mean, ends)
 
 
 def _band(draws: BestDraws, spread: float, level: float, known: Mask, limit: float) -> Array:

@@ -90,7 +90,7 @@ def profile_sentence(profile: Profile, dimension: Dimension, verdict: str) -> st
             f"{subject} hardly changes what can be reached: with the best other settings, every value comes within "
             f"{within:.2g} of the best ({profile.level:.0%} band, {profile.n_trials} trials)."
         )
-    return f"It is not clear which {subject} is best: {best} reaches {reached}, {_doubt(profile)}."
+    return f"It is not clear which value of {subject} is best: {best} reaches {reached}, {_doubt(profile)}."
 
 
 def _doubt(profile: Profile) -> str:
@@ -105,7 +105,7 @@ def _doubt(profile: Profile) -> str:
         return f"but no trial is near {value_text(profile.values[worst])}, which looks worst"
     low, high = profile.ends[:, worst]
     if differences[worst] > profile.margin and low <= profile.mean[profile.best] <= high:
-        looks = f"but the value that looks worst, by {differences[worst]:.2g}, may reach as much"
+        looks = f"but even the value that looks worst, by {differences[worst]:.2g}, may reach as much"
         return f"{looks} ({profile.level:.0%} band {profile.band_text(worst)})"
     return "but other values may reach as much"
 

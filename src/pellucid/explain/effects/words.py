@@ -44,7 +44,7 @@ class Curve:
     best              index of the best point;  largest  possible effect
     pair              two points that clearly differ, the better one first: the best one if that is clear
     difference        the half-width of the band of their difference; None if the model has a bent scale
-    every             whether the grid has every value, so that the best point is the best of all
+    rank              what is known of the best point: "the best on average"
     """
 
     names: Sequence[str]
@@ -55,7 +55,7 @@ class Curve:
     best: int
     pair: tuple[int, int]
     difference: float | None
-    every: bool
+    rank: str
     largest: float
 
     @property
@@ -106,7 +106,7 @@ def effect_sentence(
         return about(objective, f"All {n_trials} trials returned the same value, {unknown}.")
     if verdict == MATTERS:
         better, worse = curve.pair
-        best = f" ({'' if curve.every else 'about '}the best on average)" if better == curve.best else ""
+        best = f" ({curve.rank})" if better == curve.best else ""
         averages = "is typically" if typical else "averages"
         supposed = ", if untried settings are like the others" if unsure else ""
         return (
@@ -122,7 +122,7 @@ def effect_sentence(
             f"{curve.largest:.2g} ({100 * level:g}% band, {n_trials} trials).",
         )
     one = len(curve.names) == 1
-    which = f"{curve.subject} is" if one else f"values of {curve.subject} are"
+    which = f"value of {curve.subject} is" if one else f"values of {curve.subject} are"
     # A band wider than the trials' own differences says nothing, and its width could be mistaken for a finding.
     bound = (
         f"any difference is probably below {curve.largest:.2g}"
