@@ -380,10 +380,11 @@ def test_a_value_that_no_trial_came_near_is_not_named_as_worse() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "text"), [(0.1999, "0.19"), (0.2, "0.2"), (12345.0, "1.2e+04"), (3e-7, "3e-07"), (0.29, "0.29")]
+    ("bound", "text"),
+    [(0.1999, "0.19"), (0.2, "0.2"), (12345.0, "1.2e+04"), (3e-7, "3e-07"), (0.29, "0.29"), (1e-322, "9.9e-323")],
 )
 def test_a_lower_bound_is_not_rounded_up(bound: float, text: str) -> None:
-    lost = {"best": 2, "lost": np.array([bound, bound, 0.0]), "mean": np.array([2.0, 2.0, 1.0]), "margin": 1e-9}
+    lost = {"best": 2, "lost": np.array([bound, bound, 0.0]), "mean": np.array([2.0, 2.0, 1.0]), "margin": 0.4 * bound}
     dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
     sentence = profile_sentence(unclear(**lost, support=np.array([3, 3, 3])), dimension, "matters")
     assert sentence.endswith(f"; expect values up to 0.5 to be at least {text} worse.")

@@ -140,7 +140,7 @@ def _lost(profile: Profile) -> str:
 def _floor(bound: float) -> str:
     """A positive lower bound to two digits, not rounded up."""
     unit = 10.0 ** (math.floor(math.log10(bound)) - 1)
-    return f"{math.floor(bound / unit * (1.0 + 1e-12)) * unit:.2g}"
+    return f"{math.floor(bound / unit * (1.0 + 1e-12)) * unit if unit > 0.0 else bound:.2g}"
 
 
 def _choices(profile: Profile, subject: str, verdict: str) -> str:
