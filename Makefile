@@ -272,6 +272,8 @@ bench-truth: $(VENV)/.stamp-lab ## are the answers true? errors and coverage on 
 	$(BIN)/pellucid bench truth --samplers optuna-gp --seeds 100 \
 	  --problems valley,cliff,plateau,dominant,dummies,kernels,border,narrow,partners \
 	  --out lab/results/truth/after.jsonl --table lab/results/truth/after.md --jobs $(JOBS)
+	$(BIN)/pellucid bench truth --samplers pellucid,optuna-tpe,random --seeds 105 \
+	  --out lab/results/truth/fresh.jsonl --table lab/results/truth/fresh.md --jobs $(JOBS)
 
 bench-constrained: $(VENV)/.stamp-lab ## best feasible values on problems with constraints
 	$(BIN)/pellucid bench constrained --problems reported --seeds 100-109 \

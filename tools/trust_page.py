@@ -50,8 +50,9 @@ SECTIONS = (
         "Shares and ranks",
         "How often the true total index is inside the 95% interval of its share, how often it is above the “at most” "
         "of a parameter that hardly matters, and how often the parameter that “matters most”, or “probably” does, is "
-        "the right one.",
-        "truth/after.md",
+        "the right one. The words were chosen after a look at the studies above, so these are 84 others: all "
+        "problems with a seed that had not been used.",
+        "truth/fresh.md",
         "Importance: shares and ranks, all sizes",
     ),
     Section(
@@ -82,8 +83,8 @@ SECTIONS = (
     Section(
         "What other values cost",
         "A profile says what worse values of a number cost: “expect values up to 0.01 to be at least 0.3 worse”. How "
-        "often the best of them costs less than that, or less than half of it.",
-        "truth/after.md",
+        "often the best of them costs less than that, or less than half of it, in the same 84 other studies.",
+        "truth/fresh.md",
         "Profile effect: “expect … to be at least … worse”",
     ),
     Section(
@@ -147,7 +148,7 @@ In short:
 
 - Importance, intervals and bands can be trusted in studies like these. A parameter without an effect was rarely said
   to matter, and no parameter with a large effect was said to have none.
-- What a profile says worse values cost is too much in one of nine cases, mostly where the optimum is hidden or where
+- What a profile says worse values cost is too much in one of eight cases, mostly where the optimum is hidden or where
   the best value of one parameter depends on another.
 - A stop is the least certain answer. The model cannot see an optimum that no trial has come near.
 - Answers about a few dozen trials are provisional. Read their notes.

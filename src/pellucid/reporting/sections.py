@@ -150,8 +150,8 @@ def _stop(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
 
 
 _STOPPED = (
-    "The stopped trials that would have been the best with the largest chance, as the model of all trials sees it now: "
-    "what they reported, and what was expected of them, and their chance, when they were stopped."
+    "The stopped trials that were likeliest to become the best, as the model of all trials sees it now: what they "
+    "reported, what was expected of them, and their chance when they were stopped."
 )
 
 

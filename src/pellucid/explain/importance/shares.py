@@ -39,7 +39,7 @@ _HIDDEN = Bar()
 # may be wrong about trials that lie close together.
 _MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
 # One, two or three trials are named if they account for more than these shares of the variance of the values.
-# If one trial makes more than the last number, nothing is known about the shares: where it lies decides them.
+# If one trial accounts for more than the last number, nothing is known about the shares: where it lies decides them.
 _MOSTLY, _ALONE = (0.5, 0.65, 0.8), 0.9
 # Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
 # on which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
@@ -133,7 +133,7 @@ def _dominant(data: Arrays, answer: GroupIndices) -> tuple[list[int], float]:
 
 
 def _dominated(data: Arrays, answers: Sequence[GroupIndices]) -> list[str]:
-    """A note on the trials that make most of the variance."""
+    """A note on the trials that account for most of the variance."""
     parts, several = [], False
     for answer in answers:
         numbers, share = _dominant(data, answer)
