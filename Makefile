@@ -259,9 +259,11 @@ reproduce-sawei: $(VENV)/.stamp-lab ## SAWEI and the schedules that its paper co
 	$(BIN)/pellucid reproduce sawei --suite bbob --out lab/results/sawei --jobs $(JOBS)
 	$(BIN)/pellucid reproduce sawei --suite hpobench --out lab/results/sawei --jobs $(JOBS)
 
-bench-stopping: $(VENV)/.stamp-lab ## what stopping early saves and costs
+bench-stopping: $(VENV)/.stamp-lab ## what stopping early saves and costs, with two tolerances
 	$(BIN)/pellucid bench stopping --out lab/results/sawei/stopping.jsonl --table lab/results/sawei/stopping.md \
 	  --jobs $(JOBS)
+	$(BIN)/pellucid bench stopping --tolerance 0.02 --out lab/results/sawei/stopping.jsonl \
+	  --table lab/results/sawei/stopping-wide.md --jobs $(JOBS)
 
 bench-report: $(VENV)/.stamp-lab ## seconds and megabytes of a report
 	$(BIN)/pellucid bench report --table lab/results/report/cost.md

@@ -23,7 +23,7 @@ from pellucid.explain.blocks import (
     until_a_stop,
 )
 from pellucid.explain.feasibility import constraint_models, none_feasible
-from pellucid.explain.model import default_template, fitted_model
+from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, observed_outcomes, reference_of
 from pellucid.explain.parts import Branch, drawn_models, inside_branch
 from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
@@ -93,26 +93,13 @@ def front_verdict_of(
     min_trials: int = MIN_TRIALS,
     surrogate: GaussianProcess | None = None,
 ) -> FrontVerdict:
-    return front_verdict_and_fits(view, regret_below, min_trials, surrogate, ())[0]
-
-
-def front_verdict_and_fits(
-    view: StudyView,
-    regret_below: float | str | None,
-    min_trials: int,
-    surrogate: GaussianProcess | None,
-    starts: tuple[Hyperparameters, ...],
-) -> tuple[FrontVerdict, tuple[Hyperparameters, ...]]:
-    """The verdict, and the hyperparameters behind it. `starts`: those of an earlier verdict, to begin the fits with.
-
-    Raises ValueError if there are too many objectives for a front.
-    """
+    """Raises ValueError if there are too many objectives for a front."""
     check_front(view)
     limit, words = _tolerance(regret_below)
     n = sum(view.observations.complete)
 
-    def no_verdict(reason: str) -> tuple[FrontVerdict, tuple[Hyperparameters, ...]]:
-        return FrontVerdict(False, n, None, None, limit, None, reason), starts
+    def no_verdict(reason: str) -> FrontVerdict:
+        return FrontVerdict(False, n, None, None, limit, None, reason)
 
     if n < max(min_trials, 2):
         return no_verdict(f"a verdict needs {max(min_trials, 2)} complete trials, and this study has {n}")
@@ -129,22 +116,21 @@ def front_verdict_and_fits(
     Y = observed_outcomes(view, data)
     if not np.ptp(Y, axis=0).any():
         return no_verdict("all finished trials returned the same values, which say nothing about the rest of the space")
-    evidence = _Evidence(view, data, _fitted(view, surrogate, starts), reference_of(Y, feasible), limit)
+    evidence = _Evidence(view, data, _fitted(view, surrogate), reference_of(Y, feasible), limit)
     bound = growth_bound(evidence.best_fits, data, evidence.X)
     signs = [objective.sign for objective in view.objectives]
     about = int(front(Y[feasible]).sum()), tuple((evidence.reference * signs).tolist())
     grow = "more than double" if bound > 1.0 else f"grow by at most {share_text(bound)} more"
     left = f"after {n} trials, the models see the volume that the front dominates {grow}, "
     left += f"{'above' if bound > limit else 'within'} {words}"
-    ends = tuple(gp.hyperparameters for gp in evidence.fits)
     if bound > limit:
         more = more_trials(n, bound, limit, _POWER)
         reason = f"{left}. {until_a_stop(n, more)}"
-        return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, "", *about), ends
+        return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, "", *about)
     blocked = _blocks(evidence)
     reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
     notes = () if blocked else (_UNSEEN,)
-    return FrontVerdict(not blocked, n, None, bound, limit, None, reason, notes, blocked, None, "", *about), ends
+    return FrontVerdict(not blocked, n, None, bound, limit, None, reason, notes, blocked, None, "", *about)
 
 
 def growth_bound(beliefs: Beliefs, data: Arrays, X: Array) -> float:
@@ -170,20 +156,8 @@ def _tolerance(regret_below: float | str | None) -> tuple[float, str]:
     return share, f"your tolerance of {share_text(share)}"
 
 
-def _fitted(
-    view: StudyView, surrogate: GaussianProcess | None, starts: tuple[Hyperparameters, ...]
-) -> tuple[GaussianProcess, ...]:
-    template = default_template() if surrogate is None else surrogate
-    fits = []
-    for about in view.each:
-        data = view.data.about(about.observations)
-        start = starts[about.index] if starts else None
-        if start is None or start.nominal not in ((), data.space.nominal):
-            fits.append(fitted_model(about, data, surrogate))
-        else:
-            gp = template.unfitted(data.space.nominal)
-            fits.append(gp.fit(data.X, data.losses, data.observations.noise_variance, start=start, restart=True))
-    return tuple(fits)
+def _fitted(view: StudyView, surrogate: GaussianProcess | None) -> tuple[GaussianProcess, ...]:
+    return tuple(fitted_model(about, view.data.about(about.observations), surrogate) for about in view.each)
 
 
 # ---------------------------------------------------------------------- reasons to go on
@@ -269,10 +243,11 @@ def _other_fits(evidence: _Evidence) -> list[str]:
 def front_regret_history_of(
     view: StudyView, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
 ) -> RegretHistory:
-    stopping, hyperparameters = front_verdict_and_fits(view, regret_below, min_trials, None, ())
+    stopping = front_verdict_of(view, regret_below, min_trials)
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
-    if hyperparameters and stopping.bound is not None:
+    if stopping.bound is not None:
+        hyperparameters = tuple(gp.hyperparameters for gp in _fitted(view, None))
         counts = _counts(view)
         numbers = view.data.observations.numbers
         after = (*(numbers[count - 1] for count in counts), numbers[-1])

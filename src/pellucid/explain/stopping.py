@@ -19,7 +19,7 @@ from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials, u
 from pellucid.explain.failures import unaware
 from pellucid.explain.feasibility import best_fits, none_feasible
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
-from pellucid.explain.model import curve_notes, default_template, fitted_model, opened
+from pellucid.explain.model import curve_notes, fitted_model, opened
 from pellucid.explain.parts import gain_of_tuning
 from pellucid.explain.text import as_share, counted
 from pellucid.numerics import one_thread
@@ -91,7 +91,30 @@ def stopping_verdict_of(
     min_trials: int = MIN_TRIALS,
     surrogate: GaussianProcess | None = None,
 ) -> StoppingVerdict:
-    return verdict_and_fit(view, regret_below, min_trials, surrogate, None)[0]
+    n = sum(view.observations.complete)
+    usable = np.array(view.observations.complete, dtype=bool) & view.observations.feasible
+    best = view.sign * float(view.observations.losses[usable].min()) if usable.any() else None
+    given = None if isinstance(regret_below, str) else regret_below
+    name = view.objective.name
+
+    missing = _missing(view, min_trials)
+    if missing:
+        return StoppingVerdict(False, n, best, None, given, None, missing, objective=name)
+    gp = fitted_model(view, view.data, surrogate)
+    bound, noise = _room(view, gp), _noise(gp)
+    limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
+    trials = "trials" if n == len(view.trials) else "complete trials"
+    left = f"after {n} {trials}, the model sees room to improve {called(name)} by at most {bound:.2g}"
+    left = f"{left}, {'above' if bound > limit else 'within'} {words}"
+    if bound > limit:
+        more = more_trials(n, bound, limit, _POWER)
+        reason = f"{left}. {until_a_stop(n, more)}"
+        notes = (*curve_notes(view.data), *unaware(view, gp))
+        return StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
+    blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))
+    reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
+    notes = (*curve_notes(view.data), *(() if blocked else (*_looks(view), _UNSEEN)))
+    return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
 
 
 def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
@@ -104,42 +127,6 @@ def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
         )
     if min_trials < 1:
         raise ValueError(f"`min_trials` must be at least 1, but got {min_trials}.")
-
-
-def verdict_and_fit(
-    view: StudyView,
-    regret_below: float | str | None,
-    min_trials: int,
-    surrogate: GaussianProcess | None,
-    start: Hyperparameters | None,
-) -> tuple[StoppingVerdict, Hyperparameters | None]:
-    """The verdict, and the hyperparameters behind it. `start`: those of an earlier verdict, to begin the fit with."""
-    n = sum(view.observations.complete)
-    usable = np.array(view.observations.complete, dtype=bool) & view.observations.feasible
-    best = view.sign * float(view.observations.losses[usable].min()) if usable.any() else None
-    given = None if isinstance(regret_below, str) else regret_below
-    name = view.objective.name
-
-    missing = _missing(view, min_trials)
-    if missing:
-        return StoppingVerdict(False, n, best, None, given, None, missing, objective=name), start
-    gp = _fitted(view, surrogate, start)
-    bound, noise = _room(view, gp), _noise(gp)
-    limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
-    trials = "trials" if n == len(view.trials) else "complete trials"
-    left = f"after {n} {trials}, the model sees room to improve {called(name)} by at most {bound:.2g}"
-    left = f"{left}, {'above' if bound > limit else 'within'} {words}"
-    if bound > limit:
-        more = more_trials(n, bound, limit, _POWER)
-        reason = f"{left}. {until_a_stop(n, more)}"
-        notes = (*curve_notes(view.data), *unaware(view, gp))
-        verdict = StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
-        return verdict, gp.hyperparameters
-    blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))
-    reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
-    notes = (*curve_notes(view.data), *(() if blocked else (*_looks(view), _UNSEEN)))
-    verdict = StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
-    return verdict, gp.hyperparameters
 
 
 def room_of(view: StudyView) -> float | None:
@@ -195,15 +182,6 @@ def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> t
     return limit, f"the tolerance of {limit:.2g} ({_DEFAULT_SHARE:.0%} of the gain so far)"
 
 
-def _fitted(view: StudyView, surrogate: GaussianProcess | None, start: Hyperparameters | None) -> GaussianProcess:
-    data = view.data
-    if start is None or start.nominal not in ((), data.space.nominal):
-        return fitted_model(view, data, surrogate)
-    template = default_template() if surrogate is None else surrogate
-    gp = template.unfitted(data.space.nominal)
-    return gp.fit(data.X, data.losses, data.observations.noise_variance, start=start, restart=True)
-
-
 def _noise(gp: GaussianProcess) -> float:
     """Standard deviation of one trial's noise near the best trials, in the unit of the objective.
 
@@ -242,11 +220,11 @@ def regret_history(
 def regret_history_of(
     view: StudyView, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
 ) -> RegretHistory:
-    stopping, hyperparameters = verdict_and_fit(view, regret_below, min_trials, None, None)
+    stopping = stopping_verdict_of(view, regret_below, min_trials)
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
-    if hyperparameters is not None and stopping.bound is not None:
-        after, bounds = _bounds_over_the_run(view, hyperparameters, stopping.bound)
+    if stopping.bound is not None:
+        after, bounds = _bounds_over_the_run(view, fitted_model(view, view.data).hyperparameters, stopping.bound)
     proposals = model_receipts(view.trials, len(view.trials))
     acquisitions = [receipt.acquisition for receipt in proposals if receipt.acquisition is not None]
     return RegretHistory(

@@ -1,4 +1,4 @@
-"""When to stop: an Optuna callback that asks for the verdict of `explain.stopping` after every trial."""
+"""When to stop: an Optuna callback that asks `stopping_verdict` after every trial."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.fronts import check_number
 from pellucid.explain.blocks import MIN_TRIALS
-from pellucid.explain.front_stopping import check_share, front_verdict_and_fits
-from pellucid.explain.model import view_of
-from pellucid.explain.stopping import check_stopping, verdict_and_fit
-from pellucid.numerics import one_thread
-from pellucid.records import Hyperparameters, StoppingVerdict
+from pellucid.explain.front_stopping import check_share
+from pellucid.explain.stopping import check_stopping, stopping_verdict
+from pellucid.records import StoppingVerdict
 from pellucid.study.storage import set_user_attribute
-from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"
@@ -33,6 +30,9 @@ class StopWhen:
         patience: how many verdicts in a row must agree, because the next fit may change a verdict.
         min_trials: never stop before that many finished trials.
         surrogate: see `stopping_verdict`.
+
+    Attributes:
+        verdict: what `stopping_verdict` said after the last trial; None before the first trial, and if it failed.
     """
 
     def __init__(
@@ -49,32 +49,25 @@ class StopWhen:
         self._regret_below, self._min_trials = regret_below, min_trials
         self._patience, self._surrogate = patience, surrogate
         self._agreed = 0
-        # The last fits, one of each objective, start the next ones, which only saves time.
-        self._last: tuple[Hyperparameters, ...] = ()
+        self.verdict: StoppingVerdict | None = None
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
         advice = "ask `pellucid.stopping_verdict` about each of them"
         check_number(len(study.directions), "StopWhen works on", advice)
         if len(study.directions) > 1:
             check_share(self._regret_below)
+        self.verdict = None
         try:
-            with one_thread:
-                verdict = self._verdict(view_of(study))
+            verdict = stopping_verdict(
+                study, regret_below=self._regret_below, min_trials=self._min_trials, surrogate=self._surrogate
+            )
         except Exception as error:  # A callback that raises would end the study, so it goes on without a verdict.
             _logger.warning("No verdict on stopping after trial %d (%s).", trial.number, error, exc_info=True)
             self._agreed = 0
             return
+        self.verdict = verdict
         self._agreed = self._agreed + 1 if verdict.stop else 0
         if self._agreed >= self._patience:
             _logger.info("%s", verdict.sentence)
             set_user_attribute(study, STOPPED_ATTRIBUTE, verdict.sentence)
             study.stop()
-
-    def _verdict(self, view: StudyView) -> StoppingVerdict:
-        settings = self._regret_below, self._min_trials, self._surrogate
-        if view.several:
-            verdict, self._last = front_verdict_and_fits(view, *settings, self._last)
-            return verdict
-        single, last = verdict_and_fit(view, *settings, self._last[0] if self._last else None)
-        self._last = () if last is None else (last,)
-        return single
