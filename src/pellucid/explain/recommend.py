@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from typing import Any, overload
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from optuna.study import Study
@@ -126,21 +125,9 @@ def recommend(
         return compromise_of(view, weights, () if limits is None else limits_of(view, limits), feasible)
 
 
-_recommendations: WeakKeyDictionary[StudyView, Recommendation] = WeakKeyDictionary()
-
-
 def recommendation_of(
     view: StudyView, surrogate: GaussianProcess | None = None, feasible: float = LIKELY
 ) -> Recommendation:
-    """Computed once per view, unless an option is set."""
-    if surrogate is not None or feasible != LIKELY:
-        return _recommendation(view, surrogate, feasible)
-    if view not in _recommendations:
-        _recommendations[view] = _recommendation(view, None, LIKELY)
-    return _recommendations[view]
-
-
-def _recommendation(view: StudyView, surrogate: GaussianProcess | None, feasible: float) -> Recommendation:
     complete = view.observations.of_complete_trials
     if not len(complete):
         raise ValueError(

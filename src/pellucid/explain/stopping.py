@@ -8,8 +8,6 @@ within the tolerance is not enough for a stop: `explain.blocks` has the reasons 
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
 from optuna.study import Study
 
@@ -129,12 +127,6 @@ def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
         raise ValueError(f"`min_trials` must be at least 1, but got {min_trials}.")
 
 
-def room_of(view: StudyView) -> float | None:
-    """By how much the best configuration could still be beaten at most, as the verdict without options says; None if
-    there is no verdict yet."""
-    return None if _missing(view, MIN_TRIALS) else _room(view, fitted_model(view, view.data))
-
-
 def _missing(view: StudyView, min_trials: int) -> str:
     """What a verdict lacks, in words; empty if nothing."""
     n = sum(view.observations.complete)
@@ -152,16 +144,10 @@ def _missing(view: StudyView, min_trials: int) -> str:
     return "" if view.data.observations.feasible.any() else "no trial inside the present ranges is feasible"
 
 
-_rooms: WeakKeyDictionary[GaussianProcess, float] = WeakKeyDictionary()
-
-
 def _room(view: StudyView, gp: GaussianProcess) -> float:
-    """The bound of the regret, computed once for every fitted model."""
-    if gp not in _rooms:
-        data, constraints = view.data, best_fits(view, view.data.space)
-        tried = data.X[data.observations.measured]
-        _rooms[gp] = upper_bound_regret(gp, tried, data.space, width=_WIDTH, constraints=constraints)[0]
-    return _rooms[gp]
+    """The bound of the regret."""
+    tried, constraints = view.data.X[view.data.observations.measured], best_fits(view, view.data.space)
+    return upper_bound_regret(gp, tried, view.data.space, width=_WIDTH, constraints=constraints)[0]
 
 
 def _looks(view: StudyView) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from pellucid.records import (
     percent,
     prefix,
 )
+from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
@@ -26,12 +27,13 @@ _MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_MEMBERS = 8, 5, 4, 6
 
 
 def answers(study: StudyAnswers) -> Markup:
+    stopped = advises_to_stop(study)
     cards = (
         _card("Use one of these" if study.several else "Use this", _use(study)),
         _card("Can you stop?", _stop(study.regret)),
         _card("What matters?", joined(*(_matters(each, study) for each in study.each))),
         *([_card("What does one cost in the other?", _cost(study.tradeoffs))] if study.several else []),
-        *([] if study.ranges is None else [_card("Which ranges to change?", _change(study.ranges, _stopped(study)))]),
+        *([] if study.ranges is None else [_card("Which ranges to change?", _change(study.ranges, stopped))]),
         _card("What to distrust", _distrust(doubts(study))),
     )
     return tag("section", *cards, class_="answers", id="answers", aria_label="Answers")
@@ -186,11 +188,6 @@ def _matters(each: ObjectiveAnswers, study: StudyAnswers) -> Markup:
     names = [parameter(name, study) for name in importance.matters]
     first = joined(*(tag("span", name) for name in names[:_MOST_NAMES])) if names else joined("Not known yet")
     return joined(tag("p", title, first, class_="big"), tag("p", prose(importance.sentence)))
-
-
-def _stopped(study: StudyAnswers) -> bool:
-    """Whether the advice is to stop."""
-    return isinstance(study.regret, RegretHistory) and study.regret.stopping.stop
 
 
 def _change(ranges: ParameterRanges | NotKnown, stopped: bool) -> Markup:

@@ -8,6 +8,7 @@ from optuna.trial import TrialState
 
 from pellucid.explain.text import is_selection_note
 from pellucid.records import Calibration, FailingSettings, HsicImportance, Importance, NotKnown, PruningRecord, percent
+from pellucid.reporting.agreement import advises_to_stop, beyond_the_verdict
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.study.trials import nobodys_choice, repeated
 
@@ -28,6 +29,7 @@ def doubts(study: StudyAnswers) -> list[str]:
     reasons = [
         *_few(study),
         *([study.dead] if study.dead else []),
+        *([line] if advises_to_stop(study) and (line := beyond_the_verdict(study)) else []),
         *(calibration.sentence for calibration in checked if calibration.doubtful),
         *_lost(study),
         *_odd_values(study),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from pellucid.explain.text import value_text
 from pellucid.records import Finding, Front, NotKnown, ParameterRanges, Recommendation, RegretHistory
+from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.answers import LUCK, best_elsewhere
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import StudyAnswers
@@ -98,8 +99,7 @@ def _stop(study: StudyAnswers) -> Iterator[str]:
 def _ranges(study: StudyAnswers) -> Iterator[str]:
     ranges = study.ranges
     assert ranges is not None
-    stopped = isinstance(study.regret, RegretHistory) and study.regret.stopping.stop
-    if stopped and isinstance(ranges, ParameterRanges) and ranges.advice:
+    if advises_to_stop(study) and isinstance(ranges, ParameterRanges) and ranges.advice:
         yield "If you go on:"
     yield _said(ranges)
     if isinstance(ranges, ParameterRanges):

@@ -24,6 +24,7 @@ from pellucid.records import (
     Tradeoff,
     spoken,
 )
+from pellucid.reporting.agreement import advises_to_stop, beyond_the_verdict
 from pellucid.reporting.answers import chance_text, parameter
 from pellucid.reporting.doubts import others
 from pellucid.reporting.figures import PageFigures
@@ -46,7 +47,9 @@ def sections_of(study: StudyAnswers, figures: PageFigures) -> Iterator[tuple[str
             yield f"objective-{i}", each.name, _objective(each, f"objective-{i}-", figures)
     else:
         (only,) = study.each
-        yield "effects", "What to set", _effects(only, "", figures)
+        # After the advice to stop, it is a reason to distrust that, and stands there.
+        differs = "" if advises_to_stop(study) else beyond_the_verdict(study)
+        yield "effects", "What to set", _effects(only, "", figures, differs)
         yield "matters", "What matters", _matters(only, "", figures)
         yield "ranges", "Ranges", _ranges(study, figures)
     yield "stop", "Can you stop", _stop(study, figures)
@@ -226,8 +229,9 @@ def _alone(each: ObjectiveAnswers) -> str:
     return f" {spoken(alone)} {'is' if len(alone) == 1 else 'are'} alone in a branch: there is nothing to average over."
 
 
-def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Iterator[Markup]:
-    """What can be reached at each value first; averages, which mix in bad settings, on demand."""
+def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures, differs: str = "") -> Iterator[Markup]:
+    """What can be reached at each value first; averages, which mix in bad settings, on demand. `differs`: a line if
+    other answers say something else."""
     if isinstance(each.effects, NotKnown) and isinstance(each.profiles, NotKnown):
         yield _not_known(each.effects)
         return
@@ -237,6 +241,8 @@ def _effects(each: ObjectiveAnswers, prefix: str, figures: PageFigures) -> Itera
         shown = len(each.profiles)
         left = f" Shown are {shown} of {known} parameters, those of the best trial first." if known > shown else ""
         yield tag("p", f"{_PROFILES}{_OF_SEVERAL if prefix else _OF_ONE}{left}", class_="soft")
+        if differs:
+            yield tag("p", prose(differs), class_="doubt")
         yield from _curves(f"{prefix}profile", each.profiles, figures, said)
     if not isinstance(each.effects, NotKnown):
         alone = f"{_AVERAGES}{_alone(each)}"

@@ -30,12 +30,10 @@ from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.failures import known_failing, unaware
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
-from pellucid.explain.reach import Reach, reach_of
 from pellucid.explain.text import about
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
 from pellucid.records import FailingSetting, ProfileEffect
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
@@ -54,8 +52,6 @@ _NOISES = 5.0
 # Shares of that unit. A difference below the first is not worth a verdict. If the whole profile differs by less than
 # the second, the parameter has no effect on the best.
 _MARGIN, _SMALL = 0.03, 0.05
-# Encoded values that differ by less are the same.
-_SAME = 1e-9
 # How small the leave-one-out errors of a model without a warp must be, in units of those with it, to be preferred.
 _HALF = 0.5
 # Share of the draws in which one value must be better than another by the margin, and the same for a parameter that the
@@ -90,9 +86,7 @@ def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> t
     """The profiles of several parameters, of one model."""
     data, notes = effect_data(view, names, "This answer", _MOST_TRIALS)
     gp = _model(view, data)
-    fitted = _Fitted(
-        view, data, gp, models_of(gp, data), evidence(gp), reach_of(view), known_failing(view), tuple(notes)
-    )
+    fitted = _Fitted(view, data, gp, models_of(gp, data), evidence(gp), known_failing(view), tuple(notes))
     return tuple(_profile(fitted, name, level) for name in names)
 
 
@@ -101,7 +95,6 @@ class _Fitted:
     """The encoded trials of a study, their model and others that are as plausible.
 
     gain (d,)   nats by which the trials speak for every parameter, see `evidence`
-    reach       what other answers leave possible, see `reach`
     failing     settings at which trials fail;  notes   on trials left out
     """
 
@@ -110,7 +103,6 @@ class _Fitted:
     gp: GaussianProcess
     models: tuple[GaussianProcess, ...]
     gain: Array
-    reach: Reach | None
     failing: tuple[FailingSetting, ...]
     notes: tuple[str, ...]
 
@@ -134,7 +126,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     column = data.space.index[name]
     dimension = data.space.dimensions[column]
     size = max(_LINE, min(dimension.cells, _MOST_CHOICES)) if dimension.categorical else _LINE
-    grid = _through(fitted.reach, data.space, column, effect_grid(data.space, [column], size))
+    grid = _through_the_best(gp, data, column, effect_grid(data.space, [column], size))
     feasibility = Feasibility.of(view, data)
     found = candidates(gp, data.space, column, grid[:, 0], feasibility)
     draws = drawn_best(gp, fitted.models, found, feasibility)
@@ -142,12 +134,12 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     unit = max(spread, _NOISES * _noise(gp, data))
     judged = judged_choices(data, column, grid[:, 0])
     enough = judged_branch(data, column)
-    mean, ends = _reached(fitted, column, grid[:, 0], draws, spread, level, judged & enough)
-    best = int(np.argmin(mean))
+    best = int(np.argmin(draws.mean))
+    ends = _band(gp, draws, spread, level, judged & enough)
     profile = Profile(
         name=name,
         values=dimension.decode(grid[:, 0]),
-        mean=view.sign * mean,
+        mean=view.sign * draws.mean,
         ends=np.sort(view.sign * ends, axis=0),
         level=level,
         support=support_of(data, [column], grid),
@@ -190,15 +182,17 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     )
 
 
-def _through(reach: Reach | None, space: Space, column: int, grid: Array) -> Array:
-    """The grid (G, 1) of a number, moved so that it holds the recommended value: a profile must not miss what that is
-    known to reach. The ends stay."""
-    if reach is None or space.dimensions[column].categorical or not space.active(reach.x[None])[0, column]:
+def _through_the_best(gp: GaussianProcess, data: Arrays, column: int, grid: Array) -> Array:
+    """The grid (G, 1) of a number, moved so that it holds the value of the best trial, as the model sees it: a narrow
+    valley that trials have found must not fall between two values. The ends stay."""
+    having = np.flatnonzero(data.observations.measured & data.space.active(data.X)[:, column])
+    if data.space.dimensions[column].categorical or not len(having):
         return grid
-    nearest = int(np.argmin(np.abs(grid[:, 0] - reach.x[column])))
+    best = data.X[having[np.argmin(gp.latent_at_observed()[having])], column]
+    nearest = int(np.argmin(np.abs(grid[:, 0] - best)))
     if 0 < nearest < len(grid) - 1:
         grid = grid.copy()
-        grid[nearest, 0] = reach.x[column]
+        grid[nearest, 0] = best
     return grid
 
 
@@ -227,45 +221,19 @@ def _spread(gp: GaussianProcess, data: Arrays, draws: BestDraws) -> float:
     return float(np.median(losses)) - min(float(losses.min()), float(draws.mean.min()))
 
 
-def _reached(
-    fitted: _Fitted, column: int, grid: Array, draws: BestDraws, spread: float, level: float, known: Mask
-) -> tuple[Array, Array]:
-    """Mean (G,) and ends (2, G) of what can be reached, in losses, in agreement with other answers."""
-    limit = float(fitted.gp.losses(fitted.gp.latent_at_observed()).min()) - spread
-    mean, ends = draws.mean, _band(draws, spread, level, known, limit)
-    if fitted.reach is None or level > fitted.reach.level:
-        return mean, ends
-    return _within(fitted.reach, fitted.data.space, column, grid, known, mean, ends)
-
-
-def _band(draws: BestDraws, spread: float, level: float, known: Mask, limit: float) -> Array:
+def _band(gp: GaussianProcess, draws: BestDraws, spread: float, level: float, known: Mask) -> Array:
     """Lower and upper ends (2, G) of what can be reached, in losses.
 
     At least as good as the best candidate is sure to be, at most as good as the best of all; the mean is inside. A
-    value that is not `known`, because it or its branch has had too few trials, may reach the `limit`: as much better
-    than the best trial as a typical one is worse.
+    value that is not `known`, because it or its branch has had too few trials, may be as much better than the best
+    trial as a typical one is worse.
     """
     low = np.quantile(draws.best, 0.5 - 0.5 * level, axis=0)
     high = np.quantile(draws.sure, 0.5 + 0.5 * level, axis=0)
+    limit = float(gp.losses(gp.latent_at_observed()).min()) - spread
     low = np.where(known, low, np.minimum(low, limit))
     room = _RESOLUTION * spread
     return np.array([np.minimum(low, draws.mean) - room, np.maximum(high, draws.mean) + room])
-
-
-def _within(
-    reach: Reach, space: Space, column: int, grid: Array, known: Mask, mean: Array, ends: Array
-) -> tuple[Array, Array]:
-    """Mean (G,) and ends (2, G) inside what other answers leave possible.
-
-    No value that is `known` reaches further than the study has room, and the value of the recommended configuration
-    reaches at least what that does.
-    """
-    has = space.active(reach.x[None])[0, column]
-    at = has & (np.abs(grid - reach.x[column]) < _SAME)
-    mean = np.where(at, np.minimum(mean, reach.expected), mean)
-    low = np.where(known, np.maximum(ends[0], reach.limit), ends[0])
-    high = np.where(at, np.minimum(ends[1], reach.worst), ends[1])
-    return mean, np.array([np.minimum(low, mean), np.maximum(high, mean)])
 
 
 def _surely_lost(draws: BestDraws, best: int) -> Array:
