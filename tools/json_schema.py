@@ -54,6 +54,10 @@ SIMPLE: Mapping[Any, dict[str, Any]] = {
 }
 
 
+# What every answer holds, as a field or as a property.
+OF_EVERY_ANSWER: Mapping[str, Any] = {"sentence": str, "notes": tuple[str, ...], "n_trials": int}
+
+
 def explain_schema() -> dict[str, Any]:
     """The schema of all that `pellucid explain --json` prints."""
     definitions: dict[str, Any] = {}
@@ -156,8 +160,13 @@ def _of(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     name = annotation.__name__  # type: ignore[union-attr]
     if name not in definitions:
         hints = get_type_hints(annotation)
-        definitions[name] = _object({field.name: hints[field.name] for field in fields(annotation)}, definitions)
+        types = {field.name: hints[field.name] for field in fields(annotation)}
+        definitions[name] = _object({**(OF_EVERY_ANSWER if _is_answer(annotation) else {}), **types}, definitions)
     return {"$ref": f"#/$defs/{name}"}
+
+
+def _is_answer(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, records.Finding)
 
 
 def _tuple(arguments: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:

@@ -229,6 +229,7 @@ def _compared(case: ModelCase) -> ImportanceComparison:
         interactions={(space.names[j], space.names[k]): h for (j, k), h in strengths.items()},
         proposed=case.proposed,
         objective=case.objective,
+        n_trials=case.n_trials,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from optuna.study import Study
@@ -91,8 +92,10 @@ def ranges_of(view: StudyView) -> ParameterRanges:
     if judged is None:
         return ParameterRanges(tuple(axes), (), len(top.in_goal), alone)
     pieces, notes = _widen(judged)
-    advice = sorted([*pieces, *_narrow(judged), *_drops(judged)], key=lambda piece: piece.probability)
-    return ParameterRanges(tuple(axes), tuple(advice), len(judged.data.losses), (*alone, *notes, *_untried(judged)))
+    n_trials = len(judged.data.losses)
+    by_certainty = sorted([*pieces, *_narrow(judged), *_drops(judged)], key=lambda piece: piece.probability)
+    advice = tuple(replace(piece, n_trials=n_trials) for piece in by_certainty)
+    return ParameterRanges(tuple(axes), advice, n_trials, (*alone, *notes, *_untried(judged)))
 
 
 def _alone(view: StudyView) -> tuple[str, ...]:
@@ -226,7 +229,8 @@ def _narrowing(
         f"Narrow `{dimension.name}` to at {'least' if end == 'below' else 'most'} {bound}: {end} that, the chance of "
         f"anything as good is {_risk(chance, n_trials)}"
     )
-    return RangeAdvice(dimension.name, "narrow", sentence, chance.probability, chance.gain, *map(float, safe))
+    start, stop = map(float, safe)
+    return RangeAdvice(dimension.name, "narrow", sentence, chance.probability, chance.gain, start, stop)
 
 
 def _covering(judged: Judged, having: Mask, width: float) -> float:

@@ -14,11 +14,9 @@ from optuna.trial import TrialState
 from pellucid.integrations.names import accepted, digest, distinct, writable
 from pellucid.records import (
     Calibration,
-    Finding,
     Front,
     History,
     Importance,
-    NotKnown,
     ParameterRanges,
     Recommendation,
     RegretHistory,
@@ -196,18 +194,12 @@ def _records(answers: StudyAnswers) -> dict[str, str]:
     """The answers as JSON, by file name."""
     regret = answers.regret
     return {
-        "recommendation.json": _json(_record(answers.recommendation)),
-        "stopping.json": _json(_record(regret.stopping if isinstance(regret, RegretHistory) else regret)),
-        **({} if answers.ranges is None else {"ranges.json": _json(_record(answers.ranges))}),
-        "importance.json": _json({each.name: _record(each.importance) for each in answers.each}),
-        "calibration.json": _json({each.name: _record(each.calibration) for each in answers.each}),
+        "recommendation.json": _json(answers.recommendation.to_dict()),
+        "stopping.json": _json((regret.stopping if isinstance(regret, RegretHistory) else regret).to_dict()),
+        **({} if answers.ranges is None else {"ranges.json": _json(answers.ranges.to_dict())}),
+        "importance.json": _json({each.name: each.importance.to_dict() for each in answers.each}),
+        "calibration.json": _json({each.name: each.calibration.to_dict() for each in answers.each}),
     }
-
-
-def _record(answer: Finding | NotKnown) -> dict[str, Any]:
-    if isinstance(answer, NotKnown):
-        return answer.to_dict()
-    return {"sentence": answer.sentence, **answer.to_dict()}
 
 
 def _json(record: dict[str, Any]) -> str:

@@ -65,6 +65,11 @@ class Calibration(Finding):
     objective: str = OBJECTIVE
 
     @property
+    def n_trials(self) -> int:
+        """Trials with a prediction that could be compared."""
+        return self.n
+
+    @property
     def doubtful(self) -> bool:
         """Whether intervals of the model should not be taken at their word."""
         return self.verdict in ("optimistic", "pessimistic", "too sure")

@@ -35,6 +35,10 @@ class ParallelCoordinates(Finding):
     sentence: str
     notes: tuple[str, ...] = ()
 
+    @property
+    def n_trials(self) -> int:
+        return len(self.numbers)
+
     def _columns(self) -> Mapping[str, Any]:
         """One row per trial."""
         columns: dict[str, Any] = {"trial": self.numbers, "best": self.best}

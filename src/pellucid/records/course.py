@@ -146,6 +146,11 @@ class StoppingVerdict(Finding):
     def sentence(self) -> str:
         return f"{'Stop' if self.stop else 'Continue'}: {self.reason}."
 
+    @property
+    def reply(self) -> str:
+        """The sentence as a reply to "Can I stop?": "Not yet. After 20 trials, ..." """
+        return f"{'Probably' if self.stop else 'Not yet'}. {self.reason[0].upper()}{self.reason[1:]}."
+
     def _columns(self) -> Mapping[str, Any]:
         """One row."""
         names = ("stop", "n_trials", "best_value", "bound", "tolerance", "noise", "more_trials", "reason")
@@ -206,6 +211,10 @@ class RegretHistory(Finding):
     @property
     def notes(self) -> tuple[str, ...]:
         return self.stopping.notes
+
+    @property
+    def n_trials(self) -> int:
+        return self.stopping.n_trials
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per bound."""

@@ -47,8 +47,13 @@ class LearningCurves(Finding):
     objective: str = OBJECTIVE
 
     @property
+    def n_trials(self) -> int:
+        """All that reported a number."""
+        return sum(self.counts.values())
+
+    @property
     def sentence(self) -> str:
-        n = sum(self.counts.values())
+        n = self.n_trials
         states = [f"{self.counts[state]:,} {word}" for state, word in _WORDS.items() if self.counts.get(state)]
         start = f"{n:,} trial{'' if n == 1 else 's'} reported a learning curve: {', '.join(states)}"
         if self.best is None:
@@ -57,7 +62,7 @@ class LearningCurves(Finding):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        n = sum(self.counts.values())
+        n = self.n_trials
         notes = [f"{len(self.curves)} of {n:,} curves are shown."] if len(self.curves) < n else []
         if not self.every_report:
             longest = max(len(curve.steps) for curve in self.curves)

@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -27,8 +27,9 @@ _ALL_DIGITS = 15
 class Finding(ABC):
     """An answer about a study: a frozen dataclass with a sentence, notes, a table and a figure.
 
-    A subclass has `sentence` (the answer in one sentence) and `notes` (reasons for doubt) as fields or properties, and
-    says in `_columns` what its table holds. Its figure is drawn by `pellucid.plots`.
+    A subclass has `sentence` (the answer in one sentence), `notes` (reasons for doubt) and `n_trials` (how many trials
+    it rests on) as fields or properties, and says in `_columns` what its table holds. Its figure is drawn by
+    `pellucid.plots`.
 
     In a notebook, `_pictured` says whether the figure is shown below the text, and `_rows` which rows of a long table.
     """
@@ -36,7 +37,7 @@ class Finding(ABC):
     _pictured: ClassVar[bool] = True
     _rows: ClassVar[notebook.Rows] = "first"
 
-    if TYPE_CHECKING:  # A subclass defines both, as a field or as a property.
+    if TYPE_CHECKING:  # A subclass defines all three, as a field or as a property.
 
         @property
         def sentence(self) -> str: ...
@@ -44,9 +45,12 @@ class Finding(ABC):
         @property
         def notes(self) -> tuple[str, ...]: ...
 
+        @property
+        def n_trials(self) -> int | tuple[int, ...]: ...
+
     def to_dict(self) -> dict[str, Any]:
-        """All fields as plain data."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        """All fields as plain data, with `sentence`, `notes` and `n_trials` where these are properties."""
+        return _data_of(self)  # type: ignore[no-any-return]
 
     def to_frame(self) -> Any:
         """The answer as a pandas DataFrame."""
@@ -97,6 +101,20 @@ class Finding(ABC):
         if self._pictured and type(get_ipython()).__name__ != "TerminalInteractiveShell":
             with suppress(ImportError):  # Without Plotly, the text is all.
                 import_module("pellucid.plots").show(self)
+
+
+def _data_of(value: Any) -> Any:
+    """As `dataclasses.asdict`; an answer inside another one has its properties, too."""
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value)]
+        if isinstance(value, Finding):
+            names += [name for name in ("sentence", "notes", "n_trials") if name not in names]
+        return {name: _data_of(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {key: _data_of(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_data_of(entry) for entry in value)
+    return value
 
 
 class NoAnswer(ValueError):

@@ -6,7 +6,7 @@ Contributions are signed: positive ones made a configuration more attractive.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -200,6 +200,11 @@ class DesirabilityPaths(Finding):
     notes: tuple[str, ...] = ()
 
     @property
+    def n_trials(self) -> int:
+        """Trials that are explained."""
+        return len(self.explanations)
+
+    @property
     def params(self) -> tuple[str, ...]:
         """Every parameter that any of the proposals had, in order of appearance."""
         return tuple(dict.fromkeys(c.name for explanation in self.explanations for c in explanation.contributions))
@@ -238,7 +243,7 @@ class ProposalInteractions(Finding):
     """How parameters worked together in a proposal; all values sum to the total of its explanation.
 
     main    by parameter, what it contributed alone;  pairs  what two contributed together beyond that
-    unit, compared_with, notes, objective   as in `ProposalExplanation`
+    unit, compared_with, notes, objective, n_trials   as in `ProposalExplanation`
     """
 
     trial: int
@@ -249,6 +254,7 @@ class ProposalInteractions(Finding):
     sentence: str
     notes: tuple[str, ...] = ()
     objective: str = OBJECTIVE
+    n_trials: int = 0
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -256,7 +262,7 @@ class ProposalInteractions(Finding):
 
     def to_dict(self) -> dict[str, Any]:
         pairs = [{"params": list(pair), "value": value} for pair, value in self.pairs.items()]
-        return {**asdict(replace(self, pairs={})), "pairs": pairs}
+        return {**super().to_dict(), "pairs": pairs}
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per parameter, then one per pair."""
@@ -274,6 +280,7 @@ class ImportanceComparison(Finding):
     shapley, ablation, local, permutation   see `pellucid.explain.compare`
     ablation_order                          parameters in the order in which the ablation flipped them
     interactions                            Friedman's H by pair: 0 if they add up, 1 if they only interact
+    n_trials                                finished trials that the model had seen
     """
 
     trial: int
@@ -286,12 +293,13 @@ class ImportanceComparison(Finding):
     interactions: dict[tuple[str, str], float]
     proposed: bool
     objective: str = OBJECTIVE
+    n_trials: int = 0
 
     METHODS: ClassVar[tuple[str, ...]] = ("shapley", "ablation", "local", "permutation")
 
     def to_dict(self) -> dict[str, Any]:
         pairs = [{"params": list(pair), "h": h} for pair, h in self.interactions.items()]
-        return {**asdict(replace(self, interactions={})), "interactions": pairs}
+        return {**super().to_dict(), "interactions": pairs}
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per parameter."""

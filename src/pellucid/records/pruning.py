@@ -130,6 +130,7 @@ class PruningExplanation(Finding):
     source             'recorded' (by `CurvePruner`, at that moment) or 'reconstructed' (from the trials that had ended
                        by then)
     state              'stopped', 'complete', 'running' or 'failed';  returned  the value of a complete trial
+    n_trials           complete trials with a curve that the answer rests on
     """
 
     _rows: ClassVar[Rows] = "last"
@@ -158,6 +159,7 @@ class PruningExplanation(Finding):
     notes: tuple[str, ...] = ()
     objective: str = OBJECTIVE
     tolerance: float = 0.0
+    n_trials: int = 0
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per report, then one per step ahead."""
@@ -232,6 +234,11 @@ class PruningRecord(Finding):
     direction: str
     notes: tuple[str, ...] = ()
     objective: str = OBJECTIVE
+
+    @property
+    def n_trials(self) -> int:
+        """Trials that reported a curve and ended, by themselves or early."""
+        return self.complete + self.stopped
 
     @property
     def share_saved(self) -> float:

@@ -17,7 +17,7 @@ class IntervalReduction(Finding):
     cuts           values at which the range would begin (or end, if high values are cheap)
     index, stderr  HSIC towards the goal on the remaining trials;  p  of its permutation test
     rate, base     share of the remaining trials that reach the goal: at their cheap end, and of all of them
-    n_trials       remaining trials, per cut
+    n_trials       remaining trials, per cut: not one number as in other answers
     value          the cheapest value that costs nothing; None if that is not known
     position       of the parameter in the study's order, which decides its colour
     """
@@ -54,6 +54,7 @@ class RangeAdvice(Finding):
     cost          what is lost at most if it is wrong, in the unit of the objective; 0 for widening, which costs trials
     start, stop   the part of the range that it is about, as shares of the range on its own scale: linear, logarithmic,
                   or choice by choice
+    n_trials      trials that it rests on
     """
 
     _pictured: ClassVar[bool] = False
@@ -65,6 +66,7 @@ class RangeAdvice(Finding):
     cost: float = 0.0
     start: float = 0.0
     stop: float = 1.0
+    n_trials: int = 0
 
     @property
     def notes(self) -> tuple[str, ...]:

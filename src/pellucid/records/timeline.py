@@ -30,6 +30,10 @@ class Timeline(Finding):
     notes: tuple[str, ...] = ()
 
     @property
+    def n_trials(self) -> int:
+        return len(self.numbers)
+
+    @property
     def n_lanes(self) -> int:
         """How many trials ran at once at most."""
         return max(self.lanes, default=-1) + 1

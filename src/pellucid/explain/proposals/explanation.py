@@ -163,8 +163,9 @@ def proposal_interactions(
     main = {names[who[0]]: value for who, value in values.items() if len(who) == 1}
     pairs = {(names[who[0]], names[who[1]]): value for who, value in values.items() if len(who) == 2}
     sentence = interaction_sentence(case.trial, main, pairs, unit.name, case.objective)
+    compared = _COMPARED[background]
     return ProposalInteractions(
-        case.trial, main, pairs, unit.name, _COMPARED[background], sentence, case.notes, case.objective
+        case.trial, main, pairs, unit.name, compared, sentence, case.notes, case.objective, case.n_trials
     )
 
 

@@ -86,6 +86,7 @@ def pruning_explanation_of(
         sentence="",
         notes=tuple(_notes(before, evidence, trial, decision, recorded)),
         objective=view.objective.name,
+        n_trials=evidence.complete,
     )
     if recorded is not None:
         same = ("chance", "needed", "best", "best_trial", "expected", "low", "high", "tolerance")
