@@ -24,6 +24,7 @@ from pellucid.explain.effects.trials import (
     condition_of,
     effect_data,
     models_of,
+    names_of,
     support_of,
 )
 from pellucid.explain.effects.words import Curve, all_over, effect_notes, effect_sentence, unexplored
@@ -79,9 +80,7 @@ def partial_dependence(
             over the configurations in which it exists.
         surrogate: kernel and warp of the model; default `GaussianProcess(warp="auto")`.
     """
-    names = (params,) if isinstance(params, str) else tuple(params)
-    if not 1 <= len(set(names)) == len(names) <= 2:
-        raise ValueError(f"Partial dependence is of one parameter or of two different ones, but got {params!r}.")
+    names = names_of(params, 2, "Partial dependence is of one parameter or of two different ones")
     if trial is not None and len(names) == 2:
         raise ValueError("`trial` needs a single parameter, but got two: leave `trial` out.")
     check_level(level)

@@ -24,6 +24,7 @@ from pellucid.explain.effects.trials import (
     judged_branch,
     judged_choices,
     models_of,
+    names_of,
     support_of,
 )
 from pellucid.explain.evidence import ENOUGH, evidence
@@ -63,7 +64,7 @@ _CLEAR, _CLEAR_AND_EVIDENT = 0.97, 0.93
 
 
 def profile_effect(
-    study: Study, param: str, *, objective: str | int | None = None, level: float = 0.95
+    study: Study, param: str | Sequence[str], *, objective: str | int | None = None, level: float = 0.95
 ) -> ProfileEffect:
     """The best objective that can be reached at each value of a parameter, over all other parameters, with a band.
 
@@ -72,14 +73,15 @@ def profile_effect(
 
     Args:
         study: any study, whichever sampler ran it.
-        param: the name of the parameter.
+        param: the name of the parameter, or a list of it alone.
         objective: the name or number of one of several objectives, or the name of a constraint, for an answer about
             that; default: the study's only objective.
         level: of the band.
     """
+    names = names_of(param, 1, "A profile is of one parameter")
     check_level(level)
     with opened(study, "profile_effect", objective) as view:
-        return profiles_of(view, [param], level)[0]
+        return profiles_of(view, names, level)[0]
 
 
 def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> tuple[ProfileEffect, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,14 @@ _WINDOW, _FEW_CELLS = 0.05, 12
 _PER_PARAMETER, _PER_CHOICE = 4, 3
 # The verdicts on a parameter.
 MATTERS, NO_EFFECT, CANNOT_TELL = "matters", "no effect", "cannot tell"
+
+
+def names_of(params: object, most: int, rule: str) -> tuple[str, ...]:
+    """The names of one to `most` different parameters, from a name or several. `rule`: the beginning of the error."""
+    names = (params,) if isinstance(params, str) else tuple(params) if isinstance(params, Iterable) else ()
+    if not (all(isinstance(name, str) for name in names) and 1 <= len(set(names)) == len(names) <= most):
+        raise ValueError(f"{rule}, but got {params!r}.")
+    return names
 
 
 def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> tuple[Arrays, list[str]]:
