@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pellucid.numerics import Array, Mask
-from pellucid.records import OBJECTIVE
+from pellucid.records import OBJECTIVE, number_text
 
 Sign = float | Array
 _DEFAULT_SHARE = 0.1
@@ -94,13 +94,13 @@ def on_the_front(share: float | None = None) -> Goal:
 def below(value: float) -> Goal:
     """An objective below `value`, in the user's unit."""
     limit = float(value)
-    return Goal(f"{_AN_OBJECTIVE} below {limit:g}", lambda values, _, __: values < limit)
+    return Goal(f"{_AN_OBJECTIVE} below {number_text(limit, 'g')}", lambda values, _, __: values < limit)
 
 
 def above(value: float) -> Goal:
     """An objective above `value`, in the user's unit."""
     limit = float(value)
-    return Goal(f"{_AN_OBJECTIVE} above {limit:g}", lambda values, _, __: values > limit)
+    return Goal(f"{_AN_OBJECTIVE} above {number_text(limit, 'g')}", lambda values, _, __: values > limit)
 
 
 def failed() -> Goal:

@@ -252,7 +252,7 @@ def test_the_sampler_predicts_values_with_noise_and_rebuilds_its_recalibration()
         stored = view.receipts[prediction.trial]
         assert (stored.predictive_sd or 0.0) > (stored.sd or 0.0)
         assert stored.recalibration == pytest.approx(recalibration([p.unwidened_z for p in made[:i]]))
-        assert f"(sd {stored.predictive_sd:.2g}) there" in str(stored)
+        assert f"(predictive sd {stored.predictive_sd:.2g}) there" in str(stored)
     assert pellucid.history(study).sd[-1] == made[-1].sd
 
 

@@ -131,7 +131,7 @@ def test_a_receipt_of_several_objectives_speaks_about_each_of_them() -> None:
     assert about.hyperparameters == HYPERPARAMETERS
     assert about.objectives == several.objectives
     assert about.params == several.params
-    assert "expected f1 0.50 (sd 0.1) and ms 1000000000 (sd 0.25) there" in str(several)
+    assert "expected f1 0.50 (sd 0.1) and ms 1000000000 (predictive sd 0.25) there" in str(several)
     assert FULL.about(2) is FULL
     with pytest.raises(RecordError, match="needs hyperparameters"):
         replace(several, objectives=several.objectives[:1])
@@ -196,14 +196,23 @@ def test_records_do_not_change() -> None:
 
 
 def test_a_receipt_prints_as_a_sentence() -> None:
-    expected = "Trial 42 maximised WEI; the model expected 12.50 (sd 0.25) there. Step 1 tunes `lr`."
+    expected = "Trial 42 maximised WEI; the model expected 12.50 (predictive sd 0.25) there. Step 1 tunes `lr`."
     maximised = replace(ONE, look=False, constraints=())
     assert str(maximised) == f"{expected} It was the turn of `kind` = a."
-    assert "12.50 (sd 0.25) there, feasible with a chance of 22%. Step" in str(replace(ONE, look=False))
+    feasible = "12.50 (predictive sd 0.25) there, feasible with a chance of 22%. Step"
+    assert feasible in str(replace(ONE, look=False))
     assert "Trial 42 maximised WEI" in str(replace(maximised, mean=None, sd=None))
-    assert str(ONE).startswith("Trial 42 looked elsewhere; the model expected 12.50 (sd 0.25) there, feasible")
+    looked = "Trial 42 looked elsewhere; the model expected 12.50 (predictive sd 0.25) there, feasible"
+    assert str(ONE).startswith(looked)
     assert "cover the space" in str(Receipt(1, "startup", 0, {}))
     assert str(Receipt(1, "fallback", 0, {}, "of rain")).endswith("because of rain.")
+
+
+def test_the_sd_in_the_sentence_has_the_name_of_its_field() -> None:
+    """Receipts of earlier versions have the sd of the function alone."""
+    assert ONE.predictive_sd != ONE.sd
+    assert f"(predictive sd {ONE.predictive_sd:.2g}) there" in str(ONE)
+    assert f"(sd {ONE.sd:.2g}) there" in str(replace(ONE, predictive_sd=None))
 
 
 def test_a_recommendation_prints_as_a_sentence() -> None:

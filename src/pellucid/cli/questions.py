@@ -282,7 +282,7 @@ def _advice(ranges: ParameterRanges) -> str:
 
 def _contributions(explanation: ProposalExplanation) -> TextTable:
     """Every parameter of a proposal, the largest contribution first."""
-    from pellucid.records import OBJECTIVE, called
+    from pellucid.records import OBJECTIVE, called, number_text
 
     terms = explanation.term_names
     unit = called(explanation.objective) if explanation.unit == OBJECTIVE else explanation.unit
@@ -290,10 +290,10 @@ def _contributions(explanation: ProposalExplanation) -> TextTable:
     rows = [
         (
             contribution.name,
-            f"{contribution.value:.4g}" if isinstance(contribution.value, float) else str(contribution.value),
-            f"{contribution.total:+.3g}",
-            f"[{contribution.low:.3g}, {contribution.high:.3g}]",
-            *(f"{contribution.terms[term]:+.3g}" for term in terms),
+            number_text(contribution.value) if isinstance(contribution.value, float) else str(contribution.value),
+            number_text(contribution.total, "+.3g"),
+            f"[{number_text(contribution.low, '.3g')}, {number_text(contribution.high, '.3g')}]",
+            *(number_text(contribution.terms[term], "+.3g") for term in terms),
         )
         for contribution in sorted(explanation.contributions, key=lambda contribution: -abs(contribution.total))
     ]
@@ -301,10 +301,12 @@ def _contributions(explanation: ProposalExplanation) -> TextTable:
 
 
 def _importances(importance: HsicImportance) -> TextTable:
+    from pellucid.records import number_text
+
     rows = [
         (
             parameter.name,
-            f"{parameter.index:.3g}",
+            number_text(parameter.index, ".3g"),
             f"{parameter.stderr:.2g}",
             f"{parameter.p_adjusted:.2g}",
             parameter.verdict,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.records import OBJECTIVE, decimals, significant
+from pellucid.records import OBJECTIVE, decimals, number_text, significant
 from pellucid.study.encoding import Condition, Space
 
 # How trials are chosen if an answer would take too long with all of them.
@@ -20,7 +20,7 @@ _SELECTED = "the best ones and an even selection."
 def value_text(value: Any) -> str:
     """A number with four digits, a word unchanged. A word that looks like a number or a constant is quoted."""
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return number_text(value)
     return repr(value) if isinstance(value, str) and _looks_like_a_literal(value) else str(value)
 
 
@@ -58,11 +58,11 @@ def condition_text(space: Space, rule: Condition) -> str:
 def with_error(value: float, half_width: float) -> str:
     """A value with its half-width, both to the digits that the half-width leaves meaningful."""
     if not (math.isfinite(half_width) and half_width > 0.0):
-        return f"{value:.4g}"
+        return number_text(value)
     digits = decimals(value, half_width)
     if digits is None:
-        return f"{value:.{significant(value, half_width, 4)}g} ± {half_width:.2g}"
-    return f"{value:.{digits}f} ± {half_width:.{digits}f}"
+        return f"{number_text(value, f'.{significant(value, half_width, 4)}g')} ± {half_width:.2g}"
+    return f"{number_text(value, f'.{digits}f')} ± {half_width:.{digits}f}"
 
 
 def unknown_parameter(name: object, known: Collection[str]) -> str:

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
-from pellucid.records import OBJECTIVE, Calibration, PredictedTrial
+from pellucid.records import OBJECTIVE, Calibration, PredictedTrial, number_text
 
 # Points that a figure can show legibly.
 _MOST_POINTS = 1000
@@ -39,7 +39,7 @@ def calibration(record: Calibration) -> go.Figure:
     figure.add_hrect(y0=-q, y1=q, fillcolor=faint(EXPLOIT), line_width=0, layer="below", row=1, col=2)
     figure.add_hline(y=0.0, line={"color": GREY, "width": 1, "dash": "dash"}, row=1, col=2)
     for i, window in enumerate(record.windows):
-        text = f"mean {window.z_mean:+.2f}, {window.coverage:.0%} held<extra></extra>"
+        text = f"mean {number_text(window.z_mean, '+.2f')}, {window.coverage:.0%} held<extra></extra>"
         figure.add_scatter(x=[window.first, window.last], y=[window.z_mean] * 2, mode="lines", showlegend=i == 0,
                            name="mean", line={"color": CHOSEN, "width": 3}, hovertemplate=text, row=1,
                            col=2)  # fmt: skip
@@ -67,7 +67,8 @@ def _predicted(
         name=edge_name(name, sum(beyond(pair, shown) > 0 for pair in zip(x, y, strict=True))),
         marker={"color": colour, "size": 6, "opacity": 0.75, "symbol": point_symbols(x, y, shown, shown, "circle")},
         error_x={"type": "data", "array": [q * row.sd for row in rows], "color": faint(colour), "width": 0},
-        text=[f"trial {row.trial}: predicted {row.predicted:.6g}, observed {row.observed:.6g}" for row in rows],
+        text=[f"trial {row.trial}: predicted {number_text(row.predicted, '.6g')}, "
+              f"observed {number_text(row.observed, '.6g')}" for row in rows],
         hoverinfo="text", row=1, col=1,
     )  # fmt: skip
 
@@ -75,6 +76,7 @@ def _predicted(
 def _scores(figure: go.Figure, rows: Sequence[PredictedTrial], colour: str) -> None:
     figure.add_scatter(
         x=[row.trial for row in rows], y=[max(-_LARGEST_Z, min(_LARGEST_Z, row.z)) for row in rows], mode="markers",
-        marker={"color": colour, "size": 6, "opacity": 0.75}, showlegend=False, customdata=[row.z for row in rows],
-        hovertemplate="trial %{x}: %{customdata:+.2f} sd<extra></extra>", row=1, col=2,
+        marker={"color": colour, "size": 6, "opacity": 0.75}, showlegend=False,
+        customdata=[number_text(row.z, "+.2f") for row in rows],
+        hovertemplate="trial %{x}: %{customdata} sd<extra></extra>", row=1, col=2,
     )  # fmt: skip

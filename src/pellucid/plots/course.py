@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, symbols
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY
-from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
+from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict, number_text
 
 # Trials and shaded phases that a figure can show legibly.
 _MOST_POINTS, _MOST_PHASES = 2000, 12
@@ -46,7 +46,8 @@ def history(record: History) -> go.Figure:
                                name=edge_name(kind, beyond(values, reached)),
                                marker={"color": colour, "symbol": symbols(values, reached, symbol), "size": 6,
                                        "opacity": 0.75},
-                               text=[f"trial {n}: {v:.6g}" for n, v in points], hoverinfo="text")  # fmt: skip
+                               text=[f"trial {n}: {number_text(v, '.6g')}" for n, v in points],
+                               hoverinfo="text")  # fmt: skip
     best = _turns([(n, b) for n, b in zip(record.numbers, record.best, strict=True) if b is not None])
     figure.add_scatter(x=[n for n, _ in best], y=[b for _, b in best], mode="lines", name="best so far",
                        line={"color": CHOSEN, "width": 3, "shape": "hv"})  # fmt: skip

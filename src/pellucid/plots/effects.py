@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, symbols
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, GREY, PALE, parameter_colour
-from pellucid.records import PartialDependence, ProfileEffect
+from pellucid.records import PartialDependence, ProfileEffect, number_text
 
 Curve = ProfileEffect | PartialDependence
 # Trials with a choice are ticks beside the estimate of it, this far to its left; an axis of choices has a step of 1.
@@ -92,7 +92,7 @@ def _add_trials(
     figure.add_scatter(
         x=[x - _BESIDE if as_ticks else x for _, x, _ in having], y=on_edge(y, shown), mode="markers",
         name=edge_name("trials", beyond(y, shown)), marker=marker,
-        text=[f"trial {n}: {v:.6g}" for n, _, v in having], hoverinfo="text",
+        text=[f"trial {n}: {number_text(v, '.6g')}" for n, _, v in having], hoverinfo="text",
     )  # fmt: skip
     return shown
 

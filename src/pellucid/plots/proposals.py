@@ -22,6 +22,7 @@ from pellucid.records import (
     Term,
     called,
 )
+from pellucid.records.numbers import number_text
 from pellucid.records.proposal import Role
 
 # What a term stands for has the same colour in every figure: predictions blue, uncertainty yellow.
@@ -191,7 +192,7 @@ def interactions(record: ProposalInteractions) -> go.Figure:
     figure = go.Figure(
         go.Heatmap(
             x=names, y=names, z=values, zmin=-largest, zmax=largest, colorscale=_SIGNED, xgap=2, ygap=2,
-            text=[["" if value is None else f"{value:.2g}" for value in row] for row in values],
+            text=[["" if value is None else number_text(value, ".2g") for value in row] for row in values],
             texttemplate="%{text}", hoverongaps=False, colorbar={"title": _unit(record)},
         )
     )  # fmt: skip
@@ -220,7 +221,7 @@ def comparison(record: ImportanceComparison) -> go.Figure:
 
 
 def _labels(rows: Sequence[Contribution]) -> list[str]:
-    texts = [f"{c.value:.4g}" if isinstance(c.value, float) else str(c.value) for c in rows]
+    texts = [number_text(c.value) if isinstance(c.value, float) else str(c.value) for c in rows]
     names = labels([c.name for c in rows])
     return [f"{name} = {escape(cut(text))}" for name, text in zip(names, texts, strict=True)]
 

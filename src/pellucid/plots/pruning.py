@@ -21,6 +21,7 @@ from pellucid.records import (
     PruningRecord,
     StoppedTrial,
     chance_text,
+    number_text,
 )
 
 # Stopped trials, and reports of one curve, that a figure can show legibly.
@@ -96,7 +97,9 @@ def _fan(figure: go.Figure, record: PruningExplanation, reach: Sequence[float]) 
             "<extra></extra>",
         )  # fmt: skip
     (middle,), (low_end, high_end) = _inside([record.expected], reach), _near([record.low, record.high], reach)
-    expected = f"{record.expected:.4g} expected at the end ({record.low:.4g} to {record.high:.4g})"
+    expected = (
+        f"{number_text(record.expected)} expected at the end ({number_text(record.low)} to {number_text(record.high)})"
+    )
     figure.add_scatter(
         x=[record.horizon], y=[middle], mode="markers", name=f"expected ({100 * record.level:.4g}% interval)",
         marker={"color": EXPLORE, "size": 9},
@@ -129,7 +132,7 @@ def _mark(
     figure.add_scatter(
         x=[step], y=_inside([value], reach), mode="markers", name=name, legendrank=2,
         marker={"color": colour, "size": 10, "symbol": symbol},
-        hovertemplate=f"{name}: {value:.4g} at step %{{x}}<extra></extra>",
+        hovertemplate=f"{name}: {number_text(value)} at step %{{x}}<extra></extra>",
     )  # fmt: skip
 
 
@@ -186,7 +189,10 @@ def _taken(figure: go.Figure, rows: Sequence[StoppedTrial], name: str, colour: s
     """The last step of each trial, with a line to where it would have ended."""
     if not rows:
         return
-    texts = [f"{chance_text(row.chance)} chance of having been the best, {row.expected:.4g} expected" for row in rows]
+    texts = [
+        f"{chance_text(row.chance)} chance of having been the best, {number_text(row.expected)} expected"
+        for row in rows
+    ]
     figure.add_scatter(
         x=[row.trial for row in rows], y=[row.steps for row in rows], mode="markers", name=name,
         marker={"color": colour, "size": 7 if len(rows) <= 200 else 4}, text=texts,
@@ -266,7 +272,7 @@ def _lines(
     figure.add_scatter(
         x=[curve.steps[-1] for curve in curves], y=_near([curve.values[-1] for curve in curves], reach),
         mode="markers", marker={"color": colour, "size": 4 + width}, customdata=[curve.trial for curve in curves],
-        legendgroup=name, showlegend=False, text=[f"{curve.values[-1]:.4g}" for curve in curves],
+        legendgroup=name, showlegend=False, text=[number_text(curve.values[-1]) for curve in curves],
         hovertemplate="trial %{customdata}, last at step %{x}: %{text}<extra></extra>",
     )  # fmt: skip
 

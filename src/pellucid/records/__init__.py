@@ -21,12 +21,8 @@ from pellucid.records.finding import (
     NotKnown,
     attempt,
     called,
-    decimals,
-    percent,
     plain,
     prefix,
-    rounded,
-    significant,
 )
 from pellucid.records.front import (
     Compromise,
@@ -41,6 +37,7 @@ from pellucid.records.front import (
     spoken,
 )
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
+from pellucid.records.numbers import decimals, number_text, percent, rounded, significant
 from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
     PREDICTED,
@@ -158,6 +155,7 @@ __all__ = [
     "called",
     "chance_text",
     "decimals",
+    "number_text",
     "percent",
     "plain",
     "prefix",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pellucid.records.finding import OBJECTIVE, Finding, prefix
+from pellucid.records.numbers import number_text
 
 # States of trials, and what a sentence calls them, in this order.
 _WORDS = {"complete": "complete", "stopped": "stopped early", "failed": "failed", "running": "running"}
@@ -58,7 +59,7 @@ class LearningCurves(Finding):
         start = f"{n:,} trial{'' if n == 1 else 's'} reported a learning curve: {', '.join(states)}"
         if self.best is None:
             return f"{start}."
-        return f"{start}. The best is trial {self.best_trial} ({prefix(self.objective)}{self.best:.4g})."
+        return f"{start}. The best is trial {self.best_trial} ({prefix(self.objective)}{number_text(self.best)})."
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -18,10 +18,6 @@ from pellucid.records import notebook
 Answer = TypeVar("Answer")
 # The name of an objective that has none of its own, and of its unit.
 OBJECTIVE = "objective"
-# With more digits after the point than this, or for values this large, significant digits are shown instead.
-_MOST_DECIMALS, _LARGE = 6, 1e6
-# Significant digits that a number of double precision has.
-_ALL_DIGITS = 15
 
 
 class Finding(ABC):
@@ -172,30 +168,3 @@ def called(objective: str) -> str:
 def prefix(objective: str) -> str:
     """What stands before a value: "accuracy "; nothing if the objective has no name."""
     return "" if objective == OBJECTIVE else f"{objective} "
-
-
-def decimals(value: float, error: float) -> int | None:
-    """The digits after the point of a value that its error leaves meaningful; None if significant digits are better."""
-    if not (math.isfinite(error) and error > 0.0) or abs(value) >= _LARGE:
-        return None
-    count = max(0, 1 - math.floor(math.log10(error)))
-    return count if count <= _MOST_DECIMALS else None
-
-
-def rounded(value: float, error: float) -> str:
-    """A value to the digits that its error leaves meaningful."""
-    count = decimals(value, error)
-    return f"{value:.{significant(value, error, 6)}g}" if count is None else f"{value:.{count}f}"
-
-
-def significant(value: float, error: float, fewest: int) -> int:
-    """The significant digits of a value that its error leaves meaningful, at least `fewest` and at most all of them."""
-    if value == 0.0 or not (math.isfinite(value) and math.isfinite(error) and error > 0.0):
-        return fewest
-    needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2
-    return min(max(needed, fewest), _ALL_DIGITS)
-
-
-def percent(chance: float) -> str:
-    """ "97%"; never 0% or 100%, because a model is never sure."""
-    return "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"{chance:.0%}"

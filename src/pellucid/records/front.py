@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pellucid.records.finding import Finding, percent, rounded
+from pellucid.records.finding import Finding
 from pellucid.records.notebook import Rows
+from pellucid.records.numbers import number_text, percent, rounded
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,9 @@ class ExpectedOutcome:
     def text(self) -> str:
         """ "latency 12.3, 95% interval [11.9, 12.8]" """
         if self.low is None or self.high is None:
-            return f"{self.objective} {self.expected:.4g}"
-        return f"{self.objective} {self.expected:.4g}, 95% interval [{self.low:.4g}, {self.high:.4g}]"
+            return f"{self.objective} {number_text(self.expected)}"
+        ends = f"{number_text(self.low)}, {number_text(self.high)}"
+        return f"{self.objective} {number_text(self.expected)}, 95% interval [{ends}]"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class FrontMember:
     @property
     def text(self) -> str:
         """ "trial 12 (expected accuracy 0.91, latency 8.2)" """
-        values = ", ".join(f"{outcome.objective} {outcome.expected:.4g}" for outcome in self.outcomes)
+        values = ", ".join(f"{outcome.objective} {number_text(outcome.expected)}" for outcome in self.outcomes)
         return f"trial {self.trial} (expected {values})"
 
 
@@ -142,7 +144,7 @@ class Compromise(Finding):
 
     @property
     def sentence(self) -> str:
-        settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
+        settings = ", ".join(f"{k}={number_text(v) if isinstance(v, float) else v}" for k, v in self.params.items())
         values = "; ".join(outcome.text for outcome in self.outcomes)
         chance = () if self.feasible is None else (f"feasible with a chance of {percent(self.feasible)}",)
         kept = "".join(f"; {text}" for text in (*(limit.text for limit in self.limits), *chance))
@@ -174,7 +176,7 @@ class ExchangeRate:
 
     @property
     def span(self) -> str:
-        return f"from {self.start:.4g} to {self.stop:.4g}"
+        return f"from {number_text(self.start)} to {number_text(self.stop)}"
 
     @property
     def band(self) -> str:
@@ -256,8 +258,8 @@ class Tradeoff(Finding):
         parts = [f"{move} {first} {near.span} {moves} {second} by {near.gain:.3g} ({band})"]
         if len(self.rates) > 1:
             parts.append(f"{far.span}, by {far.gain:.3g} ({far.band})")
-        if self.knee is not None:
-            at = f"{first} {self.knee.at:.4g} ({self.knee.low:.4g} to {self.knee.high:.4g})"
+        if (knee := self.knee) is not None:
+            at = f"{first} {number_text(knee.at)} ({number_text(knee.low)} to {number_text(knee.high)})"
             beyond = "below" if self.directions[0] == "maximize" else "above"
             parts.append(f"{beyond} {at} the same step brings less")
         if trading := self.named("trades"):

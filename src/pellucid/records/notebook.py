@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
+from pellucid.records.numbers import number_text
+
 # Rows of a table: more would push the figure and the notes off the screen. Longer texts of a cell are cut.
 _MOST_ROWS, _LONGEST_TEXT = 8, 200
 # Texts above this length that the sentence has too are not repeated in the table: they are sentences, not names.
@@ -58,7 +60,7 @@ def cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return number_text(value)
     text = str(value)
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
 

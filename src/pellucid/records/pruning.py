@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from pellucid.records.finding import OBJECTIVE, Finding, prefix
 from pellucid.records.notebook import Rows
+from pellucid.records.numbers import number_text
 from pellucid.records.rules import is_count, is_finite_from, is_spans
 from pellucid.records.states import RecordError
 
@@ -97,10 +98,11 @@ class PruningDecision:
     @property
     def reason(self) -> str:
         """What is stored with the trial for people to read."""
+        best, expected, low, high = map(number_text, (self.best, self.expected, self.low, self.high))
         return (
-            f"Stopped at step {self.step} of {self.horizon}: {chance_text(self.chance)} chance to beat {self.best:.4g} "
-            f"(trial {self.best_trial}){by_text(self.tolerance)}, and {chance_text(self.needed)} was needed; expected "
-            f"{self.expected:.4g} ({self.low:.4g} to {self.high:.4g})."
+            f"Stopped at step {self.step} of {self.horizon}: {chance_text(self.chance)} chance to beat {best} (trial "
+            f"{self.best_trial}){by_text(self.tolerance)}, and {chance_text(self.needed)} was needed; expected "
+            f"{expected} ({low} to {high})."
         )
 
     def __str__(self) -> str:
@@ -253,7 +255,7 @@ class PruningRecord(Finding):
             f"{self.stopped} of {self.stopped + self.complete} trials were stopped early, which saved {self.saved:,} "
             f"steps ({self.share_saved:.0%})"
         )
-        than = f"{prefix(self.objective)}{self.best:.4g} (trial {self.best_trial})"
+        than = f"{prefix(self.objective)}{number_text(self.best)} (trial {self.best_trial})"
         return f"{start}; the chance that one of them would have beaten {than} is {chance_text(self.lost)}."
 
     def _columns(self) -> Mapping[str, Any]:

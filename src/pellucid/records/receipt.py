@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pellucid.records import notebook
-from pellucid.records.finding import percent, rounded
+from pellucid.records.numbers import percent, rounded
 from pellucid.records.rules import (
     is_acquisition,
     is_conditions,
@@ -289,15 +289,11 @@ class Receipt:
     def _expected(self) -> str:
         """What the model expected; empty if it is not known."""
         if self.objectives:
-            about = [self.about(i) for i in range(len(self.objectives))]
-            each = [
-                f"{state.name} {_with_sd(one.mean, one.expected_sd)}"
-                for state, one in zip(self.objectives, about, strict=True)
-            ]
+            each = [f"{state.name} {_mean_and_sd(self.about(i))}" for i, state in enumerate(self.objectives)]
             return f"the model expected {', '.join(each[:-1])} and {each[-1]} there"
         if self.mean is None or self.expected_sd is None:
             return ""
-        return f"the model expected {_with_sd(self.mean, self.expected_sd)} there"
+        return f"the model expected {_mean_and_sd(self)} there"
 
     def _maximised(self) -> str:
         """The acquisition; with constraints, what was maximised among feasible configurations."""
@@ -317,9 +313,11 @@ class Receipt:
         return f"Trial {self.trial} was ranked {place} configurations by {by}."
 
 
-def _with_sd(mean: float | None, sd: float | None) -> str:
+def _mean_and_sd(about: Receipt) -> str:
+    """What was expected, with the name of the field that has the sd."""
+    mean, sd = about.mean, about.expected_sd
     assert mean is not None and sd is not None
-    return f"{rounded(mean, sd)} (sd {sd:.2g})"
+    return f"{rounded(mean, sd)} ({'sd' if about.predictive_sd is None else 'predictive sd'} {sd:.2g})"
 
 
 def _plain(hyperparameters: Hyperparameters) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pellucid.records.finding import OBJECTIVE, Finding, percent, prefix, rounded
+from pellucid.records.finding import OBJECTIVE, Finding, prefix
+from pellucid.records.numbers import number_text, percent, rounded
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Recommendation(Finding):
 
     @property
     def sentence(self) -> str:
-        settings = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.params.items())
+        settings = ", ".join(f"{k}={number_text(v) if isinstance(v, float) else v}" for k, v in self.params.items())
         error, interval = 0.0, ""
         if self.low is not None and self.high is not None:
             error = 0.5 * (self.high - self.low)

@@ -213,19 +213,24 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
 
 def _best(snapshot: Snapshot) -> str:
     """With the name of the objective, if it has one."""
-    from pellucid.records import prefix
+    from pellucid.records import number_text, prefix
 
     assert snapshot.best is not None
-    return f"{prefix(snapshot.objective)}{snapshot.best.value:.6g} (trial {snapshot.best.trial})"
+    value = number_text(snapshot.best.value, ".6g")
+    return f"{prefix(snapshot.objective)}{value} (trial {snapshot.best.trial})"
 
 
 def _values(trial: TrialOfSeveral) -> str:
-    listed = ", ".join(f"{name} {value:.6g}" for name, value in trial.values.items())
+    from pellucid.records import number_text
+
+    listed = ", ".join(f"{name} {number_text(value, '.6g')}" for name, value in trial.values.items())
     return f"{listed} (trial {trial.trial})"
 
 
 def _value(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    from pellucid.records import number_text
+
+    return number_text(value) if isinstance(value, float) else str(value)
 
 
 def _pruned(snapshot: Snapshot) -> str:
@@ -234,8 +239,10 @@ def _pruned(snapshot: Snapshot) -> str:
 
 
 def _curve(curve: RunningCurve, horizon: int | None) -> str:
+    from pellucid.records import number_text
+
     of = f" of {horizon}" if horizon is not None and curve.step <= horizon else ""
-    return f"step {curve.step}{of}: {curve.values[-1]:.6g} {sparkline(curve.values)}"
+    return f"step {curve.step}{of}: {number_text(curve.values[-1], '.6g')} {sparkline(curve.values)}"
 
 
 def sparkline(values: Sequence[float]) -> str:

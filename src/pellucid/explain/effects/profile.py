@@ -33,7 +33,7 @@ from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.explain.text import about
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
-from pellucid.records import FailingSetting, ProfileEffect
+from pellucid.records import FailingSetting, ProfileEffect, number_text
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
@@ -202,12 +202,10 @@ def _infeasible(fitted: _Fitted, draws: BestDraws) -> tuple[str, ...]:
     """A note if nothing feasible is expected at some values."""
     if not fitted.view.constrained or fitted.view.constraint is not None:
         return ()
-    worst = fitted.view.sign * float(fitted.data.losses.max())
+    worst = number_text(fitted.view.sign * float(fitted.data.losses.max()))
     if draws.mean.max() < float(fitted.data.losses.max()):
         return ("Only what is feasible counts.",)
-    return (
-        f"Only what is feasible counts; a value without anything feasible is shown as the worst trial, {worst:.4g}.",
-    )
+    return (f"Only what is feasible counts; a value without anything feasible is shown as the worst trial, {worst}.",)
 
 
 def _floats(values: Array) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.explain.text import counted
 from pellucid.numerics import Array, check_level, expand_integers, is_whole_number, one_thread
-from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text, prefix
+from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text, number_text, prefix
 from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
 from pellucid.study.trials import ended_before, state_word
@@ -172,12 +172,11 @@ def _fan(sign: float, evidence: CurveEvidence, curve: Curves, row: Array, level:
 def _sentence(found: PruningExplanation, *, asked: bool) -> str:
     of = f"step {found.step} of {found.horizon}"
     name = prefix(found.objective)
-    beating = f"{name}{found.best:.4g} (trial {found.best_trial}){by_text(found.tolerance)}"
+    beating = f"{name}{number_text(found.best)} (trial {found.best_trial}){by_text(found.tolerance)}"
     chance = f"a chance of {chance_text(found.chance)} of beating {beating}"
-    expected = (
-        f"{found.expected:.4g} was expected ({100 * found.level:g}% interval {found.low:.4g} to {found.high:.4g})"
-    )
-    returned = "" if found.returned is None else f" It returned {found.returned:.4g}."
+    ends = f"{number_text(found.low)} to {number_text(found.high)}"
+    expected = f"{number_text(found.expected)} was expected ({100 * found.level:g}% interval {ends})"
+    returned = "" if found.returned is None else f" It returned {number_text(found.returned)}."
     if found.source == "recorded":
         needed = chance_text(found.needed or 0.0)
         return f"Trial {found.trial} was stopped at {of}: it had {chance}, and {needed} was needed; {expected}."
