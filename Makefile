@@ -150,8 +150,9 @@ $(PEERS)/lowest/.stamp: lowest.txt pyproject.toml
 	@$(PEERS)/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c lowest.txt -e '.[$(LOWEST_EXTRAS)]'
 	@touch $@
 
-test-lowest: $(PEERS)/lowest/.stamp ## try the commands and extras with the lowest versions of the dependencies
+test-lowest: $(PEERS)/lowest/.stamp ## try the commands, extras and killed workers with the lowest versions of the dependencies
 	$(PEERS)/lowest/bin/python tools/smoke.py
+	$(PEERS)/lowest/bin/python tools/killed_workers.py
 
 test-pythons: ## try the commands with each Python that pellucid supports and this machine has
 	@sh tools/pythons.sh try $(PEERS) $(PYTHONS)

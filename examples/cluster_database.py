@@ -5,8 +5,8 @@
     python examples/cluster_database.py --storage mysql+pymysql://user@host/database
 
 The first command uses SQLite, for processes of one machine. With a server, start the script on as many machines as you
-like, with the same URL. Another worker runs the lost trial again: Optuna 4.9 or newer detects a dead worker when its
-heartbeat stops, and the script itself finds those that died before their first one.
+like, with the same URL. Another worker runs the lost trial again: Optuna detects a dead worker when its heartbeat
+stops, and the script itself finds those that died before their first one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 import optuna
-from optuna.storages import BaseStorage, RDBStorage, RetryHeartbeatStaleTrialCallback, fail_stale_trials
+from optuna.storages import BaseStorage, RDBStorage, fail_stale_trials
 from optuna.trial import TrialState
 from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_score
@@ -32,7 +32,17 @@ import pellucid
 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # About heartbeats.
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
-RETRY = RetryHeartbeatStaleTrialCallback(max_retry=3)
+try:
+    from optuna.storages import RetryHeartbeatStaleTrialCallback
+
+    RETRY = RetryHeartbeatStaleTrialCallback(max_retry=3)
+    RETRY_ARGUMENT = {"heartbeat_stale_trial_callback": RETRY}
+except ImportError:  # Optuna before 4.9 has other names for both.
+    from optuna.storages import RetryFailedTrialCallback
+
+    RETRY = RetryFailedTrialCallback(max_retry=3)
+    RETRY_ARGUMENT = {"failed_trial_callback": RETRY}
+
 LONGEST_TRIAL = timedelta(minutes=1)  # A trial takes seconds; one that began before this is lost.
 
 
@@ -63,7 +73,7 @@ def open_study(url: str) -> optuna.Study:
         engine_kwargs={"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {"pool_pre_ping": True},
         heartbeat_interval=1,
         grace_period=5,  # Seconds without a heartbeat before a trial is run again.
-        heartbeat_stale_trial_callback=RETRY,
+        **RETRY_ARGUMENT,
     )
     return study_in(storage)
 
@@ -107,7 +117,7 @@ def share(opened: Callable[[], optuna.Study], n_workers: int, n_trials: int, die
 def show(study: optuna.Study) -> None:
     print(f"{len(study.trials)} trials, {count(study, TrialState.COMPLETE)} finished.")
     for trial in study.trials:
-        lost = RetryHeartbeatStaleTrialCallback.retried_trial_number(trial)
+        lost = RETRY.retried_trial_number(trial)
         if lost is not None:
             print(f"Trial {lost} was lost with its worker; trial {trial.number} ran it again: {trial.state.name}.")
     # By trial number: a trial that is run again has a copy of the receipt of the lost one.
