@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
@@ -18,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.records import Receipt
 from pellucid.study.constraints import reported_constraints
 from pellucid.study.receipts import readable_receipt
-from pellucid.study.values import plain
+from pellucid.study.values import same
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
@@ -107,13 +106,7 @@ def applies(receipt: Receipt, trial: FrozenTrial, direction: str) -> bool:
     if receipt.trial != trial.number or receipt.direction != direction:
         return False
     ran = trial.params
-    return all(name not in ran or _same(ran[name], value) for name, value in receipt.params.items())
-
-
-def _same(ran: Any, proposed: Any) -> bool:
-    if type(ran) is type(proposed) and ran == proposed:
-        return True
-    return repr(plain(ran)) == repr(proposed)  # As text: NaN is a choice like any other.
+    return all(name not in ran or same(ran[name], value) for name, value in receipt.params.items())
 
 
 def _predictive_sd(receipt: Receipt) -> float | None:

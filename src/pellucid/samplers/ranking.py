@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -396,4 +396,6 @@ def _nearest(name: str, distribution: BaseDistribution, value: Any) -> tuple[Any
         return (dimension.decode(u)[0],) if inside[0] else None
     if isinstance(value, (str, bool)) or value is None:
         return None
+    if isinstance(distribution, FloatDistribution) and distribution.step is None:
+        return (min(max(float(value), distribution.low), distribution.high),)  # Encoding would round the last digits.
     return (dimension.decode(np.clip(dimension.place(np.array([value], dtype=float)), 0.0, 1.0))[0],)

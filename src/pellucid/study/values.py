@@ -12,6 +12,9 @@ from pellucid.numerics import Array
 
 # Larger numbers in damaged records count as missing.
 _LARGEST_NUMBER = 1e308
+# Rounding errors of a storage, or of a value that was encoded and decoded, are smaller; whole numbers that are not
+# stored exactly are larger than the inverse.
+_ROUNDING = 1e-12
 
 
 def fraction(raw: Array, low: float | Array, high: float | Array) -> Array:
@@ -38,6 +41,17 @@ def is_plain(value: Any) -> bool:
 def plain(value: Any) -> Any:
     """A parameter value as a receipt carries it: the types that Optuna allows for choices, otherwise its text."""
     return value if is_plain(value) else repr(value)
+
+
+def same(ran: Any, proposed: Any) -> bool:
+    """Whether a trial ran with what its receipt says: numbers that a storage has rounded are the same, and so is NaN,
+    which is a choice like any other."""
+    if type(ran) is type(proposed) and ran == proposed:
+        return True
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (ran, proposed)):
+        a, b = numbers([ran, proposed])
+        return math.isclose(a, b, rel_tol=_ROUNDING) or (math.isnan(a) and math.isnan(b))
+    return bool(key(plain(ran)) == key(proposed))
 
 
 def key(choice: Any) -> Any:

@@ -213,3 +213,16 @@ def test_an_ordered_parent_switches_its_child_in_other_ranges_too(
     for receipt in pellucid.receipts(study)[1:]:
         n = receipt.params["layers"]
         assert ("width" in receipt.params) == (n <= 4 if below else n >= 4)
+
+
+def test_a_value_that_the_range_of_a_study_does_not_have_is_said_to_be_the_reason(sampler: MakeRankingSampler) -> None:
+    def narrow(trial: Trial) -> float:
+        opt = trial.suggest_categorical("opt", ["adam", "sgd", "rms"])
+        momentum = trial.suggest_float("momentum", 0, 1) if opt == "sgd" else None
+        lr, depth = trial.suggest_float("lr", 0.5, 1.0, log=True), trial.suggest_int("depth", 1, 9)
+        return task_loss(0.3, lr, opt, depth, momentum)
+
+    study = run(sampler(), 1, narrow)
+    [note] = [note for note in pellucid.explain_proposal(study, 0).notes if "other values" in note]
+    reason = "its ranges do not have the proposed ones."
+    assert note == f"The trial ran with other values than were proposed (`lr` = 0.5): {reason}"

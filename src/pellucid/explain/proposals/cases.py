@@ -30,8 +30,8 @@ from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
 from pellucid.numerics import Array, expand_integers, is_whole_number
 from pellucid.records import OBJECTIVE, Attribution, ExpectedValue, NoAnswer, Receipt, RecordError, Term
-from pellucid.study.encoding import Space
-from pellucid.study.values import plain
+from pellucid.study.encoding import Dimension, Space
+from pellucid.study.values import plain, same
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
@@ -374,13 +374,13 @@ def outcome(trial: FrozenTrial) -> tuple[str, ...]:
 
 def changes(trial: FrozenTrial, receipt: Receipt) -> tuple[str, ...]:
     """A note if the trial ran with other parameters than were proposed."""
-    # Compared as text, because NaN is a choice like any other.
-    changed = [
-        name
-        for name, value in receipt.params.items()
-        if name in trial.params and repr(plain(trial.params[name])) != repr(value)
-    ]
+    proposed, ran = receipt.params, trial.params
+    changed = [name for name, value in proposed.items() if name in ran and not same(ran[name], value)]
     if not changed:
         return ()
-    listed = ", ".join(f"`{name}` = {trial.params[name]!r}" for name in changed)
-    return (f"The trial ran with other values than were proposed ({listed}): it was enqueued or changed.",)
+    outside = [
+        name for name in changed if not Dimension(name, trial.distributions[name]).encode([proposed[name]])[1][0]
+    ]
+    listed = ", ".join(f"`{name}` = {ran[name]!r}" for name in changed)
+    why = "it was enqueued or changed" if len(outside) < len(changed) else "its ranges do not have the proposed ones"
+    return (f"The trial ran with other values than were proposed ({listed}): {why}.",)

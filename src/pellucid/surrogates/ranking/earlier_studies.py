@@ -192,7 +192,7 @@ def _union(categoricals: Sequence[CategoricalDistribution]) -> CategoricalDistri
         union = CategoricalDistribution([*union.choices, *new])
     if all(map(is_ordered, categoricals)):
         numbers = [choice for choice in union.choices if isinstance(choice, (int, float))]
-        return CategoricalDistribution(sorted(numbers, reverse=numbers[0] > numbers[1]))
+        return CategoricalDistribution(sorted(numbers, reverse=bool(numbers[0] > numbers[1])))
     return union
 
 
