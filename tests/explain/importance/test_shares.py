@@ -66,6 +66,18 @@ def test_the_indices_of_a_known_function() -> None:
     assert "`x1` and `x3` act together" in answer.sentence
 
 
+@pytest.mark.parametrize("slope", [0.3, 0.5, 0.7, 0.9])
+def test_shares_that_add_up_to_100_are_not_said_to_add_up_to_more(slope: float) -> None:
+    def almost_additive(trial: Trial) -> float:
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        return 4 * x + 4 * slope * y + 0.05 * x * y
+
+    answer = pellucid.importance(run(almost_additive, 40))
+    assert answer.matters == ("x", "y")
+    assert sum(share.total for share in answer.parameters) == pytest.approx(1.0, abs=2e-3)
+    assert "more than 100%" not in answer.sentence
+
+
 @pytest.mark.parametrize("sampler", [pellucid.BayesianSampler(seed=1), TPESampler(seed=1)])
 def test_trials_of_an_optimiser_are_enough(sampler: BaseSampler) -> None:
     def valley(trial: Trial) -> float:

@@ -40,7 +40,9 @@ def share_sentence(
     if idle := [p for p in parameters if p.verdict == "no effect"]:
         listed = _listed([f"`{p.name}` (at most {max(math.ceil(100 * p.high), 1)}%)" for p in idle])
         parts.append(f"{listed} hardly {'matters' if len(idle) == 1 else 'matter'}")
-    if sum(p.total for p in parameters if not p.branch and p.verdict == "matters") > 1.0:
+    printed = [p.total for p in parameters if not p.branch and p.verdict == "matters"][: 1 + _MOST_LISTED]
+    # Neither percentages that are rounded up nor a sum that is rounded down: the reader adds up what is printed.
+    if min(sum(round(100 * total) for total in printed), round(100 * sum(printed))) > 100:
         parts.append("shares include interactions, so they add up to more than 100%")
     text = "; ".join([*parts, *_doubts([p for p in parameters if p.verdict == "cannot tell"])])
     return f"{text[0].upper()}{text[1:]}."
