@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from numbers import Integral
+from numbers import Integral, Real
 from threading import Lock
 from typing import Any, TypeGuard
 
@@ -223,13 +223,21 @@ def low_discrepancy(first: int, count: int, shift: Array) -> Array:
 
 def check_level(level: float) -> None:
     """Raise ValueError if this is no level of an interval."""
-    if not 0.0 < level < 1.0:
+    if not (is_number(level) and 0.0 < level < 1.0):
         raise ValueError(f"`level` must be between 0 and 1, but got {level!r}.")
 
 
 def is_whole_number(value: object) -> TypeGuard[int]:
     """Whether a value is an integer of Python or NumPy and not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: object, low: float = -np.inf, high: float = np.inf) -> TypeGuard[float]:
+    """Whether a value is a number of Python or NumPy from `low` to `high`, and neither a bool nor NaN."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    number: Any = value  # No float: a whole number may be too large for one.
+    return bool(low <= number <= high)
 
 
 def compress_integers(numbers: Sequence[int]) -> str:

@@ -325,7 +325,7 @@ def test_lower_bound_and_variance_follow_their_definitions() -> None:
         (lambda: WEI(float("nan")), "between 0 and 1"),
         (lambda: LCB(lam=-1.0), "at least 0, but got -1"),
         (lambda: LCB(lam=float("nan")), "at least 0"),
-        (lambda: LCB(lam=None, beta=0.0), "positive, but got 0"),
+        (lambda: LCB(lam=None, beta=0.0), "positive number, but got 0"),
     ],
 )
 def test_meaningless_settings_are_refused(make: object, message: str) -> None:

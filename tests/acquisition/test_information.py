@@ -235,7 +235,7 @@ def test_turns_depend_on_the_trial_and_the_seed_alone() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: InformationGain([]), "empty list"),
+        (lambda: InformationGain([]), "a list of names and pairs of names, but got \\[\\]"),
         (lambda: InformationGain("x", "bands"), "band, output, path, permutation"),
         (lambda: InformationGain([("a", "b", "c")]), "two different ones"),
         (lambda: InformationGain([("a", "a")]), "two different ones"),

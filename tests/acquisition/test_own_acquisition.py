@@ -17,7 +17,7 @@ from optuna.trial import Trial
 from tests.helpers import page_data
 
 import pellucid
-from pellucid.acquisition import PointwiseAcquisition
+from pellucid.acquisition import EI, Alternation, PointwiseAcquisition
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
@@ -157,6 +157,38 @@ def test_settings_that_the_class_does_not_take_are_a_damaged_record(study: Study
 
     with pytest.raises(RecordError, match="'Gamble' does not take the settings"):
         from_name("Gamble", {"stakes": 3.0})
+
+
+@dataclass(frozen=True)
+class Unstorable(Gamble):
+    """Its settings are no JSON."""
+
+    schedule: Callable[[int], float] = float
+
+
+class Forgetful(Gamble):
+    """Its settings do not make it again."""
+
+    def __init__(self, power: float) -> None:
+        super().__init__(power)
+
+
+@pytest.mark.parametrize("own", [Unstorable(), Forgetful(2.0)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda own: pellucid.BayesianSampler(acquisition=own),
+        lambda own: pellucid.BayesianSampler(acquisition=Alternation((EI(), own))),
+        lambda own: pellucid.TwoStepSampler(acquisition=own),
+    ],
+)
+def test_settings_that_no_receipt_could_give_back_are_refused_when_they_are_given(
+    make: Callable[[PointwiseAcquisition], object], own: PointwiseAcquisition
+) -> None:
+    with pytest.raises(
+        TypeError, match=r"stores the settings of an acquisition as JSON.* cannot be made again \(TypeError"
+    ):
+        make(own)
 
 
 def test_a_term_needs_a_role_that_figures_know() -> None:

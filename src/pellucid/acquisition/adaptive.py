@@ -25,7 +25,7 @@ from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.optimize import maximum, screen
 from pellucid.acquisition.policy import Decision, Evidence
-from pellucid.numerics import Array, normal_cdf, normal_pdf, stream
+from pellucid.numerics import Array, is_number, is_whole_number, normal_cdf, normal_pdf, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
@@ -162,8 +162,11 @@ def _weighted(name: str, alpha: float, guard: bool) -> Decision:
 
 
 def _check_budget(budget: int) -> None:
-    if budget < 1:
-        raise ValueError(f"`budget` counts the proposals of the whole study and must be at least 1, but got {budget}.")
+    if not (is_whole_number(budget) and budget >= 1):
+        raise ValueError(
+            "`budget` counts the proposals of the whole study and must be a whole number of at least 1, but got "
+            f"{budget!r}."
+        )
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,8 @@ class Steps:
 
     def __post_init__(self) -> None:
         _check_budget(self.budget)
-        if self.steps < 2 or not (0.0 <= self.start <= 1.0 and 0.0 <= self.end <= 1.0):
+        weights = is_number(self.start, 0.0, 1.0) and is_number(self.end, 0.0, 1.0)
+        if not (weights and is_whole_number(self.steps) and self.steps >= 2):
             raise ValueError(f"Steps needs at least two steps and weights between 0 and 1, but got {self}.")
 
     def decide(self, evidence: Evidence) -> Decision:
@@ -197,8 +201,8 @@ class Switch:
 
     def __post_init__(self) -> None:
         _check_budget(self.budget)
-        if not 0.0 <= self.after <= 1.0:
-            raise ValueError(f"`after` is a share of the budget, between 0 and 1, but got {self.after}.")
+        if not is_number(self.after, 0.0, 1.0):
+            raise ValueError(f"`after` is a share of the budget, a number between 0 and 1, but got {self.after!r}.")
 
     def decide(self, evidence: Evidence) -> Decision:
         late = len(evidence.past) >= self.after * self.budget
@@ -214,8 +218,9 @@ class Pulse:
     wants_bounds = False
 
     def __post_init__(self) -> None:
-        if not self.alphas or not all(0.0 <= alpha <= 1.0 for alpha in self.alphas):
-            raise ValueError(f"`alphas` needs weights between 0 and 1, but got {self.alphas}.")
+        given: object = self.alphas
+        if not (isinstance(given, (tuple, list)) and given and all(is_number(alpha, 0.0, 1.0) for alpha in given)):
+            raise ValueError(f"`alphas` is a tuple of weights between 0 and 1, but got {self.alphas!r}.")
 
     def decide(self, evidence: Evidence) -> Decision:
         return _weighted("Pulse", self.alphas[len(evidence.past) % len(self.alphas)], self.guard)
@@ -235,8 +240,8 @@ class Portfolio:
     wants_bounds = False
 
     def __post_init__(self) -> None:
-        if not self.rate > 0.0:
-            raise ValueError(f"`rate` must be positive, but got {self.rate}.")
+        if not (is_number(self.rate) and self.rate > 0.0):
+            raise ValueError(f"`rate` must be a positive number, but got {self.rate!r}.")
 
     def members(self, situation: Situation) -> tuple[Acquisition, ...]:
         width = confidence_width(situation.dimension, situation.n_observed)
@@ -303,17 +308,20 @@ class SAWEI:
     wants_bounds = True
 
     def __post_init__(self) -> None:
-        if not (0.0 <= self.alpha <= 1.0 and self.delta >= 0.0 and self.epsilon >= 0.0 and self.window >= 1):
+        steps = is_number(self.delta, 0.0) and is_number(self.epsilon, 0.0)
+        if not (is_number(self.alpha, 0.0, 1.0) and steps and is_whole_number(self.window) and self.window >= 1):
             raise ValueError(
-                "SAWEI needs alpha in [0, 1], delta and epsilon of at least 0 and a window of at least 1, but got "
-                f"{self}."
+                "SAWEI needs numbers: alpha in [0, 1], delta and epsilon of at least 0 and a whole window of at least "
+                f"1, but got {self}."
             )
         if self.track not in ("last", "until_incumbent_change", "until_last_adjust"):
             raise ValueError(
                 f"`track` is 'last', 'until_incumbent_change' or 'until_last_adjust', but got {self.track!r}."
             )
-        if self.memory is not None and self.memory < 1:
-            raise ValueError(f"`memory` must be None or at least 1, but got {self.memory}.")
+        if self.memory is not None and not (is_whole_number(self.memory) and self.memory >= 1):
+            raise ValueError(f"`memory` must be None or a whole number of at least 1, but got {self.memory!r}.")
+        if self.reset is not None and not is_number(self.reset, 0.0):
+            raise ValueError(f"`reset` must be None or a share of the UBR of at least 0, but got {self.reset!r}.")
 
     @staticmethod
     def paper() -> SAWEI:

@@ -19,10 +19,13 @@ class Alternation:
     wants_bounds = False
 
     def __post_init__(self) -> None:
-        if not self.acquisitions or not all(isinstance(member, Acquisition) for member in self.acquisitions):
+        members: object = self.acquisitions
+        if not isinstance(members, (tuple, list)) or not members:
             raise ValueError(
-                f"`acquisitions` needs at least one acquisition, such as EI(), but got {self.acquisitions}."
+                f"`acquisitions` is a tuple of at least one acquisition, such as EI(), but got {members!r}."
             )
+        if not all(isinstance(member, Acquisition) for member in members):
+            raise ValueError(f"`acquisitions` has acquisitions only, such as EI(), but got {members!r}.")
 
     def decide(self, evidence: Evidence) -> Decision:
         states = (receipt.policy for receipt in evidence.newest())

@@ -14,6 +14,7 @@ dataclass. Defining the class is enough: receipts, explanations and reports ask 
 from __future__ import annotations
 
 import inspect
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -347,6 +348,18 @@ def weighted_sum(weights: dict[str, float], terms: dict[str, Array]) -> Array:
 
 
 # ---------------------------------------------------------------------- from receipts
+
+
+def check_settings(acquisition: Acquisition) -> None:
+    """Raise TypeError if a receipt cannot hold the settings of an acquisition, or cannot make it again from them."""
+    try:
+        type(acquisition).from_settings(json.loads(json.dumps(acquisition.settings())))
+    except Exception as error:
+        raise TypeError(
+            "A receipt stores the settings of an acquisition as JSON and makes it again from them, but "
+            f"{acquisition!r} cannot be made again ({type(error).__name__}: {error}): write `settings` and "
+            "`from_settings`, or make it a frozen dataclass of numbers and texts."
+        ) from error
 
 
 def from_state(state: AcquisitionState) -> Acquisition:

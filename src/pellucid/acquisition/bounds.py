@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.acquisition.base import PointwiseAcquisition, Situation
 from pellucid.acquisition.units import LatentScale, Unit
-from pellucid.numerics import Array
+from pellucid.numerics import Array, is_number
 from pellucid.records import Term
 
 _UNKNOWN = "little was known there"
@@ -32,10 +32,10 @@ class LCB(PointwiseAcquisition):
     mean_term = "mean"
 
     def __post_init__(self) -> None:
-        if self.lam is not None and not self.lam >= 0.0:
-            raise ValueError(f"`lam` must be None or at least 0, but got {self.lam}.")
-        if not self.beta > 0.0:
-            raise ValueError(f"`beta` must be positive, but got {self.beta}.")
+        if self.lam is not None and not is_number(self.lam, 0.0):
+            raise ValueError(f"`lam` must be None or a number of at least 0, but got {self.lam!r}.")
+        if not (is_number(self.beta) and self.beta > 0.0):
+            raise ValueError(f"`beta` must be a positive number, but got {self.beta!r}.")
 
     def width(self, situation: Situation) -> float:
         if self.lam is not None:

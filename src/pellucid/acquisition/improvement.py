@@ -15,7 +15,7 @@ import numpy as np
 
 from pellucid.acquisition.base import PointwiseAcquisition, Situation
 from pellucid.acquisition.units import LatentScale, Unit
-from pellucid.numerics import LOG_SQRT_2PI, Array, log_improvement, log_normal_cdf, normal_cdf, normal_pdf
+from pellucid.numerics import LOG_SQRT_2PI, Array, is_number, log_improvement, log_normal_cdf, normal_cdf, normal_pdf
 from pellucid.records import AcquisitionState, Term
 
 # Below this z, z^2 and the logarithms that grow with it are too large to be subtracted without losing all digits, so
@@ -53,6 +53,11 @@ def _ratio(difference: Array, far: Array | float, z: Array) -> Array:
         return np.where(z < _FAR, far, np.exp(np.minimum(difference, 700.0)))
 
 
+def _check_margin(xi: float) -> None:
+    if not is_number(xi):
+        raise ValueError(f"`xi` must be a number, the least improvement in latent units, but got {xi!r}.")
+
+
 class _Improvement(PointwiseAcquisition):
     """Acquisitions that weigh the exploit part of EI against its explore part."""
 
@@ -80,6 +85,9 @@ class EI(_Improvement):
 
     xi: float = 0.0
     log_score = True
+
+    def __post_init__(self) -> None:
+        _check_margin(self.xi)
 
     def weights(self, situation: Situation) -> dict[str, float]:
         return {"exploit": 1.0, "explore": 1.0}
@@ -109,6 +117,9 @@ class PI(PointwiseAcquisition):
 
     xi: float = 0.0
     log_score = True
+
+    def __post_init__(self) -> None:
+        _check_margin(self.xi)
 
     def words(self) -> dict[str, Term]:
         return {"probability": Term("probability of improvement", "likely improvement", "prediction")}
@@ -144,8 +155,8 @@ class WEI(_Improvement):
     guard: bool = False
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.alpha <= 1.0:
-            raise ValueError(f"`alpha` must be between 0 and 1, but got {self.alpha}.")
+        if not is_number(self.alpha, 0.0, 1.0):
+            raise ValueError(f"`alpha` must be a number between 0 and 1, but got {self.alpha!r}.")
 
     def settings(self) -> dict[str, Any]:
         return {"alpha": self.alpha, "guard": float(self.guard)}

@@ -22,7 +22,7 @@ import numpy as np
 
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation, weighted_sum
 from pellucid.acquisition.units import LatentScale, Unit
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, is_number, stream
 from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
@@ -61,11 +61,17 @@ class InformationGain(Acquisition):
     def __post_init__(self) -> None:
         if self.target not in get_args(Target):
             raise ValueError(f"`target` is one of {', '.join(get_args(Target))}, but got {self.target!r}.")
-        if not self.tolerance >= 0.0:
-            raise ValueError(f"`tolerance` must be at least 0, but got {self.tolerance}.")
-        effects = [] if self.params == "all" else _as_effects(self.params)
-        if self.params != "all" and not effects:
-            raise ValueError("`params` is 'all', a name or a list of names and pairs of names, but got an empty list.")
+        if not is_number(self.tolerance, 0.0):
+            raise ValueError(f"`tolerance` must be a number of at least 0, but got {self.tolerance!r}.")
+        try:
+            effects = [] if self.params == "all" else _as_effects(self.params)
+        except TypeError:  # A number, or a list of numbers.
+            effects = []
+        names = [name for effect in effects for name in effect]
+        if self.params != "all" and not (names and all(isinstance(name, str) for name in names)):
+            raise ValueError(
+                f"`params` is 'all', a name or a list of names and pairs of names, but got {self.params!r}."
+            )
         for effect in effects:
             if not 1 <= len(set(effect)) == len(effect) <= 2:
                 raise ValueError(f"An effect has one parameter or two different ones, but got {effect!r}.")

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_name
 from pellucid.acquisition.information import InformationGain, Params, Target, stacked
 from pellucid.acquisition.units import LatentScale, Unit
-from pellucid.numerics import Array, stream
+from pellucid.numerics import Array, is_number, stream
 from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
@@ -57,14 +57,15 @@ class Interleave:
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):
             raise ValueError(f"`mode` is one of {', '.join(get_args(Mode))}, but got {self.mode!r}.")
-        if self.every != int(self.every) or self.every < 1:
+        if not (is_number(self.every, 1) and self.every % 1 == 0):
             raise ValueError(f"`every` must be a whole number of at least 1, but got {self.every!r}.")
-        if self.until is not None and not self.until > 0.0:
-            raise ValueError(f"`until` is a half-width in the objective's unit, above 0, but got {self.until}.")
-        if not (0.0 <= self.probability <= 1.0 and 0.0 < self.decay <= 1.0 and 0.0 <= self.beta < np.inf):
+        if self.until is not None and not (is_number(self.until) and self.until > 0.0):
+            raise ValueError(f"`until` is a half-width in the objective's unit, above 0, but got {self.until!r}.")
+        shares = is_number(self.probability, 0.0, 1.0) and is_number(self.decay, 0.0, 1.0) and self.decay > 0.0
+        if not (shares and is_number(self.beta, 0.0) and self.beta < np.inf):
             raise ValueError(
-                "`probability` must be in [0, 1], `decay` in (0, 1] and `beta` at least 0, "
-                f"but got {self.probability}, {self.decay} and {self.beta}."
+                "`probability` must be a number in [0, 1], `decay` in (0, 1] and `beta` at least 0, "
+                f"but got {self.probability!r}, {self.decay!r} and {self.beta!r}."
             )
         _ = self.gain  # Creating it checks the names and the target.
 

@@ -41,6 +41,7 @@ from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.gp import check_template
 
 # Configurations, best first, that may look best under another noise.
 _N_RIVALS = 100
@@ -104,6 +105,7 @@ def recommend(
     """
     if not 0.0 <= feasible <= 1.0:
         raise ValueError(f"`feasible` is a probability, from 0 to 1, but got {feasible!r}.")
+    check_template(surrogate)
     view = view_of(study)
     if not view.several:
         if prefer is not None or limits is not None:

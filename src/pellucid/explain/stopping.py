@@ -20,13 +20,14 @@ from pellucid.explain.front_stopping import front_regret_history_of, front_verdi
 from pellucid.explain.model import curve_notes, fitted_model, opened
 from pellucid.explain.parts import gain_of_tuning
 from pellucid.explain.text import as_share, counted
-from pellucid.numerics import one_thread
+from pellucid.numerics import is_number, is_whole_number, one_thread
 from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict, called
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
+from pellucid.surrogates.gp import check_template
 
 # The doubt about every stop.
 _UNSEEN = (
@@ -76,6 +77,7 @@ def stopping_verdict(
         objective: a verdict on this one alone, by name or number, if the study has several.
     """
     check_stopping(regret_below, min_trials)
+    check_template(surrogate)
     if objective is None and len(study.directions) > 1:
         with one_thread:
             return front_verdict_of(StudyView.whole(study), regret_below, min_trials, surrogate)
@@ -118,13 +120,13 @@ def stopping_verdict_of(
 def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
     """Raise ValueError if an argument of `stopping_verdict` is out of its range."""
     amount = as_share(regret_below) if isinstance(regret_below, str) else regret_below
-    if regret_below is not None and not (amount is not None and np.isfinite(amount) and amount > 0.0):
+    if regret_below is not None and not (is_number(amount) and np.isfinite(amount) and amount > 0.0):
         raise ValueError(
             "`regret_below` must be a positive number in the unit of the objective, a share of the gain such as '2%', "
             f"or None, but got {regret_below!r}."
         )
-    if min_trials < 1:
-        raise ValueError(f"`min_trials` must be at least 1, but got {min_trials}.")
+    if not is_whole_number(min_trials) or min_trials < 1:
+        raise ValueError(f"`min_trials` must be a whole number of at least 1, but got {min_trials!r}.")
 
 
 def _missing(view: StudyView, min_trials: int) -> str:

@@ -9,9 +9,10 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.records import OBJECTIVE, decimals, number_text, significant
-from pellucid.study.encoding import Condition, Space
+from pellucid.study.encoding import Condition, Dimension, Space
 
 # How trials are chosen if an answer would take too long with all of them.
 _SELECTED = "the best ones and an even selection."
@@ -53,6 +54,15 @@ def condition_text(space: Space, rule: Condition) -> str:
         return f"{rule.parent} is {' or '.join(allowed)}"
     low, high = parent.decode(np.array([rule.low, rule.high]))
     return f"{rule.parent} is between {value_text(low)} and {value_text(high)}"
+
+
+def value_range(dimension: Dimension) -> str:
+    """What values a parameter has, as a clause: "it goes from 0.0001 to 1", "its choices are 'adam', 'sgd'"."""
+    d = dimension.distribution
+    if isinstance(d, (FloatDistribution, IntDistribution)):
+        return f"it goes from {d.low:.12g} to {d.high:.12g}"
+    assert isinstance(d, CategoricalDistribution)
+    return f"its choices are {', '.join(map(repr, d.choices))}"
 
 
 def with_error(value: float, half_width: float) -> str:

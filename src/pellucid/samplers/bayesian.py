@@ -16,15 +16,15 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.alternation import DEFAULT_POLICY
-from pellucid.acquisition.base import Acquisition
+from pellucid.acquisition.alternation import DEFAULT_POLICY, Alternation
+from pellucid.acquisition.base import Acquisition, check_settings
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.acquisition.fronts import check_number
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
 from pellucid.acquisition.policy import Policy
-from pellucid.numerics import Array, low_discrepancy, stream
+from pellucid.numerics import Array, is_whole_number, low_discrepancy, stream
 from pellucid.records import Receipt
 from pellucid.samplers.proposing import branches, looks, others
 from pellucid.samplers.proposing.configuration import plain_params
@@ -37,6 +37,7 @@ from pellucid.study.encoding import Space
 from pellucid.study.trials import pending
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.gp import check_template
 
 
 class BayesianSampler(ModelSampler):
@@ -86,9 +87,10 @@ class BayesianSampler(ModelSampler):
         conditions: Mapping[str, tuple[str, Sequence[Any]]] | None = None,
         ordinal: Sequence[str] | None = None,
     ) -> None:
-        if n_startup_trials < 0:
-            raise ValueError(f"`n_startup_trials` must be at least 0, but got {n_startup_trials}.")
+        if not is_whole_number(n_startup_trials) or n_startup_trials < 0:
+            raise ValueError(f"`n_startup_trials` must be a whole number of at least 0, but got {n_startup_trials!r}.")
         checked(allowed)
+        check_template(surrogate)
         chosen, policy = _acquisition_and_policy(acquisition, interleave)
         seed = seed_or_random(seed)
         template = GaussianProcess(warp="auto") if surrogate is None else surrogate
@@ -143,6 +145,9 @@ def _acquisition_and_policy(
         )
     if interleave is not None and not isinstance(interleave, Interleave):
         raise TypeError(f"`interleave` must be a pellucid.Interleave(...), but got {interleave!r}.")
+    for part in acquisition.acquisitions if isinstance(acquisition, Alternation) else (acquisition,):
+        if isinstance(part, Acquisition):
+            check_settings(part)
     multiplies = interleave is not None and interleave.mode == "multiply"
     if multiplies and acquisition is not None and (isinstance(acquisition, Policy) or not acquisition.log_score):
         raise ValueError(

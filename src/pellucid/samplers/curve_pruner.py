@@ -13,7 +13,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.explain.pruning.chance import current_evidence, decision
-from pellucid.numerics import is_whole_number, one_thread
+from pellucid.numerics import is_number, is_whole_number, one_thread
 from pellucid.study.curves import check_horizon
 from pellucid.study.storage import write_decision
 from pellucid.surrogates.curves import FEWEST_COMPLETE
@@ -52,9 +52,9 @@ class CurvePruner(BasePruner):
         horizon: int | None = None,
         n_startup_trials: int = FEWEST_COMPLETE,
     ) -> None:
-        if not 0.0 <= keep <= 1.0:
+        if not is_number(keep, 0.0, 1.0):
             raise ValueError(f"`keep` is a probability, from 0 (stop nothing) to 1, but got {keep!r}.")
-        if not 0.0 <= tolerance < float("inf"):
+        if not is_number(tolerance, 0.0) or tolerance == float("inf"):
             raise ValueError(
                 f"`tolerance` is a distance in the unit of the objective, at least 0, but got {tolerance!r}."
             )

@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -25,7 +26,7 @@ from pellucid.acquisition.base import PointwiseAcquisition, Situation
 from pellucid.acquisition.bounds import LCB
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.optimize import SEPARATION, Known, candidates, unseen
-from pellucid.numerics import Array, one_thread, stream
+from pellucid.numerics import Array, is_whole_number, one_thread, stream
 from pellucid.records import NotKnown, RankingState, Receipt
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
@@ -68,6 +69,8 @@ _APART: dict[Ranks, float] = {"transferred": 0.1, "tuned": 0.02, "alone": 0.02}
 _MOST_TAKEN = 0.25
 # Standard deviations of ranks are at least this: members that agree exactly would otherwise divide by zero.
 _SMALLEST_SD = 1e-6
+# Studies that a message names.
+_MOST_NAMED = 5
 _NEEDS = "RankingSampler needs torch and safetensors: `pip install 'pellucid[ranking]'`."
 
 
@@ -105,8 +108,8 @@ class RankingSampler(BaseSampler):
             raise ValueError(f"`reference` is 'incumbent' or 'last', but got {reference!r}.")
         if fallback is not None and not isinstance(fallback, ModelSampler):
             raise TypeError(f"`fallback` must be a pellucid.BayesianSampler(...), but got {fallback!r}.")
-        if hand_over is not None and hand_over < 1:
-            raise ValueError(f"`hand_over` must be None or at least 1, but got {hand_over}.")
+        if hand_over is not None and not (is_whole_number(hand_over) and hand_over >= 1):
+            raise ValueError(f"`hand_over` must be None or a whole number of at least 1, but got {hand_over!r}.")
         rankers = _rankers()
         if model is None or isinstance(model, rankers.Ranker):
             self._ranker: Ranker | None = model
@@ -142,7 +145,8 @@ class RankingSampler(BaseSampler):
     ) -> RankingSampler:
         """A sampler that has learned from these studies of a storage: at least three, of the same parameters, run by
         any sampler. Takes about a minute; `progress` shows a bar. `RankingSampler.save` keeps the result."""
-        from optuna import load_study
+        from optuna import get_all_study_names, load_study
+        from optuna.storages import get_storage
 
         from pellucid.explain.progress import progress_bar
 
@@ -152,8 +156,14 @@ class RankingSampler(BaseSampler):
 
         if isinstance(names, str):
             raise ValueError(f"`names` must be a list of names of studies, but got the text {names!r}.")
+        backend = get_storage(storage)
+        known = get_all_study_names(backend)
+        for name in names:
+            if name not in known:
+                listed = ", ".join(map(repr, get_close_matches(str(name), known) or known[:_MOST_NAMED])) or "none"
+                raise ValueError(f"`names` must be names of studies in the storage, but got {name!r}; it has {listed}.")
         # A study that is named twice counts once.
-        past = EarlierStudies.of([load_study(study_name=name, storage=storage) for name in dict.fromkeys(names)])
+        past = EarlierStudies.of([load_study(study_name=name, storage=backend) for name in dict.fromkeys(names)])
         for name, reason in past.left_out.items():
             _logger.warning("`%s` is left out: %s.", name, reason)
         with progress_bar("learning from earlier studies", steps_for(past), show=progress) as bar:

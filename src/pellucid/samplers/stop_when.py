@@ -11,9 +11,11 @@ from pellucid.acquisition.fronts import check_number
 from pellucid.explain.blocks import MIN_TRIALS
 from pellucid.explain.front_stopping import check_share
 from pellucid.explain.stopping import check_stopping, stopping_verdict
+from pellucid.numerics import is_whole_number
 from pellucid.records import StoppingVerdict
 from pellucid.study.storage import set_user_attribute
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.gp import check_template
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"
 _logger = logging.getLogger("pellucid")
@@ -44,8 +46,11 @@ class StopWhen:
         surrogate: GaussianProcess | None = None,
     ) -> None:
         check_stopping(regret_below, min_trials)
-        if patience < 1:
-            raise ValueError(f"`patience` counts verdicts and must be at least 1, but got {patience}.")
+        check_template(surrogate)
+        if not is_whole_number(patience) or patience < 1:
+            raise ValueError(
+                f"`patience` counts verdicts and must be a whole number of at least 1, but got {patience!r}."
+            )
         self._regret_below, self._min_trials = regret_below, min_trials
         self._patience, self._surrogate = patience, surrogate
         self._agreed = 0

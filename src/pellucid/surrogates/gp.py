@@ -339,6 +339,16 @@ class GaussianProcess:
         return -0.5 * (quadratic + data.factor.log_determinant + n * log_scale)
 
 
+def check_template(surrogate: object) -> None:
+    """Raise TypeError if an argument `surrogate` is neither None nor a process of this very class."""
+    if surrogate is not None and type(surrogate) is not GaussianProcess:
+        raise TypeError(
+            "`surrogate` must be a plain pellucid.surrogates.GaussianProcess, whose kernel and warp are used, but got "
+            f"{surrogate!r}: receipts cannot rebuild a subclass or another model, so pass one with the settings that "
+            "you want, such as GaussianProcess('matern52', warp='auto')."
+        )
+
+
 def _checked(X: Array, y: Array) -> tuple[Array, Array]:
     X, y = np.atleast_2d(np.asarray(X, dtype=float)), np.asarray(y, dtype=float).ravel()
     if len(X) != len(y):

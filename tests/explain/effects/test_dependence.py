@@ -318,7 +318,7 @@ def test_a_choice_that_no_trial_has_had() -> None:
     effect = pellucid.partial_dependence(study, "kind")
     assert "No trial had `kind` = never: what is shown there is a guess." in effect.notes
     assert effect.high[2] - effect.low[2] > 2 * (effect.high[0] - effect.low[0])
-    with pytest.raises(ValueError, match=r"`kind` = 'd', but it has the choices \['a', 'b', 'never'\]"):
+    with pytest.raises(ValueError, match=r"`kind` = 'd', but its choices are 'a', 'b', 'never'\."):
         pellucid.partial_dependence(study, "x", conditional_on={"kind": "d"})
 
 
@@ -332,9 +332,16 @@ def test_a_choice_that_no_trial_has_had() -> None:
         ({"params": ("lr", "depth"), "trial": 3}, "`trial` needs a single parameter"),
         ({"params": "lr", "trial": 999}, "Trial 999 is not among the 200 finished trials"),
         ({"params": "lr", "conditional_on": {"lr": 0.1}}, "must name other parameters than `params`"),
-        ({"params": "lr", "conditional_on": {"depth": 77}}, "`depth` = 77, but it has IntDistribution"),
-        ({"params": "lr", "conditional_on": {"idle": (0.9, 0.1)}}, r"\(low, high\) inside"),
-        ({"params": "lr", "conditional_on": {"kind": []}}, "the choices"),
+        ({"params": "lr", "conditional_on": {"depth": 77}}, r"`depth` = 77, but it goes from 1 to 9\."),
+        ({"params": "depth", "conditional_on": {"lr": 3}}, r"`lr` = 3, but it goes from 0\.0001 to 1\."),
+        ({"params": "lr", "conditional_on": {"idle": (0.5, 2)}}, r"`idle` from 0\.5 to 2, but it goes from 0 to 1\."),
+        (
+            {"params": "lr", "conditional_on": {"idle": (0.9, 0.1)}},
+            r"got \(0\.9, 0\.1\) for `idle`: the lower end is first\.",
+        ),
+        ({"params": "lr", "conditional_on": {"kind": []}}, "`kind` = \\[\\], but its choices are '"),
+        ({"params": "lr", "conditional_on": "depth"}, r"such as \{'depth': 3\}, but got 'depth'\."),
+        ({"params": "lr", "level": "high"}, "`level` must be between 0 and 1, but got 'high'"),
     ],
     ids=str,
 )

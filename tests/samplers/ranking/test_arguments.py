@@ -22,7 +22,7 @@ pytest.importorskip("torch")
     [
         ({"acquisition": "pi"}, ValueError, "`acquisition` is 'mean', 'ucb' or 'ei', but got 'pi'"),
         ({"reference": "first"}, ValueError, "`reference` is 'incumbent' or 'last', but got 'first'"),
-        ({"hand_over": 0}, ValueError, "`hand_over` must be None or at least 1, but got 0"),
+        ({"hand_over": 0}, ValueError, "`hand_over` must be None or a whole number of at least 1, but got 0"),
         ({"fallback": optuna.samplers.RandomSampler()}, TypeError, "`fallback` must be a pellucid.BayesianSampler"),
         ({"fallback": "gp"}, TypeError, "`fallback` must be a pellucid.BayesianSampler.*but got 'gp'"),
         ({"model": 3}, TypeError, "`model` must be the path of a file that `pellucid meta-train` wrote.*but got 3"),
@@ -53,8 +53,12 @@ def test_there_is_nothing_to_save_without_a_model(tmp_path: Path) -> None:
 def test_too_few_or_too_different_studies_are_reported(earlier: Study) -> None:
     with pytest.raises(ValueError, match="at least 3"):
         pellucid.RankingSampler.from_studies(earlier._storage, ["earlier 0", "earlier 1"], progress=False)
-    with pytest.raises(KeyError):
-        pellucid.RankingSampler.from_studies(earlier._storage, ["no such study"], progress=False)
+    unknown: tuple[tuple[Any, str], ...] = (("earlier 10", "'earlier 1', "), (3, "'earlier 0', 'earlier 1', "))
+    for wrong, words in unknown:
+        with pytest.raises(ValueError, match=f"names of studies in the storage, but got {wrong!r}; it has {words}"):
+            pellucid.RankingSampler.from_studies(earlier._storage, ["earlier 0", wrong], progress=False)
+    with pytest.raises(ValueError, match="but got 'x'; it has none"):
+        pellucid.RankingSampler.from_studies("sqlite:///:memory:", ["x"], progress=False)
 
 
 def test_names_of_studies_are_a_list_and_count_once(earlier: Study) -> None:

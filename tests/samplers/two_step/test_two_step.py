@@ -339,8 +339,8 @@ def test_one_step_after_trials_that_were_added_by_hand() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_random": 20}, "`n_random` must be at least 21"),
-        ({"n_step1": 0}, "`n_step1` must be at least 1"),
+        ({"n_random": 20}, "`n_random` must be a whole number of at least 21"),
+        ({"n_step1": 0}, "`n_step1` must be a whole number of at least 1"),
         ({"goal": "speed"}, "`goal` is one of 'accuracy', 'accuracy\\+speed'"),
         ({"cheap": {"units": "small"}}, "'low' or 'high' for each parameter, but got 'small' for `units`"),
     ],

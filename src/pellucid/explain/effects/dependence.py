@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from scipy.special import ndtri
 
@@ -29,6 +28,7 @@ from pellucid.explain.effects.trials import (
 )
 from pellucid.explain.effects.words import Curve, all_over, effect_notes, effect_sentence, unexplored
 from pellucid.explain.model import EffectModel, effect_model, opened
+from pellucid.explain.text import value_range
 from pellucid.numerics import Array, check_level
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.study.arrays import Arrays
@@ -38,6 +38,7 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Axis
 from pellucid.surrogates.averages.functionals import average
 from pellucid.surrogates.averages.mixture import Mixture, contrasts, mixture
+from pellucid.surrogates.gp import check_template
 
 # Exact averages cost the square of the trials: beyond this many, the best ones and an even selection are used.
 _MOST_TRIALS = 1500
@@ -84,6 +85,11 @@ def partial_dependence(
     if trial is not None and len(names) == 2:
         raise ValueError("`trial` needs a single parameter, but got two: leave `trial` out.")
     check_level(level)
+    check_template(surrogate)
+    if conditional_on is not None and not isinstance(conditional_on, Mapping):
+        raise ValueError(
+            f"`conditional_on` gives values of other parameters, such as {{'depth': 3}}, but got {conditional_on!r}."
+        )
     conditions = dict(conditional_on or {})
     with opened(study, "partial_dependence", objective) as view:
         return _effect(_fitted(view, (*names, *conditions), surrogate), names, level, trial, conditions)
@@ -262,11 +268,17 @@ def _individual(fitted: _Fitted, column: int, grid: Array, z: float, trial: int 
 
 def _axis(dimension: Dimension, values: Any) -> Axis:
     """The distribution of a parameter. `values`: a single value, a list of values, or a (low, high) range."""
-    name, kind = dimension.name, dimension.distribution
+    name = dimension.name
     if not dimension.categorical and isinstance(values, tuple) and len(values) == 2:
         u, inside = dimension.encode(list(values))
-        if not inside.all() or u[0] > u[1]:
-            raise ValueError(f"A range of `{name}` is (low, high) inside {kind}, but got {values!r}.")
+        if not inside.all():
+            raise ValueError(
+                f"`conditional_on` asks for `{name}` from {values[0]!r} to {values[1]!r}, but {value_range(dimension)}."
+            )
+        if u[0] > u[1]:
+            raise ValueError(
+                f"A range in `conditional_on` is (low, high), but got {values!r} for `{name}`: the lower end is first."
+            )
         if not dimension.cells:
             return Axis.between(float(u[0]), float(u[1]))
         # With the weights that they have in the whole range: on a logarithmic scale these differ.
@@ -275,6 +287,5 @@ def _axis(dimension: Dimension, values: Any) -> Axis:
     listed = list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
     u, inside = dimension.encode(listed)
     if not listed or not inside.all():
-        choices = f"the choices {list(kind.choices)!r}" if isinstance(kind, CategoricalDistribution) else str(kind)
-        raise ValueError(f"`conditional_on` asks for `{name}` = {values!r}, but it has {choices}.")
+        raise ValueError(f"`conditional_on` asks for `{name}` = {values!r}, but {value_range(dimension)}.")
     return Axis.at(*u.tolist())

@@ -12,7 +12,7 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.numerics import one_thread, stream
+from pellucid.numerics import is_whole_number, one_thread, stream
 from pellucid.samplers.proposing.notices import DeadTrialNotices
 from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import ModelSearch
@@ -24,13 +24,22 @@ _logger = logging.getLogger("pellucid")
 
 
 def seed_or_random(seed: int | None) -> int:
-    return int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if not is_whole_number(seed):
+        raise ValueError(f"`seed` must be a whole number or None, but got {seed!r}.")
+    return int(seed)
 
 
 class IndependentSampling:
     """Values of parameters that the model does not know yet: from another sampler, or uniform."""
 
     def __init__(self, seed: int, sampler: BaseSampler | None, warn: bool) -> None:
+        if sampler is not None and not isinstance(sampler, BaseSampler):
+            raise TypeError(
+                "`independent_sampler` must be a sampler of Optuna, such as optuna.samplers.RandomSampler(), or None, "
+                f"but got {sampler!r}."
+            )
         self.sampler = sampler
         self._seed, self._warn = seed, warn
 

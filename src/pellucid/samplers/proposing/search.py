@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -45,6 +45,25 @@ def failure(what: str, error: Exception) -> str:
     return f"{what} failed: {type(error).__name__}: {error}"[:_LONGEST_REASON]
 
 
+def _check_names(conditions: object, ordinal: object) -> None:
+    """Raise TypeError if an argument of a sampler does not have the form that its documentation says."""
+    parents = list(conditions.values()) if isinstance(conditions, Mapping) else []
+    if (conditions is not None and not isinstance(conditions, Mapping)) or not all(map(_is_parent, parents)):
+        raise TypeError(
+            "`conditions` gives the parent of a child and the values for which the child exists, such as "
+            f"{{'momentum': ('optimizer', ['sgd'])}}, but got {conditions!r}."
+        )
+    names = list(ordinal) if isinstance(ordinal, Iterable) and not isinstance(ordinal, str) else [None]
+    if ordinal is not None and not all(isinstance(name, str) for name in names):
+        raise TypeError(f"`ordinal` is a list of names of categorical parameters, or None, but got {ordinal!r}.")
+
+
+def _is_parent(condition: object) -> bool:
+    if not isinstance(condition, (tuple, list)) or len(condition) != 2 or not isinstance(condition[0], str):
+        return False
+    return isinstance(condition[1], Iterable) and not isinstance(condition[1], str)
+
+
 class ModelSearch:
     """Proposals of a start first, then of a model; at random if the model fails."""
 
@@ -61,6 +80,7 @@ class ModelSearch:
         self.start = start
         self._maximiser, self._regions = maximiser, regions
         self._for_several = None if several is None else replace(maximiser, surrogate=several)
+        _check_names(conditions, ordinal)
         self._conditions = dict(conditions or {})
         self._ordinal = None if ordinal is None else tuple(ordinal)
         self._warned_of_names = False

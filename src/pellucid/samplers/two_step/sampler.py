@@ -16,11 +16,11 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition.base import PointwiseAcquisition
+from pellucid.acquisition.base import PointwiseAcquisition, check_settings
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.intervals import Cheap
-from pellucid.numerics import one_thread, stream
+from pellucid.numerics import is_whole_number, one_thread, stream
 from pellucid.records import NotKnown, Receipt, TwoStepPlan
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
@@ -31,6 +31,7 @@ from pellucid.samplers.two_step.steps import Goal, TwoSteps
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.gp import check_template
 
 # Random trials of which at least three are among the best tenth: with fewer nothing can be said about what matters.
 _FEWEST_RANDOM = 21
@@ -69,7 +70,8 @@ class TwoStepSampler(ModelSampler):
         conditions: Mapping[str, tuple[str, Sequence[Any]]] | None = None,
         ordinal: Sequence[str] | None = None,
     ) -> None:
-        _check(n_random, n_step1, goal, cheap or {}, acquisition)
+        _check(n_random, n_step1, goal, {} if cheap is None else cheap, acquisition)
+        check_template(surrogate)
         seed = seed_or_random(seed)
         template = GaussianProcess(warp="auto") if surrogate is None else surrogate
         maximiser = Maximiser(
@@ -119,13 +121,19 @@ class TwoStepSampler(ModelSampler):
         return study.trials[usable.numbers[int(np.argmin(usable.losses))]]
 
 
-def _check(n_random: int, n_step1: int, goal: object, cheap: Mapping[str, object], acquisition: object) -> None:
-    if n_random < _FEWEST_RANDOM:
-        raise ValueError(f"`n_random` must be at least {_FEWEST_RANDOM} to say what matters, but got {n_random}.")
-    if n_step1 < 1:
-        raise ValueError(f"`n_step1` must be at least 1, but got {n_step1}.")
+def _check(n_random: int, n_step1: int, goal: object, cheap: object, acquisition: object) -> None:
+    if not is_whole_number(n_random) or n_random < _FEWEST_RANDOM:
+        raise ValueError(
+            f"`n_random` must be a whole number of at least {_FEWEST_RANDOM} to say what matters, but got {n_random!r}."
+        )
+    if not is_whole_number(n_step1) or n_step1 < 1:
+        raise ValueError(f"`n_step1` must be a whole number of at least 1, but got {n_step1!r}.")
     if goal not in get_args(Goal):
         raise ValueError(f"`goal` is one of {', '.join(map(repr, get_args(Goal)))}, but got {goal!r}.")
+    if not isinstance(cheap, Mapping):
+        raise TypeError(
+            f"`cheap` says which end of a parameter's range is cheap, such as {{'n_units': 'low'}}, but got {cheap!r}."
+        )
     for name, end in cheap.items():
         if end not in get_args(Cheap):
             raise ValueError(f"`cheap` says 'low' or 'high' for each parameter, but got {end!r} for `{name}`.")
@@ -134,6 +142,8 @@ def _check(n_random: int, n_step1: int, goal: object, cheap: Mapping[str, object
             "`acquisition` must be an acquisition of mean and sd, such as pellucid.acquisition.EI(), but got "
             f"{acquisition!r}. Policies choose for the whole space, and a step searches only a part of it."
         )
+    if acquisition is not None:
+        check_settings(acquisition)
 
 
 @dataclass(frozen=True)
