@@ -66,19 +66,54 @@ def existing_study(place: Place, name: str) -> Study | None:
         return load(backend, name) if name in names_in(backend) else None
 
 
-def create_study(place: Place, name: str, directions: Sequence[str]) -> Study:
+def create_study(place: Place, name: str, directions: Sequence[str], metrics: Sequence[str] = ()) -> Study:
     """The study with this name; another process may have created it a moment ago. `directions`: minimize or maximize,
-    of every objective."""
+    of every objective; `metrics`: their names, if they have any."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with storage_sentences(place):
-        return optuna.create_study(
+        study = optuna.create_study(
             study_name=name,
             storage=open_storage(place),
             directions=[optuna.study.StudyDirection[direction.upper()] for direction in directions],
             load_if_exists=True,
         )
+        check_metrics(study, metrics)
+        name_metrics(study, metrics)
+        return study
+
+
+def check_metrics(study: Study, metrics: Sequence[str]) -> None:
+    """Raise Mistake if the values of a study have other names, or another number of values. No names fit any study."""
+    own, n_values = study.metric_names, len(study.directions)
+    if not metrics or list(metrics) == own:
+        return
+    named = f"`{shown(study.study_name)}`"
+    if len(metrics) != n_values:
+        raise Mistake(
+            f"--metric is given once for each value that the objective returns: {named} has {n_values}, got "
+            f"{len(metrics)}; name all of them, or choose another study with --study."
+        )
+    if own is not None:
+        raise Mistake(
+            f"A study keeps the names of its values: {named} has {_names(own)}, not {_names(metrics)}; leave --metric "
+            "out, or choose another name with --study."
+        )
+
+
+def name_metrics(study: Study, metrics: Sequence[str]) -> None:
+    """Name the values of a study that have no names yet."""
+    from optuna.exceptions import ExperimentalWarning
+
+    if metrics and study.metric_names is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            study.set_metric_names(list(metrics))
+
+
+def _names(metrics: Sequence[str]) -> str:
+    return " and ".join(f"`{shown(name)}`" for name in metrics)
 
 
 def load(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -80,6 +81,15 @@ def tune(
             help="Direction of a new study; default: minimize. Give it once for each value that the objective returns.",
         ),
     ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            rich_help_panel=STUDY,
+            help="Name of a value that the objective returns. Give it once for each value, in their order.",
+        ),
+    ] = None,
     jobs: Annotated[
         int, typer.Option(min=1, metavar="N", rich_help_panel=RUNNING, help="Number of worker processes.")
     ] = 1,
@@ -127,9 +137,10 @@ def tune(
         from pellucid.cli.tune.summary import SummaryOptions, print_summary
 
         display = choose_display(quiet)
-        directions = tuple(each.value for each in direction or ())
-        existing, n_counted = _existing(place, name, directions, trials, display)
-        directions = directions or (DirectionName.MINIMIZE.value,)
+        metrics = tuple(metric or ())
+        directions = _directions(direction or (), metrics)
+        existing, n_counted = _existing(place, name, directions, metrics, trials, display)
+        directions = directions or (DirectionName.MINIMIZE.value,) * max(len(metrics), 1)
         n_objectives = len(directions if existing is None else existing.directions)
         check_objectives(sampler, model, n_objectives)
         check_pruned_objectives(pruner, n_objectives)
@@ -150,16 +161,36 @@ def tune(
             )
             for index in range(min(jobs, trials - n_counted))
         ]
-        request = Request(place, name, directions, trials, timeout)
+        request = Request(place, name, directions, metrics, trials, timeout)
         outcome = completed(request, work, existing, display)
         print_summary(outcome, place, SummaryOptions(trials, report, quiet, as_json))
 
 
+def _directions(given: Sequence[DirectionName], metrics: tuple[str, ...]) -> tuple[str, ...]:
+    """The directions that were given. Raises Mistake unless there is one for each metric, or none at all."""
+    repeated = next((name for name in metrics if metrics.count(name) > 1), None)
+    if repeated is not None or not all(name.strip() for name in metrics):
+        received = "an empty name" if repeated is None else f"`{shown(repeated)}` twice"
+        raise Mistake(f"--metric gives each value that the objective returns a name of its own; got {received}.")
+    if given and metrics and len(given) != len(metrics):
+        raise Mistake(
+            "--metric and --direction are given once for each value that the objective returns; got "
+            f"{len(metrics)} and {len(given)} of them."
+        )
+    return tuple(each.value for each in given)
+
+
 def _existing(
-    place: Place, name: str, directions: tuple[str, ...], n_trials: int, display: Display
+    place: Place,
+    name: str,
+    directions: tuple[str, ...],
+    metrics: tuple[str, ...],
+    n_trials: int,
+    display: Display,
 ) -> tuple[Study | None, int]:
-    """The study, if there is one, and how many of its trials count towards those requested."""
-    from pellucid.cli.storage.studies import existing_study
+    """The study, if there is one, and how many of its trials count towards those requested. One whose values have no
+    names yet gets them."""
+    from pellucid.cli.storage.studies import check_metrics, existing_study, name_metrics, storage_sentences
 
     study = existing_study(place, name)
     if study is None:
@@ -169,6 +200,9 @@ def _existing(
 
     view = StudyView.whole(study)
     _check_directions(view, directions)
+    with storage_sentences(place):
+        check_metrics(study, metrics)
+        name_metrics(study, metrics)
     n_counted = len(ended(view.trials))
     _announce(view, place, n_counted, n_trials, display)
     return study, n_counted

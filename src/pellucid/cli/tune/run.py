@@ -60,11 +60,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for. `directions`: of a study that does not exist yet."""
+    """What the user asked for. `directions` and `metrics`, which may be empty: of a study that does not exist yet."""
 
     place: Place
     study: str
     directions: tuple[str, ...]
+    metrics: tuple[str, ...]
     n_trials: int
     timeout: float | None
 
@@ -171,10 +172,11 @@ class Run:
         """The study. A new one is created only once a worker has imported the user's code without an error."""
         if self._study is None:
             request = self._request
-            self._study = create_study(request.place, request.study, request.directions)
+            self._study = create_study(request.place, request.study, request.directions, request.metrics)
+            aims = [f"{direction} {name}" for direction, name in zip(request.directions, request.metrics, strict=False)]
             self._display.line(
-                f"New study `{shown(request.study)}` in {request.place.shown}, to {' and '.join(request.directions)}: "
-                f"{request.n_trials} trials to go."
+                f"New study `{shown(request.study)}` in {request.place.shown}, to "
+                f"{shown(' and '.join(aims or request.directions))}: {request.n_trials} trials to go."
             )
         return self._study
 

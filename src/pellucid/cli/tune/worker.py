@@ -161,6 +161,7 @@ class TrialRunner:
         self._search, self._target, self._objective = search, target, objective
         self._connection, self._interruption = connection, interruption
         self._error = ""
+        self._returned: Any = None
         self._dismissed = False
 
     def run(self) -> None:
@@ -177,13 +178,12 @@ class TrialRunner:
 
         from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
 
-        self._error = ""
+        self._error, self._returned = "", None
         try:
             with self._interruption.allowed():
                 value = self._objective(trial)
             self._interruption.check()  # Some libraries catch the interruption and return early.
-            # Used only if Optuna refuses the value.
-            self._error = refused(value, len(trial.study.directions))
+            self._returned = value
             return value
         except TrialPruned:
             raise
@@ -201,8 +201,10 @@ class TrialRunner:
     def _after(self, study: Study, trial: FrozenTrial) -> None:
         from optuna.trial import TrialState
 
-        failed = trial.state == TrialState.FAIL
-        self._connection.send(Message(MessageKind.ENDED, trial.number, failed, self._error if failed else ""))
+        failed, error = trial.state == TrialState.FAIL, self._error
+        if failed and not error:
+            error = refused(self._returned, len(study.directions), study.metric_names or ())
+        self._connection.send(Message(MessageKind.ENDED, trial.number, failed, error if failed else ""))
         if not self._next_order():
             study.stop()
 
@@ -212,8 +214,8 @@ class TrialRunner:
         return not self._dismissed
 
 
-def refused(value: Any, n_objectives: int) -> str:
-    """Why Optuna refuses what an objective returned."""
+def refused(value: Any, n_objectives: int, metrics: Sequence[str] = ()) -> str:
+    """Why Optuna refuses what an objective returned. `metrics`: the names of its values, if they have any."""
     returned = f"the objective returned {value!r:.80}"
     several = isinstance(value, Sequence) and not isinstance(value, str)
     if n_objectives == 1:
@@ -222,7 +224,8 @@ def refused(value: Any, n_objectives: int) -> str:
         return f"{returned}, but the study has one objective: begin another one, with --direction once for each value"
     if several and len(value) == n_objectives:
         return f"{returned}, which are not all numbers"
-    return f"{returned}, but the study has {n_objectives} objectives: return a number for each"
+    order = f", in this order: {', '.join(metrics)}" if metrics else ""
+    return f"{returned}, but the study has {n_objectives} objectives: return a number for each{order}"
 
 
 def announcing(sampler: BaseSampler, announce: Callable[[FrozenTrial], None]) -> BaseSampler:
