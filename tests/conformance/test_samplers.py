@@ -17,8 +17,8 @@ from tests.conformance.spaces import mixed
 from tests.helpers import kinds, messages, states
 
 from pellucid import BayesianSampler, TwoStepSampler
-from pellucid.acquisition import EI
 from pellucid.samplers.two_step import sampler as two_step
+from pellucid.surrogates import GaussianProcess
 
 
 class Suite(BasicSamplerTestCase, RelativeSamplerTestCase):
@@ -58,13 +58,13 @@ class TestTwoStep(Suite, SingleOnlySamplerTestCase):
 
 
 def test_a_proposal_that_falls_back_is_logged_with_the_words_that_the_suites_look_for(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Broken(EI):
-        def score(self, m: object, s: object, situation: object) -> object:
-            raise ArithmeticError("on purpose")
+    def broken(*_: object) -> object:
+        raise ArithmeticError("on purpose")
 
-    study = optuna.create_study(sampler=BayesianSampler(acquisition=Broken(), n_startup_trials=1, seed=0))
+    monkeypatch.setattr(GaussianProcess, "condition", broken)
+    study = optuna.create_study(sampler=BayesianSampler(n_startup_trials=1, seed=0))
     study.optimize(mixed, n_trials=3)
     assert states(study) == [optuna.trial.TrialState.COMPLETE] * 3
     assert any("model failed" in message for message in messages(caplog))

@@ -52,8 +52,8 @@ class BayesianSampler(ModelSampler):
     Args:
         acquisition: for one objective, what is maximised, or a policy that chooses it anew for every proposal; default
             `pellucid.acquisition.Alternation()`: LCB(0.5) and LCB(2.0) in turns, and looks elsewhere once a search of
-            one or two numeric parameters has settled.
-        surrogate: a `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`, and
+            one or two numeric parameters has settled. An error in one of your own ends the study.
+        surrogate: a plain `GaussianProcess` whose kernel and warp are used; default `GaussianProcess(warp="auto")`, and
             `GaussianProcess()` for each of several objectives.
         interleave: spend some proposals on learning the effects of parameters (BOBAX), see `pellucid.Interleave`.
         n_startup_trials: finished trials before the model takes over; until then the space is covered evenly.

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.adaptive import upper_bound_regret
+from pellucid.acquisition.alternation import Alternation
 from pellucid.acquisition.base import USUAL, Acquisition, AcquisitionFunction, Pool, Situation
 from pellucid.acquisition.constrained import HARD
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
@@ -30,6 +32,7 @@ from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
 from pellucid.samplers.proposing.constraints import ConstraintFit, constrained, fitted_constraints
 from pellucid.samplers.proposing.learning import fit, pack
+from pellucid.samplers.proposing.own_parts import at_work, check_scores, is_own
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Predicate, Rule
 from pellucid.study.arrays import Arrays
@@ -159,6 +162,12 @@ class Maximiser:
         """Parameters whose effects are to be learned, if they are named."""
         return (*self.acquisition.named_params, *(self.interleave.gain.named_params if self.interleave else ()))
 
+    @cached_property
+    def own_parts(self) -> tuple[object, ...]:
+        """Those that the user wrote."""
+        members = self.policy.acquisitions if isinstance(self.policy, Alternation) else ()
+        return tuple(filter(is_own, (self.acquisition, self.policy, self.interleave, *members)))
+
     def propose(self, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
         """Parameters and their receipt. `data` has at least one observation."""
         fitted = self._fit(view, trial, data)
@@ -172,25 +181,31 @@ class Maximiser:
         region = regions(view, trial, fitted) if fitted.lesson is None else Region()
         seen = data.space.canonical(np.vstack([data.X, every.rows]))
         screening = self._screen(trial, fitted, imputed, region, seen)
-        decision = self._decide(view, trial, screening) if fitted.lesson is None else fitted.lesson
-        function = screening.bound(decision.acquisition)
-        x = screening.best(function) if decision.x is None else decision.x
-        configuration = rounded(data.space, x, screening.rng, region.held)
-        receipt = self._receipt(view, trial, screening, fitted, imputed, decision, function, configuration)
-        return configuration.params, receipt
+        with at_work(self.own_parts, trial.number):
+            decision = self._decide(view, trial, screening) if fitted.lesson is None else fitted.lesson
+            function = screening.bound(decision.acquisition)
+            x = screening.best(function) if decision.x is None else decision.x
+            configuration = rounded(data.space, x, screening.rng, region.held)
+            receipt = self._receipt(view, trial, screening, fitted, imputed, decision, function, configuration)
+            if self.own_parts and receipt.acquisition is not None:
+                check_scores(function, screening.pool, receipt.acquisition)
+            return configuration.params, receipt
 
     def _fit(self, view: StudyView, trial: FrozenTrial, data: Arrays) -> Fitted:
         """The surrogate for improving the objective, or the one for learning about effects if this is its turn.
 
         Effects are averages of the objective itself, so their model has no output warp (and exact integrals).
         """
-        learns = bool(self.acquisition.learns_about(data.space))
         turns = self.interleave if self.interleave is not None and self.interleave.mode != "multiply" else None
-        if learns or (turns is not None and turns.turn(trial.number, self.seed)):
+        with at_work(self.own_parts, trial.number):
+            learns = bool(self.acquisition.learns_about(data.space))
+            its_turn = turns is not None and turns.turn(trial.number, self.seed)
+        if learns or its_turn:
             gp, used, learned_from = fit(view, data, self.surrogate.unwarped(), self.deterministic)
             if learns or turns is None:
                 return Fitted(gp, used, learned_from, Decision(self.acquisition))
-            gain, widths = turns.still_wide(gp, data.space)
+            with at_work(self.own_parts, trial.number):
+                gain, widths = turns.still_wide(gp, data.space)
             if gain is not None:
                 numbers = {f"half-width {name}": width for name, width in widths.items()}
                 return Fitted(gp, used, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
@@ -250,7 +265,10 @@ class Maximiser:
                 best_under=lambda acquisition: screening.best(screening.bound(acquisition)),
                 rng=stream(self.seed, "policy", trial.number),
             )
-            return replace(self.policy.decide(evidence), bounds=bounds or ())
+            decision = self.policy.decide(evidence)
+            if not isinstance(decision, Decision):
+                raise TypeError(f"`decide` must return a Decision, but returned {decision!r}")
+            return replace(decision, bounds=bounds or ())
         if self.interleave is not None and self.interleave.mode == "multiply":
             power = self.interleave.beta / max(screening.situation.n_observed, 1)
             gain, pool = self.interleave.gain, screening.pool

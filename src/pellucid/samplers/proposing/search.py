@@ -15,6 +15,7 @@ from pellucid.records import Receipt
 from pellucid.samplers.proposing import several
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.maximising import Maximiser, Regions, whole_space
+from pellucid.samplers.proposing.own_parts import PartError
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule, RuleError
 from pellucid.study.arrays import encoded
@@ -83,6 +84,7 @@ class ModelSearch:
         _check_names(conditions, ordinal)
         self._conditions = dict(conditions or {})
         self._ordinal = None if ordinal is None else tuple(ordinal)
+        self._learned = maximiser.named_params
         self._warned_of_names = False
 
     def propose(
@@ -111,7 +113,7 @@ class ModelSearch:
             if self._for_several is not None and view.several:
                 return several.propose(self._for_several, view, trial, data, self._regions)
             return self._maximiser.propose(view, trial, data, self._regions)
-        except RuleError:
+        except (PartError, RuleError):
             raise
         except Exception as error:  # A running study gets its next trial even if the model fails.
             _logger.warning("Trial %d is sampled at random: the model failed (%s).", trial.number, error, exc_info=True)
@@ -127,7 +129,7 @@ class ModelSearch:
     def _warn_of_unknown_names(self, view: StudyView) -> None:
         """Warn once: without this, a misspelt name would be ignored silently."""
         parents = (parent for parent, _ in self._conditions.values())
-        names = {*self._conditions, *parents, *(self._ordinal or ()), *self._maximiser.named_params}
+        names = {*self._conditions, *parents, *(self._ordinal or ()), *self._learned}
         if self._warned_of_names or not names:
             return
         unknown = sorted(names - view.distributions.keys())
