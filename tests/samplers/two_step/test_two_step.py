@@ -12,7 +12,7 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
-from tests.helpers import file_storage
+from tests.helpers import file_storage, messages
 
 import pellucid
 
@@ -200,6 +200,32 @@ def test_all_but_the_cheap_is_tuned_if_nothing_is_known_to_matter() -> None:
 )
 def test_cheap_names_that_make_no_sense_are_reported(study: Study, cheap: dict[str, str], words: str) -> None:
     assert words in str(sampler(cheap=cheap).plan(study))
+
+
+UNKNOWN = "`cheap`: The study has no parameter `{}`; it has `depth`, `lr`, `opt`, `other`, `units`.{} "
+LATER = "If it exists only for some choices, a later trial may have it; otherwise correct it."
+
+
+@pytest.mark.parametrize(
+    ("cheap", "warning"),
+    [
+        ({"unit": "low"}, UNKNOWN.format("unit", " Did you mean `units`?") + LATER),
+        ({"momentum": "low"}, UNKNOWN.format("momentum", "") + LATER),
+        ({"opt": "low"}, "`cheap`: `opt` is categorical, and only a number has a cheap end: leave it out."),
+        (CHEAP, None),
+    ],
+)
+def test_such_names_are_logged_once_as_soon_as_the_first_trial_has_finished(
+    cheap: dict[str, str], warning: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = optuna.create_study(sampler=sampler(cheap=cheap))
+    study.enqueue_trial({"opt": "adam"})  # So that nobody knows yet that there is a momentum.
+    study.optimize(network, n_trials=1)
+    assert not messages(caplog)
+    study.optimize(network, n_trials=1)
+    assert messages(caplog) == ([] if warning is None else [warning])
+    study.optimize(network, n_trials=4)
+    assert len(messages(caplog)) == (warning is not None)
 
 
 def test_cheap_can_be_high(study: Study) -> None:

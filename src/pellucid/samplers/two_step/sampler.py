@@ -7,11 +7,13 @@ only says which parameters may move. So a study can be resumed, shared by worker
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -20,6 +22,7 @@ from pellucid.acquisition.base import PointwiseAcquisition, check_settings
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.intervals import Cheap
+from pellucid.explain.text import unknown_parameter
 from pellucid.numerics import is_whole_number, one_thread, stream
 from pellucid.records import NotKnown, Receipt, TwoStepPlan
 from pellucid.samplers.proposing.configuration import plain_params
@@ -32,6 +35,8 @@ from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.gp import check_template
+
+_logger = logging.getLogger("pellucid")
 
 # Random trials of which at least three are among the best tenth: with fewer nothing can be said about what matters.
 _FEWEST_RANDOM = 21
@@ -47,7 +52,8 @@ class TwoStepSampler(ModelSampler):
         n_step1: trials after them that tune the parameters that matter; all later ones tune the others.
         goal: "accuracy+speed" keeps the cheap values of the first step, "accuracy" tunes them in the second.
         cheap: which end of a numeric parameter's range makes a model cheap, such as {"n_units": "low"}. In the first
-            step it is held at the cheapest value that costs nothing measurable.
+            step it is held at the cheapest value that costs nothing measurable. A name that the first trial does not
+            have is logged at the second: it is misspelt, or exists only for some choices.
         acquisition: of the model in both steps, as for `BayesianSampler`. So are `surrogate`, `seed`,
             `independent_sampler`, `deterministic_objective`, `avoid_failures`, `warn_independent_sampling`,
             `conditions` and `ordinal`.
@@ -84,11 +90,39 @@ class TwoStepSampler(ModelSampler):
             seed=seed,
         )
         self._n_random = n_random
-        self._steps = TwoSteps(n_random, n_step1, goal, cheap or {})
+        self._cheap = dict(cheap or {})
+        self._checked_names = False
+        self._steps = TwoSteps(n_random, n_step1, goal, self._cheap)
         super().__init__(
             ModelSearch(RandomDraws(n_random, seed), maximiser, conditions, ordinal, self._steps.region),
             IndependentSampling(seed, independent_sampler, warn_independent_sampling),
         )
+
+    def propose(
+        self,
+        view: StudyView,
+        trial: FrozenTrial,
+        search_space: Mapping[str, BaseDistribution],
+        *,
+        started: bool = False,
+    ) -> Proposal:
+        self._warn_of_cheap_names(view)
+        return super().propose(view, trial, search_space, started=started)
+
+    def _warn_of_cheap_names(self, view: StudyView) -> None:
+        """Warn once, as soon as a trial has finished. The plan says the same, but only after the random trials."""
+        known = view.distributions
+        if self._checked_names or not known:
+            return
+        self._checked_names = True
+        for name in self._cheap:
+            if name not in known:
+                _logger.warning(
+                    "`cheap`: %s If it exists only for some choices, a later trial may have it; otherwise correct it.",
+                    unknown_parameter(name, known),
+                )
+            elif isinstance(known[name], CategoricalDistribution):
+                _logger.warning("`cheap`: `%s` is categorical, and only a number has a cheap end: leave it out.", name)
 
     def plan(self, study: Study) -> TwoStepPlan:
         """What the two steps do, according to the random trials so far. Raises ValueError if they do not show yet what
