@@ -83,6 +83,14 @@ class Cholesky:
         return 2.0 * float(np.log(np.diagonal(self.L)).sum())
 
     @cached_property
+    def parts(self) -> tuple[Cholesky, Array, Cholesky]:
+        """L in blocks, [[head, 0], [below, tail]]: the head is the factor of the first quarter of C, the tail that of
+        what the first quarter leaves unexplained."""
+        k = len(self.L) // 4
+        head, tail = (np.ascontiguousarray(self.L[part, part]) for part in (slice(k), slice(k, None)))
+        return Cholesky(head, self.jitter), self.L[k:, :k], Cholesky(tail, self.jitter)
+
+    @cached_property
     def inverse_diagonal(self) -> Array:
         """The diagonal (n,) of C^-1."""
         return np.array(np.diagonal(self.solve(np.eye(len(self.L)))))

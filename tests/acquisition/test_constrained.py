@@ -111,3 +111,19 @@ def test_names_of_constraints_that_are_no_text_are_refused() -> None:
     settings = {"constraints": [["size"]], "weight": 1.0, "enough": 0.5}
     with pytest.raises(ValueError, match="takes names of constraints"):
         Constrained.from_settings(settings)
+
+
+@pytest.mark.parametrize("base", BASES, ids=str)
+@pytest.mark.parametrize("floor", [-np.inf, -2.0])
+def test_terms_from_posteriors_are_the_terms_above_a_floor(base: PointwiseAcquisition | None, floor: float) -> None:
+    function = bound(Constrained(base, NAMES, 0.3, 0.64))
+    rows = np.random.default_rng(2).random((300, 2))
+    posteriors = [model.posterior_at(rows) for model in function.models]
+    assert len(posteriors) == (2 if base is None else 3)
+    terms = function.terms_from(posteriors, dict.fromkeys(function.weights(), floor))
+    for name, exact in function.terms(rows).items():
+        np.testing.assert_allclose(np.maximum(terms[name], floor), np.maximum(exact, floor), rtol=1e-9, atol=1e-9)
+
+
+def test_a_base_that_needs_more_than_models_makes_all_of_it_need_more() -> None:
+    assert bound(Constrained(Feasible(EI(), 15, 5, (0.5, 0.5)), NAMES)).models == ()

@@ -111,3 +111,14 @@ def test_one_objective_is_refused() -> None:
 def test_receipts_find_it_without_a_sampler() -> None:
     ask = "from pellucid.acquisition.base import from_name; print(from_name('EHVI', {}))"
     assert subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True).stdout == "EHVI()\n"
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize("floor", [-np.inf, -4.0, 100.0])
+def test_the_gain_is_exact_above_a_floor(k: int, floor: float) -> None:
+    of = outcomes(k)
+    function = EHVI().bind(of.models[0], situation(of), SPACE)
+    X = np.random.default_rng(3).random((200, 3))
+    exact = function.score(X)
+    terms = function.terms_from([model.posterior_at(X) for model in function.models], {"gain": floor})
+    np.testing.assert_allclose(np.maximum(terms["gain"], floor), np.maximum(exact, floor), rtol=1e-9, atol=1e-9)

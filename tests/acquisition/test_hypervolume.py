@@ -9,7 +9,7 @@ import pytest
 
 from pellucid.acquisition import fronts
 from pellucid.acquisition.fronts import Boxes, apart, behind, boxes, front, reference_point, volume, volumes
-from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_slopes
+from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_at_most, log_ehvi_slopes
 from pellucid.acquisition.improvement import log_expected_improvement
 from pellucid.numerics import Array, Mask, log_improvement, log_normal_cdf
 
@@ -407,3 +407,18 @@ def test_scales_multiply_the_improvement(k: int, scale: float) -> None:
     np.testing.assert_allclose(scaled - np.log(scales).sum(), value, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(by_scaled * scales, by_m, rtol=1e-8)
     np.testing.assert_allclose(reference_point(Y * scales) / scales, reference_point(Y), rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_bound_is_exact_near_the_front_and_holds_far_from_it(k: int) -> None:
+    rng = np.random.default_rng(k)
+    Y = rng.normal(size=(20, k))
+    left = boxes(Y, np.full(k, 2.0))
+    m, s = rng.normal(scale=30.0, size=(400, k)), np.exp(rng.normal(size=(400, k)))
+    exact, bound = log_ehvi(m, s, left), log_ehvi_at_most(m, s, left)
+    near = exact > -50.0
+    assert near.any()
+    assert not near.all()
+    np.testing.assert_allclose(bound[near], exact[near], rtol=1e-10)
+    assert (bound >= exact - 1e-9).all()
+    assert (log_ehvi_at_most(m, 2.0 * s, boxes(Y[::4], np.full(k, 2.0))) >= exact - 1e-9).all()

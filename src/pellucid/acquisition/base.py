@@ -31,6 +31,10 @@ from pellucid.records import AcquisitionState, RecordError, Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
+from pellucid.surrogates.posterior import Posteriors
+
+# Rows of a front that bound what can be gained.
+_FEW_ROWS = 12
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,19 @@ class Outcomes:
     @cached_property
     def boxes(self) -> Boxes:
         """What the front leaves open."""
+        return boxes(self._beaten, self.reference)
+
+    @cached_property
+    def few_boxes(self) -> Boxes:
+        """What a few rows of the front leave open: all that `boxes` hold, and more."""
+        rows = self._beaten[np.lexsort(self._beaten.T[::-1])]
+        return boxes(rows[:: max(1, len(rows) // _FEW_ROWS)], self.reference)
+
+    @property
+    def _beaten(self) -> Array:
+        """What an outcome has to beat to count."""
         length = np.ptp(self.front, axis=0) if len(self.front) else 0.0
-        return boxes(self.front - self.tolerance * length, self.reference)
+        return self.front - self.tolerance * length
 
     @property
     def volume(self) -> float:
@@ -254,6 +269,19 @@ class AcquisitionFunction(ABC):
         """The term that is minus the latent mean, if there is one: its Shapley values have a closed form."""
         return None
 
+    @property
+    def models(self) -> tuple[GaussianProcess, ...]:
+        """The models whose posteriors at a configuration are all that its terms need; empty if they need more."""
+        return ()
+
+    def terms_from(self, posteriors: Posteriors, floor: Mapping[str, float]) -> dict[str, Array]:
+        """The terms, from the posteriors of `models`. One that is at most its `floor` may be anything at most that."""
+        raise NotImplementedError
+
+    def score_from(self, posteriors: Posteriors, floor: float) -> Array:
+        """The score, in the same way."""
+        raise NotImplementedError
+
     def state(self, x: Array, space: Space) -> AcquisitionState:
         """What the receipt says about the acquisition of the proposal x (1, d)."""
         return self._state(self.acquisition, space, self.weights(), self.terms(x), self.score(x))
@@ -318,6 +346,18 @@ class PointwiseFunction(AcquisitionFunction):
 
     def weights(self) -> dict[str, float]:
         return self.acquisition.weights(self.situation)
+
+    @property
+    def models(self) -> tuple[GaussianProcess, ...]:
+        return (self.model,) if isinstance(self.model, GaussianProcess) else ()
+
+    def terms_from(self, posteriors: Posteriors, floor: Mapping[str, float]) -> dict[str, Array]:
+        (posterior,) = posteriors
+        return self.acquisition.terms(posterior.mean, posterior.sd(), self.situation)
+
+    def score_from(self, posteriors: Posteriors, floor: float) -> Array:
+        (posterior,) = posteriors
+        return self.acquisition.score(posterior.mean, posterior.sd(), self.situation)
 
     def terms(self, X: Array) -> dict[str, Array]:
         m, s = self.model.latent(X)

@@ -41,6 +41,7 @@ from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
+from pellucid.surrogates.posterior import Posterior, Posteriors
 
 # The weight beside a logarithm; and beside a bound, where it is multiplied by the distance to the best bound anywhere,
 # feasible or not, or by this if it is more: what could be gained by ignoring constraints. These, and what is enough,
@@ -53,6 +54,8 @@ HARD = Effort(40, 1e-4, climbs=30, everywhere=1024)
 # Terms are at least this: hopeless is hopeless. Most of a space can be thousands of nats away from being feasible, and
 # an explanation would speak of nothing else. The score is not cut off, because climbs need its slope.
 _FLOOR = math.log(1e-3)
+# A term that falls short of 0 by less makes no difference to one that does not.
+_CERTAIN = 1e-16
 # Terms of constraints are called this, and the name of the constraint.
 PREFIX = "feasible: "
 
@@ -140,6 +143,35 @@ class _ConstrainedFunction(AcquisitionFunction):
         if self.base is not None:
             short = {name: np.maximum(term, _FLOOR) for name, term in short.items()}
         return {**base, **short}
+
+    @property
+    def models(self) -> tuple[GaussianProcess, ...]:
+        of_base = () if self.base is None else self.base.models
+        # What the base needs beside models, this needs too.
+        return (*of_base, *(c.gp for c in self._constraints)) if of_base or self.base is None else ()
+
+    def terms_from(self, posteriors: Posteriors, floor: Mapping[str, float]) -> dict[str, Array]:
+        terms: dict[str, Array] = {}
+        n = len(posteriors) - len(self._constraints)
+        if self.base is not None and _adds_up(self.base):
+            terms = self.base.terms_from(posteriors[:n], floor)
+        elif self.base is not None:
+            terms = {"acquisition": self.base.score_from(posteriors[:n], floor["acquisition"])}
+        for constraint, posterior in zip(self._constraints, posteriors[n:], strict=True):
+            name = f"{PREFIX}{constraint.name}"
+            lowest = floor[name] if self.base is None else max(floor[name], _FLOOR)
+            terms[name] = np.maximum(self._short_from(constraint, posterior, lowest), lowest)
+        return terms
+
+    def _short_from(self, constraint: ConstraintModel, posterior: Posterior, lowest: float) -> Array:
+        """t_c, or less than `lowest` where it is. A larger sd takes a chance closer to 1/2, so that most chances that
+        are hopeless or certain are known from bounds on the sds."""
+        if lowest == -np.inf:
+            return self._short(constraint.log_from(posterior.mean, posterior.sd()))
+        short = self._short(constraint.log_from(posterior.mean, posterior.sd_at_most()))
+        between = (short > lowest) & (short < -_CERTAIN)
+        short[between] = self._short(constraint.log_from(posterior.mean[between], posterior.sd_where(between)))
+        return short
 
     def score(self, X: Array) -> Array:
         base = np.zeros(len(X)) if self.base is None else self.base.score(X)

@@ -6,19 +6,20 @@ of them rules the others because of its unit, or because of a few trials that ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Effort, Outcomes, Pool, Situation
 from pellucid.acquisition.fronts import front, reference_point
-from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_slopes
+from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_at_most, log_ehvi_slopes
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.posterior import Posteriors
 
 # A front has as many ways to be improved as it has gaps and ends, so there are more optima than with one objective.
 MANY = Effort(evaluations=6, enough=1e-3, climbs=5, everywhere=256)
@@ -74,6 +75,24 @@ class _VolumeFunction(AcquisitionFunction):
 
     def score(self, X: Array) -> Array:
         return self._log([model.latent(X) for model in self.outcomes.models])
+
+    @property
+    def models(self) -> tuple[GaussianProcess, ...]:
+        return self.outcomes.models
+
+    def terms_from(self, posteriors: Posteriors, floor: Mapping[str, float]) -> dict[str, Array]:
+        return {"gain": self.score_from(posteriors, floor["gain"])}
+
+    def score_from(self, posteriors: Posteriors, floor: float) -> Array:
+        """Most of a space is known to be at the floor from bounds on the sds and a few rows of the front: a larger sd
+        has a larger gain, because what an outcome gains is convex in each objective, and so has a smaller front."""
+        if floor == -np.inf:
+            return self._log([(each.mean, each.sd()) for each in posteriors])
+        m, s = (np.stack(part, axis=1) for part in zip(*((p.mean, p.sd_at_most()) for p in posteriors), strict=True))
+        score = log_ehvi_at_most(m, self.outcomes.width * s, self.outcomes.few_boxes)
+        above = score > floor
+        score[above] = self._log([(each.mean[above], each.sd_where(above)) for each in posteriors])
+        return score
 
     def screen_pool(self, pool: Pool) -> Array:
         others = (model.screen(pool.X) for model in self.outcomes.models[1:])

@@ -75,6 +75,15 @@ def log_ehvi(m: Array, s: Array, boxes: Boxes, enough: int | None = None) -> Arr
     return out
 
 
+def log_ehvi_at_most(m: Array, s: Array, boxes: Boxes) -> Array:
+    """An upper bound (q,) of log EHVI that takes no longer far from the front, and is exact elsewhere."""
+    m, s = _checked(m, s, boxes)
+    out = np.full(len(m), -np.inf)
+    for part in _chunks(len(m), boxes):
+        out[part] = _log_sum(m[part], s[part], boxes)[0]
+    return out
+
+
 def log_ehvi_slopes(m: Array, s: Array, boxes: Boxes) -> Slopes:
     """log EHVI (q,) and its slopes in m and in s, (q, k) each."""
     m, s = _checked(m, s, boxes)
@@ -128,7 +137,7 @@ def _normal_parts(m: Array, s: Array, axis: Axis) -> tuple[Array, Array, Array]:
 
 
 def _log_sum(m: Array, s: Array, boxes: Boxes) -> tuple[Array, Mask]:
-    """log EHVI (q,) and whether to trust it."""
+    """log EHVI (q,), and whether to trust it; an upper bound where it cannot be trusted."""
     products, most = np.ones((len(boxes), len(m))), np.ones(len(m))
     with np.errstate(over="ignore", invalid="ignore"):
         for i, axis in enumerate(boxes.axes):
@@ -159,7 +168,7 @@ def _log_sum_slopes(m: Array, s: Array, boxes: Boxes) -> tuple[Array, Array, Arr
 
 def _logarithm(total: Array, most: Array, s: Array) -> tuple[Array, Mask]:
     trusted = np.asarray(total > _TRUSTED * most)
-    return np.log(np.where(trusted, total, 1.0)) + np.log(s).sum(axis=1), trusted
+    return np.log(np.where(trusted, total, _TRUSTED * most)) + np.log(s).sum(axis=1), trusted
 
 
 def _products_of_others(factors: list[Array]) -> list[Array]:

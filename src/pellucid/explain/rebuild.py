@@ -143,8 +143,8 @@ def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
     space, data = space_and_data(receipt, view, [*imputed, *also])
     failed = [view.by_number[number].params for number in imputed]
     rows = np.vstack([space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))])
-    constraints = tuple(_rebuilt_constraint(state, view, space, rows) for state in receipt.constraints)
-    outcomes = _rebuilt_outcomes(receipt, view, space, rows) if receipt.objectives else None
+    constraints = tuple(_rebuilt_constraint(state, view, data, rows) for state in receipt.constraints)
+    outcomes = _rebuilt_outcomes(receipt, view, data, rows) if receipt.objectives else None
     surrogate = _rebuilt_model(receipt, data).believe(rows) if outcomes is None else outcomes.models[view.index]
     situation = Situation(receipt.acquisition.best, len(data.losses), len(space), constraints, outcomes)
     first = surrogate if outcomes is None else outcomes.models[0]
@@ -163,13 +163,15 @@ def _rebuilt_model(receipt: Receipt, data: Arrays) -> GaussianProcess:
     return gp.condition(data.X, data.losses, data.observations.noise_variance)
 
 
-def _rebuilt_outcomes(receipt: Receipt, view: StudyView, space: Space, imputed: Array) -> Outcomes:
-    """The models of several objectives, and the front that the proposal was to improve."""
-    models = []
+def _rebuilt_outcomes(receipt: Receipt, view: StudyView, data: Arrays, imputed: Array) -> Outcomes:
+    """The models of several objectives, and the front that the proposal was to improve. `data`: of the objective of the
+    view."""
+    models, space = [], data.space
     for about in view.each:
-        own = receipt.about(about.index)
-        data = encoded(space, about.observations_of(expand_integers(own.fitted_on)))
-        models.append(_rebuilt_model(own, data.below(receipt.objectives[about.index].ceiling)))
+        own, observed = receipt.about(about.index), data
+        if about.index != view.index:
+            observed = encoded(space, about.observations_of(expand_integers(own.fitted_on)))
+        models.append(_rebuilt_model(own, observed.below(receipt.objectives[about.index].ceiling)))
     front = space.encode([view.by_number[number].params for number in expand_integers(receipt.front)])[0]
     return Outcomes(
         tuple(model.believe(imputed) for model in models),
@@ -180,14 +182,16 @@ def _rebuilt_outcomes(receipt: Receipt, view: StudyView, space: Space, imputed: 
     )
 
 
-def _rebuilt_constraint(state: ConstraintState, view: StudyView, space: Space, imputed: Array) -> ConstraintModel:
-    fitted_on = view.observations_of(expand_integers(state.fitted_on))
+def _rebuilt_constraint(state: ConstraintState, view: StudyView, known: Arrays, imputed: Array) -> ConstraintModel:
+    """`known`: the data of the objective of the view, which are most often of the same trials."""
+    numbers = expand_integers(state.fitted_on)
+    fitted_on = known.observations if known.observations.numbers == tuple(numbers) else view.observations_of(numbers)
     if state.name not in fitted_on.constraints.names:
         raise ValueError(
             f"The model of the constraint `{state.name:.100}` cannot be rebuilt: no trial that it was fitted on has "
             "reported that constraint."
         )
-    data = encoded(space, fitted_on.of_constraint(state.name))
+    data = encoded(known.space, fitted_on.of_constraint(state.name))
     gp = GaussianProcess.from_hyperparameters(state.hyperparameters)
     gp.condition(data.X, targets(data.losses, state.zero))
     return ConstraintModel(state.name, gp, state.limit, state.zero).believe(imputed)

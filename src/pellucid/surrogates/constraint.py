@@ -48,11 +48,11 @@ class ConstraintModel:
         return normal_cdf((self.threshold - m) / s)
 
     def log_probability(self, X: Array) -> Array:
-        return self._log(*self.gp.latent(X))
+        return self.log_from(*self.gp.latent(X))
 
     def screened(self, X: Array) -> Array:
         """The same in single precision, for ranking many candidates."""
-        return self._log(*self.gp.screen(X))
+        return self.log_from(*self.gp.screen(X))
 
     def log_probability_with_gradient(self, X: Array) -> tuple[Array, Array]:
         """(n,) and its gradient (n, d)."""
@@ -64,7 +64,8 @@ class ConstraintModel:
         hazard = np.where(z < _FAR, -z, near)
         return log_p, -(hazard / s)[:, None] * (dm + z[:, None] * ds)
 
-    def _log(self, m: Array, s: Array) -> Array:
+    def log_from(self, m: Array, s: Array) -> Array:
+        """log P from a latent mean and sd."""
         return log_normal_cdf((self.threshold - m) / s)
 
 

@@ -22,6 +22,7 @@ from pellucid.records import Hyperparameters
 from pellucid.surrogates import fitting, warp
 from pellucid.surrogates.hyperparameters import FitProblem, Solution, latent_noise, theta_of, uninformed, vary
 from pellucid.surrogates.kernels import Kernel
+from pellucid.surrogates.posterior import Posterior
 
 # Smallest variance relative to the outputscale, in double and in single precision: rounding must not leave zero at an
 # observed point, because acquisitions divide by the sd.
@@ -240,13 +241,14 @@ class GaussianProcess:
         variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
         return r @ data.alpha, np.sqrt(self.hyperparameters.outputscale * variance)
 
-    def latent_overwriting(self, r: Array) -> tuple[Array, Array]:
-        """The same in half the time, from correlations (n, m) that are overwritten."""
-        data = self.data
-        mean = data.alpha @ r
-        half = data.factor.half_solve_overwriting(r)
-        variance = np.maximum(1.0 - np.einsum("ij,ij->j", half, half), _SMALLEST_RELATIVE_VARIANCE)
-        return mean, np.sqrt(self.hyperparameters.outputscale * variance)
+    def posterior(self, r: Array) -> Posterior:
+        """The same, with sds only where they are needed, from correlations (n, m) that are overwritten."""
+        data, s = self.data, self.hyperparameters.outputscale
+        return Posterior(data.factor, data.alpha, s, _SMALLEST_RELATIVE_VARIANCE, r)
+
+    def posterior_at(self, X: Array) -> Posterior:
+        data, l = self.data, np.array(self.hyperparameters.lengthscales)
+        return self.posterior(np.asarray(self.kernel.cross(data.columns, self.kernel.columns(X, l), l), dtype=float))
 
     def latent_with_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """Latent mean (m,), sd (m,) and their gradients (m, d) with respect to X."""

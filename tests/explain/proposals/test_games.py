@@ -15,6 +15,7 @@ from pellucid.explain.proposals.background import rows_of
 from pellucid.explain.proposals.cases import case_of
 from pellucid.explain.proposals.games import Game
 from pellucid.study.view import StudyView
+from pellucid.surrogates.posterior import Posterior
 
 
 def mixed(trial: Trial) -> float:
@@ -49,3 +50,65 @@ def test_gains_of_walks(game: Game, first: int, rows: int) -> None:
     orders = np.argsort(np.random.default_rng(rows).random((rows, len(some.players))), axis=1)
     expected = shapley.gains_of_walks(some.terms, some.x, Z, some.players, orders)
     np.testing.assert_allclose(some.gains_of_walks(Z, orders), expected, rtol=1e-9, atol=1e-11)
+
+
+# ---------------------------------------------------------------------- several models
+
+
+def measured(trial: Trial) -> tuple[float, float]:
+    """Two objectives and a constraint; every second row shares the kind of a proposal, and some its depth."""
+    kind = trial.suggest_categorical("kind", ["a", "b"])
+    depth, x, y = trial.suggest_int("depth", 1, 6), trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+    trial.set_constraint("memory", x + y - 1.4)
+    return (x - 0.3) ** 2 + 0.1 * (kind == "b") + 0.02 * depth, (y - 0.8) ** 2 + 0.5 * x
+
+
+@pytest.fixture(scope="module")
+def several() -> Game:
+    study = optuna.create_study(
+        directions=["minimize", "minimize"], sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=12)
+    )
+    study.optimize(measured, n_trials=30)
+    return case_of(StudyView.whole(study), 29).game
+
+
+def evaluated(game: Game, X: np.ndarray) -> np.ndarray:
+    """The terms of every configuration, one by one and with the sds of all models."""
+    terms = game.function.terms(game.space.canonical(X))
+    return np.maximum(np.stack([terms[name] for name in game.names], axis=1), game._floor)
+
+
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("rows", [1, 97])
+def test_coalitions_of_several_models_have_the_values_of_their_configurations(
+    several: Game, first: int, rows: int
+) -> None:
+    some = replace(several, players=several.players[first:])
+    Z = rows_of({}, some.space, 0, 1024, 0)[:rows]
+    Z[0] = some.x  # With every player, and without any.
+    expected = shapley.coalition_values(lambda X: evaluated(some, X), some.x, Z, players=some.players)
+    assert (expected > some._floor + 1.0).any()
+    np.testing.assert_allclose(some.coalition_values(Z), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(some.terms(Z), evaluated(some, Z), rtol=1e-9, atol=1e-9)
+
+
+def test_walks_of_several_models_have_the_values_of_their_configurations(several: Game) -> None:
+    Z = rows_of({}, several.space, 0, 64, 0)
+    orders = np.argsort(np.random.default_rng(0).random((64, len(several.players))), axis=1)
+    expected = shapley.gains_of_walks(lambda X: evaluated(several, X), several.x, Z, several.players, orders)
+    np.testing.assert_allclose(several.gains_of_walks(Z, orders), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_configuration_is_evaluated_once_and_exactly_only_where_it_matters(
+    several: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, exact = [], []
+    at_most, where = Posterior.sd_at_most, Posterior.sd_where
+    monkeypatch.setattr(Posterior, "sd_at_most", lambda self: asked.append(len(self.mean)) or at_most(self))
+    monkeypatch.setattr(Posterior, "sd_where", lambda self, points: exact.append(points.sum()) or where(self, points))
+    Z = rows_of({}, several.space, 0, 64, 0)
+    several.coalition_values(Z)
+    different = (Z[:, several.players] != several.x[list(several.players)]).sum(axis=1)
+    assert sum(asked) == len(several.function.models) * int((2**different).sum())
+    assert sum(asked) < 0.75 * len(several.function.models) * len(Z) * 2 ** len(several.players)
+    assert sum(exact) < 0.75 * sum(asked)

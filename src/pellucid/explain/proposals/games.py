@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import stdtrit
 
-from pellucid.acquisition.base import AcquisitionFunction, PointwiseFunction
+from pellucid.acquisition.base import AcquisitionFunction
 from pellucid.explain import shapley
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.numerics import Array, Integers, stream
@@ -23,6 +23,7 @@ from pellucid.records import Attribution
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Factors
+from pellucid.surrogates.posterior import Posteriors
 
 # With more parameters, walks are cheaper than all coalitions at the same precision.
 MOST_ENUMERATED = 10
@@ -66,13 +67,24 @@ class Game:
 
     def terms(self, X: Array) -> Array:
         """(n, t)"""
-        terms = self.function.terms(self.space.canonical(X))
+        rows = self.space.canonical(X)
+        if self.reach < np.inf and self.function.models:
+            return self._terms_of([model.posterior_at(rows) for model in self.function.models])
+        return self._stacked(self.function.terms(rows))
+
+    def _terms_of(self, posteriors: Posteriors) -> Array:
+        """(n, t), from the posteriors of the models of the function."""
+        return self._stacked(self.function.terms_from(posteriors, dict(zip(self.names, self._floor, strict=True))))
+
+    def _stacked(self, terms: Mapping[str, Array]) -> Array:
         values = np.stack([terms[name] for name in self.names], axis=1)
         return values if self.reach == np.inf else np.maximum(values, self._floor)
 
     @cached_property
     def _floor(self) -> Array:
         """(t,)"""
+        if self.reach == np.inf:
+            return np.full(len(self.names), -np.inf)
         spread = rows_of({}, self.space, 0, _N_SPREAD, 0)
         terms = self.function.terms(self.space.canonical(np.vstack([self.x[None], spread])))
         return np.array([float(terms[name].max()) for name in self.names]) - self.reach
@@ -87,33 +99,41 @@ class Game:
 
     def coalition_values(self, Z: Array) -> Array:
         """(2^p, t)"""
-        if self._factorised is None:
+        if not self._factorised:
             return shapley.coalition_values(self.terms, self.x, Z, players=self.players)
-        total: Array | float = 0.0
-        for r in _of_coalitions(_HybridFactors.of(self.gp, self.x, Z, self.players)):
-            total = total + self._terms_from(self._factorised, r).sum(axis=0)
-        return np.asarray(total) / len(Z)
+        total = np.zeros((2 ** len(self.players), len(self.names)))
+        # A row that has the value of x for a player has the same hybrids with and without that player.
+        same = Z[:, self.players] == self.x[list(self.players)]
+        masks = shapley.coalitions(len(self.players))
+        for pattern in np.unique(same, axis=0):
+            rows, free = Z[(same == pattern).all(axis=1)], np.flatnonzero(~pattern)
+            of_free = [self.players[i] for i in free]
+            hybrids = [_HybridFactors.of(model, self.x, rows, of_free) for model in self.function.models]
+            sums = sum(self._terms_from(r).sum(axis=1) for r in zip(*map(_of_coalitions, hybrids), strict=True))
+            total += np.asarray(sums)[masks[:, free] @ (1 << np.arange(len(free)))]
+        return total / len(Z)
 
     def gains_of_walks(self, Z: Array, orders: Integers) -> Array:
         """(k, p, t)"""
-        if self._factorised is None:
+        if not self._factorised:
             return shapley.gains_of_walks(self.terms, self.x, Z, self.players, orders)
-        on_the_way = _of_walks(_HybridFactors.of(self.gp, self.x, Z, self.players), orders)
-        u = np.concatenate([self._terms_from(self._factorised, r) for r in on_the_way])
+        hybrids = [_HybridFactors.of(model, self.x, Z, self.players) for model in self.function.models]
+        on_the_way = zip(*(_of_walks(each, orders) for each in hybrids), strict=True)
+        u = np.concatenate([self._terms_from(r) for r in on_the_way])
         return shapley.gains_from_values(u, orders)
 
     @property
-    def _factorised(self) -> PointwiseFunction | None:
-        """The function, if hybrids can be evaluated from one factor of the kernel per column."""
-        if self.gp.kernel.radial or self.space.conditions:
-            return None
-        return self.function if isinstance(self.function, PointwiseFunction) else None
+    def _factorised(self) -> bool:
+        """Whether hybrids can be evaluated from one factor of the kernel per column."""
+        models = self.function.models
+        return bool(models) and not self.space.conditions and not any(model.kernel.radial for model in models)
 
-    def _terms_from(self, function: PointwiseFunction, r: Array) -> Array:
-        """Terms (rows, c, t) of hybrids from their correlations (n, rows, c) with the data, which are overwritten."""
-        m, s = self.gp.latent_overwriting(r.reshape(len(r), -1))
-        terms = function.acquisition.terms(m, s, function.situation)
-        return np.stack([terms[name] for name in self.names], axis=1).reshape(*r.shape[1:], -1)
+    def _terms_from(self, correlations: Sequence[Array]) -> Array:
+        """Terms (..., t) of hybrids from the correlations (n, ...) that every model has with its data, which are
+        overwritten."""
+        models = zip(self.function.models, correlations, strict=True)
+        values = self._terms_of([model.posterior(r.reshape(len(r), -1)) for model, r in models])
+        return values.reshape(*correlations[0].shape[1:], -1)
 
     @property
     def evaluations(self) -> int:
@@ -151,23 +171,25 @@ class _HybridFactors:
         for j in range(len(x)):
             if j not in players:
                 others *= of_z[j]
+        if not len(players):
+            return _HybridFactors(np.empty((len(t), 0)), np.empty((*others.shape, 0)), others)
         of_x = np.concatenate([factors.between(j, x[j], t[:, j]) for j in players], axis=1)
         return _HybridFactors(of_x, np.stack([of_z[j] for j in players], axis=2), others)
 
 
 def _of_coalitions(hybrids: _HybridFactors) -> Iterator[Array]:
-    """Correlations of the hybrids with some rows of Z at a time, (n, rows, 2^p), by doubling."""
+    """Correlations of the hybrids with some rows of Z at a time, (n, 2^p, rows), by doubling."""
     n, k, p = hybrids.of_z.shape
+    of_z = np.ascontiguousarray(hybrids.of_z.transpose(2, 0, 1))
     step = min(k, max(1, _ROWS_AT_ONCE // 2**p))
-    memory = np.empty((n, step, 2**p))  # One piece serves all of them.
     for first in range(0, k, step):
         rows = slice(first, min(first + step, k))
-        r = memory[:, : rows.stop - rows.start]
-        r[:, :, 0] = hybrids.others[:, rows]
+        r = np.empty((n, 2**p, rows.stop - rows.start))
+        r[:, 0] = hybrids.others[:, rows]
         known = 1
         for j in range(p):
-            np.multiply(r[:, :, :known], hybrids.of_x[:, None, None, j], out=r[:, :, known : 2 * known])
-            r[:, :, :known] *= hybrids.of_z[:, rows, None, j]
+            np.multiply(r[:, :known], hybrids.of_x[:, None, None, j], out=r[:, known : 2 * known])
+            r[:, :known] *= of_z[j][:, None, rows]
             known *= 2
         yield r
 
