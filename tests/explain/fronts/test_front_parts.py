@@ -1,4 +1,4 @@
-"""The parts that answers about fronts are made of: membership, exchange rates and roles, against brute force."""
+"""The parts that answers about fronts are made of: lengths, exchange rates and roles, against brute force."""
 
 from __future__ import annotations
 
@@ -6,30 +6,13 @@ import numpy as np
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
-from pellucid.acquisition.fronts import behind, front
+from pellucid.acquisition.fronts import behind
 from pellucid.explain.fronts.exchange import FrontCurve, best_second, exchange_rates
-from pellucid.explain.fronts.membership import on_front, spread_of
+from pellucid.explain.fronts.membership import spread_of
 from pellucid.explain.fronts.roles import Moves, moves, parameter_roles
 from pellucid.study.encoding import Space
 
 INF = np.inf
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_without_a_tolerance_membership_is_the_front_of_each_draw(k: int) -> None:
-    F = np.random.default_rng(0).random((6, 15, k))
-    np.testing.assert_array_equal(on_front(F, np.zeros(k)), [front(draw) for draw in F])
-
-
-def test_a_small_lead_does_not_count_and_infeasible_ones_are_never_on_the_front() -> None:
-    F = np.array([[[0.0, 1.0], [0.005, 0.5], [0.005, 0.495], [INF, INF]]])
-    assert on_front(F, np.full(2, 0.01))[0].tolist() == [False, True, True, False]
-    assert on_front(F, np.zeros(2))[0].tolist() == [True, False, True, False]
-    assert on_front(np.full((1, 2, 2), INF), np.zeros(2)).sum() == 0
-
-
-def test_equal_outcomes_are_on_the_front_together() -> None:
-    assert on_front(np.zeros((1, 3, 2)), np.full(2, 0.01)).all()
 
 
 def test_the_spread_is_that_of_the_front_or_of_everything_if_the_front_is_a_point() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.explain.fronts.answer import modelled
-from pellucid.explain.fronts.membership import TOLERANCE, Tried, on_front
+from pellucid.explain.fronts.membership import Tried, behind_none
 from pellucid.study.view import StudyView
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.several import several_problem
@@ -50,8 +50,8 @@ class FrontTask:
 class FrontRun:
     """The answers to one study.
 
-    chances     per feasible trial, the chance of being on the front that was said, and whether it truly is among the
-                trials: with the tolerance that the answer states, and without
+    chances     per feasible trial, the chance of being on the front that was said, and whether it truly is, among the
+                trials
     intervals   per member of the front and objective, whether the 95% interval covers the true value
     rates       per step: low, gain, high and the true gain, in units of the length of the true front
     roles       per parameter, what was said and whether it truly trades
@@ -65,7 +65,7 @@ class FrontRun:
     problem: str
     noisy: bool
     seed: int
-    chances: tuple[tuple[float, bool, bool], ...]
+    chances: tuple[tuple[float, bool], ...]
     intervals: tuple[bool, ...]
     rates: tuple[tuple[float, float, float, float], ...]
     roles: tuple[tuple[str, bool], ...]
@@ -126,39 +126,38 @@ def run_front_task(task: FrontTask) -> FrontRun:
         for truth, outcome in zip(values, outcomes, strict=True)
         if outcome.low is not None and outcome.high is not None
     ]
-    within = np.array(front.within)
     between = time.perf_counter()
     try:
         traded = pellucid.tradeoff(study)
     except ValueError:  # No trade-off as far as the trials tell.
         traded = None
     answered = time.perf_counter()
+    chances, length = _chances(study, exact, feasible)
     return FrontRun(
         *task.key,
-        chances=_chances(study, exact, feasible, within),
+        chances=chances,
         intervals=tuple(covered),
         rates=() if traded is None else _rates(task.problem, traded),
         roles=() if traded is None else _roles(task.problem, traded),
         seconds=(round(asked - started, 3), round(answered - between, 3)),
         predicted=_predicted(study),
-        compromises=compromises(study, task.problem, exact, feasible, within / TOLERANCE),
+        compromises=compromises(study, task.problem, exact, feasible, length),
         importance=importance_for_the_front(study, task.problem),
         **stamp(PACKAGES, task.command),
     )
 
 
 def _chances(
-    study: Study, exact: np.ndarray, feasible: np.ndarray, within: np.ndarray
-) -> tuple[tuple[float, bool, bool], ...]:
+    study: Study, exact: np.ndarray, feasible: np.ndarray
+) -> tuple[tuple[tuple[float, bool], ...], np.ndarray]:
+    """What is said of every feasible trial, and the length of the front that was observed."""
     view = StudyView.whole(study)
     data = modelled(view)
-    if data is None:
-        return ()
+    assert data is not None
     tried = Tried.of(view, data)
     said = tried.chances()
-    outcomes = np.where(feasible[:, None], exact, np.inf)[None]
-    truth, strict = on_front(outcomes, within)[0], on_front(outcomes, np.zeros(2))[0]
-    return tuple((round(float(said[i]), 4), bool(truth[i]), bool(strict[i])) for i in tried.rows)
+    truth = behind_none(np.where(feasible[:, None], exact, np.inf))
+    return tuple((round(float(said[i]), 4), bool(truth[i])) for i in np.flatnonzero(tried.options)), tried.spread
 
 
 def _predicted(study: Study) -> tuple[int, int]:

@@ -41,10 +41,10 @@ def _chances(runs: Sequence[FrontRun]) -> Grid:
         for low, high in pairwise(_BINS):
             inside = [case for case in cases if low <= case[0] < high]
             if inside:
-                said, truth, strict = ([case[k] for case in inside] for k in range(3))
+                said, truth = ([case[k] for case in inside] for k in range(2))
                 bin_name = f"{kind}, {low:.0%} to {min(high, 1.0):.0%}"
-                rows.append((bin_name, str(len(inside)), _share(said), _share(truth), _share(strict)))
-    columns = ("said", "trials", "mean of it", "truly on the front", "without a tolerance")
+                rows.append((bin_name, str(len(inside)), _share(said), _share(truth)))
+    columns = ("said", "trials", "mean of it", "truly on the front")
     return Grid("On the front with the chance that was said", columns, tuple(rows))
 
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
 from pellucid.acquisition.fronts import check_number, front
 from pellucid.explain.expectation import LEVEL, no_interval, too_few
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
-from pellucid.explain.fronts.membership import TOLERANCE, Tried, spread_of, usable
+from pellucid.explain.fronts.membership import TOLERANCE, Tried, distinct, ends_of, spread_of
 from pellucid.numerics import Array, Indices
 from pellucid.records import ExpectedOutcome, Front, FrontMember
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
 
-# A configuration is named if its chance of being on the front is at least this.
+# A configuration is named if its chance of being on the front is at least this. Where so many compete that hardly any
+# has it, as many are named as the front is expected to have.
 THRESHOLD = 0.25
+# The ends of the front are named unless the models rule them out, with a chance below this: where a front is flat,
+# noise hides which trial is its end. Chosen on 84 studies of convex fronts with noise of 1% and 5% of their length: the
+# named trials spanned 95% of the true front in 69 of them without this rule, and in all of them with it. In eight noisy
+# studies of the design problems of `pellucid bench fronts` it named about one trial more.
+_RULED_OUT = 0.05
+# Members at most, and once more as many ends as there are objectives, at either side.
+_MOST_MEMBERS = 250
 # Other trials that a figure can show.
 _MOST_OTHERS = 400
 
@@ -27,12 +38,14 @@ def front_of(view: StudyView) -> Front:
     if data is None:
         return _observed_front(view, finished(view))
     tried = Tried.of(view, data)
-    chances = tried.chances()
-    named = tried.rows[chances[tried.rows] >= THRESHOLD]
-    if not len(named):
-        named = tried.rows[[int(np.argmax(chances[tried.rows]))]]
+    chances = np.where(tried.options, tried.chances(), -1.0)
+    likely = _likely(chances)
+    possible = np.flatnonzero(chances >= _RULED_OUT)
+    on_it = np.union1d(likely, possible[ends_of(tried.expected[possible])] if len(possible) else likely)
+    shown = _Shown.of(tried.expected[on_it], chances[on_it], tried.spread)
+    named = on_it[shown.rows]
     feasible = chance_of_feasible(view.each[0], data.space, data.X[named]) if view.each[0].constrained else None
-    outcomes = expected_outcomes(view, data, named.tolist(), usable(view, data))
+    outcomes = expected_outcomes(view, data, named.tolist(), tried.options)
     members = [
         FrontMember(
             trial=data.observations.numbers[row],
@@ -43,25 +56,33 @@ def front_of(view: StudyView) -> Front:
         )
         for i, (row, expected) in enumerate(zip(named.tolist(), outcomes, strict=True))
     ]
-    notes = [*notes_on(view, data), *_ends_left_out(view, tried, named)]
-    return _front(view, data.observations, members, tried.spread, notes)
+    threshold = math.floor(100.0 * min(THRESHOLD, float(chances[likely].min()))) / 100.0
+    thinned = [data.observations.numbers[row] for row in on_it[shown.left_out].tolist()]
+    return _front(view, data.observations, members, threshold, shown.within, thinned, notes_on(view, data))
 
 
-def _ends_left_out(view: StudyView, tried: Tried, named: Indices) -> list[str]:
-    """Trials with the best value of an objective that are behind a named one only because of the tolerance."""
-    notes, numbers = [], tried.data.observations.numbers
-    for j, objective in enumerate(view.objectives):
-        end = int(tried.rows[np.argmin(tried.Y[tried.rows, j])])
-        near = named[(tried.Y[named] <= tried.Y[end] + tried.tolerance).all(axis=1)]
-        if end not in named and len(near):
-            other = int(near[np.argmin(tried.Y[near, j])])
-            best, almost = (objective.sign * float(tried.Y[row, j]) for row in (end, other))
-            notes.append(
-                f"Trial {numbers[end]} returned the best {objective.name}, {best:.4g}. It is not named because trial "
-                f"{numbers[other]} with {almost:.4g} is within {TOLERANCE:.0%} of the length of the front, and better "
-                "otherwise."
-            )
-    return notes
+def _likely(chances: Array) -> Indices:
+    """The rows with enough of a chance, and no fewer than are expected to be on the front."""
+    count = max(int((chances >= THRESHOLD).sum()), round(float(chances.clip(0.0).sum())), 1)
+    return np.sort(np.argsort(-chances, kind="stable")[:count])
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Which of the configurations on a front are members, and which are left out because a member is within `within`
+    (k,) of them in every objective."""
+
+    rows: Indices
+    left_out: Indices
+    within: Array
+
+    @staticmethod
+    def of(Y: Array, chances: Array, spread: Array) -> _Shown:
+        rows = distinct(Y, chances, TOLERANCE * spread, _MOST_MEMBERS)
+        left_out = np.setdiff1d(np.arange(len(Y)), rows)
+        Z = Y / np.where(spread > 0.0, spread, np.inf)
+        apart = [np.abs(Z[rows] - Z[row]).max(axis=1).min() for row in left_out]
+        return _Shown(rows, left_out, np.asarray(max([TOLERANCE, *apart]) * spread))
 
 
 def finished(view: StudyView) -> Observations:
@@ -102,7 +123,13 @@ def notes_on(view: StudyView, data: Arrays) -> list[str]:
 
 
 def _front(
-    view: StudyView, observations: Observations, members: list[FrontMember], spread: Array, notes: list[str]
+    view: StudyView,
+    observations: Observations,
+    members: list[FrontMember],
+    threshold: float,
+    within: Array,
+    thinned: list[int],
+    notes: list[str],
 ) -> Front:
     sign = view.objectives[0].sign
     members = sorted(members, key=lambda member: (sign * member.outcomes[0].expected, member.trial))
@@ -112,12 +139,13 @@ def _front(
         objectives=tuple(objective.name for objective in view.objectives),
         directions=tuple(objective.direction for objective in view.objectives),
         members=tuple(members),
-        threshold=THRESHOLD,
+        threshold=threshold,
         level=LEVEL,
         n_trials=len(observations),
-        within=tuple((TOLERANCE * spread).tolist()),
+        within=tuple(within.tolist()),
         others=tuple(_returned(view, [observations.numbers[i] for i in rows[-_MOST_OTHERS:]])),
         notes=tuple(notes),
+        thinned=tuple(thinned),
     )
 
 
@@ -130,8 +158,10 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
     rows: Indices = np.flatnonzero(complete.feasible)
     values = np.array(_returned(view, [complete.numbers[i] for i in rows]))
     Y = values * [objective.sign for objective in view.objectives]
+    ahead = np.flatnonzero(front(Y))
+    shown = _Shown.of(Y[ahead], np.ones(len(ahead)), spread_of(Y))
     members = []
-    for i in np.flatnonzero(front(Y)).tolist():
+    for i in ahead[shown.rows].tolist():
         outcomes = tuple(
             ExpectedOutcome(objective.name, float(value), None, None, float(value))
             for objective, value in zip(view.objectives, values[i], strict=True)
@@ -140,4 +170,5 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
         members.append(FrontMember(complete.numbers[rows[i]], params, outcomes, None))
     why = not_modelled(view)
     notes = [f"{why[0].upper()}{why[1:]}, so there is no model: this is the front of what the trials returned."]
-    return _front(view, complete, members, spread_of(Y), notes)
+    thinned = [complete.numbers[row] for row in rows[ahead[shown.left_out]].tolist()]
+    return _front(view, complete, members, THRESHOLD, shown.within, thinned, notes)

@@ -22,11 +22,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.explain.evidence import NO_EFFECT
 from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.outcomes import objective_models
 from pellucid.explain.parts import drawn_models, joint_latent
 from pellucid.explain.sparse import sparse_models
-from pellucid.numerics import Array, Mask
+from pellucid.numerics import Array, Indices, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
@@ -69,5 +70,13 @@ def _losses(models: tuple[GaussianProcess, ...], Z: Array, w: float, about: tupl
     losses = []
     for model, draws in zip(models, latent, strict=True):
         mean = model.latent_mean(Z)
-        losses.append(model.losses(mean + w * (draws - mean)))
+        losses.append(model.losses(mean + w * (draws - mean))[:, _first_alike(model, Z)])
     return np.vstack(losses)
+
+
+def _first_alike(model: GaussianProcess, Z: Array) -> Indices:
+    """For every candidate the first one that is the same to the model: draws of the two differ by rounding alone, and
+    would take turns at being the better one."""
+    seen = np.array(model.hyperparameters.lengthscales) < NO_EFFECT
+    _, first, inverse = np.unique(Z[:, seen], axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[inverse.ravel()])

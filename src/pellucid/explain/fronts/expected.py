@@ -13,8 +13,8 @@ import numpy as np
 from pellucid.acquisition.fronts import front
 from pellucid.explain.expectation import (
     interval_models,
+    losses_around,
     median_and_interval,
-    possible_losses,
     smoothed_values,
     too_few,
 )
@@ -50,7 +50,7 @@ def expected_outcomes(
     columns = []
     for about, gp, models, bias in zip(view.each, best_fits, families, biases, strict=True):
         own = data.about(about.observations)
-        columns.append([_outcome(about, own, row, gp, models, bias) for row in rows])
+        columns.append(_outcomes(about, own, list(rows), gp, models, bias))
     return [tuple(outcomes) for outcomes in zip(*columns, strict=True)]
 
 
@@ -65,21 +65,28 @@ def _biases(
     return [[float(together[turn][k]) for turn in range(len(models))] for k, models in enumerate(families)]
 
 
-def _outcome(
+def _outcomes(
     about: StudyView,
     data: Arrays,
-    row: int,
+    rows: list[int],
     gp: GaussianProcess,
     models: tuple[GaussianProcess, ...],
     biases: Sequence[float],
-) -> ExpectedOutcome:
-    x, sign = data.X[row : row + 1], about.sign
-    observed = sign * float(data.observations.raw[row])
+) -> list[ExpectedOutcome]:
+    X, sign, name = data.X[rows], about.sign, about.objective.name
+    observed = (sign * data.observations.raw[rows]).tolist()
     if not models:
-        return ExpectedOutcome(about.objective.name, sign * float(gp.predict(x)[0][0]) + 0.0, None, None, observed)
-    losses = [possible_losses(model, x, bias, len(data.X)) for model, bias in zip(models, biases, strict=True)]
-    expected, *ends = (sign * value for value in median_and_interval(losses))
-    return ExpectedOutcome(about.objective.name, expected + 0.0, min(ends), max(ends), observed)
+        means = (sign * gp.predict(X)[0] + 0.0).tolist()
+        return [ExpectedOutcome(name, mean, None, None, value) for mean, value in zip(means, observed, strict=True)]
+    n, d = data.X.shape
+    latent = [np.stack(model.latent(X), axis=1).tolist() for model in models]
+    outcomes = []
+    for value, posteriors in zip(observed, zip(*latent, strict=True), strict=True):
+        known = zip(models, posteriors, biases, strict=True)
+        points = [losses_around(model, m, s, bias, d / n) for model, (m, s), bias in known]
+        expected, *ends = (sign * loss for loss in median_and_interval(points))
+        outcomes.append(ExpectedOutcome(name, expected + 0.0, min(ends), max(ends), value))
+    return outcomes
 
 
 def front_bias(models: tuple[GaussianProcess, ...], X: Array, options: Mask) -> Array:

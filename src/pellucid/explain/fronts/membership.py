@@ -1,21 +1,24 @@
-"""Which tried configurations are on the front: joint draws of their true outcomes.
+"""Which tried configurations are on the front: joint draws of their true outcomes, or what they returned.
 
 Notation
-    F (s, m, k)      joint draws of outcomes, as losses; infinite where infeasible
-    tolerance (k,)   differences up to this do not count, in any objective
-    i is behind j    if j is nowhere worse than i, and better in some objective: each by more than the tolerance
+    F (s, m, k)   joint draws of outcomes, as losses; infinite where infeasible
+    Y (n, k)      outcomes as returned, as losses
+    i is behind j    if j is nowhere worse than i, and better in some objective
 
-Without a tolerance, two configurations that agree in one objective would take turns in being on the front, because
-draws differ in the last digits.
+No difference is too small to count here. A rule that forgives small losses is not transitive: on a dense front every
+trial would be behind its neighbour. Trials that are nearly equal are thinned out afterwards (`distinct`).
+
+An objective without noise needs no draws: its true outcomes are those that were returned.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from pellucid.acquisition.fronts import front
+from pellucid.acquisition.fronts import apart, front
 from pellucid.explain.fronts.draws import Draws, front_draws
 from pellucid.explain.outcomes import objective_models, observed_outcomes
 from pellucid.numerics import Array, Indices, Mask
@@ -23,20 +26,31 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 
-# The tolerance as a share of the spread of the front: what nobody would choose by.
+# Trials that differ by less than this in every objective are nearly equal, as a share of the spread of the front: what
+# nobody would choose by.
 TOLERANCE = 0.01
-# Configurations that are drawn together: those that come closest to the front of the means, in units of their sd.
+# Noise with an sd of at most this share of the spread is none: a tenth of what nobody would choose by. Where a convex
+# front is flat, noise of 1% hides its last tenth, and of 0.1% its last 3%.
+_NO_NOISE = 0.001
+# Configurations that are drawn together.
 _MOST_DRAWN = 250
+# Configurations so many sds behind the front of the means may be on the front.
+_LIKELY = 1.0
 
 
-def on_front(F: Array, tolerance: Array) -> Mask:
-    """Which configurations (s, m) are feasible and behind no other, in every draw."""
+def on_front(F: Array) -> Mask:
+    """Which configurations (s, m) are feasible and behind no other, in every draw: equal ones together."""
     out = np.empty(F.shape[:2], dtype=bool)
     for draw, mask in zip(F, out, strict=True):
-        ahead = np.asarray((draw[:, None] <= draw[None] + tolerance).all(axis=2))
-        ahead &= (draw[:, None] < draw[None] - tolerance).any(axis=2)
-        mask[:] = ~ahead.any(axis=0) & np.isfinite(draw).all(axis=1)
+        no_worse = np.logical_and.reduce([column[:, None] <= column for column in draw.T])
+        mask[:] = ~(no_worse & ~no_worse.T).any(axis=0) & np.isfinite(draw).all(axis=1)
     return out
+
+
+def behind_none(Y: Array) -> Mask:
+    """`on_front` of one draw (n, k), also of many thousand rows."""
+    rows, inverse = np.unique(Y, axis=0, return_inverse=True)
+    return np.asarray(front(rows)[inverse.ravel()] & np.isfinite(Y).all(axis=1))
 
 
 def spread_of(Y: Array) -> Array:
@@ -55,35 +69,76 @@ def spread_of(Y: Array) -> Array:
 class Tried:
     """The configurations that were tried, and joint draws of the true outcomes of those that may be on the front.
 
-    Y (n, k)     outcomes as returned, as losses
-    rows (m,)    the observations that were drawn: feasible ones, without the worst possible value if there are others
-    spread (k,)  of the front that was observed
+    Y (n, k)       outcomes as returned, as losses
+    options (n,)   feasible ones, without the worst possible value if there are others
+    spread (k,)    of the front that was observed
+    noiseless (k,) objectives whose noise is negligible
+    expected (n, k) the best guess at the true outcomes: as returned if noiseless, otherwise the mean of the best fit
     """
 
+    view: StudyView
     data: Arrays
     Y: Array
-    rows: Indices
-    draws: Draws
+    options: Mask
     spread: Array
+    noiseless: Mask
+    expected: Array
 
     @staticmethod
     def of(view: StudyView, data: Arrays) -> Tried:
-        Y = observed_outcomes(view, data)
-        options = usable(view, data)
-        rows = near_front(objective_models(view, data), data.X, options, _MOST_DRAWN)
-        draws = front_draws(view, data, data.X[rows])
-        return Tried(data, Y, rows, draws, spread_of(Y[options]))
+        Y, options = observed_outcomes(view, data), usable(view, data)
+        spread, models = spread_of(Y[options]), objective_models(view, data)
+        ahead = np.flatnonzero(options)[front(Y[options])]
+        noise = np.array([_noise(gp, Y[:, k], ahead) for k, gp in enumerate(models)])
+        noiseless = noise <= _NO_NOISE * spread
+        means = np.stack([gp.losses(gp.latent_at_observed()) for gp in models], axis=1)
+        return Tried(view, data, Y, options, spread, noiseless, np.where(noiseless, Y, means))
 
-    @property
-    def tolerance(self) -> Array:
-        """An objective that is the same everywhere does not count: draws differ in its last digits."""
-        return np.asarray(np.where(self.spread > 0.0, TOLERANCE * self.spread, 0.25 * np.finfo(float).max))
+    @cached_property
+    def rows(self) -> Indices:
+        """The observations that were drawn (m,)."""
+        return near_front(objective_models(self.view, self.data), self.data.X, self.options, _MOST_DRAWN)
+
+    @cached_property
+    def draws(self) -> Draws:
+        return front_draws(self.view, self.data, self.data.X[self.rows])
 
     def chances(self) -> Array:
         """Of every observation (n,) to be on the front; 0 for those that were not drawn."""
         chances: Array = np.zeros(len(self.Y))
-        chances[self.rows] = on_front(self.draws.kept, self.tolerance).mean(axis=0)
+        if self.noiseless.all() and not self.view.each[0].constrained:
+            chances[self.options] = behind_none(self.Y[self.options])
+        else:
+            known = np.where(self.noiseless, self.Y[self.rows], self.draws.outcomes)
+            kept = np.where(self.draws.feasible[:, :, None], known, np.inf)
+            chances[self.rows] = on_front(kept).mean(axis=0)
         return chances
+
+
+def _noise(gp: GaussianProcess, losses: Array, rows: Indices) -> float:
+    """The largest sd of an objective's noise at these rows; 0 if the objective is the same everywhere."""
+    if np.ptp(losses) == 0.0:
+        return 0.0
+    sd = np.sqrt(gp.data.noise_ratio * gp.hyperparameters.outputscale)
+    return float(gp.from_latent(gp.latent_at_observed(), sd)[1][rows].max())
+
+
+def ends_of(Y: Array) -> Indices:
+    """The best and the worst row of every objective: of rows that share it the best in the others."""
+    order = np.lexsort(Y.T[::-1])
+    return np.asarray(order[np.r_[Y[order].argmin(axis=0), Y[order].argmax(axis=0)]])
+
+
+def distinct(Y: Array, chances: Array, within: Array, most: int) -> Indices:
+    """The rows of Y (n, k) that are left if of rows that differ by at most `within` (k,) in every objective the one
+    with the best chance stays; if that leaves more than `most`, those that are far from each other. The best and the
+    worst row of every objective always stay."""
+    ends = ends_of(Y)
+    kept, left = [], np.r_[ends, np.lexsort((*Y.T[::-1], -chances))]
+    while len(left):
+        kept.append(left[0])
+        left = left[(np.abs(Y[left] - Y[left[0]]) > within).any(axis=1)]
+    return np.union1d(np.array(kept)[apart(Y[kept], most)], ends)
 
 
 def usable(view: StudyView, data: Arrays) -> Mask:
@@ -96,7 +151,7 @@ def usable(view: StudyView, data: Arrays) -> Mask:
 
 def near_front(models: tuple[GaussianProcess, ...], X: Array, options: Mask, most: int) -> Indices:
     """The rows of X that may be on the front: all options, or those that are the least behind the front of the means,
-    in units of their sd."""
+    in units of their sd. Of too many that may well be on it, those that are far from each other."""
     rows = np.flatnonzero(options)
     if len(rows) <= most:
         return rows
@@ -106,4 +161,7 @@ def near_front(models: tuple[GaussianProcess, ...], X: Array, options: Mask, mos
     behind = np.full(len(rows), -np.inf)
     for member in ahead:
         behind = np.maximum(behind, ((mean - member) / sd).min(axis=1))
+    likely = np.flatnonzero(behind <= _LIKELY)
+    if len(likely) > most:
+        return np.asarray(rows[likely[apart(mean[likely], most)]])
     return np.sort(rows[np.argsort(behind, kind="stable")[:most]])
