@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import optuna
@@ -13,7 +14,7 @@ from optuna.trial import Trial
 
 import pellucid
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
-from pellucid.reporting.gather import gather
+from pellucid.reporting.gather import StudyAnswers, gather
 from pellucid.reporting.page import page
 
 # What a reader can do, or look at.
@@ -63,3 +64,47 @@ def test_a_page_shows_the_first_three(tmp_path: Path) -> None:
     card = page(answers).split("What to distrust")[1].split("</ul>")[0]
     assert card.count("<li>") == MOST_SHOWN == 3
     assert "Only 8 trials have finished" in card
+
+
+# ---------------------------------------------------------------------- several objectives
+
+
+@pytest.fixture(scope="module")
+def dense() -> StudyAnswers:
+    """A front without noise from 0 to 1 in both objectives, and a trial that returned an infinite value."""
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=optuna.samplers.RandomSampler(seed=0))
+    study.set_metric_names(["latency", "accuracy"])
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    rows = [(x, x**2, 1.0 - (1.0 - x) ** 2) for x in [i / 29 for i in range(30)]]
+    for x, latency, accuracy in [*rows, (0.5, math.inf, 0.0)]:
+        trial = optuna.trial.create_trial(params={"x": x}, distributions=space, values=[latency, accuracy])
+        study.add_trial(trial)
+    return gather(study, progress=False)
+
+
+def about_the_front(answers: StudyAnswers) -> list[str]:
+    return [reason for reason in doubts(answers) if "front reaches" in reason]
+
+
+def test_a_front_that_spans_what_was_observed_is_no_reason_for_doubt(dense: StudyAnswers) -> None:
+    assert about_the_front(dense) == []
+
+
+def test_a_front_that_is_much_shorter_than_what_was_observed_is_a_reason_for_doubt(dense: StudyAnswers) -> None:
+    front = dense.recommendation
+    assert isinstance(front, pellucid.Front)
+    short = replace(front, members=front.members[12:18], thinned=())
+    one = replace(front, members=front.members[29:], thinned=())
+    reasons = about_the_front(replace(dense, recommendation=short))
+    assert len(reasons) == 2
+    assert reasons[0].startswith("The trials that no other beats returned latency from 0 to 1, but the named front")
+    assert reasons[0].endswith("because the models take the rest for luck: run trial 0 and trial 29 again.")
+    assert about_the_front(replace(dense, recommendation=one))[0].endswith("run trial 0 again.")
+
+
+def test_a_trade_off_that_is_much_shorter_than_the_front_is_a_reason_for_doubt(dense: StudyAnswers) -> None:
+    (tradeoff,) = dense.tradeoffs
+    assert isinstance(tradeoff, pellucid.Tradeoff)
+    (reason,) = about_the_front(replace(dense, tradeoffs=(replace(tradeoff, curve=tradeoff.curve[-24:]),)))
+    assert reason.startswith("The trade-off between latency and accuracy is known for accuracy from ")
+    assert reason.endswith(": look at its trials for the rest.")

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from optuna.trial import TrialState
 
-from pellucid.explain.text import is_selection_note
-from pellucid.records import Calibration, FailingSettings, HsicImportance, Importance, NotKnown, PruningRecord, percent
+from pellucid.explain.text import is_selection_note, value_text
+from pellucid.records import (
+    Calibration,
+    FailingSettings,
+    Front,
+    FrontHistory,
+    HsicImportance,
+    Importance,
+    NotKnown,
+    PruningRecord,
+    Tradeoff,
+    percent,
+    spoken,
+)
 from pellucid.reporting.agreement import advises_to_stop, beyond_the_verdict
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.study.trials import nobodys_choice, repeated
@@ -19,6 +32,9 @@ _FEW = 10
 # The chance of having stopped the best trial above which that is a reason for doubt, and the chance of one of them
 # from which it is worth running again.
 _LOST, _WORTH_A_RUN = 0.1, 0.05
+# One answer about a front is much shorter than another if it spans less than this share of it. With noise the observed
+# front is longer than the one that is named: by up to a fifth on dense fronts with noise of 5% of their length.
+_MUCH_SHORTER = 0.5
 
 
 def doubts(study: StudyAnswers) -> list[str]:
@@ -32,6 +48,7 @@ def doubts(study: StudyAnswers) -> list[str]:
         *([line] if advises_to_stop(study) and (line := beyond_the_verdict(study)) else []),
         *(calibration.sentence for calibration in checked if calibration.doubtful),
         *_lost(study),
+        *_fronts(study),
         *_odd_values(study),
         *_running(study),
         *_notes(study),
@@ -61,6 +78,49 @@ def _lost(study: StudyAnswers) -> list[str]:
         most = percent(max(chance, 0.01))
         return [f"{lost}, none of them alone with more than {most}: let trials run longer next time."]
     return [f"{lost} (trial {number} alone: {percent(chance)}): run trial {number} again to its end."]
+
+
+def _fronts(study: StudyAnswers) -> list[str]:
+    """Whether the front that is named, the one that was observed and the trade-off reach as far as each other."""
+    front, history = study.recommendation, study.history
+    if not isinstance(front, Front) or not isinstance(history, FrontHistory) or not history.front:
+        return []
+    values = dict(zip(history.numbers, history.values, strict=True))
+    returned = {number: outcomes for number in history.front if (outcomes := values[number]) is not None}
+    named = {*front.thinned, *(member.trial for member in front.members)}
+    reasons = []
+    for j, name in enumerate(front.objectives):
+        expected = [member.outcomes[j].expected for member in front.members]
+        observed = {number: outcomes[j] for number, outcomes in returned.items()}
+        ends = min(observed, key=observed.__getitem__), max(observed, key=observed.__getitem__)
+        if _shorter(expected, observed.values()):
+            again = " and ".join(f"trial {number}" for number in ends if number not in named)
+            reasons.append(
+                f"The trials that no other beats returned {name} from {_ends(observed.values())}, but the named front "
+                f"reaches only from {_ends(expected)}, because the models take the rest for luck: "
+                f"run {again or 'its ends'} again."
+            )
+        for tradeoff in study.tradeoffs:
+            if not isinstance(tradeoff, Tradeoff) or name not in tradeoff.objectives:
+                continue
+            reached = [point[tradeoff.objectives.index(name)] for point in tradeoff.curve]
+            if _shorter(reached, expected):
+                reasons.append(
+                    f"The trade-off between {spoken(tradeoff.objectives)} is known for {name} from {_ends(reached)}, "
+                    f"but the front reaches from {_ends(expected)}: look at its trials for the rest."
+                )
+    return reasons
+
+
+def _shorter(some: Iterable[float], others: Iterable[float]) -> bool:
+    """Whether some values span much less than others do, none of them infinite."""
+    (low, high), (lowest, highest) = ((min(values), max(values)) for values in (list(some), list(others)))
+    return math.isfinite(lowest) and math.isfinite(highest) and high - low < _MUCH_SHORTER * (highest - lowest)
+
+
+def _ends(values: Iterable[float]) -> str:
+    values = list(values)
+    return f"{value_text(min(values))} to {value_text(max(values))}"
 
 
 def _odd_values(study: StudyAnswers) -> list[str]:
