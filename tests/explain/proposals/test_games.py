@@ -11,6 +11,7 @@ from optuna.trial import Trial
 
 import pellucid
 from pellucid.explain import shapley
+from pellucid.explain.proposals import games
 from pellucid.explain.proposals.background import rows_of
 from pellucid.explain.proposals.cases import case_of
 from pellucid.explain.proposals.games import Game
@@ -112,3 +113,11 @@ def test_a_configuration_is_evaluated_once_and_exactly_only_where_it_matters(
     assert sum(asked) == len(several.function.models) * int((2**different).sum())
     assert sum(asked) < 0.75 * len(several.function.models) * len(Z) * 2 ** len(several.players)
     assert sum(exact) < 0.75 * sum(asked)
+
+
+def test_the_limit_on_the_work_counts_every_model(several: Game, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much work as 64 rows in every replicate, which was three times as much with three models."""
+    work = games._REPLICATES * several.evaluations * sum(model.n_observed**2 for model in several.function.models)
+    assert len(several.function.models) == 3
+    monkeypatch.setattr(games, "_MOST_OPERATIONS", 64 * work)
+    assert games._row_counts(several) == (64, 64)

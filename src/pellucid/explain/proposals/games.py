@@ -32,7 +32,8 @@ _REPLICATES = 8
 # Evaluations to begin with and at most, and rows per replicate within which they are kept.
 _FIRST_EVALUATIONS, _MOST_EVALUATIONS = 2**16, 2**18
 _FEWEST_ROWS, _FIRST_ROWS, _MOST_ROWS = 8, 64, 2048
-# An evaluation costs the square of the trials that the model has seen. This many operations take some seconds.
+# An evaluation costs the square of the trials that a model has seen, for each model. This many operations take some
+# seconds.
 _MOST_OPERATIONS = 3e10
 # Sampling stops once intervals of this level are narrower than this share of the largest contribution.
 _STOPPING_LEVEL, _PRECISION = 0.95, 0.01
@@ -264,7 +265,8 @@ def known(game: Game, exact: Mapping[int, tuple[Array, float]], level: float) ->
 def _row_counts(game: Game) -> tuple[int, int]:
     """Rows per replicate to begin with, and at most: powers of two, for about the same number of evaluations."""
     per_row = _REPLICATES * game.evaluations
-    affordable = _MOST_OPERATIONS / max(game.gp.n_observed, 1) ** 2
+    models = game.function.models or (game.gp,)
+    affordable = _MOST_OPERATIONS / max(sum(model.n_observed**2 for model in models), 1)
     limits = (min(n, affordable) for n in (_FIRST_EVALUATIONS, _MOST_EVALUATIONS))
     first, most = (2 ** int(np.log2(max(n / per_row, 1.0))) for n in limits)
     return min(max(first, _FEWEST_ROWS), _FIRST_ROWS), min(max(most, 4 * _FEWEST_ROWS), _MOST_ROWS)
