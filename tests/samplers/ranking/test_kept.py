@@ -143,6 +143,11 @@ def test_a_damaged_number_of_parts_takes_no_memory(ranker: Any, sampler: MakeRan
     assert kept_model(study, ranker.name) == ranker.data
 
 
+def ranked(study: Study) -> Receipt:
+    """A receipt of a ranking's proposal: whose turn each trial is depends on the values before it."""
+    return next(receipt for receipt in pellucid.receipts(study) if receipt.kind == "ranking")
+
+
 def test_receipts_survive_json(study: Study) -> None:
     for receipt in pellucid.receipts(study):
         assert Receipt.from_json(receipt.to_json()) == receipt
@@ -159,7 +164,7 @@ def test_receipts_survive_json(study: Study) -> None:
     ids=str,
 )  # fmt: skip
 def test_a_damaged_ranking_in_a_receipt_is_refused(study: Study, change: dict[str, Any]) -> None:
-    data = json.loads(pellucid.receipts(study)[10].to_json())
+    data = json.loads(ranked(study).to_json())
     data["ranking"].update(change)
     with pytest.raises(RecordError):
         Receipt.from_json(json.dumps(data))
@@ -167,7 +172,7 @@ def test_a_damaged_ranking_in_a_receipt_is_refused(study: Study, change: dict[st
 
 @pytest.mark.parametrize("ranking", [None, 3, "x", [], {}, {"model": "a"}])
 def test_a_ranking_of_another_kind_is_refused(study: Study, ranking: Any) -> None:
-    data = json.loads(pellucid.receipts(study)[10].to_json())
+    data = json.loads(ranked(study).to_json())
     with pytest.raises(RecordError):
         Receipt.from_json(json.dumps({**data, "ranking": ranking}))
 
