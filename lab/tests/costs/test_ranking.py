@@ -19,6 +19,7 @@ pytest.importorskip("safetensors")
 from pellucid.cli.errors import Mistake
 from pellucid.study.encoding import Space
 from pellucid.surrogates.ranking import training
+from pellucid.surrogates.ranking.devices import tensor
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, scores
 from pellucid.surrogates.ranking.training import Lists, Recipe, fine_tune, meta_train
 from pellucid_lab.base import Problem, suggest_all
@@ -73,15 +74,15 @@ def start() -> Weights:
 @pytest.mark.parametrize("s", [0, 1, 7])
 def test_both_networks_are_the_same(start: Weights, s: int) -> None:
     rng = np.random.default_rng(s)
-    x, support = torch.tensor(rng.random((4, 9, 2))).float(), torch.tensor(rng.random((4, s, 3))).float()
+    x, support = tensor(rng.random((4, 9, 2))), tensor(rng.random((4, s, 3)))
     expected = scores(start, x[None], support[None])[0, 0]
     torch.testing.assert_close(
-        plain_network.plain_scores(plain_of(start, 2), x, support), expected, atol=1e-5, rtol=1e-5
+        plain_network.plain_scores(plain_of(start, 2), x, support), expected, atol=1e-10, rtol=1e-10
     )
 
 
 def test_both_are_tuned_to_the_same_ranks(start: Weights) -> None:
-    x, y = torch.rand((15, 2), generator=torch.Generator().manual_seed(1)), torch.linspace(-1.0, 1.0, 15)
+    x, y = tensor(np.random.default_rng(1).random((15, 2))), tensor(np.linspace(-1.0, 1.0, 15))
     rate = RECIPE.tuning_rate
     tuned = fine_tune(start, RECIPE, x[None], y[None], 7, rate, [np.random.default_rng(3)])
     first = plain_of(start, 2)
@@ -91,7 +92,7 @@ def test_both_are_tuned_to_the_same_ranks(start: Weights) -> None:
     expected = scores(tuned, x[None, None], support[None, None])[0, 0, 0]
     scored = plain_network.plain_scores(plain, x, support)
     # Scores are determined only up to a constant.
-    torch.testing.assert_close(scored - scored.mean(), expected - expected.mean(), atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(scored - scored.mean(), expected - expected.mean(), atol=1e-6, rtol=1e-6)
     assert not torch.equal(plain_network.plain_scores(first, x, support), scored)
 
 
@@ -110,10 +111,11 @@ def test_both_are_meta_trained_to_the_same_ranks() -> None:
     begun = plain_of(initial(architecture, [training._generator(rng)]), 2)
     rng.integers(2**62)
     plain = plain_network.plain_meta_train(begun, RECIPE, lists)
-    x = torch.tensor(past[0].features[:10]).float()
-    support = training.support_of(x[:4], torch.tensor(past[0].y[:4]).float())
+    x = tensor(past[0].features[:10])
+    support = training.support_of(x[:4], tensor(past[0].y[:4]))
     expected = scores(trained, x[None, None], support[None, None])[0, 0, 0].detach()
     scored = plain_network.plain_scores(plain, x, support).detach()
+    # Torch's Adam counts the steps of each map, and ours those of all: they differ after a step without a support.
     torch.testing.assert_close(scored - scored.mean(), expected - expected.mean(), atol=1e-3, rtol=1e-3)
 
 

@@ -15,6 +15,7 @@ from pellucid.surrogates.ranking.ensemble import (
     Card,
     Check,
     RankingEnsemble,
+    check,
 )
 from pellucid.surrogates.ranking.features import features
 from pellucid.surrogates.ranking.network import Architecture
@@ -30,13 +31,13 @@ def test_meta_training_orders_tasks_that_it_has_not_seen(trained: RankingEnsembl
         rank, _ = trained.fit(X[:0], losses[:0]).predict(X)
         assert kendalltau(rank, losses).statistic > 0.6
     assert trained.card.helps is True
-    regret, random = (
-        np.mean([getattr(check, field) for check in trained.card.checks], axis=0) for field in ("regret", "random")
-    )
+    # The average of ten tasks: the regret on two of them depends on the start of the training more than on its success.
+    checks = [*trained.card.checks, *(check(trained, *bowl(seed, 60)) for seed in range(300, 308))]
+    regret, random = (np.mean([getattr(result, field) for result in checks], axis=0) for field in ("regret", "random"))
     assert (regret[1:] < 0.5 * random[1:]).all()
-    for check in trained.card.checks:
-        assert check.regret[0] >= check.regret[1] >= check.regret[2] >= 0.0
-        assert check.random[0] > check.random[1] > check.random[2] > 0.0
+    for result in checks:
+        assert result.regret[0] >= result.regret[1] >= result.regret[2] >= 0.0
+        assert result.random[0] > result.random[1] > result.random[2] > 0.0
 
 
 @pytest.mark.parametrize("loss", ["list_net", "list_mle", "rank_net", "subset_regression"])

@@ -17,7 +17,7 @@ def plain_network(features: int) -> Any:
     """A scorer with a context that is weighted by nearness, in the sizes of `Architecture`."""
     from torch.nn import Linear, ModuleDict, ReLU, Sequential
 
-    from pellucid.surrogates.ranking.devices import device
+    from pellucid.surrogates.ranking.devices import PRECISION, device
     from pellucid.surrogates.ranking.network import Architecture
 
     a = Architecture(features, members=1)
@@ -29,7 +29,7 @@ def plain_network(features: int) -> Any:
             Linear(features + a.context_outputs, a.width), ReLU(), *hidden, Linear(a.width, a.outputs)
         ),
     }
-    return ModuleDict(parts).to(device())
+    return ModuleDict(parts).to(device(), PRECISION)
 
 
 def plain_scores(network: Any, x: Any, support: Any) -> Any:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from pellucid.numerics import Array, stream
 from pellucid.study.encoding import Space
-from pellucid.surrogates.ranking.devices import device, own_mode
+from pellucid.surrogates.ranking.devices import PRECISION, array, device, own_mode, tensor
 from pellucid.surrogates.ranking.features import features, n_features
 from pellucid.surrogates.ranking.network import Architecture, Context, Weights, has_context, initial, scores
 from pellucid.surrogates.ranking.training import (
@@ -78,7 +78,10 @@ class Card:
 
 @dataclass(frozen=True)
 class RankingEnsemble:
-    """An ensemble of scorers: meta-trained if it has `weights`, otherwise trained from scratch at every fit."""
+    """An ensemble of scorers: meta-trained if it has `weights`, otherwise trained from scratch at every fit.
+
+    The weights are in single precision, as in its file; all arithmetic with them is in double precision.
+    """
 
     space: Space
     members: int = 10
@@ -115,7 +118,8 @@ class RankingEnsemble:
         rng = stream(seed, "meta-training")
         with one_torch_thread():
             weights, course = meta_train(transferring.architecture, self.recipe, past, held_out, rng, progress)
-            model = replace(transferring, weights={name: value.cpu() for name, value in weights.items()})
+            # Rounded as files keep them, so that a model that was just trained ranks exactly as one that was read.
+            model = replace(transferring, weights={name: value.cpu().float() for name, value in weights.items()})
             checks = tuple(check(model, *task) for task in validation)
         return replace(model, card=Card(tuple(task.name for task in past), checks, course[-1].step, tuple(course)))
 
@@ -140,7 +144,7 @@ class RankingEnsemble:
             else:
                 generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
                 start, rate = initial(self.architecture, [generator]), self.recipe.scratch_rate
-            start = {name: value.to(device()) for name, value in start.items()}
+            start = {name: value.to(device(), PRECISION) for name, value in start.items()}
             if len(losses) > 1:
                 start = fine_tune(start, self.recipe, x[None], y[None], epochs, rate, [rng])
         return FittedRanking(self.space, start, x, y)
@@ -158,11 +162,11 @@ class FittedRanking:
     @own_mode()
     def scores(self, X: Array) -> Array:
         """(M, n)"""
-        query = torch.as_tensor(features(self.space, X), dtype=torch.float32, device=self.x.device)
+        query = tensor(features(self.space, X))
         support = support_of(self.x, self.y)[None, None] if has_context(self.weights) else None
         with torch.no_grad(), one_torch_thread():
             values = scores(self.weights, query[None, None], support)[0, :, 0]
-        return np.asarray(values.double().cpu().numpy())
+        return array(values)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and sd over members of the rank within this batch (1: the best)."""
@@ -225,13 +229,9 @@ def average_ranks(values: Array) -> Array:
 
 
 def tensors(space: Space, X: Array, losses: Array) -> tuple[Tensor, Tensor]:
-    """Features (n, F) and values (n,), larger is better, in single precision on the device."""
+    """Features (n, F) and values (n,), larger is better, on the device."""
     y = shifted(-np.asarray(losses, dtype=float)) if len(losses) else np.empty(0)
-    where = device()
-    return (
-        torch.as_tensor(features(space, X), dtype=torch.float32, device=where),
-        torch.as_tensor(y, dtype=torch.float32, device=where),
-    )
+    return tensor(features(space, X)), tensor(y)
 
 
 def expected_best(worst_to_best: Array, k: int) -> float:

@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from pellucid.surrogates.ranking.devices import PRECISION
+
 Weighting = Literal["inverse_log", "inverse", "linear"]
 # Generators of the random order of ties: one for all lists, or one for each entry of the first axis.
 TieBreaks: TypeAlias = torch.Generator | Sequence[torch.Generator] | None
@@ -82,8 +84,9 @@ def descending(targets: Tensor, generator: TieBreaks = None) -> Tensor:
 
 
 def _keys(shape: torch.Size, where: torch.device, generator: torch.Generator | None) -> Tensor:
-    """Random keys in single precision: the user's default precision must not change how ties are broken."""
-    return torch.rand(shape, generator=generator, dtype=torch.float32, device=where)
+    """Random keys. The user's default precision must not change how ties are broken, and no two keys may be equal:
+    each processor sorts equal ones in its own order."""
+    return torch.rand(shape, generator=generator, dtype=PRECISION, device=where)
 
 
 def position_weights(k: int, weighting: Weighting | None, like: Tensor) -> Tensor:

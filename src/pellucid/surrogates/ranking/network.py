@@ -22,6 +22,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from pellucid.surrogates.ranking.devices import PRECISION
 from pellucid.surrogates.ranking.layers import Arena, apply_layers, nearest
 
 Weights = dict[str, Tensor]
@@ -79,7 +80,7 @@ def initial(architecture: Architecture, generators: Sequence[torch.Generator]) -
         inputs = architecture.features + architecture.context_outputs if first else rows
         bound = inputs**-0.5
         size = (members, rows + 1, columns)
-        draws = [torch.rand(size, generator=g, dtype=torch.float32, device=g.device) for g in generators]
+        draws = [torch.rand(size, generator=g, dtype=PRECISION, device=g.device) for g in generators]
         uniform = bound * (2.0 * torch.stack(draws) - 1.0)
         weights[f"{name}.weight"] = uniform[:, :, :rows].contiguous()
         if name != "scorer.context":

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from pellucid.numerics import Array
 from pellucid.surrogates.ranking import losses
-from pellucid.surrogates.ranking.devices import device
+from pellucid.surrogates.ranking.devices import device, tensor
 from pellucid.surrogates.ranking.layers import Arena
 from pellucid.surrogates.ranking.losses import TieBreaks, Weighting
 from pellucid.surrogates.ranking.network import Architecture, Weights, has_context, initial, scores
@@ -176,8 +176,8 @@ class Lists:
         for i, task in enumerate(tasks):
             X[i, : len(task.y)], y[i, : len(task.y)], real[i, : len(task.y)] = task.features, shifted(task.y), True
         return (
-            torch.tensor(X, dtype=torch.float32, device=self._device),
-            torch.tensor(y, dtype=torch.float32, device=self._device),
+            tensor(X),
+            tensor(y),
             torch.tensor(real, device=self._device),
         )
 
@@ -203,7 +203,7 @@ def _length(n: int, most: int) -> int:
 
 
 def shifted(y: Array) -> Array:
-    """Values with mean zero and range 1, so that their differences survive single precision."""
+    """Values with mean zero and range 1, so that no sum or square of them overflows."""
     # Scaling by a power of two loses no digit; without it, sums of the largest floats would overflow.
     y = np.ldexp(y, -int(np.frexp(np.abs(y).max())[1]))
     y = y - y.min()

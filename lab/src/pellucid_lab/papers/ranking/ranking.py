@@ -57,19 +57,19 @@ class Ranking:
         """Scores of all configurations, (G, M, N): runs, members, configurations."""
         import torch
 
-        from pellucid.surrogates.ranking.devices import device
+        from pellucid.surrogates.ranking.devices import PRECISION, array, device, tensor
         from pellucid.surrogates.ranking.ensemble import one_torch_thread
         from pellucid.surrogates.ranking.network import has_context, initial, scores
         from pellucid.surrogates.ranking.training import fine_tune, shifted, support_of
 
         model, recipe, n, where = self.model, self.model.recipe, chosen.shape[1], device()
-        tables = torch.as_tensor(runs.features, dtype=torch.float32, device=where)
+        tables = tensor(runs.features)
         owner, items = torch.as_tensor(runs.owner, device=where), torch.as_tensor(chosen, device=where)
         x = tables[owner[:, None], items]
-        values = torch.as_tensor(np.stack([shifted(row) for row in y]), dtype=torch.float32, device=where)
+        values = tensor(np.stack([shifted(row) for row in y]))
         rngs = [stream(self.seed, "ranking", seed, g, n) for g, seed in enumerate(runs.seeds)]
         if model.weights is not None:
-            weights = {k: v.to(where).expand(len(chosen), *v.shape[1:]) for k, v in model.weights.items()}
+            weights = {k: v.to(where, PRECISION).expand(len(chosen), *v.shape[1:]) for k, v in model.weights.items()}
             tuned = self.turns == "tuned" or (self.turns == "alternating" and n % 2 == 0)
             epochs = recipe.tuning_epochs(n) if self.epochs is None else self.epochs
             epochs, rate = epochs if tuned else 0, recipe.tuning_rate
@@ -82,4 +82,4 @@ class Ranking:
             support = support_of(x, values)[:, None] if has_context(weights) else None
             with torch.no_grad():
                 all_scores = scores(weights, tables[owner][:, None], support)[:, :, 0]
-        return np.asarray(all_scores.double().cpu().numpy())
+        return array(all_scores)

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from pellucid.numerics import Array
 from pellucid.study.encoding import Space
-from pellucid.surrogates.ranking.devices import array, device, generators, own_mode, tensor
+from pellucid.surrogates.ranking.devices import PRECISION, array, device, generators, own_mode, tensor
 from pellucid.surrogates.ranking.features import features
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, outputs
 from pellucid.surrogates.ranking.scaling import seed_of, standardise, unit_range
@@ -77,8 +77,8 @@ META = MetaSettings()
 
 
 def initial_kernels(n_features: int, settings: KernelSettings, chance: Sequence[torch.Generator]) -> Weights:
-    weights = {name: value.double() for name, value in initial(settings.architecture(n_features), chance).items()}
-    zero = torch.zeros((len(chance), 1), dtype=torch.float64, device="cpu")
+    weights = initial(settings.architecture(n_features), chance)
+    zero = torch.zeros((len(chance), 1), dtype=PRECISION, device="cpu")
     weights |= {"lengthscale": zero, "outputscale": zero.clone(), "noise": zero - 7.0, "mean": zero.clone()}
     return {name: value.to(device()) for name, value in weights.items()}
 
@@ -254,7 +254,7 @@ def double_sample(
     rows = [rng.choice(len(tasks[t][1]), n, replace=False) for t in drawn]
     x = torch.stack([tasks[t][0][r] for t, r in zip(drawn, rows, strict=True)])
     y = torch.stack([tasks[t][1][r] for t, r in zip(drawn, rows, strict=True)])
-    low, high = (tensor(end, torch.float64) for end in np.sort(rng.random((2, len(drawn), 1)), axis=0))
+    low, high = (tensor(end) for end in np.sort(rng.random((2, len(drawn), 1)), axis=0))
     smallest, largest = y.amin(-1, keepdim=True), y.amax(-1, keepdim=True)
     y = low + (high - low) * (y - smallest) / (largest - smallest).clamp(min=1e-12)
     return x[None], y[None]
@@ -307,9 +307,9 @@ class DeepKernelGP:
     def trained_and_asked(self, x: Array, y: Array, candidates: Array, seeds: Sequence[int]) -> tuple[Array, Array]:
         """Mean and sd (G, N) in the unit of the losses y (G, n) of G studies side by side; x, candidates: features."""
         z, centre, unit = self._scaled(y)
-        inputs, targets = tensor(x, torch.float64), tensor(z, torch.float64)
+        inputs, targets = tensor(x), tensor(z)
         weights = adapt(self.starts(inputs, seeds), inputs, targets, self.settings)
-        mean, sd = posterior(weights, inputs[:, None], targets[:, None], tensor(candidates, torch.float64)[:, None])
+        mean, sd = posterior(weights, inputs[:, None], targets[:, None], tensor(candidates)[:, None])
         return centre + unit * array(mean[:, 0]), unit * array(sd[:, 0])
 
     def _scaled(self, y: Array) -> tuple[Array, Array, Array]:
@@ -319,7 +319,7 @@ class DeepKernelGP:
     @own_mode()
     def fit(self, X: Array, y: Array) -> DeepKernelGP:
         z, centre, unit = self._scaled(y)
-        x, targets = tensor(features(self.space, X)[None], torch.float64), tensor(z[None], torch.float64)
+        x, targets = tensor(features(self.space, X)[None]), tensor(z[None])
         weights = adapt(self.starts(x, [seed_of(self.seed, "deep kernel", len(z))]), x, targets, self.settings)
         self._fitted = weights, x, targets, float(centre[0]), float(unit[0])
         return self
@@ -330,10 +330,10 @@ class DeepKernelGP:
         if self._fitted is None:
             raise ValueError("This DeepKernelGP has not been fitted: call `.fit(X, y)` first.")
         weights, x, z, centre, unit = self._fitted
-        candidates = tensor(features(self.space, X)[None], torch.float64)
+        candidates = tensor(features(self.space, X)[None])
         mean, sd = posterior(weights, x[:, None], z[:, None], candidates[:, None])
         return centre + unit * array(mean[0, 0]), unit * array(sd[0, 0])
 
 
 def _prepared(space: Space, X: Array, y: Array) -> tuple[Tensor, Tensor]:
-    return tensor(features(space, X), torch.float64), tensor(standardise(y)[0], torch.float64)
+    return tensor(features(space, X)), tensor(standardise(y)[0])
