@@ -31,8 +31,8 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help peers demo test test-engines test-lab test-pages test-slow test-lowest test-pythons dist test-wheels \
-        test-release check ten-studies docs pictures format bench bench-latency bench-scale bench-regret-bbob \
+.PHONY: help peers demo test test-engines test-lab test-pages test-slow test-lowest test-pythons test-processors dist \
+        test-wheels test-release check ten-studies docs pictures format bench bench-latency bench-scale bench-regret-bbob \
         bench-regret-hpobench bench-regret-rbv2 bench-search bench-models bench-choices bench-peers reproduce-sawei \
         bench-stopping bench-report bench-truth bench-constrained bench-moo bench-curves bench-forecasts bench-pruning \
         bench-faults bench-engines bench-running bench-fronts bench-ranking bench-information reproduce-bobax \
@@ -162,13 +162,19 @@ $(PEERS)/build/.stamp: $(PINS)
 	@$(PEERS)/build/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling
 	@touch $@
 
+test-processors: $(VENV)/.stamp-test ## run the tests of pellucid as older and newer processors compute, those that this one can
+	@sh tools/ensure.sh postgres
+	@sh tools/ensure.sh chromium
+	@sh tools/ensure.sh openmp
+	$(BIN)/python tools/processors.py -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
 dist: $(PEERS)/build/.stamp ## build the wheels and source distributions of pellucid and its laboratory into dist
 	@sh tools/dist.sh $(PEERS)/build/bin/python dist
 
 test-wheels: dist ## install both from a local index into a fresh environment, and use them from outside the checkout
 	@$(PEERS)/build/bin/python tools/wheels.py dist $(PEERS)/wheels
 
-test-release: test-wheels test-lowest test-pythons ## everything that is tried before a release, beside .ci/run
+test-release: test-wheels test-lowest test-pythons test-processors ## everything that is tried before a release, beside .ci/run
 
 check: $(VENV)/.stamp-dev ## ruff, mypy (strict) and import-linter
 	$(BIN)/ruff check .
