@@ -124,8 +124,8 @@ def show(study: optuna.Study) -> None:
     proposed = {receipt.trial: receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"}
     aware = [receipt for receipt in proposed.values() if receipt.pending]
     print(f"{len(aware)} of {len(proposed)} proposals took into account what other workers were running.\n")
-    print("Which configuration should I use?", pellucid.recommend(study), "\n")
-    print("Can I stop?", pellucid.stopping_verdict(study))
+    print("Which configuration is best?", pellucid.recommend(study), "\n")
+    print("More trials?", pellucid.stopping_verdict(study))
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ def main() -> None:
     proposed = [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
     aware = [receipt for receipt in proposed if receipt.pending]
     print(f"{len(aware)} of {len(proposed)} proposals took into account what other threads were running.\n")
-    print("Which configuration should I use?", pellucid.recommend(study))
+    print("Which configuration is best?", pellucid.recommend(study))
 
 
 if __name__ == "__main__":

@@ -53,10 +53,10 @@ def main() -> None:
     study = optuna.create_study(direction="maximize", sampler=sampler)
     study.optimize(objective, n_trials=arguments.trials, show_progress_bar=True)
 
-    print("Which configuration should I use?", pellucid.recommend(study), "\n")
+    print("Which configuration is best?", pellucid.recommend(study), "\n")
     print("How did the search go?", pellucid.history(study), "\n")
     print("What makes a forest too large?", pellucid.importance(study, objective="nodes"), "\n")
-    print("Why the last trial?", pellucid.receipt(study, arguments.trials - 1))
+    print("Why the last configuration?", pellucid.receipt(study, arguments.trials - 1))
     if arguments.report:
         pellucid.report(study, arguments.report)
 

@@ -68,7 +68,7 @@ def main() -> None:
         soonest = min(stopped, key=lambda trial: trial.last_step).number
         print(f"\nWhy was trial {soonest} stopped so soon?", pellucid.explain_pruning(study, soonest))
         print("\nWhat did stopping save?", pellucid.pruning_record(study))
-    print("\nWhich configuration should I use?", pellucid.recommend(study))
+    print("\nWhich configuration is best?", pellucid.recommend(study))
     if arguments.report:
         pellucid.report(study, arguments.report)
         print(f"\nReport: {arguments.report}")

@@ -76,8 +76,8 @@ def show(study: optuna.Study, console: Console) -> None:
         console.print(f"\n[bold]{heading}[/bold]")
         console.print(str(answer), markup=False, highlight=False)
 
-    say("Which configuration should I use?", pellucid.recommend(study))
-    say("Can I stop?", pellucid.stopping_verdict(study))
+    say("Which configuration is best?", pellucid.recommend(study))
+    say("More trials?", pellucid.stopping_verdict(study))
     if finished(study) >= 10:  # Fewer trials say little about what matters.
         say("What matters?", pellucid.importance(study))
     pellucid.report(study, REPORT)

@@ -65,8 +65,8 @@ def main() -> None:
     print("What matters?", pellucid.importance(study), "\n")
     for name in ("kernel", "C"):
         print(f"What does `{name}` do?", pellucid.partial_dependence(study, name), "\n")
-    print(f"Why trial {trial}?", pellucid.explain_proposal(study, trial), "\n")
-    print("Can I stop?", pellucid.stopping_verdict(study))
+    print("Why this configuration?", pellucid.explain_proposal(study, trial), "\n")
+    print("More trials?", pellucid.stopping_verdict(study))
     if arguments.report:
         pellucid.report(study, arguments.report)
         print(f"\nReport: {arguments.report}")

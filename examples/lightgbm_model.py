@@ -73,13 +73,13 @@ def main() -> None:
     pruned = study.get_trials(deepcopy=False, states=(TrialState.PRUNED,))
     print(f"{len(pruned)} of {len(study.trials)} trials were pruned.\n")
     recommendation = pellucid.recommend(study)
-    print("Which configuration should I use?", recommendation)
+    print("Which configuration is best?", recommendation)
     print(f"It needs {study.trials[recommendation.trial].user_attrs['rounds']} rounds.\n")
-    print("Can I stop?", pellucid.stopping_verdict(study, regret_below=0.01), "\n")
+    print("More trials?", pellucid.stopping_verdict(study, regret_below=0.01), "\n")
     # The best of the trials that the model proposed: the first ones only cover the space.
     proposed = [receipt.trial for receipt in pellucid.receipts(study) if receipt.proposed]
     best = min(proposed, key=lambda number: study.trials[number].value or float("inf"))
-    print(f"Why trial {best}?", pellucid.explain_proposal(study, best))
+    print("Why this configuration?", pellucid.explain_proposal(study, best))
     if arguments.report:
         pellucid.report(study, arguments.report)
         print(f"\nReport: {arguments.report}")

@@ -52,8 +52,8 @@ def main() -> None:
     print("And with 2,000 nodes at most?", pellucid.recommend(study, limits={"kilonodes": "<= 2"}), "\n")
     print("What does one cost in the other?", pellucid.tradeoff(study), "\n")
     print("What makes a forest large?", pellucid.importance(study, objective="kilonodes"), "\n")
-    print("Can I stop?", pellucid.stopping_verdict(study), "\n")
-    print("Why the last trial?", pellucid.receipt(study, arguments.trials - 1))
+    print("More trials?", pellucid.stopping_verdict(study), "\n")
+    print("Why the last configuration?", pellucid.receipt(study, arguments.trials - 1))
     if arguments.report:
         pellucid.report(study, arguments.report)
 

@@ -79,8 +79,8 @@ def main() -> None:
 
     failed, pruned = (len(study.get_trials(states=(state,))) for state in (TrialState.FAIL, TrialState.PRUNED))
     print(f"{failed} of {len(study.trials)} trials failed, {pruned} were pruned.\n")
-    print("Which configuration should I use?", pellucid.recommend(study), "\n")
-    print("Can I stop?", pellucid.stopping_verdict(study))
+    print("Which configuration is best?", pellucid.recommend(study), "\n")
+    print("More trials?", pellucid.stopping_verdict(study))
     if failed >= 3:  # Fewer are too few to compare.
         print("\nWhat makes trials fail?", pellucid.hsic_importance(study, pellucid.failed()))
     if arguments.report:

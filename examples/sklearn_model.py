@@ -53,8 +53,8 @@ def main() -> None:
     study = optuna.create_study(direction="maximize", sampler=pellucid.BayesianSampler(seed=0))
     study.optimize(objective, n_trials=arguments.trials, show_progress_bar=True)
 
-    print("Which configuration should I use?", pellucid.recommend(study), "\n")
-    print("Can I stop?", pellucid.stopping_verdict(study), "\n")
+    print("Which configuration is best?", pellucid.recommend(study), "\n")
+    print("More trials?", pellucid.stopping_verdict(study), "\n")
     print("What matters?", pellucid.importance(study))
     if arguments.report:
         pellucid.report(study, arguments.report)

@@ -38,11 +38,11 @@ def test_the_note_answers_in_the_order_in_which_a_person_asks(answers: StudyAnsw
     text = note(answers, TRIALS)
     titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert titles == [
-        "What should I use?",
+        "Which configuration is best?",
         "Can I stop?",
         "What matters?",
         "Which ranges should I change?",
-        "Why the last trial?",
+        "Why the last configuration?",
         "What should I distrust?",
     ]
     assert f"[trial 13]({TRIALS}13)" in text
@@ -104,7 +104,7 @@ def test_figures_that_are_no_longer_made_are_removed(
     assert {"mine", "pellucid-importance", "pellucid-why"} <= ids
     assert ("pellucid-old" in ids) == (kind == "memory")  # No call of Optuna removes it there: it is emptied.
     text = optuna_dashboard.get_note(study)
-    assert text.count("## What should I use?") == 1
+    assert text.count("## Which configuration is best?") == 1
     assert text.endswith("Mine.")
 
 

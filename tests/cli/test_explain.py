@@ -84,11 +84,11 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
     lines = result.stdout.splitlines()
     assert lines[0].startswith(f"Study `ours` in {URL} (minimize): ")
     last = [receipt.trial for receipt in pellucid.receipts(study) if receipt.proposed][-1]
-    ranges = pellucid.parameter_ranges(study)
+    ranges, verdict = pellucid.parameter_ranges(study), pellucid.stopping_verdict(study)
     advice = " ".join([*(advice.sentence for advice in ranges.advice), *ranges.notes])
     assert lines[1:] == [
-        f"What to use: {pellucid.recommend(study)}",
-        f"Can I stop: {pellucid.stopping_verdict(study)}",
+        f"Best configuration: {pellucid.recommend(study)}",
+        f"Can I stop: {' '.join((verdict.reply, *verdict.notes))}",
         f"What matters: {pellucid.importance(study)}",
         f"Which ranges to change: {advice if ranges.advice else ranges}",
         f"Why trials fail: {pellucid.failing_settings(study)}",
@@ -100,7 +100,7 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
 def test_a_study_of_another_sampler_is_explained_too() -> None:
     result = explain("tpe")
     assert result.exit_code == 0, result.output
-    assert "Why the last trial: Pellucid did not propose" in result.stdout
+    assert "Why the last configuration: Pellucid did not propose" in result.stdout
 
 
 def test_the_reason_is_given_for_every_answer_that_is_not_known_yet() -> None:
@@ -108,7 +108,7 @@ def test_the_reason_is_given_for_every_answer_that_is_not_known_yet() -> None:
     assert result.exit_code == 0, result.output
     assert "Study `empty` in sqlite:///studies.db (minimize): no trials." in result.stdout
     assert "Not known yet:" in result.stdout
-    assert "  What to use: A recommendation needs at least one finished trial" in result.stdout
+    assert "  Best configuration: A recommendation needs at least one finished trial" in result.stdout
     data = json.loads(explain("empty", "--json").stdout)
     assert set(data["unknown"]) == {"recommendation", "importance", "ranges", "calibration", "proposal"}
     assert data["verdict"]["stop"] is False
@@ -140,7 +140,7 @@ def test_a_trial_is_explained_with_a_table_of_contributions() -> None:
 def test_parameters_alone_together_and_towards_a_goal() -> None:
     alone = explain("ours", "--param", "lr")
     assert alone.exit_code == 0, alone.output
-    profile, average = alone.stdout.index("What lr does at best: "), alone.stdout.index("What lr does on average: ")
+    profile, average = alone.stdout.index("What lr can reach: "), alone.stdout.index("What lr does on average: ")
     assert profile < average
     both = json.loads(explain("ours", "--param", "lr", "--json").stdout)
     assert both["profile"]["param"] == "lr"

@@ -64,7 +64,7 @@ def test_a_stopped_trial_is_explained_by_why_it_was_proposed_and_why_it_was_stop
     assert result.exit_code == 0, result.output
     why, stop = str(pellucid.explain_proposal(study, 7)), str(pellucid.explain_pruning(study, 7))
     assert "was stopped at step 1 of 10: it had a" in stop
-    assert result.stdout.index(f"Why trial 7: {why}") < result.stdout.index(f"Why it was stopped: {stop}")
+    assert result.stdout.index(f"Why this configuration: {why}") < result.stdout.index(f"Why it was stopped: {stop}")
     data = json.loads(explain(file, "ours", "--trial", "7", "--json").stdout)
     assert (data["proposal"]["trial"], data["pruning"]["trial"], data["pruning"]["source"]) == (7, 7, "recorded")
 
@@ -72,7 +72,7 @@ def test_a_stopped_trial_is_explained_by_why_it_was_proposed_and_why_it_was_stop
 def test_a_trial_that_ran_to_its_end_is_explained_as_before(file: Path) -> None:
     result = explain(file, "random", "--trial", "4")
     assert result.exit_code == 0, result.output
-    assert "Why trial 4: " in result.stdout
+    assert "Why this configuration: " in result.stdout
     assert "Why it was stopped" not in result.stdout
 
 
@@ -80,11 +80,11 @@ def test_one_of_the_two_answers_is_enough(file: Path) -> None:
     covering = explain(file, "ours", "--trial", "6")
     assert covering.exit_code == 0, covering.output
     assert "Why it was stopped: Trial 6 was stopped at step 1 of 10" in covering.stdout
-    assert "\nWhy trial 6: Trial 6 was sampled to cover the space" in covering.stdout
+    assert "\nWhy this configuration: Trial 6 was sampled to cover the space" in covering.stdout
     assert "Not known yet" not in covering.stdout
     early = explain(file, "random", "--trial", "3")
     assert early.exit_code == 0, early.output
-    assert "Why trial 3: Pellucid did not propose trial 3" in early.stdout
+    assert "Why this configuration: Pellucid did not propose trial 3" in early.stdout
     assert "Not known yet:\n  Why it was stopped: What the curve of trial 3 promised is not known" in early.stdout
 
 

@@ -47,11 +47,11 @@ def explain(file: Path, *arguments: str) -> Result:
 
 
 def test_the_overview_is_about_the_front_and_about_each_objective(file: Path, study: Study) -> None:
-    lines = explain(file, "two").stdout.splitlines()
+    lines, verdict = explain(file, "two").stdout.splitlines(), pellucid.stopping_verdict(study)
     assert lines[0].endswith("(maximize accuracy, minimize ms): 20 complete.")
     assert lines[1:] == [
-        f"What to use: {pellucid.recommend(study)}",
-        f"Can I stop: {pellucid.stopping_verdict(study)}",
+        f"Best configurations: {pellucid.recommend(study)}",
+        f"Can I stop: {' '.join((verdict.reply, *verdict.notes))}",
         f"What matters: {pellucid.importance(study, objective='accuracy')}",
         f"What matters: {pellucid.importance(study, objective='ms')}",
         f"What one costs in the other: {pellucid.tradeoff(study)}",
@@ -93,10 +93,10 @@ def test_a_constraint_is_explained_by_its_name(file: Path, study: Study) -> None
 
 def test_options_ask_about_the_acquisition_or_about_each_objective(file: Path, study: Study) -> None:
     out = explain(file, "two", "--trial", "19").stdout
-    assert f"Why trial 19: {pellucid.explain_proposal(study, 19)}" in out
+    assert f"Why this configuration: {pellucid.explain_proposal(study, 19)}" in out
     assert "contribution (log)" in out
     out = explain(file, "two", "--trial", "19", "--objective", "ms").stdout
-    assert "What was predicted of trial 19: The model expected ms " in out
+    assert "What was predicted: The model expected ms " in out
     assert "contribution (ms)" in out
     data = json.loads(explain(file, "two", "--param", "x", "--json").stdout)
     assert [data["profile"][name]["objective"] for name in ("accuracy", "ms")] == ["accuracy", "ms"]

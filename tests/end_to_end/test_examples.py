@@ -22,7 +22,7 @@ def check_stops(printed: str, trials: int) -> None:
     assert reasons, printed
     assert re.search(r"Why was trial (\d+) stopped so soon\? Trial \1 was stopped at step", printed)
     assert f"What did stopping save? {len(reasons)} of {trials} trials were stopped early" in printed
-    assert re.search(r"Which configuration should I use\? Use .*learning_rate=", printed)
+    assert re.search(r"Which configuration is best\? Use .*learning_rate=", printed)
 
 
 def test_effects_of_a_tpe_study(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_scikit_learn_pipeline_with_branches() -> None:
     assert number(r": expect ([\d.]+) \(", printed) > 0.97
     assert re.search(r"Use model=(svc, C=[^,]+, gamma=[^,]+|forest, max_depth=\d+, max_features=[^,]+) \(", printed)
     assert re.search("[Ww]here model is ", printed)
-    stopping = r"Can I stop\? (Continue|Stop): .*after 22 trials, the model sees room to improve the objective by "
+    stopping = r"More trials\? (Continue|Stop): .*after 22 trials, the model sees room to improve the objective by "
     assert re.search(stopping, printed)
 
 
@@ -86,7 +86,7 @@ def test_lightgbm_with_early_stopping_and_pruning() -> None:
     # Early stopping ends the training before the last round.
     assert 1 <= number(r"It needs (\d+) rounds", printed) < 300
     assert number(r": expect ([\d.]+) \(", printed) < 0.13
-    assert re.search(r"Why trial \d+\? Trial \d+ was", printed)
+    assert re.search(r"Why this configuration\? Trial \d+ was", printed)
 
 
 def test_a_pytorch_network_whose_training_diverges() -> None:
@@ -119,11 +119,11 @@ def test_a_study_that_exists_is_explained_and_not_touched(tmp_path: Path) -> Non
     assert "40 trials, 0 of them proposed by pellucid" in first
     assert re.search(r"What matters\? .*`kernel`.*% of the variance", first)
     assert re.search(r"What does `C` do\? (With `C` = |40 trials can't show which value of `C`)", first)
-    assert "Can I stop? Continue: after 40 trials, the model sees room" in first
+    assert "More trials? Continue: after 40 trials, the model sees room" in first
     before = file.read_bytes()
     second = run("existing_study.py", "--file", str(file), "--trial", "20")
-    assert "Why trial 20? Pellucid did not propose trial 20; its model would have" in second
-    assert second.split("Why trial")[0] == first.split("Why trial")[0]
+    assert "Why this configuration? Pellucid did not propose trial 20; its model would have" in second
+    assert second.split("Why this configuration")[0] == first.split("Why this configuration")[0]
     assert file.read_bytes() == before
 
 

@@ -89,7 +89,7 @@ def assert_explained_on_the_command_line(storage: str, study: Study) -> None:
     result = CliRunner().invoke(app, ["explain", study.study_name, "--storage", storage])
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith(f"Study `{study.study_name}` in ")
-    assert f"What to use: {pellucid.recommend(study)}" in result.stdout
+    assert f"Best configuration: {pellucid.recommend(study)}" in result.stdout
 
 
 def assert_a_trial_without_a_heartbeat_is_run_again(url: str, name: str) -> None:

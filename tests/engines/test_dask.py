@@ -293,5 +293,5 @@ def test_the_example_runs_on_a_cluster_that_is_there(client: Client, tmp_path: P
     aware = re.search(r"^(\d+) of (\d+) proposals took into account", second, re.MULTILINE)
     assert aware is not None, second
     assert 1 <= int(aware[1]) <= int(aware[2]) <= 7
-    assert "Which configuration should I use? Use C=" in second
-    assert "Can I stop? Continue" in second
+    assert "Which configuration is best? Use C=" in second
+    assert "More trials? Continue" in second

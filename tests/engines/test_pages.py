@@ -25,7 +25,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-EXPLAINED = "What to use: Use "
+EXPLAINED = "Best configuration: Use "
 
 
 @pytest.fixture(autouse=True)

@@ -496,5 +496,5 @@ def test_the_example_that_is_killed_goes_on_when_it_is_run_again(runs: Path) -> 
     aware = re.search(r"(\d+) of (\d+) proposals took into account", printed)
     assert aware is not None, printed
     assert 1 <= int(aware[1]) <= int(aware[2])
-    assert re.search(r"Which configuration should I use\? Use C=", printed)
-    assert "Can I stop? Continue" in printed
+    assert re.search(r"Which configuration is best\? Use C=", printed)
+    assert "More trials? Continue" in printed

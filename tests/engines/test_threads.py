@@ -84,5 +84,5 @@ def test_the_example_compares_one_thread_with_four(tmp_path: Path) -> None:
     printed = run("cluster_threads.py", "--trials", "6", "--storage", url)
     assert "6 trials, 1 at a time: " in printed
     assert "6 trials, 4 at a time: " in printed
-    assert "Which configuration should I use? Use C=" in printed
+    assert "Which configuration is best? Use C=" in printed
     assert_nothing_is_lost(load(url, "4 at a time"), 6)

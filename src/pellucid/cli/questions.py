@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         NotKnown,
         ParameterRanges,
         ProposalExplanation,
+        StoppingVerdict,
     )
     from pellucid.study.view import StudyView
 
@@ -80,12 +81,12 @@ def _decisions(view: StudyView) -> list[Question[Any]]:
         from pellucid.explain.fronts.answer import front_of
 
         return [
-            Question("recommendation", "What to use", lambda: front_of(view)),
-            Question("verdict", "Can I stop", lambda: front_verdict_of(view)),
+            Question("recommendation", "Best configurations", lambda: front_of(view)),
+            Question("verdict", "Can I stop", lambda: front_verdict_of(view), text=_reply),
         ]
     return [
-        Question("recommendation", "What to use", lambda: recommendation_of(view)),
-        Question("verdict", "Can I stop", lambda: stopping_verdict_of(view)),
+        Question("recommendation", "Best configuration", lambda: recommendation_of(view)),
+        Question("verdict", "Can I stop", lambda: stopping_verdict_of(view), text=_reply),
     ]
 
 
@@ -120,7 +121,9 @@ def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]
         *_of_each("calibration", "Were predictions true", view, objective, calibration_of),
         Question(
             "proposal",
-            "What was predicted last" if part else f"Why the last {'proposal' if _proposals(view) else 'trial'}",
+            "What was predicted last"
+            if part
+            else f"Why the last {'proposal' if _proposals(view) else 'configuration'}",
             lambda: explanation_of(about, _last_proposal(view), predicted=part),
         ),
     ]
@@ -178,7 +181,7 @@ def requested(
         questions.append(
             Question(
                 "proposal",
-                f"What was predicted of trial {number}" if predicted else f"Why trial {number}",
+                "What was predicted" if predicted else "Why this configuration",
                 lambda: explanation_of(about, number, predicted=predicted),
                 table=_contributions,
                 needed=not stopped,
@@ -191,7 +194,7 @@ def requested(
         title = f"What {' and '.join(params)} {'does' if len(params) == 1 else 'do'}"
         if len(params) == 1:
             questions += _of_each(
-                "profile", f"{title} at best", view, objective, lambda about: profiles_of(about, params)[0]
+                "profile", f"What {params[0]} can reach", view, objective, lambda about: profiles_of(about, params)[0]
             )
         questions += _of_each(
             "dependence", f"{title} on average", view, objective, lambda about: effects_of(about, [params])[0]
@@ -273,6 +276,10 @@ def _proposals(view: StudyView) -> list[int]:
 
 
 # ---------------------------------------------------------------------- how answers are printed
+
+
+def _reply(verdict: StoppingVerdict) -> str:
+    return " ".join((verdict.reply, *verdict.notes))
 
 
 def _advice(ranges: ParameterRanges) -> str:

@@ -17,6 +17,7 @@ from pellucid.records import (
     Front,
     History,
     Importance,
+    NotKnown,
     ParameterRanges,
     Recommendation,
     RegretHistory,
@@ -177,9 +178,13 @@ def _of_objective(each: ObjectiveAnswers, folder: str) -> Iterator[tuple[str, fl
 def _description(answers: StudyAnswers) -> str:
     from pellucid.reporting.doubts import doubts
 
+    regret = answers.regret
     sections: list[tuple[str, Sequence[object]]] = [
-        ("Which configuration to use", [answers.recommendation]),
-        ("Can you stop", [answers.regret]),
+        (f"Best configuration{'s' if answers.several else ''}", [answers.recommendation]),
+        (
+            "Can you stop",
+            [regret if isinstance(regret, NotKnown) else " ".join((regret.stopping.reply, *regret.notes))],
+        ),
         ("What matters", [each.importance for each in answers.each]),
         ("What one objective costs in another", list(answers.tradeoffs)),
         ("Which ranges to change", [] if answers.ranges is None else [answers.ranges]),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pellucid.explain.text import value_text
-from pellucid.records import Finding, Front, NotKnown, ParameterRanges, Recommendation, RegretHistory
+from pellucid.records import Finding, Front, NotKnown, ParameterRanges, Recommendation
 from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.answers import LUCK, best_elsewhere
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
@@ -42,7 +42,7 @@ def prose(text: str) -> str:
 def note(study: StudyAnswers, trials: str) -> str:
     """The answers of a study. `trials`: the address of a trial without its number."""
     parts = (
-        ("What should I use?", _use(study, trials)),
+        (f"Which configuration{'s are' if study.several else ' is'} best?", _use(study, trials)),
         ("Can I stop?", _stop(study)),
         ("What matters?", (_said(each.importance) for each in study.each)),
         *([] if not study.several else [("What does one cost in the other?", map(_said, study.tradeoffs))]),
@@ -91,9 +91,11 @@ def _cell(text: str) -> str:
 
 
 def _stop(study: StudyAnswers) -> Iterator[str]:
-    yield _said(study.regret)
-    if isinstance(study.regret, RegretHistory):
-        yield _listed(study.regret.stopping.notes)
+    if isinstance(study.regret, NotKnown):
+        yield _said(study.regret)
+        return
+    yield prose(study.regret.stopping.reply)
+    yield _listed(study.regret.stopping.notes)
 
 
 def _ranges(study: StudyAnswers) -> Iterator[str]:
@@ -115,10 +117,10 @@ def _failures(study: StudyAnswers) -> Iterator[str]:
 
 
 def _why_title(study: StudyAnswers) -> str:
-    """The last trial, or the last one of a large study that is explained."""
+    """Of the last trial, or of the last one of a large study that is explained."""
     last = max((explanation.trial for explanation in study.explanations), default=None)
     newest = study.trials[-1].number if study.trials else None
-    return "Why the last trial?" if last in (None, newest) else f"Why trial {last}?"
+    return "Why the last configuration?" if last in (None, newest) else "Why one of the last configurations?"
 
 
 def _why(study: StudyAnswers, trials: str) -> Iterator[str]:

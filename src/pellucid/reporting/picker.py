@@ -34,7 +34,7 @@ def picker(study: StudyAnswers) -> Iterator[Markup]:
         options.append(tag("option", label, value=str(trial.number), selected=trial.number == first))
     yield tag(
         "div",
-        tag("label", "Why this trial? ", for_="trial"),
+        tag("label", "Pick one: ", for_="trial"),
         tag("button", "◀", type="button", id="before", aria_label="trial before"),
         tag("select", *options, id="trial"),
         tag("button", "▶", type="button", id="after", aria_label="trial after"),

@@ -41,7 +41,7 @@ _TOGETHER = 0.03
 def sections_of(study: StudyAnswers, figures: PageFigures) -> Iterator[tuple[str, str, Iterator[Markup]]]:
     """Name, title and content of every section; one without content is left out."""
     if study.several:
-        yield "front", "The front", _front(study, figures)
+        yield "front", "Best configurations", _front(study, figures)
         yield "tradeoff", "Trade-off", _tradeoff(study, figures)
         for i, each in enumerate(study.each):
             yield f"objective-{i}", each.name, _objective(each, f"objective-{i}-", figures)
@@ -52,7 +52,7 @@ def sections_of(study: StudyAnswers, figures: PageFigures) -> Iterator[tuple[str
         yield "effects", "What to set", _effects(only, "", figures, differs)
         yield "matters", "What matters", _matters(only, "", figures)
         yield "ranges", "Ranges", _ranges(study, figures)
-    yield "stop", "Can you stop", _stop(study, figures)
+    yield "stop", "How much is left", _stop(study, figures)
     yield "curves", "Learning curves", _learning(study, figures)
     yield "constraints", "Constraints", _constraints(study, figures)
     yield "failures", "Failures", _failures(study, figures)

@@ -137,15 +137,17 @@ def test_tools_are_described_and_say_that_they_read_only(served: Session) -> Non
 
 def test_answers_are_the_sentences_and_the_data_of_the_functions(served: Session) -> None:
     study = optuna.load_study(study_name="ours", storage=f"sqlite:///{served.folder / 'storage' / FILE}")
+    verdict = pellucid.stopping_verdict(study)
     for question, title, key, finding in [
-        ("recommend", "What to use", "recommendation", pellucid.recommend(study)),
-        ("stop", "Can I stop", "verdict", pellucid.stopping_verdict(study)),
+        ("recommend", "Best configuration", "recommendation", pellucid.recommend(study)),
         ("matters", "What matters", "importance", pellucid.importance(study)),
-        ("trial", "Why trial 29", "proposal", pellucid.explain_proposal(study, 29)),
+        ("trial", "Why this configuration", "proposal", pellucid.explain_proposal(study, 29)),
     ]:
         assert f"{title}: {finding}" in served[question].text.splitlines()
         assert served[question].data[key] == json.loads(json.dumps(finding.to_dict()))
         assert served[question].data["counts"]["complete"] == 30
+    assert f"Can I stop: {' '.join((verdict.reply, *verdict.notes))}" in served["stop"].text.splitlines()
+    assert served["stop"].data["verdict"] == json.loads(json.dumps(verdict.to_dict()))
     # A question that is added to the command line is answered here too.
     assert set(served["overview"].data) >= {question.key for question in overview(view_of(study), None)}
 

@@ -84,7 +84,7 @@ _READING = (
     ),
     Tool(
         "recommend",
-        "What to use",
+        "Best configuration",
         "Which configuration should be used? Returns the trial with the best expected objective, which with noise is "
         "often not the one with the best value, its parameters, and an interval for what it will truly return. With "
         "several objectives it returns the front: the configurations that no other one beats in everything.",
