@@ -326,9 +326,10 @@ bench-engines: $(VENV)/.stamp-lab $(VENV)/.stamp-engines ## trials per second of
 bench-running: $(VENV)/.stamp-lab ## milliseconds per ask beside trials of dead workers
 	$(BIN)/pellucid bench running --table lab/results/faults/running.md
 
-bench-fronts: $(VENV)/.stamp-lab ## are answers about several objectives true? coverage on problems with known fronts
+bench-fronts: $(VENV)/.stamp-lab ## are answers about several objectives true? known fronts, and dense ones
 	$(BIN)/pellucid bench fronts --problems reported --seeds 100-109 --out lab/results/fronts/reported.jsonl \
 	  --table lab/results/fronts/reported.md --jobs $(JOBS)
+	$(BIN)/pellucid bench dense-fronts --table lab/results/fronts/dense.md
 
 bench-ranking: $(VENV)/.stamp-lab ## seconds of the ranking surrogate: ten members, an ask, meta-training
 	$(BIN)/pellucid bench ranking --out lab/results/ranking/speed.md

@@ -88,8 +88,9 @@ def recommend(
 
     With several objectives, the front: every feasible configuration that was tried and is, with a chance of at least
     25%, not beaten by another one, with that chance. A configuration is beaten by one that is better in some objective
-    and nowhere worse, in their true values; differences of less than 1% of the length of the front do not count. With
-    `prefer` or `limits`, one compromise.
+    and nowhere worse, in their true values. The ends of the front are named unless their chance is below 5%. Of
+    configurations that differ by less than 1% of the length of the front in every objective one is listed, and the
+    record has the numbers of the others. With `prefer` or `limits`, one compromise.
 
     Args:
         study: any study.

@@ -84,24 +84,24 @@ class Front(Finding):
     @property
     def sentence(self) -> str:
         names = spoken(self.objectives)
-        count, left_out = len(self.thinned), ""
-        if count:
-            left_out = f" {count} nearly equal {'one is' if count == 1 else 'ones are'} left out."
+        count = len(self.thinned)
         if len(self.members) == 1:
             (member,) = self.members
             sure = "" if member.probability is None else f", with a chance of {percent(member.probability)}"
             values = ", ".join(outcome.text for outcome in member.outcomes)
+            left_out = f" {count} more {'is' if count == 1 else 'are'} nearly equal and left out." if count else ""
             return f"One configuration is the best in {names}{sure}: trial {member.trial} ({values}).{left_out}"
         ends = sum(member.probability is not None and member.probability < self.threshold for member in self.members)
-        on_it = f"{len(self.members) + count - ends} of {self.n_trials} tried configurations are on the"
+        number = len(self.members) + count - ends
+        on_it = f"{number} of {self.n_trials} tried configurations {'is' if number == 1 else 'are'} on the"
         if any(member.probability is None for member in self.members):
             said = f"{on_it} front of {names}"
         else:
             said = f"{on_it} true front of {names} with a chance of at least {self.threshold:.0%} each"
         if ends:
             said += f", and {ends} more may be at its ends"
-        if count:
-            left_out = f" {len(self.members)} are listed;{left_out}"
+        alike = "is nearly equal to another" if count == 1 else "are nearly equal to others"
+        left_out = f" {count} of them {alike} and left out." if count else ""
         return f"{said}: from {self.members[0].text} to {self.members[-1].text}.{left_out}"
 
     def _columns(self) -> Mapping[str, Any]:

@@ -205,7 +205,7 @@ def test_constant_and_infinite_and_missing_values_and_fixed_parameters_have_a_fr
     same = asked(studied(lambda trial: (1.0 + 0.0 * trial.suggest_float("x", 0, 1), 2.0), 5))
     assert [member.probability for member in same.members] == [1.0]
     assert same.thinned == (1, 2, 3, 4)
-    assert "trial 0 (accuracy 1, latency 2). 4 nearly equal ones are left out." in same.sentence
+    assert "trial 0 (accuracy 1, latency 2). 4 more are nearly equal and left out." in same.sentence
 
     fixed = studied(lambda trial: (trial.suggest_float("x", 1, 1), float(trial.number)), 5)
     assert [member.trial for member in asked(fixed).members] == [0]

@@ -13,7 +13,7 @@ from pellucid_lab.commands.curves import curves
 from pellucid_lab.commands.engines import engines
 from pellucid_lab.commands.faults import faults
 from pellucid_lab.commands.forecasts import forecasts
-from pellucid_lab.commands.fronts import fronts
+from pellucid_lab.commands.fronts import dense_fronts, fronts
 from pellucid_lab.commands.hpob import hpob
 from pellucid_lab.commands.latency import latency
 from pellucid_lab.commands.moo import moo
@@ -33,6 +33,7 @@ app.command()(hpob)
 app.command()(ranking)
 app.command()(truth)
 app.command()(fronts)
+app.command()(dense_fronts)
 app.command()(constrained)
 app.command()(moo)
 app.command()(curves)

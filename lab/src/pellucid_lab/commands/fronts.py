@@ -1,4 +1,5 @@
-"""``pellucid bench fronts``: how true the answers about several objectives are, on problems whose fronts are known."""
+"""``pellucid bench fronts``: how true the answers about several objectives are, on problems whose fronts are known;
+``pellucid bench dense-fronts``: how much of a dense front is named."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.terminal import sentences
+from pellucid.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.options import AsJson, Jobs, Quiet, TableFile
-from pellucid_lab.terminal import command_line, integers, names_in, write
+from pellucid_lab.terminal import collect, command_line, integers, names_in, write
 
 _SEEDS = {"design": "0-5", "reported": "100-104"}
 
@@ -64,3 +65,35 @@ def fronts(
         if table is not None:
             write(table, page("Are answers about several objectives true?", [note], grids, provenance_of(runs)))
         show_grids(grids, as_json, quiet)
+
+
+def dense_fronts(
+    trials: Annotated[str, typer.Option(help="Trials of the studies, like 20,100,600.")] = "20,100,600",
+    table: TableFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Trials that `recommend` names on dense fronts of two to four objectives, and how much of the front they span."""
+    with sentences():
+        from pellucid_lab.tables.grids import page, provenance_now, show_page
+        from pellucid_lab.truth.dense_fronts import dense_front, dense_grid, dense_summary, dense_tasks
+
+        tasks = dense_tasks(integers(trials, "--trials"))
+        fronts, stopped = collect(
+            "dense fronts", map(dense_front, tasks), len(tasks), quiet, lambda front: str(front.task.shape)
+        )
+        note = (
+            "Trials on a known front, evenly along it with two objectives and spread over it with more. Noise is "
+            "normal, with this share of the front's length as its sd. *Named*: members and those that were *thinned* "
+            "because a member is nearly equal. *Least span*: the length of the members' true outcomes as a share of "
+            "that of the trials truly on the front, in the objective where it is least. *After one more*: the length "
+            "of the members' true outcomes after one more trial on the true front, as a share of their length before."
+        )
+        notes = [note, dense_summary(fronts)]
+        show_page(
+            page("How much of a dense front is named?", notes, [dense_grid(fronts)], provenance_now(command_line())),
+            table,
+            quiet,
+        )
+        if stopped:
+            say(f"Stopped after {len(fronts)} of {len(tasks)} studies.")
+            raise typer.Exit(STOPPED)
