@@ -2,12 +2,13 @@
 
 Notation (and that of network.py)
     x (G, N, K)        input of all M members of an ensemble
-    h (G M, N, width)  hidden values of every member, after the activation max(0, .)
+    h (G M, width, N)  hidden values of every member, after the activation max(0, .)
     g                  gradient of the loss with respect to the output of a map, of the same shape as the output
 
 Allocating large blocks of memory takes about as long as the arithmetic in them, because the system provides it page by
 page. So all operations work in place, in an arena that every step reuses. All maps are one node of autograd, because
-eight nodes would need several times the bookkeeping.
+eight nodes would need several times the bookkeeping. Hidden values have the configurations last: in double precision,
+products with matrices this small take two thirds of the time that way.
 """
 
 from __future__ import annotations
@@ -55,52 +56,43 @@ class _Layers(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, arena: Arena, x: Tensor, context: Tensor | None, *maps: Tensor) -> Tensor:
         G, M = maps[0].shape[:2]
-        flat = [tensor.reshape(G * M, *tensor.shape[2:]) for tensor in maps]
         inputs = x if context is None else torch.cat([x, context], -1)
-        h = inputs[:, None].expand(-1, M, -1, -1).reshape(G * M, *inputs.shape[1:])
-        hidden = [h]
-        for W, b in zip(flat[:-2:2], flat[1:-2:2], strict=True):
-            h = torch.baddbmm(b, h, W, out=arena.take((*h.shape[:2], W.shape[-1]), h)).relu_()
-            hidden.append(h)
-        W, b = flat[-2:]
-        # With one output, the transposed product is several times as fast.
-        out = torch.baddbmm(b.mT, W.mT, h.mT).mT if W.shape[-1] == 1 else torch.baddbmm(b, h, W)
-        ctx.save_for_backward(*flat[::2], *hidden)
+        hidden, N, last = [inputs], inputs.shape[1], len(maps) // 2 - 1
+        h, rows = inputs.mT, [_rows(maps[0]), *(W.reshape(G * M, *W.shape[2:]).mT for W in maps[2::2])]
+        for k, (W, b) in enumerate(zip(rows, maps[1::2], strict=True)):
+            shape = (len(W), W.shape[1], N)
+            out = h.new_empty(shape) if k == last else arena.take(shape, h)
+            torch.baddbmm(b.reshape(len(W), -1, 1), W, h, out=out)
+            h = out.view(G * M, b.shape[-1], N)
+            if k < last:
+                hidden.append(h.relu_())
+        ctx.save_for_backward(*rows, *hidden)
         ctx.arena, ctx.sizes, ctx.own = arena, (G, M), x.shape[-1]
-        return out.reshape(G, M, *out.shape[1:])
+        return h.mT.reshape(G, M, N, h.shape[1])
 
     @staticmethod
     def backward(ctx: Any, g_out: Tensor) -> tuple[Tensor | None, ...]:
         (G, M), saved = ctx.sizes, ctx.saved_tensors
-        weights, hidden = saved[: len(saved) // 2], saved[len(saved) // 2 :]
-        g = g_out.reshape(G * M, *g_out.shape[2:])
+        rows, hidden = saved[: len(saved) // 2], saved[len(saved) // 2 :]
+        g = g_out.mT.reshape(G * M, *g_out.mT.shape[2:])
         g_maps: list[Tensor] = []
-        for k in range(len(weights) - 1, -1, -1):
-            W, h = weights[k], hidden[k]
-            # Both products are equal; with one output, the transposed one is faster.
-            g_maps += [g.sum(-2, keepdim=True), torch.bmm(g.mT, h).mT if g.shape[-1] == 1 else torch.bmm(h.mT, g)]
-            if k == 0:
-                break
-            g = _input_gradient(g, W, ctx.arena.take(h.shape, h))
+        for W, h in zip(rows[:0:-1], hidden[:0:-1], strict=True):
+            g_maps += [g.sum(-1).reshape(G, M, 1, -1), torch.bmm(h, g.mT).reshape(G, M, h.shape[1], -1)]
+            out = ctx.arena.take(h.shape, h)
+            g = torch.mul(W.mT, g, out=out) if g.shape[1] == 1 else torch.bmm(W.mT, g, out=out)
             torch.ops.aten.threshold_backward.grad_input(g, h, 0.0, grad_input=g)
-        g_x = g_context = None
-        if ctx.needs_input_grad[1]:
-            g_x = _shared_input_gradient(g, weights[0][:, : ctx.own], ctx.arena, (G, M))
-        if ctx.needs_input_grad[2]:
-            g_context = _shared_input_gradient(g, weights[0][:, ctx.own :], ctx.arena, (G, M))
-        return None, g_x, g_context, *(tensor.reshape(G, M, *tensor.shape[1:]) for tensor in reversed(g_maps))
+        W, inputs = rows[0], hidden[0]
+        g = g.reshape(G, W.shape[1], g.shape[-1])
+        g_first = torch.bmm(inputs.mT, g.mT).reshape(G, inputs.shape[-1], M, -1).transpose(1, 2)
+        g_maps += [g.sum(-1).reshape(G, M, 1, -1), g_first]
+        g_x = torch.bmm(W[..., : ctx.own].mT, g).mT if ctx.needs_input_grad[1] else None
+        g_context = torch.bmm(W[..., ctx.own :].mT, g).mT if ctx.needs_input_grad[2] else None
+        return None, g_x, g_context, *reversed(g_maps)
 
 
-def _input_gradient(g: Tensor, W: Tensor, out: Tensor) -> Tensor:
-    """Gradient with respect to the input of a map."""
-    gradient: Tensor = torch.mul(g, W.mT, out=out) if g.shape[-1] == 1 else torch.bmm(g, W.mT, out=out)
-    return gradient
-
-
-def _shared_input_gradient(g: Tensor, W: Tensor, arena: Arena, sizes: tuple[int, int]) -> Tensor:
-    """Gradient with respect to an input that all members share, (G, N, K)."""
-    gradient = _input_gradient(g, W, arena.take((*g.shape[:2], W.shape[1]), g))
-    return gradient.view(*sizes, *gradient.shape[1:]).sum(1)
+def _rows(W: Tensor) -> Tensor:
+    """(G, M, in, out) -> (G, M out, in): all members as one map, because they share their input."""
+    return W.mT.reshape(len(W), -1, W.shape[2])
 
 
 def nearest(here: Tensor, there: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
