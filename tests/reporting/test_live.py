@@ -7,35 +7,40 @@ import os
 import pty
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
-from http.client import HTTPConnection, HTTPResponse
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import optuna
 import pytest
-from optuna.samplers import RandomSampler
 from tests.browser import Browser
 from tests.helpers import STUDY, bowl, finish, start_worker
+from tests.reporting.served import (
+    LINE,
+    NEEDS_BROWSER,
+    PATIENCE_S,
+    READY,
+    answer,
+    impatient,
+    locked,
+    port_of,
+    served,
+    state,
+    stored_study,
+    wait_for,
+    watching,
+)
 from typer.testing import CliRunner, Result
 
-from pellucid import plots
 from pellucid.cli.app import app
 from pellucid.cli.serving import DEFAULT_PORT, sentence_about
 from pellucid.cli.storage.places import place_of
 from pellucid.cli.storage.studies import find_study
 from pellucid.reporting.live import LiveReport
-from pellucid.reporting.server import serving
 
-NEEDS_BROWSER = pytest.mark.skipif(
-    plots.browser() is None, reason="no Chromium here: `apt-get install chromium`, or set $CHROMIUM"
-)
-PATIENCE_S = 120
 # A text field, something to open and a space that grows with every page, above everything else and before the scripts.
 ADDED = """
 new MutationObserver((_, observer) => {
@@ -48,74 +53,11 @@ new MutationObserver((_, observer) => {
   }
 }).observe(document, { childList: true, subtree: true });
 """
-READY = "document.body && document.body.dataset.ready === 'yes'"
-LINE = "(document.querySelector('#live')?.innerText ?? '')"
-
-
-def stored_study(url: str) -> optuna.Study:
-    return optuna.create_study(study_name=STUDY, storage=url, sampler=RandomSampler(seed=0))
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/studies.db"
-
-
-def impatient(url: str) -> optuna.Study:
-    """The study, for a reader that waits for a lock only for a moment."""
-    return optuna.load_study(study_name=STUDY, storage=f"{url}?timeout=0.1")
-
-
-@contextmanager
-def served(study: optuna.Study) -> Iterator[tuple[LiveReport, int]]:
-    """A report that nobody computes yet, and its port."""
-    live = LiveReport(study, lambda error: f"It failed: {type(error).__name__}.")
-    with serving(live, 0) as address:
-        yield live, port_of(address)
-
-
-@contextmanager
-def watching(live: LiveReport) -> Iterator[None]:
-    live.start()
-    try:
-        yield
-    finally:
-        assert live.end(PATIENCE_S)
-
-
-def port_of(address: str) -> int:
-    return int(address.rstrip("/").rpartition(":")[2])
-
-
-@contextmanager
-def locked(url: str) -> Iterator[None]:
-    """A database that another process keeps to itself."""
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as connection:
-        connection.execute("BEGIN EXCLUSIVE")
-        yield
-        connection.execute("ROLLBACK")
-
-
-def answer(port: int, path: str = "/", *hosts: str, method: str = "GET") -> tuple[HTTPResponse, bytes]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-    with closing(connection):
-        connection.putrequest(method, path, skip_host=True)
-        for host in hosts or (f"127.0.0.1:{port}",):
-            connection.putheader("Host", host)
-        connection.endheaders()
-        response = connection.getresponse()
-        return response, response.read()
-
-
-def state(port: int) -> dict[str, Any]:
-    return dict(json.loads(answer(port, "/state")[1]))
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.05)
 
 
 # ---------------------------------------------------------------------- in a browser
@@ -143,11 +85,11 @@ def test_a_page_renews_itself_and_the_reader_loses_nothing(url: str, tmp_path: P
     with command(url, "--port", "0") as (process, address), Browser(tmp_path) as browser:
         browser.on_every_page(ADDED)
         browser.open_address(address)
-        browser.wait(f"{LINE}.includes('Live: 0 trials, renewed ')")
+        browser.wait(f"{LINE}.match(/Live: computed [0-9]+ s ago from 0 trials[.]/)")
         assert "The study has no trials yet" in browser.run("document.body.innerText")
 
         finish(start_worker(url, "bowl", 9, "--startup", "99"))
-        browser.wait(f"{READY} && {LINE}.includes('Live: 9 trials')")
+        browser.wait(f"{READY} && {LINE}.includes('ago from 9 trials.')")
         assert browser.run("document.documentElement.dataset.theme") == "light"
         browser.run("document.querySelector('#theme').click()")
         browser.run("document.querySelector('#trial').value = '3'")
@@ -160,7 +102,7 @@ def test_a_page_renews_itself_and_the_reader_loses_nothing(url: str, tmp_path: P
         assert browser.run("window.scrollY") > 500
 
         study.optimize(bowl, n_trials=1)
-        browser.wait(f"{READY} && {LINE}.includes('Live: 10 trials')")
+        browser.wait(f"{READY} && {LINE}.includes('ago from 10 trials.')")
         assert browser.run("document.documentElement.dataset.theme") == "dark"
         assert browser.run("document.querySelector('#trial').value") == "3"
         assert "rial 3" in browser.run("document.querySelector('#trial-words').innerText")
@@ -190,7 +132,7 @@ def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path
     with served(impatient(url)) as (live, port), watching(live), Browser(tmp_path) as browser:
         browser.on_every_page("window.loads = sessionStorage.loads = Number(sessionStorage.loads || 0) + 1")
         browser.open_address(f"http://localhost:{port}/")
-        browser.wait(f"{LINE}.includes('Live: 0 trials')")
+        browser.wait(f"{LINE}.includes('ago from 0 trials.')")
         loads = browser.run("loads")
 
         browser.run("getSelection().selectAllChildren(document.querySelector('h1'))")
@@ -198,7 +140,7 @@ def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path
         browser.wait(f"{LINE}.includes('a page with 1 trial is waiting until you have finished')")
         assert browser.run("loads") == loads
         browser.run("getSelection().removeAllRanges()")
-        browser.wait(f"{READY} && {LINE}.includes('Live: 1 trial, renewed')")
+        browser.wait(f"{READY} && {LINE}.includes('ago from 1 trial.')")
         assert browser.run("loads") == loads + 1
 
         hide(browser, True)
@@ -216,7 +158,7 @@ def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path
             browser.wait(f"{LINE}.includes('It failed: StorageInternalError. The command goes on trying.')")
             assert state(port)["since"] > state(port)["version"]
         browser.run("document.querySelector('#pause').click()")
-        browser.wait(f"{READY} && {LINE}.includes('Live: 2 trials')")
+        browser.wait(f"{READY} && {LINE}.includes('ago from 2 trials.')")
         browser.wait(f"!{LINE}.includes('Not renewed')")
         assert browser.run("loads") == loads + 2
         assert browser.messages == []
@@ -251,7 +193,8 @@ def test_there_are_two_addresses_which_can_only_be_read() -> None:
         assert page.headers["Cache-Control"] == "no-store"
         assert page.headers["Content-Security-Policy"].endswith("frame-ancestors 'none'")
         assert "Access-Control-Allow-Origin" not in page.headers
-        assert state(port) == {"version": 0, "trials": 0, "problem": "", "since": 0}
+        nothing_yet = {"version": 0, "trials": 0, "whole": False, "age": 0, "now": 0, "computing": 0}
+        assert state(port) == {**nothing_yet, "problem": "", "since": 0}
         head, nothing = answer(port, method="HEAD")
         assert (head.status, head.headers["Content-Length"], nothing) == (200, str(len(text)), b"")
         for path in ("/index.html", "/../", "/state/", "/?a", "http://localhost/"):

@@ -122,7 +122,8 @@ class _LineDisplay:
             self._line(f"The page has not been renewed since {since}. {state.problem.sentence}")
         elif state.page is not None:
             trials = "1 trial" if state.page.n_trials == 1 else f"{state.page.n_trials} trials"
-            self._line(f"The page shows {trials}, renewed {_clock(state.page.version)}.")
+            rest = "" if state.page.whole else "; the answers are being computed"
+            self._line(f"The page shows {trials}, renewed {_clock(state.page.version)}{rest}.")
 
 
 def _clock(milliseconds: int) -> str:

@@ -19,7 +19,7 @@ from pellucid.records import (
 )
 from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
-from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
+from pellucid.reporting.gather import COMPUTING, ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
 
 # Entries of a card; more would push the other answers off the first screen.
@@ -34,7 +34,7 @@ def answers(study: StudyAnswers) -> Markup:
         _card("What matters?", joined(*(_matters(each, study) for each in study.each))),
         *([_card("What does one cost in the other?", _cost(study.tradeoffs))] if study.several else []),
         *([] if study.ranges is None else [_card("Which ranges to change?", _change(study.ranges, stopped))]),
-        _card("What to distrust", _distrust(doubts(study))),
+        _card("What to distrust", _not_known(COMPUTING) if study.computing else _distrust(doubts(study))),
     )
     return tag("section", *cards, class_="answers", id="answers", aria_label="Answers")
 
@@ -44,6 +44,8 @@ def _card(title: str, content: Markup) -> Markup:
 
 
 def _not_known(answer: NotKnown) -> Markup:
+    if answer is COMPUTING:
+        return tag("p", "Computing ...", class_="big")
     return joined(tag("p", "Not known yet.", class_="big"), tag("p", prose(answer.reason), class_="soft"))
 
 

@@ -80,6 +80,10 @@ _OVER_THE_RUN = "What each parameter contributed to the proposals over the run."
 # Configurations that are looked at for other parameters that exist together with one.
 _N_ROWS = 512
 _NOT_ASKED = NotKnown("It was not asked.")
+# In the place of every answer that takes long, on a page that comes before them.
+COMPUTING = NotKnown("It is being computed.")
+# Explanations by what they rest on besides what had been stored when the trial began.
+Explained = dict[tuple[object, ...], ProposalExplanation]
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,11 @@ class StudyAnswers:
         return len(self.each) > 1
 
     @property
+    def computing(self) -> bool:
+        """Whether the answers that take long are still to come."""
+        return self.recommendation is COMPUTING
+
+    @property
     def counts(self) -> Counter[str]:
         return Counter(self.history.states)
 
@@ -160,7 +169,39 @@ def check_objectives(n: int) -> None:
     check_number(n, "A report is about", advice)
 
 
-def gather(study: Study, progress: bool) -> StudyAnswers:
+def gather_at_once(study: Study) -> StudyAnswers:
+    """What the trials say without a model, in a moment; the other answers are being computed."""
+    view = StudyView.whole(study)  # Without what a model makes of learning curves.
+    check_objectives(len(view.objectives))
+    history = front_history_of(view) if view.several else history_of(view)
+    later = COMPUTING if history.states.count("failed") else None
+    return StudyAnswers(
+        name=view.name,
+        history=history,
+        trials=tuple(view.trials),
+        receipts=tuple(view.own_receipts.get(trial.number) for trial in view.trials),
+        recommendation=COMPUTING,
+        tradeoffs=(COMPUTING,) * len(_pairs(view)),
+        regret=COMPUTING,
+        each=tuple(
+            ObjectiveAnswers(objective.name, COMPUTING, COMPUTING, COMPUTING, COMPUTING, None)
+            for objective in view.objectives
+        ),
+        ranges=None if view.several else COMPUTING,
+        failing=later,
+        failures=later,
+        constraints=dict.fromkeys(view.observations.constraints.names[:_MOST_CONSTRAINTS], COMPUTING),
+        explanations=(),
+        unexplained=_sampled(view),
+        dead=dead_trials(view, datetime.now()).notice,
+        timeline=attempt(lambda: timeline_of(view)),
+        coordinates=attempt(lambda: coordinates_of(view)),
+        positions=view.positions,
+    )
+
+
+def gather(study: Study, progress: bool, explained: Explained | None = None) -> StudyAnswers:
+    """`explained`: explanations of an earlier call, which gets those that can serve a later one."""
     view = view_of(study)
     check_objectives(len(view.objectives))
     with one_thread:
@@ -174,7 +215,7 @@ def gather(study: Study, progress: bool) -> StudyAnswers:
                 bar.advance(f"report: {what}")
                 return attempt(ask)
 
-            return _answers(view, history, numbers, answered)
+            return _answers(view, history, numbers, answered, {} if explained is None else explained)
 
 
 class _Answered(Protocol):
@@ -183,8 +224,14 @@ class _Answered(Protocol):
     def __call__(self, what: str, ask: Callable[[], Answer]) -> Answer | NotKnown: ...
 
 
-def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int], answered: _Answered) -> StudyAnswers:
-    """`numbers`: of the trials to explain."""
+def _answers(
+    view: StudyView,
+    history: History | FrontHistory,
+    numbers: list[int],
+    answered: _Answered,
+    kept: Explained,
+) -> StudyAnswers:
+    """`numbers`: of the trials to explain; `kept`: explanations of earlier calls."""
     recommended, left = (front_of, front_regret_history_of) if view.several else (recommendation_of, regret_history_of)
     recommendation = answered("recommendation", lambda: recommended(view))
     regret = answered("can you stop", lambda: left(view))
@@ -203,7 +250,7 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
     if isinstance(recommendation, Recommendation):
         numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
     explained = {
-        number: answered(f"trial {number}", lambda n=number: explanation_of(view, n))  # type: ignore[misc]
+        number: answered(f"trial {number}", lambda n=number: _explanation(view, n, kept))  # type: ignore[misc]
         for number in numbers
     }
     unexplained = {n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)}
@@ -228,6 +275,17 @@ def _answers(view: StudyView, history: History | FrontHistory, numbers: list[int
         coordinates=attempt(lambda: coordinates_of(view)),
         positions=view.positions,
     )
+
+
+def _explanation(view: StudyView, number: int, kept: Explained) -> ProposalExplanation:
+    """Why this trial. That rests on what was known when it began, so that only the end of the trial changes it."""
+    trial = view.trial(number)
+    if not trial.state.is_finished():
+        return explanation_of(view, number)
+    key = (number, trial.state, view.objectives)
+    if key not in kept:
+        kept[key] = explanation_of(view, number)
+    return kept[key]
 
 
 def _pairs(view: StudyView) -> list[tuple[int, int]]:

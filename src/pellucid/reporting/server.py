@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -112,11 +113,18 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _public(state: LiveState) -> dict[str, object]:
-    """What a page asks for every two seconds. Version 0: there is no page yet."""
-    page, problem = state.page, state.problem
+    """What a page asks for every two seconds. Version 0: there is no page yet. `age` and `computing`, since when the
+    next page is being computed, are in milliseconds; `now`: trials of the study, if more have ended than the page
+    shows."""
+    page, problem, now = state.page, state.problem, int(time.time() * 1000)
+    behind = page is not None and state.n_ended > page.n_ended
     return {
         "version": 0 if page is None else page.version,
         "trials": 0 if page is None else page.n_trials,
+        "whole": page is not None and page.whole,
+        "age": 0 if page is None else max(now - page.read, 0),
+        "now": state.n_trials if behind else 0,
+        "computing": 0 if state.computing is None else max(now - state.computing, 1),
         "problem": "" if problem is None else problem.sentence,
         "since": 0 if problem is None else problem.since,
     }

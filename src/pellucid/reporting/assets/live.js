@@ -109,8 +109,17 @@
   function say(element, text) { if (element.textContent !== text) { element.textContent = text; } }
   // What the server said last; null if it does not answer. `waits`: how many times a newer page was not loaded.
   let latest = null, waits = 0;
+  function span(milliseconds) {
+    const seconds = Math.round(milliseconds / 1000), minutes = Math.round(seconds / 60), hours = Math.round(minutes / 60);
+    return seconds < 60 ? seconds + " s" : minutes < 60 ? minutes + " min" : hours + " h";
+  }
   function situation() {
-    if (latest.version === version) { return counted(latest.trials) + ", renewed " + clock(version) + "."; }
+    if (latest.version === version) {
+      const from = counted(latest.trials);
+      if (!latest.whole) { return from + "; the answers are being computed, since " + span(latest.computing) + "."; }
+      const now = latest.now ? "; " + latest.now + " now" + (latest.computing ? ", the next page is being computed" : "") : "";
+      return "computed " + span(latest.age) + " ago from " + from + now + ".";
+    }
     return "a page with " + counted(latest.trials) + " is waiting" + (paused ? "." : " until you have finished typing or selecting.");
   }
   function show() {
