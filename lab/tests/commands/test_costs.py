@@ -38,6 +38,13 @@ def test_the_table_of_report_costs(tmp_path: Path) -> None:
     assert "```sh" in table.read_text()
 
 
+def test_the_table_of_live_pages(tmp_path: Path) -> None:
+    table = tmp_path / "live.md"
+    done = call("bench", "report", "--live", "12", "--table", str(table))
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^\| 12 \|( \d+\.\d \|){4} \d+\.\d \(12\) \|$", table.read_text(), re.MULTILINE)
+
+
 def test_without_plotly_reports_name_an_extra_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "plotly", None)
     result = call("bench", "report")

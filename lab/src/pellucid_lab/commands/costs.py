@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -53,12 +54,18 @@ def stopping(
 def report(
     trials: Annotated[str, typer.Option(help="Sizes of the studies, like 100,1000.")] = "100,1000,5000",
     params: Annotated[str, typer.Option(help="Numbers of parameters, like 6,20; at least 5.")] = "6,20",
+    live: Annotated[
+        str | None, typer.Option(help="Instead: seconds of live pages for studies of these sizes, like 100,600.")
+    ] = None,
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Seconds and megabytes of a report, for a random study and, up to 1000 trials, for one that pellucid ran."""
     with sentences():
         require_modules(("plotly",), "the benchmark of reports")
+        if live is not None:
+            _live_pages(integers(live, "--live"), table, quiet)
+            return
         from pellucid_lab.costs.report import FEWEST_PARAMS, cost_of, markdown, samplers_of
         from pellucid_lab.tables.grids import PACKAGES, provenance_now, show_page
 
@@ -77,6 +84,17 @@ def report(
         if stopped:
             say(f"Stopped after {len(costs)} of {len(reports)} reports.")
             raise typer.Exit(STOPPED)
+
+
+def _live_pages(sizes: Sequence[int], table: Path | None, quiet: bool) -> None:
+    from pellucid_lab.costs.live import cost_of, markdown
+    from pellucid_lab.tables.grids import PACKAGES, provenance_now, show_page
+
+    costs, stopped = collect("studies", map(cost_of, sizes), len(sizes), quiet, lambda cost: f"{cost.trials} trials")
+    show_page(markdown(costs, provenance_now(command_line(), (*PACKAGES, "plotly"))), table, quiet)
+    if stopped:
+        say(f"Stopped after {len(costs)} of {len(sizes)} studies.")
+        raise typer.Exit(STOPPED)
 
 
 def pruning(
