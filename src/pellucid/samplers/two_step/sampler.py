@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.distributions import CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -91,38 +91,12 @@ class TwoStepSampler(ModelSampler):
         )
         self._n_random = n_random
         self._cheap = dict(cheap or {})
-        self._checked_names = False
         self._steps = TwoSteps(n_random, n_step1, goal, self._cheap)
+        start = RandomDraws(n_random, seed, CheapNames(self._cheap))
         super().__init__(
-            ModelSearch(RandomDraws(n_random, seed), maximiser, conditions, ordinal, self._steps.region),
+            ModelSearch(start, maximiser, conditions, ordinal, self._steps.region),
             IndependentSampling(seed, independent_sampler, warn_independent_sampling),
         )
-
-    def propose(
-        self,
-        view: StudyView,
-        trial: FrozenTrial,
-        search_space: Mapping[str, BaseDistribution],
-        *,
-        started: bool = False,
-    ) -> Proposal:
-        self._warn_of_cheap_names(view)
-        return super().propose(view, trial, search_space, started=started)
-
-    def _warn_of_cheap_names(self, view: StudyView) -> None:
-        """Warn once, as soon as a trial has finished. The plan says the same, but only after the random trials."""
-        known = view.distributions
-        if self._checked_names or not known:
-            return
-        self._checked_names = True
-        for name in self._cheap:
-            if name not in known:
-                _logger.warning(
-                    "`cheap`: %s If it exists only for some choices, a later trial may have it; otherwise correct it.",
-                    unknown_parameter(name, known),
-                )
-            elif isinstance(known[name], CategoricalDistribution):
-                _logger.warning("`cheap`: `%s` is categorical, and only a number has a cheap end: leave it out.", name)
 
     def plan(self, study: Study) -> TwoStepPlan:
         """What the two steps do, according to the random trials so far. Raises ValueError if they do not show yet what
@@ -180,17 +154,41 @@ def _check(n_random: int, n_step1: int, goal: object, cheap: object, acquisition
         check_settings(acquisition)
 
 
+class CheapNames:
+    """The parameters with a cheap end, as the user wrote them."""
+
+    def __init__(self, cheap: Mapping[str, Cheap]) -> None:
+        self._cheap, self._checked = cheap, False
+
+    def check(self, view: StudyView) -> None:
+        """Warn once, as soon as a trial has finished. The plan says the same, but only after the random trials."""
+        known = view.distributions
+        if self._checked or not known:
+            return
+        self._checked = True
+        for name in self._cheap:
+            if name not in known:
+                _logger.warning(
+                    "`cheap`: %s If it exists only for some choices, a later trial may have it; otherwise correct it.",
+                    unknown_parameter(name, known),
+                )
+            elif isinstance(known[name], CategoricalDistribution):
+                _logger.warning("`cheap`: `%s` is categorical, and only a number has a cheap end: leave it out.", name)
+
+
 @dataclass(frozen=True)
 class RandomDraws:
     """A start of independent random trials: what matters is judged from them."""
 
     n_trials: int
     seed: int
+    cheap: CheapNames
 
     def ongoing(self, trial: FrozenTrial, n_observed: int) -> bool:
         return trial.number < self.n_trials or n_observed < _FEWEST_SEEN
 
     def propose(self, view: StudyView, trial: FrozenTrial, space: Space) -> Proposal:
+        self.cheap.check(view)
         u = stream(self.seed, "random", trial.number).random((1, len(space)))
         params = space.decode(u, only_active=False)[0]
         words = f"It is one of the first {self.n_trials} trials, which say what matters."
