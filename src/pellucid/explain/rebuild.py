@@ -168,8 +168,10 @@ def _rebuilt_outcomes(receipt: Receipt, view: StudyView, data: Arrays, imputed: 
     view."""
     models, space = [], data.space
     for about in view.each:
-        own, observed = receipt.about(about.index), data
-        if about.index != view.index:
+        own, all_observed = receipt.about(about.index), about.observations
+        if own.fitted_on == receipt.fitted_on and all_observed.noise_variance is None:
+            observed = data.about(all_observed)  # Read once for all proposals.
+        else:
             observed = encoded(space, about.observations_of(expand_integers(own.fitted_on)))
         models.append(_rebuilt_model(own, observed.below(receipt.objectives[about.index].ceiling)))
     front = space.encode([view.by_number[number].params for number in expand_integers(receipt.front)])[0]
