@@ -11,7 +11,8 @@ from pellucid.acquisition.fronts import check_number, front
 from pellucid.explain.expectation import LEVEL, no_interval, too_few
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
-from pellucid.explain.fronts.membership import TOLERANCE, Tried, distinct, ends_of, spread_of
+from pellucid.explain.fronts.membership import MOST_DRAWN, TOLERANCE, Tried, distinct, ends_of, spread_of
+from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices
 from pellucid.records import ExpectedOutcome, Front, FrontMember
 from pellucid.study.arrays import Arrays, arrays
@@ -58,7 +59,13 @@ def front_of(view: StudyView) -> Front:
     ]
     threshold = math.floor(100.0 * min(THRESHOLD, float(chances[likely].min()))) / 100.0
     thinned = [data.observations.numbers[row] for row in on_it[shown.left_out].tolist()]
-    return _front(view, data.observations, members, threshold, shown.within, thinned, notes_on(view, data))
+    notes = notes_on(view, data)
+    if skipped := tried.skipped():
+        notes.append(
+            f"{counted(skipped, 'more trial')} may be on the front: only its ends and {MOST_DRAWN} that are far from "
+            "each other were compared."
+        )
+    return _front(view, data.observations, members, threshold, shown.within, thinned, notes)
 
 
 def _likely(chances: Array) -> Indices:

@@ -32,8 +32,8 @@ TOLERANCE = 0.01
 # Noise with an sd of at most this share of the spread is none: a tenth of what nobody would choose by. Where a convex
 # front is flat, noise of 1% hides its last tenth, and of 0.1% its last 3%.
 _NO_NOISE = 0.001
-# Configurations that are drawn together.
-_MOST_DRAWN = 250
+# Configurations that are drawn together, and once more the ends of the front.
+MOST_DRAWN = 250
 # Configurations so many sds behind the front of the means may be on the front.
 _LIKELY = 1.0
 
@@ -97,16 +97,26 @@ class Tried:
     @cached_property
     def rows(self) -> Indices:
         """The observations that were drawn (m,)."""
-        return near_front(objective_models(self.view, self.data), self.data.X, self.options, _MOST_DRAWN)
+        return near_front(objective_models(self.view, self.data), self.data.X, self.options, MOST_DRAWN)
 
     @cached_property
     def draws(self) -> Draws:
         return front_draws(self.view, self.data, self.data.X[self.rows])
 
+    @property
+    def exact(self) -> bool:
+        """Whether what was returned is what is true."""
+        return bool(self.noiseless.all()) and not self.view.each[0].constrained
+
+    def skipped(self) -> int:
+        """How many trials are on the front of the best guesses, but were not drawn because there are too many."""
+        drawn = self.options if self.exact else np.isin(np.arange(len(self.Y)), self.rows)
+        return int(behind_none(np.where(self.options[:, None], self.expected, np.inf))[~drawn].sum())
+
     def chances(self) -> Array:
         """Of every observation (n,) to be on the front; 0 for those that were not drawn."""
         chances: Array = np.zeros(len(self.Y))
-        if self.noiseless.all() and not self.view.each[0].constrained:
+        if self.exact:
             chances[self.options] = behind_none(self.Y[self.options])
         else:
             known = np.where(self.noiseless, self.Y[self.rows], self.draws.outcomes)
@@ -151,7 +161,7 @@ def usable(view: StudyView, data: Arrays) -> Mask:
 
 def near_front(models: tuple[GaussianProcess, ...], X: Array, options: Mask, most: int) -> Indices:
     """The rows of X that may be on the front: all options, or those that are the least behind the front of the means,
-    in units of their sd. Of too many that may well be on it, those that are far from each other."""
+    in units of their sd. Of too many that may well be on it, those that are far from each other, and the ends."""
     rows = np.flatnonzero(options)
     if len(rows) <= most:
         return rows
@@ -163,5 +173,5 @@ def near_front(models: tuple[GaussianProcess, ...], X: Array, options: Mask, mos
         behind = np.maximum(behind, ((mean - member) / sd).min(axis=1))
     likely = np.flatnonzero(behind <= _LIKELY)
     if len(likely) > most:
-        return np.asarray(rows[likely[apart(mean[likely], most)]])
+        return np.asarray(rows[likely[np.union1d(apart(mean[likely], most), ends_of(mean[likely]))]])
     return np.sort(rows[np.argsort(behind, kind="stable")[:most]])
