@@ -6,6 +6,8 @@ Names are loaded when they are first used, so that `import pellucid` and the com
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pellucid import threads as _threads
+
 if TYPE_CHECKING:
     from pellucid import acquisition, goals, surrogates
     from pellucid.acquisition.interleave import Interleave
@@ -203,12 +205,14 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 if not TYPE_CHECKING:  # A type checker knows every name from the imports above, and that there are no others.
 
     def __getattr__(name: str) -> Any:
-        if name in _PACKAGES:
-            return import_module(f"{__name__}.{name}")
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
-        return value
+        # A process that is forked meanwhile would wait for ever for the thread that imports, which it does not have.
+        with _threads.no_fork:
+            if name in _PACKAGES:
+                return import_module(f"{__name__}.{name}")
+            if name not in _MODULE_OF:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+            return value
 
 
 def __dir__() -> list[str]:

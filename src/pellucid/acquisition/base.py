@@ -18,7 +18,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -32,6 +31,7 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 from pellucid.surrogates.posterior import Posteriors
+from pellucid.threads import cached_property
 
 # Rows of a front that bound what can be gained.
 _FEW_ROWS = 12

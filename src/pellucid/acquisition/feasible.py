@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.kernels import Kernel
+from pellucid.threads import cached_property
 
 # Failures are avoided from this many on: a single one can be an accident, and says nothing about lengthscales.
 FEWEST_FAILURES = 2

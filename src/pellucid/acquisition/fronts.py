@@ -17,11 +17,11 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from pellucid.numerics import Array, Indices, Mask
+from pellucid.threads import cached_property
 
 Row = tuple[float, ...]
 # Of each box: the lower and upper end of the first objective, of the second, and so on.

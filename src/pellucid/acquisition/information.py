@@ -15,7 +15,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -29,6 +28,7 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average
 from pellucid.surrogates.averages.effects import Effects
 from pellucid.surrogates.averages.functionals import average, monte_carlo_rows
+from pellucid.threads import cached_property
 
 Target = Literal["band", "output", "path", "permutation"]
 Params = str | Sequence[str | Sequence[str]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -13,6 +12,7 @@ from pellucid.acquisition.base import Acquisition, Situation
 from pellucid.numerics import Array
 from pellucid.records import PolicyState, Receipt
 from pellucid.surrogates import GaussianProcess
+from pellucid.threads import cached_property
 
 
 @dataclass(frozen=True)

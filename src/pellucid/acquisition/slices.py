@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from pellucid.acquisition.base import Effort, Pool, Scored
 from pellucid.acquisition.optimize import SEPARATION, Allowed, Known, propose
 from pellucid.numerics import Array
 from pellucid.study.encoding import INACTIVE, Condition, Space
+from pellucid.threads import cached_property
 
 # Rows around which the search looks closely.
 _N_INCUMBENTS = 5

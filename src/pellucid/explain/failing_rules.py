@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +33,7 @@ from scipy.stats import hypergeom
 
 from pellucid.numerics import Array, Integers, Mask
 from pellucid.records.importance import SIGNIFICANCE
+from pellucid.threads import cached_property
 
 End = Literal["at least", "at most"]
 # Failed trials inside a rule, their share of the trials inside, and rules that are named.

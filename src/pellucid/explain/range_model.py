@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.encoding import Dimension, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.threads import cached_property
 
 # Trials that a choice must have had, for itself and for each parameter of its own: on the design problems the model
 # gave up a choice with two of them after 13 trials, although it was the best.

@@ -12,6 +12,7 @@ from pathlib import Path
 from optuna.study import Study
 
 from pellucid.records.files import write_atomically
+from pellucid.threads import no_fork
 
 
 def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
@@ -23,10 +24,11 @@ def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
         progress: show a progress bar, on a terminal or in a notebook.
     """
     try:
-        from pellucid.reporting.page import page
+        with no_fork:
+            from pellucid.reporting.gather import gather
+            from pellucid.reporting.page import page
     except ImportError as error:
         raise ImportError("The report needs plotly: install it with `pip install 'pellucid[plots]'`.") from error
-    from pellucid.reporting.gather import gather
 
     target = Path(path)
     if target.is_dir():

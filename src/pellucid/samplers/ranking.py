@@ -42,6 +42,7 @@ from pellucid.study.receipts import readable_receipt
 from pellucid.study.storage import keep_model
 from pellucid.study.trials import distributions
 from pellucid.study.view import StudyView, single_objective
+from pellucid.threads import no_fork
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -390,7 +391,8 @@ def _near(X: Array, tried: Array, placed: Callable[[Array], Array], apart: float
 
 def _rankers() -> Any:
     try:
-        from pellucid.surrogates.ranking import ranker
+        with no_fork:
+            from pellucid.surrogates.ranking import ranker
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors"):
             raise

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from optuna.trial import FrozenTrial
 
 from pellucid.numerics import Array, Indices, Mask
+from pellucid.threads import cached_property
 
 # The attributes of a trial that hold constraints begin with this.
 _KEY = "constraints"

@@ -18,13 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import Array, Indices, Integers, Mask, is_whole_number
+from pellucid.threads import cached_property
 
 # Losses are clipped to this size, so that sums and differences of two of them stay finite.
 _LARGEST_LOSS = 1e306

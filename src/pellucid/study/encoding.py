@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -26,6 +25,7 @@ from optuna.distributions import (
 
 from pellucid.numerics import Array, Integers, Mask
 from pellucid.study.values import fraction, is_plain, key, numbers
+from pellucid.threads import cached_property
 
 INACTIVE = 0.5
 # A last step that rounding has made slightly too long still counts.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from pellucid.numerics import Array, Mask
 from pellucid.study.constraints import Constraints, constraints
+from pellucid.threads import cached_property
 
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
 # Losses are clipped to this size, so that sums and differences of two of them stay finite.

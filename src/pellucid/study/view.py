@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal
 
 from optuna.distributions import BaseDistribution
@@ -24,6 +23,7 @@ from pellucid.study.observations import Observations, observations
 from pellucid.study.receipts import has_receipt, read_receipt, readable_receipt
 from pellucid.study.storage import kept_model
 from pellucid.study.trials import distributions
+from pellucid.threads import cached_property
 
 Direction = Literal["minimize", "maximize"]
 # loss = sign * value

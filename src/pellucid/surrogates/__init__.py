@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pellucid.surrogates.gp import GaussianProcess
+from pellucid.threads import no_fork
 
 if TYPE_CHECKING:
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
@@ -20,7 +21,8 @@ if not TYPE_CHECKING:
         if name != "RankingEnsemble":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
-            return import_module(f"{__name__}.ranking.ensemble").RankingEnsemble
+            with no_fork:
+                return import_module(f"{__name__}.ranking.ensemble").RankingEnsemble
         except ModuleNotFoundError as error:
             if error.name not in ("torch", "safetensors"):
                 raise

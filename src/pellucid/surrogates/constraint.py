@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from pellucid.numerics import Array, log_normal_cdf, normal_cdf
 from pellucid.surrogates import warp
 from pellucid.surrogates.gp import GaussianProcess
+from pellucid.threads import cached_property
 
 # Beyond so many standard deviations the hazard phi / Phi is its asymptote, -z.
 _FAR = -1e5

@@ -15,13 +15,13 @@ any dimension (r is clipped to 700, where the factor is zero anyway), and 0 * fi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pellucid.numerics import Array
+from pellucid.threads import cached_property
 
 KERNELS = ("matern32", "matern52", "se", "matern52-radial", "rbf-radial")
 PRODUCT_KERNELS = KERNELS[:3]

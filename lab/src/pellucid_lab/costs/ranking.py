@@ -158,7 +158,7 @@ def meta_training_race(tasks: Sequence[PastTask], recipe: Recipe, turns: int) ->
         "own": lambda: [own(1, seed) for seed in range(MEMBERS)],
         "drawing": drawing,
     }
-    with one_torch_thread():
+    with one_torch_thread:
         result = race(f"{recipe.lists} lists of {recipe.list_size}", recipe.steps, contestants, turns)
     by_contestant = dict(result.seconds)
     return replace(result, drawing=median(by_contestant.pop("drawing")), seconds=by_contestant)
@@ -192,7 +192,7 @@ def fine_tuning_race(x: Array, y: Array, recipe: Recipe, turns: int) -> Race:
         ],
         "own": lambda: [own(one_member, seed) for seed in range(MEMBERS)],
     }
-    with one_torch_thread():
+    with one_torch_thread:
         return race(f"tuning, {n} trials", epochs, contestants, turns)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from pellucid.surrogates.averages.averages import Axis
 from pellucid.surrogates.averages.functionals import average
 from pellucid.surrogates.averages.mixture import Mixture, contrasts, mixture
 from pellucid.surrogates.gp import check_template
+from pellucid.threads import cached_property
 
 # Exact averages cost the square of the trials: beyond this many, the best ones and an even selection are used.
 _MOST_TRIALS = 1500

@@ -14,7 +14,6 @@ An objective without noise needs no draws: its true outcomes are those that were
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from pellucid.numerics import Array, Indices, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.threads import cached_property
 
 # Trials that differ by less than this in every objective are nearly equal, as a share of the spread of the front: what
 # nobody would choose by.

@@ -16,6 +16,7 @@ from optuna.distributions import IntDistribution
 from pellucid.numerics import Array, Integers, stream
 from pellucid.study.encoding import Dimension, Space
 from pellucid.surrogates.averages.averages import Axis
+from pellucid.threads import no_fork
 
 Background = Literal["global", "local", "hybrid"]
 Part = Mapping[int, Axis]
@@ -82,7 +83,8 @@ def rows_of(part: Part, space: Space, first: int, count: int, replicate: int) ->
 @lru_cache(maxsize=8)
 def _digits(d: int, first: int, count: int) -> Integers:
     """Rows of the Sobol' sequence in d dimensions as binary digits; the same for every replicate."""
-    from scipy.stats import qmc  # Slow to import, and used only here.
+    with no_fork:
+        from scipy.stats import qmc  # Slow to import, and used only here.
 
     sequence = qmc.Sobol(d, scramble=False, bits=_BITS)
     if first:

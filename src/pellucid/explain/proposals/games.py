@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtrit
@@ -24,6 +23,7 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Factors
 from pellucid.surrogates.posterior import Posteriors
+from pellucid.threads import cached_property
 
 # With more parameters, walks are cheaper than all coalitions at the same precision.
 MOST_ENUMERATED = 10

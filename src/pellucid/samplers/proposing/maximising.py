@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 from optuna.trial import FrozenTrial
@@ -42,6 +41,7 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import log_chance
 from pellucid.surrogates.curves import curve_state
 from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
+from pellucid.threads import cached_property
 
 # Observed configurations around which candidates are drawn: the best by the model's mean.
 _N_INCUMBENTS = 5

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from pellucid.numerics import Array, Mask
 from pellucid.study.encoding import INACTIVE, Condition, Dimension, Space
 from pellucid.surrogates.averages import integrals
 from pellucid.surrogates.kernels import Kernel
+from pellucid.threads import cached_property
 
 # A parameter with more values than the first number is averaged exactly over as many of them as the second (on a
 # logarithmic scale, the first values have the widest cells) and as if it were continuous over the rest. That saves time
@@ -184,11 +184,13 @@ class Factors:
             return np.array([[self._double_mean(j, first.axis, second.axis)]])
         # The same two distributions meet in every average of a model.
         key = (self.kernel.name, float(self.lengthscales[j]), first.axis.key, second.axis.key)
-        if key not in _double_means:
+        mean = _double_means.get(key)
+        if mean is None:
+            mean = self._double_mean(j, first.axis, second.axis)
             if len(_double_means) >= _MOST_KEPT:
                 _double_means.clear()
-            _double_means[key] = self._double_mean(j, first.axis, second.axis)
-        return np.array([[_double_means[key]]])
+            _double_means[key] = mean
+        return np.array([[mean]])
 
     def _double_mean(self, j: int, first: Axis, second: Axis) -> float:
         total = float(self._axis_mean(j, first, second.points, False) @ second.point_weights)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +22,7 @@ from pellucid.numerics import Array
 from pellucid.surrogates.averages import integrals
 from pellucid.surrogates.averages.averages import Average, Factors
 from pellucid.surrogates.gp import GaussianProcess
+from pellucid.threads import cached_property
 
 # Share of the jackknife variance that is added to the posterior variance: more of it makes bands wider. Half had the
 # best calibration (lab/results/bobax).

@@ -8,7 +8,6 @@ Notation
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -16,6 +15,7 @@ from scipy.special import stdtr, stdtrit
 from pellucid.numerics import Array, check_level
 from pellucid.records import Warp
 from pellucid.surrogates.warp import forward, inverse
+from pellucid.threads import cached_property
 
 # Quantiles whose average gives mean and sd. Those of the outermost 0.1% are left out: behind a warp, the moments of a
 # Student t distribution need not exist.

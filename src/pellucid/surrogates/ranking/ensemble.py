@@ -7,6 +7,7 @@ Notation
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from pellucid.surrogates.ranking.training import (
     shifted,
     support_of,
 )
+from pellucid.threads import no_fork
 
 # A check tries this many of the configurations that the model ranks first: one proposal, or the first few.
 _PICKS = (1, 5, 10)
@@ -116,7 +118,7 @@ class RankingEnsemble:
         transferring = replace(self, context=self.context or "near")
         past, held_out = ([self._past(*task) for task in part] for part in (tasks, validation))
         rng = stream(seed, "meta-training")
-        with one_torch_thread():
+        with one_torch_thread:
             weights, course = meta_train(transferring.architecture, self.recipe, past, held_out, rng, progress)
             # Rounded as files keep them, so that a model that was just trained ranks exactly as one that was read.
             model = replace(transferring, weights={name: value.cpu().float() for name, value in weights.items()})
@@ -138,7 +140,7 @@ class RankingEnsemble:
         x, y = tensors(self.space, X, losses)
         rng = stream(seed, "ranking", len(losses))
         epochs = self.epochs(len(losses)) if epochs is None else epochs
-        with one_torch_thread():
+        with one_torch_thread:
             if self.weights is not None:
                 start, rate = self.weights, self.recipe.tuning_rate
             else:
@@ -164,7 +166,7 @@ class FittedRanking:
         """(M, n)"""
         query = tensor(features(self.space, X))
         support = support_of(self.x, self.y)[None, None] if has_context(self.weights) else None
-        with torch.no_grad(), one_torch_thread():
+        with torch.no_grad(), one_torch_thread:
             values = scores(self.weights, query[None, None], support)[0, :, 0]
         return array(values)
 
@@ -246,35 +248,52 @@ def expected_best(worst_to_best: Array, k: int) -> float:
     return float(probability @ worst_to_best)
 
 
-class one_torch_thread:
+class _OneTorchThread:
     """Limits torch to one thread, because networks this small are slower on several, and restores the user's setting.
 
     Torch keeps the setting per thread, and a new thread starts with the setting that was made last in any thread: with
-    ours, if a study runs in several threads. Such a thread restores the setting that the other threads started with.
+    ours, if a study runs in several threads. Such a thread restores the setting that the other threads started with,
+    and so does a process that is forked while others are inside.
     """
 
-    _lock = threading.Lock()
-    _depth = threading.local()
-    _inside = 0
-    _users_setting = 1
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0  # How many threads are.
+        self._users_setting = 1
+        self._here = threading.local()  # `depth`: how often this thread is inside; `before`: its setting outside.
+        if hasattr(os, "register_at_fork"):  # Not on Windows, which cannot fork.
+            os.register_at_fork(after_in_child=self._forget_other_threads)
 
     def __enter__(self) -> None:
-        depth = getattr(self._depth, "value", 0)
-        self._depth.value = depth + 1
-        if depth:
-            return
-        with self._lock:
-            current = torch.get_num_threads()
-            inherited = one_torch_thread._inside and current == 1
-            self._before = one_torch_thread._users_setting if inherited else current
-            one_torch_thread._users_setting = self._before
-            one_torch_thread._inside += 1
-            torch.set_num_threads(1)
+        depth = self._depth
+        if not depth:
+            with no_fork, self._lock:
+                self._users_setting = self._here.before = self._setting_outside()
+                self._inside += 1
+                torch.set_num_threads(1)
+        self._here.depth = depth + 1
 
     def __exit__(self, *_: object) -> None:
-        self._depth.value -= 1
-        if self._depth.value:
-            return
-        with self._lock:
-            one_torch_thread._inside -= 1
-            torch.set_num_threads(self._before)
+        self._here.depth -= 1
+        if not self._here.depth:
+            with no_fork, self._lock:
+                self._inside -= 1
+                torch.set_num_threads(self._here.before)
+
+    @property
+    def _depth(self) -> int:
+        return getattr(self._here, "depth", 0)
+
+    def _setting_outside(self) -> int:
+        """The user's setting for this thread, which is not inside."""
+        current = torch.get_num_threads()
+        return self._users_setting if self._inside and current == 1 else current
+
+    def _forget_other_threads(self) -> None:
+        """In a forked process only the thread that forked is left, which may be inside, too."""
+        if self._inside and not self._depth:
+            torch.set_num_threads(self._setting_outside())
+        self._inside = min(self._depth, 1)
+
+
+one_torch_thread = _OneTorchThread()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates.ranking.ensemble import FittedRanking, RankingEnsemble, RankScale
 from pellucid.surrogates.ranking.files import digest, from_bytes, load, save, to_bytes
 from pellucid.surrogates.ranking.translation import Translation, differences
+from pellucid.threads import cached_property, no_fork
 
 # Configurations among which a receipt states the rank of a proposal: more resolve the top better and cost more time.
 N_REFERENCE = 1024
@@ -102,7 +102,8 @@ class StudyRanker:
         correlation can be expected among them, but a clearly negative one is evidence against the model. A
         configuration counts once, however often it was tried.
         """
-        from scipy.stats import kendalltau
+        with no_fork:
+            from scipy.stats import kendalltau
 
         X, which, times = np.unique(X, axis=0, return_inverse=True, return_counts=True)
         if len(X) < _FEWEST_TO_JUDGE:

@@ -77,7 +77,7 @@ class Ranking:
             generators = [torch.Generator().manual_seed(int(rng.integers(2**62))) for rng in rngs]
             weights = {k: v.to(where) for k, v in initial(model.architecture, generators).items()}
             epochs, rate = recipe.scratch_epochs if self.epochs is None else self.epochs, recipe.scratch_rate
-        with one_torch_thread():
+        with one_torch_thread:
             weights = fine_tune(weights, recipe, x, values, epochs, rate, rngs)
             support = support_of(x, values)[:, None] if has_context(weights) else None
             with torch.no_grad():
