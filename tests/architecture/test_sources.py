@@ -40,6 +40,14 @@ HELD_BETWEEN_FORKS = {
     "src/pellucid/threads.py",
 }
 
+# Files that somebody keeps are written by the first. The others write into temporary folders.
+WRITERS = {
+    "src/pellucid/records/files.py",
+    "src/pellucid/plots/base.py",
+    "src/pellucid/integrations/mlflow.py",
+}
+WRITING = {"rename", "replace", "save_file", "write_bytes", "write_html", "write_image", "write_json", "write_text"}
+
 WRITTEN = {".cfg", ".ini", ".json", ".jsonl", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml", ""}
 SKIPPED = {"__pycache__", "build", "dist"}
 MACHINE_PATH = re.compile(r"(?<![\w.~}/-])/(?:home|root|work|Users|opt|mnt|srv)/\w|\b[A-Z]:\\\\?Users\b")
@@ -146,6 +154,26 @@ def locks(files: Iterable[Source]) -> list[str]:
     return offenders
 
 
+def written_elsewhere(files: Iterable[Source]) -> list[str]:
+    """Files that are written without `write_atomically`. `text.replace` has two arguments, `path.replace` one."""
+    offenders = []
+    for source in files:
+        if source.path in WRITERS:
+            continue
+        for node in ast.walk(source.tree):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            moves = name not in {"rename", "replace"} or owner == "os" or (len(node.args) == 1 and not node.keywords)
+            modes = [value.value for value in (*node.args, *(k.value for k in node.keywords))
+                     if isinstance(value, ast.Constant) and isinstance(value.value, str)]  # fmt: skip
+            opens = name == "open" and any(re.fullmatch(r"[rbt]*[wax+][wax+bt]*", mode) for mode in modes)
+            if (name in WRITING and moves) or opens:
+                offenders.append(f"{source.path}:{node.lineno}: {ast.unparse(node)}")
+    return offenders
+
+
 # ------------------------------------------------------------------------------------------ reading sources
 
 
@@ -245,6 +273,12 @@ def test_no_lock_is_held_while_a_process_is_forked() -> None:
     assert locks(package()) == []
 
 
+def test_files_that_somebody_keeps_are_written_atomically() -> None:
+    assert set(WRITERS) <= {source.path for source in package()}
+    [repaired] = written_elsewhere(package())
+    assert repaired.startswith("src/pellucid/cli/storage/journals.py"), "half a line is removed in its place"
+
+
 Rule = Callable[[Iterable[Source]], list[str]]
 
 
@@ -269,6 +303,9 @@ Rule = Callable[[Iterable[Source]], list[str]]
         (unpickled_or_evaluated, "src/pellucid/a.py", "eval('1')"),
         (unpickled_or_evaluated, "src/pellucid/a.py", "np.load('a', allow_pickle=flag)"),
         (locks, "src/pellucid/a.py", "from functools import cached_property"),
+        (written_elsewhere, "src/pellucid/a.py", "path.write_text('x')"),
+        (written_elsewhere, "src/pellucid/a.py", "os.replace(a, b)"),
+        (written_elsewhere, "src/pellucid/a.py", "with open(path, mode='ab') as file:\n    pass"),
         (locks, "src/pellucid/a.py", "import threading\nlock = threading.RLock()"),
     ],
 )
@@ -292,6 +329,8 @@ def test_an_offender_is_listed(rule: Rule, path: str, text: str) -> None:
         (private_names_of_others, "src/pellucid/a.py", "from pellucid.b import _private\nprint(x.__class__)"),
         (unpickled_or_evaluated, "lab/src/pellucid_lab/problems/functions.py", "import pickle"),
         (unpickled_or_evaluated, "src/pellucid/a.py", "np.load('a', allow_pickle=False)"),
+        (written_elsewhere, "src/pellucid/records/files.py", "os.replace(a, b)"),
+        (written_elsewhere, "src/pellucid/a.py", "replace(record, a=1)\n'x'.replace('a', 'b')\nopen(path, 'rb')"),
         (locks, "src/pellucid/a.py", "from pellucid.threads import cached_property\nfrom threading import Event"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -210,6 +211,20 @@ def test_a_report_is_written(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "The report is in" in result.stdout
     assert "Use this" in out.read_text(encoding="utf-8")
+
+
+def test_a_report_on_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "report.html"
+    out.write_text("old")
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    result = call("report", "only", "--storage", "sqlite:///alone.db", "--out", str(out), "--quiet")
+    assert result.exit_code == 2, result.output
+    assert result.stderr == f"Error: {out} cannot be used (No space left on device); choose another path.\n"
+    assert out.read_text() == "old"
 
 
 @pytest.mark.parametrize(

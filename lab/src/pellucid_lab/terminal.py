@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.records.files import make_folder, write_atomically
 
 Measurement = TypeVar("Measurement")
 
@@ -109,8 +110,8 @@ def choose(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:
 
 
 def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    make_folder(path.parent)
+    write_atomically(path, text.encode())
 
 
 def command_line() -> str:

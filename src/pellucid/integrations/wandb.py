@@ -9,6 +9,7 @@ from typing import Any
 from optuna.study import Study
 
 from pellucid.integrations.contents import RunContents, missing, run_contents
+from pellucid.records.files import make_folder, write_atomically
 
 # Limits of Weights & Biases, in characters: of the name of a run and of its notes.
 _LONGEST_NAME, _LONGEST_NOTES = 128, 5000
@@ -57,9 +58,9 @@ def _write(run: Any, contents: RunContents) -> None:
         run.log(metrics, step=contents.n_trials)
     run.summary.update(metrics)
     folder = Path(run.dir) / "pellucid"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for name, text in contents.files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_atomically(folder / name, text.encode())
     run.save(str(folder / "*"), base_path=run.dir, policy="now")
 
 

@@ -20,6 +20,7 @@ from plotly.io import to_json
 from plotly.offline import get_plotlyjs
 
 from pellucid.plots.colours import faint
+from pellucid.records.files import make_folder, write_atomically
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
@@ -182,21 +183,22 @@ def _rounded(text: str) -> float:
 
 def save(figure: go.Figure, path: Path) -> None:
     """Write a figure as a page that needs no network (.html), or as a picture that a browser takes of it (.png)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     if path.suffix == ".html":
-        figure.write_html(path, include_plotlyjs=True)
+        write_atomically(path, figure.to_html(include_plotlyjs=True).encode())
         return
     program = browser()
     if path.suffix != ".png" or program is None:
         raise ValueError(f"A figure is saved as .html, or as .png if Chromium is installed, but got {path}.")
     size = f"{figure.layout.width or 1000},{figure.layout.height or 560}"
     with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "figure.html"
+        page, picture = Path(folder) / "figure.html", Path(folder) / "figure.png"
         figure.write_html(page, include_plotlyjs=True, config={"staticPlot": True})
         page.write_text(page.read_text(encoding="utf-8").replace("<body>", "<body style='margin:0'>"), encoding="utf-8")
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
         subprocess.run(
             [program, *flags, f"--user-data-dir={folder}/profile", "--hide-scrollbars", f"--window-size={size}",
-             "--virtual-time-budget=5000", f"--screenshot={path.resolve()}", page.as_uri()],
+             "--virtual-time-budget=5000", f"--screenshot={picture}", page.as_uri()],
             check=True, capture_output=True,
         )  # fmt: skip
+        write_atomically(path, picture.read_bytes())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from optuna.study import Study
 
-from pellucid.records.files import write_atomically
+from pellucid.records.files import make_folder, write_atomically
 from pellucid.threads import no_fork
 
 
@@ -33,7 +33,7 @@ def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
     target = Path(path)
     if target.is_dir():
         raise ValueError(f"A report is a file, but {target} is a folder; give a name like {target / 'report.html'}.")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     text = page(gather(study, progress))
     write_atomically(target, text.encode())
     return target

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pellucid.records.files import make_folder, write_atomically
 from pellucid_lab.base import stable_seed
 from pellucid_lab.methods.samplers import find_method, prepare
 from pellucid_lab.truth.problems import find_problem
@@ -56,10 +57,8 @@ def study_of(task: TruthTask) -> Study:
     file = Path(task.studies) / f"{'-'.join(map(str, task.key))}.json"
     if not file.exists():
         study = _run(task)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps([[trial.params, trial.value] for trial in study.trials]), encoding="utf-8")
-        partial.rename(file)
+        make_folder(file.parent)
+        write_atomically(file, json.dumps([[trial.params, trial.value] for trial in study.trials]).encode())
     return _read(find_problem(task.problem), json.loads(file.read_text(encoding="utf-8")))
 
 

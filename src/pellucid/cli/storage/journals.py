@@ -41,6 +41,7 @@ def remove_half_line(file: Path) -> None:
         # Whoever thought that the lock was theirs may have written after all.
         if complete < end == stream.seek(0, os.SEEK_END):
             stream.truncate(complete)
+            os.fsync(stream.fileno())
 
 
 def _end_of_last_line(stream: BinaryIO, end: int) -> int:
