@@ -17,6 +17,7 @@ from pellucid_lab.faults.base import MOST_MEMORY_MB, FaultTask, Tally
 from pellucid_lab.faults.clocks import JUMPS, run_clocks
 from pellucid_lab.faults.disks import run_disks
 from pellucid_lab.faults.distributions import ODD, try_distribution
+from pellucid_lab.faults.forks import run_forks
 from pellucid_lab.faults.kills import run_worker_kills
 from pellucid_lab.faults.models import run_models
 from pellucid_lab.faults.names import hostile_names, try_name
@@ -47,6 +48,7 @@ def jump(name: str) -> FaultTask:
     ("run", "task", "tried"),
     [
         pytest.param(run_worker_kills, FaultTask("kills", "sqlite", 0, 5), 5, id="killed at any moment"),
+        pytest.param(run_forks, FaultTask("forks", "bayesian", 0, 4), 4, id="forked while threads ask"),
         pytest.param(run_readonly, FaultTask("readonly", "sqlite", 0, 1), 1, id="read-only"),
         pytest.param(run_locked, FaultTask("locked", "sqlite", 0, 2), 2, id="locked"),
         pytest.param(run_clocks, jump("from the first year to the last"), 1, id="clock"),

@@ -17,8 +17,8 @@ def faults(
     kinds: Annotated[
         str,
         typer.Option(
-            help="Some of statements, kills, parents, disks, readonly, locked, restarts, clocks, receipts, models, "
-            "names and distributions, or all."
+            help="Some of statements, kills, parents, forks, disks, readonly, locked, restarts, clocks, receipts, "
+            "models, names and distributions, or all."
         ),
     ] = "all",
     kills: Annotated[int, typer.Option(min=20, help="Kills at random moments; one in twenty of tune's parent.")] = 1000,

@@ -14,6 +14,7 @@ from pellucid_lab.faults.base import FaultRecord, FaultTask, Tally, recorded
 from pellucid_lab.faults.clocks import JUMPS, run_clocks
 from pellucid_lab.faults.disks import run_disks
 from pellucid_lab.faults.distributions import ODD, run_distributions
+from pellucid_lab.faults.forks import run_forks
 from pellucid_lab.faults.homes import empty_folder
 from pellucid_lab.faults.kills import run_parent_kills, run_worker_kills
 from pellucid_lab.faults.models import run_models
@@ -27,6 +28,7 @@ RUNS: dict[str, Callable[[FaultTask], Tally]] = {
     "statements": run_statements,
     "kills": run_worker_kills,
     "parents": run_parent_kills,
+    "forks": run_forks,
     "disks": run_disks,
     "readonly": run_readonly,
     "locked": run_locked,
@@ -66,6 +68,7 @@ def planned(kinds: Sequence[str], sizes: Sizes, command: str) -> list[FaultTask]
             *_drawn("journal", workers - workers * 4 // 9 - workers * 7 // 18, 25),
         ],
         "parents": [*_drawn("sqlite", parents - parents // 2, 10), *_drawn("postgresql", parents // 2, 10)],
+        "forks": [*_drawn("bayesian", 80, 20), *_drawn("ranking", 20, 20)],
         "disks": [*_drawn("sqlite", 20, 5), *_drawn("journal", 20, 5)],
         "readonly": [("sqlite", 0, 6), ("postgresql", 0, 3), ("journal", 0, 3)],
         "locked": [("sqlite", 0, 12), ("postgresql", 0, 8)],

@@ -11,6 +11,7 @@ _WORDS = {
     "statements": "SIGKILL at a statement",
     "kills": "SIGKILL of a worker",
     "parents": "SIGKILL of tune's parent",
+    "forks": "fork while threads ask",
     "disks": "full disk",
     "readonly": "read-only storage",
     "locked": "locked storage",
@@ -39,7 +40,9 @@ _NOTES = (
     "*SIGKILL of a worker*: two workers share a study; one of them is killed after 0 to 0.4 s and replaced, 25 "
     "times for each study. *SIGKILL of tune's parent*: `pellucid tune` with one or two workers is killed up to "
     "0.5 s after a trial has begun or, one time in five, at any moment of its first three seconds, ten times for "
-    "each study; its workers must end by themselves, and the same command must continue the study.",
+    "each study; its workers must end by themselves, and the same command must continue the study. *Fork while "
+    "threads ask*: two threads ask all the time, and a process that is forked meanwhile has 20 seconds for a study "
+    "of six trials of the same sampler.",
     "*Full disk*: less than 48 KB are left; a worker writes until it is refused, a report and a model are saved, "
     "then space is freed. *Read-only storage*: answers and reports must work, and a write is refused in words. "
     "*Locked storage*: another connection locks it for a second, or for good; then a worker must give up after "
