@@ -35,6 +35,7 @@ pytest.register_assert_rewrite(
 )
 
 
+from pellucid.cli.redaction import forget  # noqa: E402
 from tests.helpers import without_waiting_for_the_disk  # noqa: E402
 
 sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", without_waiting_for_the_disk)
@@ -54,6 +55,12 @@ def or_skip(server: AbstractContextManager[Server]) -> Iterator[Server]:
         except Unavailable as reason:
             pytest.skip(str(reason))
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests() -> Iterator[None]:
+    yield
+    forget()
 
 
 @pytest.fixture(scope="session")

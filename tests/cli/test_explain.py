@@ -289,7 +289,7 @@ MISTAKES = [
     (["ours", "--storage", "other.db"], 2, "has no Optuna study"),
     (["ours", "--storage", "damaged.db"], 2, "cannot be"),
     (["ours", "--storage", "nonsense"], 2, "write sqlite:///nonsense"),
-    (["ours", "--storage", "nonsense://u:secret@h/d"], 2, "no dialect for: `nonsense://u:***@h/d`"),
+    (["ours", "--storage", "nonsense://u:secret@h/d"], 2, "no dialect for: `nonsense://***@h/d`"),
     (["ours", "--storage", "mysql+cymysql://u:secret@h/d"], 3, "run `pip install 'pellucid[mysql]'`, and begin"),
     (["ours", "--storage", "postgresql://u:secret@127.0.0.1:1/d?password=secret"], 2, "Connection refused"),
     (["ours", "--storage", "postgresql://u:se%20cret@127.0.0.1:1/d"], 2, "check that the server is running"),

@@ -237,7 +237,7 @@ def test_a_storage_that_cannot_be_read_at_first_is_tried_again(url: str) -> None
 
 def test_a_deleted_study_is_said_to_be_gone(url: str) -> None:
     place = place_of(url)
-    study, _ = find_study(url, stored_study(url).study_name)
+    study = find_study(place, stored_study(url).study_name)
     live = LiveReport(study, lambda error: sentence_about(error, place))
     with watching(live):
         wait_for(lambda: live.state.page)

@@ -5,18 +5,23 @@ Only typer and the standard library are imported before a command runs, so that 
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from pellucid.cli.explain import explain
 from pellucid.cli.mcp.command import mcp
 from pellucid.cli.meta_train import meta_train
 from pellucid.cli.publish import publish
+from pellucid.cli.redaction import forget, redacted, remember_arguments
 from pellucid.cli.report import report
-from pellucid.cli.terminal import EXIT_CODES, say, shown
+from pellucid.cli.terminal import EXIT_CODES, FAILED, say, shown
 from pellucid.cli.tune.command import tune
 
 # Other distributions add commands under this entry-point group: each entry is a Typer application.
@@ -24,8 +29,45 @@ PLUGINS = "pellucid.commands"
 # Headings of the commands in `pellucid --help`.
 _SEARCH, _ANSWERS, _ADDED = "Search", "Answers about a study", "Commands of other packages"
 
+# The base of all errors about the arguments of a command, which typer does not export.
+_UsageError: Any = typer.BadParameter.__base__
+
+
+class _Commands(TyperGroup):
+    """The commands. What they do not say themselves has no secrets either: usage errors quote an argument that was
+    given in the wrong place, and a traceback ends with a message of a library."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        forget()
+        remember_arguments(args)
+        with _without_secrets():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _without_secrets():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _without_secrets() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        error.message = redacted(error.message)
+        raise
+    except (typer.Exit, typer.Abort):
+        raise
+    except Exception:
+        lines = traceback.format_exc()
+        if redacted(lines) == lines:
+            raise
+        say(lines.rstrip())
+        raise typer.Exit(FAILED) from None
+
+
 app = typer.Typer(
     name="pellucid",
+    cls=_Commands,
     no_args_is_help=True,
     help="Hyperparameter optimisation you can see through.",
     epilog="Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",

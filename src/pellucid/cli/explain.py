@@ -17,8 +17,9 @@ from pellucid.cli.answers import (
     unknown_lines,
 )
 from pellucid.cli.errors import Mistake
-from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, QUESTION, Storage, StudyName, StudyOption, one_name
+from pellucid.cli.options import OUTPUT, QUESTION, Storage, StorageFile, StudyName, StudyOption, one_name
 from pellucid.cli.questions import GoalName, overview, requested
+from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import find_study, storage_sentences
 from pellucid.cli.terminal import json_text, print_table, sentences, shown
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 def explain(
     name: StudyName = None,
     study: StudyOption = None,
-    storage: Storage = DEFAULT_STORAGE,
+    storage: Storage = None,
+    storage_file: StorageFile = None,
     trial: Annotated[
         int | None,
         typer.Option(
@@ -75,7 +77,8 @@ def explain(
     with sentences():
         params = tuple(param or ())
         _check_params(params)
-        opened_study, place = find_study(storage, one_name(name, study))
+        place = named_place(storage, storage_file)
+        opened_study = find_study(place, one_name(name, study))
         with storage_sentences(place):
             from pellucid.explain.model import view_of
 

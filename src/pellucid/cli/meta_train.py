@@ -12,8 +12,9 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_ranking
-from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, RUNNING, STUDY, Quiet, Storage, complete_study
-from pellucid.cli.storage.places import Place, has_studies, place_of
+from pellucid.cli.options import OUTPUT, RUNNING, STUDY, Quiet, Storage, StorageFile, complete_study
+from pellucid.cli.storage.naming import named_place
+from pellucid.cli.storage.places import Place, has_studies
 from pellucid.cli.storage.studies import names_in, open_storage, storage_sentences
 from pellucid.cli.terminal import sentences, shown
 
@@ -30,7 +31,8 @@ _AFTER_FIVE = 1
 
 
 def meta_train(
-    storage: Storage = DEFAULT_STORAGE,
+    storage: Storage = None,
+    storage_file: StorageFile = None,
     studies: Annotated[
         list[str] | None,
         typer.Option(
@@ -54,7 +56,7 @@ def meta_train(
     """Learn from earlier studies: a model for `pellucid.RankingSampler(model=FILE)`."""
     with sentences():
         _check(out)
-        place = place_of(storage)
+        place = named_place(storage, storage_file, quiet=quiet)
         with storage_sentences(place):
             earlier = _earlier_studies(_matching(place, studies or ["*"]))
         model = _learned(earlier, seed, quiet)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pellucid.cli.errors import Mistake
+from pellucid.cli.storage.naming import DEFAULT_STORAGE, VARIABLE, named_place
 from pellucid.cli.terminal import shown
 
-DEFAULT_STORAGE = "sqlite:///pellucid.db"
 # Headings in the help of a command, in the order in which commands declare their options.
 STUDY, SEARCH, QUESTION, RUNNING, OUTPUT = "Study", "Search", "Question", "Running", "Output"
 
 
 def complete_study(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of studies in the storage on the command line. Raises nothing and creates no file."""
-    from pellucid.cli.storage.places import has_studies, place_of
+    from pellucid.cli.storage.places import has_studies
     from pellucid.cli.storage.studies import names_in, open_storage
 
     try:
-        place = place_of(str(ctx.params.get("storage") or DEFAULT_STORAGE))
+        place = named_place(ctx.params.get("storage"), ctx.params.get("storage_file"), quiet=True)
         if not place.exists or not has_studies(place):
             return []
         names = names_in(open_storage(place))
@@ -30,13 +31,25 @@ def complete_study(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 Storage = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--storage",
         metavar="URL",
+        show_default=DEFAULT_STORAGE,
         rich_help_panel=STUDY,
         help="Where studies are kept: a storage URL of Optuna, the path of a journal file (.log, .journal), or "
-        "grpc://HOST:PORT of a proxy.",
+        f"grpc://HOST:PORT of a proxy. Wins over --storage-file, which wins over the variable {VARIABLE}.",
+    ),
+]
+StorageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--storage-file",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel=STUDY,
+        help=f"A file with the URL instead: like the variable {VARIABLE}, it keeps a password out of the list of "
+        "processes.",
     ),
 ]
 StudyName = Annotated[

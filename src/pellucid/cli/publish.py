@@ -6,15 +6,19 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_extra, require_plots
-from pellucid.cli.options import DEFAULT_STORAGE, Storage, StudyName, StudyOption, one_name
+from pellucid.cli.options import Storage, StorageFile, StudyName, StudyOption, one_name
+from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.studies import find_study, storage_sentences
 from pellucid.cli.terminal import sentences, shown
 
 
-def publish(name: StudyName = None, study: StudyOption = None, storage: Storage = DEFAULT_STORAGE) -> None:
+def publish(
+    name: StudyName = None, study: StudyOption = None, storage: Storage = None, storage_file: StorageFile = None
+) -> None:
     """Add pellucid's findings to a study, for Optuna Dashboard to show."""
     with sentences():
-        opened, place = find_study(storage, one_name(name, study))
+        place = named_place(storage, storage_file)
+        opened = find_study(place, one_name(name, study))
         require_extra("dashboard", ["optuna_dashboard"], "Publishing")
         require_plots("Publishing")
         from pellucid.dashboard import publish as publish_figures

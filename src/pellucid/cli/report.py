@@ -9,8 +9,9 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_plots
-from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, Quiet, Storage, StudyName, StudyOption, one_name
+from pellucid.cli.options import OUTPUT, Quiet, Storage, StorageFile, StudyName, StudyOption, one_name
 from pellucid.cli.serving import DEFAULT_PORT, serve_report
+from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.studies import find_study, storage_sentences
 from pellucid.cli.terminal import sentences, shown
 
@@ -23,7 +24,8 @@ _DEFAULT_FILE = Path("report.html")
 def report(
     name: StudyName = None,
     study: StudyOption = None,
-    storage: Storage = DEFAULT_STORAGE,
+    storage: Storage = None,
+    storage_file: StorageFile = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -58,7 +60,8 @@ def report(
             _check_served(out)
         else:
             _check_written(out, port)
-        opened, place = find_study(storage, one_name(name, study))
+        place = named_place(storage, storage_file, quiet=quiet)
+        opened = find_study(place, one_name(name, study))
         if serve:
             serve_report(opened, place, port, quiet)
             return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.cli.redaction import redacted
 from pellucid.cli.signals import StopSignals
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import storage_sentences
@@ -79,9 +80,10 @@ def sentence_about(error: Exception, place: Place) -> str:
     except (Mistake, Unavailable) as explained:
         return str(explained)
     except KeyError:
-        return f"The study cannot be read ({shown(str(error))}); if it was deleted, end this command with Ctrl-C."
+        reason = shown(redacted(str(error)))
+        return f"The study cannot be read ({reason}); if it was deleted, end this command with Ctrl-C."
     except Exception:
-        return shown(place.without_secrets(f"The report cannot be computed ({type(error).__name__}: {error})."))
+        return shown(redacted(f"The report cannot be computed ({type(error).__name__}: {error})."))
 
 
 # ---------------------------------------------------------------------- the terminal

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.cli.redaction import redacted
 
 DONE, FAILED, WRONG, MISSING, STOPPED = 0, 1, 2, 3, 130
 # What each code means, in the words of `pellucid --help` and docs/exit-codes.md.
@@ -26,8 +27,8 @@ _FILE_WIDTH = 200
 
 
 def say(sentence: str) -> None:
-    """Print a sentence on standard error."""
-    typer.echo(sentence, err=True)
+    """Print a sentence on standard error, without the secrets of any storage."""
+    typer.echo(redacted(sentence), err=True)
 
 
 def shown(name: str) -> str:

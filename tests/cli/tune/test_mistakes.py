@@ -65,7 +65,7 @@ BROKEN = {
         (["script.py:bowl", "--storage", "tuning"], 2, "write sqlite:///tuning for an SQLite file"),
         (["script.py:bowl", "--storage", "train.log"], 2, "neither an SQLite file nor an Optuna journal"),
         (["script.py:bowl", "--storage", "."], 2, "is a folder"),
-        (["script.py:bowl", "--storage", "oracel://me:secret@host/x"], 2, "no dialect for: `oracel://me:***@host/x`"),
+        (["script.py:bowl", "--storage", "oracel://me:secret@host/x"], 2, "no dialect for: `oracel://***@host/x`"),
         (["script.py:bowl", "--storage", "mysql+cymysql://me:secret@host/x"], 3, "needs a driver package"),
         (
             ["script.py:bowl", "--storage", "postgresql://me:secret@127.0.0.1:1/x"],

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.tune.scripts import COMPLETE, LOG, URL, call, states, study, tune
 
 import pellucid
+from pellucid.cli.redaction import visible
 
 # ------------------------------------------------------------------------- a run, and its continuation
 
@@ -95,7 +96,7 @@ def test_postgresql_needs_no_name_of_its_driver(folder: Path, postgres: str) -> 
     url = postgres.replace("+psycopg2", "")
     result = call("tune", "script.py:bowl", "--trials", "2", "--storage", url, "--study", "from the command line")
     assert result.exit_code == 0, result.output
-    assert f"in {url}" in result.stderr
+    assert f"in {visible(url)}" in result.stderr
     assert len(study("from the command line", postgres).trials) == 2
 
 

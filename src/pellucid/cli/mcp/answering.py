@@ -12,6 +12,7 @@ from pellucid.cli.mcp.arguments import checked
 from pellucid.cli.mcp.bounds import bounded_json, bounded_text
 from pellucid.cli.mcp.session import Reply, Session
 from pellucid.cli.mcp.tools import Tool, tools_of
+from pellucid.cli.redaction import redacted
 from pellucid.cli.terminal import shown
 
 _logger = logging.getLogger("pellucid")
@@ -26,7 +27,7 @@ def reply_to(session: Session, name: str, arguments: Mapping[str, Any]) -> Reply
     except (Mistake, Unavailable) as error:
         return _failure(str(error))
     except Exception as error:  # An agent gets a sentence; what happened is for the log.
-        return _failure(_unexpected(session, error))
+        return _failure(_unexpected(error))
 
 
 def _tool(session: Session, name: str) -> Tool:
@@ -37,14 +38,14 @@ def _tool(session: Session, name: str) -> Tool:
 
 
 def _failure(sentence: str) -> Reply:
-    return Reply((bounded_text(sentence),), failed=True)
+    return Reply((bounded_text(redacted(sentence)),), failed=True)
 
 
-def _unexpected(session: Session, error: Exception) -> str:
+def _unexpected(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{shown(str(error.filename))} cannot be used ({error.strerror})."
     # Errors of drivers may repeat the address with its password.
-    _logger.error("%s", session.place.without_secrets(traceback.format_exc()))
+    _logger.error("%s", redacted(traceback.format_exc()))
     return (
         f"pellucid could not answer because of an error of its own ({type(error).__name__}); the log of the server, on "
         "its standard error, says more."

@@ -13,13 +13,14 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_mcp
-from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, RUNNING, Storage
-from pellucid.cli.storage.places import place_of
+from pellucid.cli.options import OUTPUT, RUNNING, Storage, StorageFile
+from pellucid.cli.storage.naming import named_place
 from pellucid.cli.terminal import say, sentences, shown
 
 
 def mcp(
-    storage: Storage = DEFAULT_STORAGE,
+    storage: Storage = None,
+    storage_file: StorageFile = None,
     reports: Annotated[
         Path | None,
         typer.Option(
@@ -42,7 +43,7 @@ def mcp(
     """
     with sentences(), ExitStack() as stack:
         require_mcp("The server for agents")
-        place = place_of(storage)
+        place = named_place(storage, storage_file)
         folder = stack.enter_context(TemporaryDirectory(prefix="pellucid-")) if reports is None else _checked(reports)
         from pellucid.cli.mcp.server import serve
         from pellucid.cli.mcp.session import Session

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pellucid.cli.errors import Mistake
+from pellucid.cli.redaction import redacted, remember, visible
 from pellucid.cli.terminal import shown
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import URL
 
 PROXY = "grpc"
 # The port of Optuna's gRPC proxy, unless another is named.
@@ -26,6 +22,7 @@ _SQLITE = b"SQLite format 3\0"
 _JOURNALS = (".log", ".journal")
 # Bytes of the first line that are read: entries are far shorter, and another file may have no line breaks at all.
 _LONGEST_ENTRY = 1_000_000
+_SLASHES = "An SQLite file is named with three slashes, like sqlite:///tuning.db"
 _RULE = "--storage takes a URL such as sqlite:///tuning.db, or the path of a journal file such as tuning.log"
 
 
@@ -33,29 +30,24 @@ _RULE = "--storage takes a URL such as sqlite:///tuning.db, or the path of a jou
 class Place:
     """A storage of studies.
 
-    address   for Optuna: a URL, or the path of a journal
-    shown     the address without passwords, for messages
+    address   for Optuna: a URL, or the path of a journal; may hold a password, as only `shown` may not
+    shown     the address without user, password and query, for messages
     file      the SQLite file or the journal; None for a server
-    secrets   parts of the address that no message may contain
+    source    where the user has named it
     """
 
-    address: str
+    address: str = field(repr=False)
     shown: str
     journal: bool = False
-    file: Path | None = None
+    file: Path | None = field(default=None, repr=False)
     backend: str = ""
     driver: str = ""
-    secrets: tuple[str, ...] = ()
+    source: str = "--storage"
 
     @property
     def exists(self) -> bool:
         """Whether the file exists. A server is assumed to exist until it is opened."""
         return self.file is None or self.file.exists()
-
-    def without_secrets(self, text: str) -> str:
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        return text
 
 
 def read_only_address(place: Place) -> str:
@@ -71,11 +63,15 @@ def read_only_address(place: Place) -> str:
 
 
 def place_of(text: str) -> Place:
-    """The place that a URL, or the path of a journal or SQLite file, names. Nothing is opened or created."""
+    """The place that a URL, or the path of a journal or SQLite file, names. Nothing is opened or created. From now on,
+    `redacted` removes the secrets of this address from messages."""
+    remember([text])
+    if not _is_utf8(text):
+        raise Mistake(f"{_RULE}; got `{shown(visible(text))}`, which has a byte that is not UTF-8.")
     if "://" in text:
         return _from_url(text)
     if text.startswith("sqlite:"):
-        raise Mistake(f"An SQLite file is named with three slashes, like sqlite:///tuning.db; got `{shown(text)}`.")
+        raise Mistake(f"{_SLASHES}; got `{shown(visible(text))}`.")
     if not text.strip():
         raise Mistake(f"{_RULE}; got nothing.")
     return _from_path(text)
@@ -85,40 +81,34 @@ def _from_url(text: str) -> Place:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
+    seen = shown(visible(text))
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        hidden = re.sub(r"://[^/]*@", "://***@", text).partition("?")[0]
-        raise Mistake(f"{_RULE}; got `{shown(hidden)}`, which is not the URL of a database.") from None
-    visible = url.set(query={}).render_as_string(hide_password=True)
+        raise Mistake(f"{_RULE}; got `{seen}`, which is not the URL of a database.") from None
+    if "@" in (url.host or ""):  # It would be looked up in the network, with the end of the password in front.
+        raise Mistake(f"An @ in a user name or a password is written %40 in a URL; got `{seen}`.")
     backend, _, driver = url.drivername.partition("+")
-    secrets = _secrets(url, text)
     if backend == PROXY:
         if not url.host or url.username or url.database or url.query:
-            raise Mistake(f"A gRPC proxy is named like grpc://localhost:13000; got `{shown(visible)}`.")
+            raise Mistake(f"A gRPC proxy is named like grpc://localhost:13000; got `{seen}`.")
         host = f"[{url.host}]" if ":" in url.host else url.host  # Of IPv6.
-        return Place(f"grpc://{host}:{url.port or _PROXY_PORT}", shown(visible), backend=PROXY)
+        return Place(f"grpc://{host}:{url.port or _PROXY_PORT}", seen, backend=PROXY)
     # Optuna knows MariaDB only as MySQL, whose drivers it shares: it asks before it uses a connection, for example.
     backend = "mysql" if backend == "mariadb" else backend
     if backend != "sqlite":
         driver = driver or _installed_driver(backend)
         address = url.set(drivername=f"{backend}+{driver}" if driver else backend)
-        return Place(
-            address.render_as_string(hide_password=False),
-            shown(visible),
-            backend=backend,
-            driver=driver,
-            secrets=secrets,
-        )
+        return Place(address.render_as_string(hide_password=False), seen, backend=backend, driver=driver)
     if url.host or not url.database:
-        raise Mistake(f"An SQLite file is named with three slashes, like sqlite:///tuning.db; got `{shown(visible)}`.")
+        raise Mistake(f"{_SLASHES}; got `{seen}`.")
     if url.database == ":memory:" or "mode=memory" in text:
-        raise Mistake(f"Studies in memory end with their process; got `{text}`: name a file, like sqlite:///tuning.db.")
+        raise Mistake(f"Studies in memory end with their process; got `{seen}`: name a file, like sqlite:///tuning.db.")
     # SQLAlchemy passes `file:...?uri=true` on to SQLite; only SQLite knows which file it names.
     file = None if url.database.startswith("file:") else Path(url.database)
     # The user's code may change the working directory, so a relative path is made absolute now.
     absolute = text if file is None else url.set(database=str(file.absolute())).render_as_string(hide_password=False)
-    return Place(absolute, shown(visible), file=_checked(file), backend=backend, driver=driver, secrets=secrets)
+    return Place(absolute, seen, file=_checked(file), backend=backend, driver=driver)
 
 
 # Drivers, and the packages to import of each: those that a URL need not name if they are installed.
@@ -134,40 +124,44 @@ def _installed_driver(backend: str) -> str:
     return next((driver for driver, package in drivers.items() if find_spec(package) is not None), "")
 
 
-def _secrets(url: URL, text: str) -> tuple[str, ...]:
-    """The password, decoded and as it was written, and all values of the query; the longest first."""
-    values = [value for entry in url.query.values() for value in ((entry,) if isinstance(entry, str) else entry)]
-    written = re.search(r"://[^:/@]*:(.*)@", text)
-    secrets = [url.password, written.group(1) if written else None, *values, text.partition("?")[2]]
-    return tuple(sorted({str(secret) for secret in secrets if secret}, key=len, reverse=True))
-
-
 def _from_path(text: str) -> Place:
+    seen = shown(visible(text))
     file = Path(text).expanduser()
     if file.is_dir():
-        raise Mistake(f"{_RULE}; `{shown(text)}` is a folder.")
+        raise Mistake(f"{_RULE}; `{seen}` is a folder.")
     if file.is_file() and _begins_with(file, _SQLITE):
         address = f"sqlite:///{file.absolute()}"
-        return Place(address, f"sqlite:///{shown(str(file))}", file=_checked(file), backend="sqlite")
+        return Place(address, f"sqlite:///{shown(visible(str(file)))}", file=_checked(file), backend="sqlite")
     if not file.exists() and file.suffix not in _JOURNALS:
-        hint = f"write sqlite:///{shown(text)} for an SQLite file"
-        raise Mistake(f"{_RULE}; there is no file `{shown(text)}` ({hint}).")
+        hint = f"write sqlite:///{seen} for an SQLite file"
+        raise Mistake(f"{_RULE}; there is no file `{seen}` ({hint}).")
     if file.exists() and not _is_journal(file):
-        raise Mistake(f"{_RULE}; `{shown(text)}` is neither an SQLite file nor an Optuna journal.")
-    return Place(str(file.absolute()), shown(text), journal=True, file=file)
+        raise Mistake(f"{_RULE}; `{seen}` is neither an SQLite file nor an Optuna journal.")
+    return Place(str(file.absolute()), seen, journal=True, file=file)
 
 
 def _checked(file: Path | None) -> Path | None:
     """The SQLite file. Raises Mistake if it is not a database, or if its folder does not exist."""
     if file is None:
         return None
+    seen = shown(visible(str(file)))
     if file.is_dir():
-        raise Mistake(f"--storage has to name a file; `{shown(str(file))}` is a folder.")
+        raise Mistake(f"--storage has to name a file; `{seen}` is a folder.")
     if not file.exists() and not file.parent.is_dir():
-        raise Mistake(f"The folder of an SQLite file has to exist; there is no `{shown(str(file.parent))}`: create it.")
+        # A folder whose name ends in the middle of a password does not look like an address any more.
+        missing = f"no `{shown(str(file.parent))}`" if seen == shown(str(file)) else f"none for `{seen}`"
+        raise Mistake(f"The folder of an SQLite file has to exist; there is {missing}: create it.")
     if file.exists() and file.stat().st_size > 0 and not _begins_with(file, _SQLITE):
-        raise Mistake(f"`{shown(str(file))}` is not an SQLite database; name another file in --storage.")
+        raise Mistake(f"`{seen}` is not an SQLite database; name another file in --storage.")
     return file
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _begins_with(file: Path, magic: bytes) -> bool:
@@ -197,4 +191,5 @@ def has_studies(place: Place) -> bool:
         with closing(sqlite3.connect(address, uri=True, timeout=60)) as connection:
             return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'studies'").fetchall())
     except sqlite3.DatabaseError as error:
-        raise Mistake(f"`{place.shown}` cannot be read ({error}); name another file in --storage.") from None
+        reason = redacted(str(error))
+        raise Mistake(f"`{place.shown}` cannot be read ({reason}); name another file in --storage.") from None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.extras import require_extra
-from pellucid.cli.storage.places import PROXY, Place, has_studies, place_of, read_only_address
+from pellucid.cli.redaction import redacted, visible
+from pellucid.cli.storage.places import PROXY, Place, has_studies, read_only_address
 from pellucid.cli.terminal import shown
 
 if TYPE_CHECKING:
@@ -36,21 +37,21 @@ _MOST_NAMES = 10
 _LONGEST_NAME = 512
 
 
-def find_study(storage: str, name: str | None) -> tuple[Study, Place]:
+def find_study(place: Place, name: str | None) -> Study:
     """An existing study. Nothing is created if the user mistypes a name."""
-    place = place_of(storage)
     check_exists(place)
     with storage_sentences(place):
         backend = open_storage(place)
-        return load(backend, chosen_name(names_in(backend), name, place)), place
+        return load(backend, chosen_name(names_in(backend), name, place))
 
 
 def check_exists(place: Place) -> None:
     """Raise Mistake if there is no file, or none with studies. Nothing is created."""
     if not place.exists:
+        file = shown(visible(str(place.file)))
         raise Mistake(
-            f"There is no file `{shown(str(place.file))}`, so there is no study in it; give --storage the file that "
-            "`pellucid tune` or Optuna has written."
+            f"There is no file `{file}`, so there is no study in it; give --storage the file that `pellucid tune` or "
+            "Optuna has written."
         )
     if not has_studies(place):
         raise Mistake(f"`{place.shown}` has no Optuna study; name another storage with --storage.")
@@ -291,13 +292,11 @@ def _explained(error: Exception, place: Place) -> Exception | None:
         how = _DRIVERS.get(place.backend, "install the one that its documentation names")
         return Unavailable(f"Opening {where} needs a driver package that is not installed; {how}.")
     if isinstance(error, StorageInternalError | SQLAlchemyError):
-        return Mistake(f"The storage {where} cannot be used ({_reason(error, place)}); {_what_to_do(place)}.")
+        return Mistake(f"The storage {where} cannot be used ({_reason(error)}); {_what_to_do(place)}.")
     if place.journal and isinstance(error, ValueError | KeyError | AttributeError | TypeError):
-        return Mistake(
-            f"The journal {where} is damaged or not an Optuna journal ({_reason(error, place)}); name another."
-        )
+        return Mistake(f"The journal {where} is damaged or not an Optuna journal ({_reason(error)}); name another.")
     if isinstance(error, RuntimeError) and "version" in str(error):
-        return Mistake(f"The storage {where} was written by another version of Optuna: {_reason(error, place)}")
+        return Mistake(f"The storage {where} was written by another version of Optuna: {_reason(error)}")
     return None
 
 
@@ -307,28 +306,28 @@ def _explained_by_proxy(error: Exception, place: Place) -> Mistake | None:
     if isinstance(error, ConnectionError):
         reason = f"it has not answered for {_CONNECT_S} seconds"
     elif isinstance(error, grpc.RpcError):
-        reason = shown(_first_line(str(error.details())))
+        reason = shown(redacted(_first_line(str(error.details()))))
     else:
         return None
     return Mistake(
         f"The gRPC proxy `{place.shown}` cannot be used ({reason}); check that it is running and reaches its database, "
-        "and check its host and port in --storage."
+        f"and check its host and port in {place.source}."
     )
 
 
 def _what_to_do(place: Place) -> str:
     if place.file is not None:
         return "check that the file can be read and written and that its disk has space, or name another"
-    return "check that the server is running, and check its host, port, user and database in --storage"
+    return f"check that the server is running, and check its host, port, user and database in {place.source}"
 
 
-def _reason(error: BaseException, place: Place) -> str:
+def _reason(error: BaseException) -> str:
     """The first line of the driver's own message, without secrets."""
     root: BaseException = error
     while root.__cause__ is not None:
         root = root.__cause__
     original = getattr(root, "orig", None) or root
-    return shown(place.without_secrets(_first_line(str(original)) or type(original).__name__))
+    return shown(redacted(_first_line(str(original))) or type(original).__name__)
 
 
 def _first_line(message: str) -> str:

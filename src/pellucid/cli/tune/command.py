@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pellucid.cli.errors import Mistake
-from pellucid.cli.options import DEFAULT_STORAGE, OUTPUT, RUNNING, SEARCH, STUDY, Quiet, Storage, complete_study
+from pellucid.cli.options import OUTPUT, RUNNING, SEARCH, STUDY, Quiet, Storage, StorageFile, complete_study
 from pellucid.cli.report import check_report
-from pellucid.cli.storage.places import Place, place_of
+from pellucid.cli.storage.naming import named_place
+from pellucid.cli.storage.places import Place
 from pellucid.cli.terminal import sentences, shown
 from pellucid.cli.tune.pruning import PrunerName, check_pruned_objectives, check_pruner
 from pellucid.cli.tune.sampling import SamplerName, check_model, check_objectives, check_sampler
@@ -38,7 +39,8 @@ def tune(
             min=1, metavar="N", rich_help_panel=SEARCH, help="How many finished trials the study should have in total."
         ),
     ],
-    storage: Storage = DEFAULT_STORAGE,
+    storage: Storage = None,
+    storage_file: StorageFile = None,
     study: Annotated[
         str | None,
         typer.Option(
@@ -128,7 +130,7 @@ def tune(
             check_model(model, sampler)
         if report is not None:
             check_report(report)
-        place = place_of(storage)
+        place = named_place(storage, storage_file, quiet=quiet)
         name = parsed.module.rpartition(".")[2] if study is None else study
 
         from pellucid.cli.tune.display import choose_display

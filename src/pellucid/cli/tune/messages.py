@@ -7,7 +7,7 @@ closed, on purpose or because the parent is gone, a worker ends after its trial.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 
 GO = "go"
@@ -35,7 +35,7 @@ class Job:
     """
 
     target: str
-    storage: str
+    storage: str = field(repr=False)
     study: str
     sampler: str
     pruner: str

@@ -11,9 +11,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 
+from pellucid.cli.redaction import redacted
 from pellucid.cli.tune.messages import GO, Job, Message
 
 # `python -m` would import Optuna and the standard library from the working folder first, if it has files of such names.
@@ -102,13 +103,14 @@ class WorkerPool:
         assert worker.process.stdout is not None
         for line in worker.process.stdout:
             with suppress(ValueError, TypeError, KeyError):  # A process that is killed may leave half a line.
-                self._events.put(Event(worker, Message.from_json(line.decode())))
+                message = Message.from_json(line.decode())
+                self._events.put(Event(worker, replace(message, text=redacted(message.text))))
 
     def _read_output(self, worker: WorkerProcess) -> None:
         assert worker.process.stderr is not None
         while line := worker.process.stderr.readline(_LONGEST_LINE):
             # A progress bar overwrites its own line: only its last state is kept.
-            text = line.decode(errors="replace").rstrip("\r\n").rpartition("\r")[2]
+            text = redacted(line.decode(errors="replace").rstrip("\r\n").rpartition("\r")[2])
             if text.strip():
                 worker.output.append(text)
             self._events.put(Event(worker, text))

@@ -118,8 +118,7 @@ class Run:
             self._show(len(pool.workers))
 
     def _outcome(self, reason: EndReason, error: str = "", output: Sequence[str] = ()) -> Outcome:
-        hidden = self._request.place.without_secrets
-        return Outcome(reason, self._study, self._n_ended, self._n_failed, hidden(error), tuple(map(hidden, output)))
+        return Outcome(reason, self._study, self._n_ended, self._n_failed, error, tuple(output))
 
     # ------------------------------------------------------------------ messages of workers
 
@@ -248,7 +247,7 @@ class Run:
                 n_ended=self._n_ended,
                 elapsed=now - self._start,
                 bound=self._regret_bound.value,
-                error=self._request.place.without_secrets(self._error),
+                error=self._error,
                 n_workers=n_workers,
             )
         )

@@ -15,6 +15,7 @@ from typing import Any
 
 import pellucid
 from pellucid.cli.errors import Mistake
+from pellucid.cli.redaction import redacted
 from pellucid.cli.terminal import shown
 
 _RULE = "The target is path/to/script.py:function or package.module:function"
@@ -105,7 +106,7 @@ def _imported(target: Target) -> ModuleType:
 
 def described(error: BaseException, target: Target) -> str:
     """An error in one line: its message, and the last line of the user's own code in its traceback."""
-    message = " ".join(str(error).split())
+    message = " ".join(redacted(str(error)).split())
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     if len(text) > _LONGEST_ERROR:
         text = f"{text[:_LONGEST_ERROR]}..."
