@@ -113,7 +113,7 @@ def _study(definitions: dict[str, Any]) -> dict[str, Any]:
     """What every command says of its study."""
     return {
         "study": {"type": "string", "description": "Name of the study."},
-        "storage": {"type": "string", "description": "The storage, without passwords."},
+        "storage": {"type": "string", "description": "The storage, without user, password and query."},
         "direction": {"enum": ["minimize", "maximize", None], "description": "null if there are several objectives."},
         "objectives": {"type": "array", "minItems": 1, "items": _object({"name": str, "direction": str}, definitions)},
         "counts": _object(dict.fromkeys(_states(), int), definitions) | {"description": "Trials by their state."},
