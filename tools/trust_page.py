@@ -207,7 +207,7 @@ def page() -> str:
     summary = (RESULTS / "truth" / "after.md").read_text(encoding="utf-8").splitlines()[2].split(" ± is")[0]
     parts = [OPENING.format(summary=summary)]
     parts += [f"## {s.heading}\n\n{s.text}\n\n{table(s.file, s.title)}\n" for s in SECTIONS]
-    members = ("Predictions", "Chances", "Gains", "95% intervals", "Compromises", "Roles")
+    members = ("Predictions", "Chances", "Dense fronts", "Gains", "95% intervals", "Compromises", "Roles")
     fronts = (
         bullets("moo/README.md", "What was found", ("Stops",)),
         bullets("fronts/README.md", "What was found", members),
