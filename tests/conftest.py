@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -61,6 +62,25 @@ def or_skip(server: AbstractContextManager[Server]) -> Iterator[Server]:
 def _no_secrets_of_other_tests() -> Iterator[None]:
     yield
     forget()
+
+
+@pytest.fixture(autouse=True)
+def _no_answer_fails(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No answer fails unless the test is about that: the reader is told so on a page that is otherwise complete, which
+    tests of pages would not see."""
+    failed: list[str] = []
+
+    class Failures(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.msg.startswith("An answer failed"):
+                failed.append(record.getMessage())
+
+    handler, logger = Failures(), logging.getLogger("pellucid")
+    logger.addHandler(handler)
+    yield
+    logger.removeHandler(handler)
+    if "failing_answers" not in request.keywords:
+        assert not failed
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,8 @@ CONCLUSIONS: Mapping[str, tuple[str, ...]] = {
 }
 # Answers that studies with several objectives hold by the name of the objective, or of two.
 BY_OBJECTIVE = {"importance", "tradeoff", "calibration", "profile", "dependence"}
+# The key of what other answers make of learning curves: it is printed only if that fails.
+CURVES = "curves"
 # JSON has neither NaN nor infinities: a number can be null.
 NUMBER = {"type": ["number", "null"]}
 SIMPLE: Mapping[Any, dict[str, Any]] = {
@@ -74,7 +76,14 @@ def explain_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "description": "Why an answer is not known yet, by its key; by objective below that if there are several.",
     }
-    return _document("pellucid explain --json", {**head, **answers, "unknown": unknown}, set(answers), definitions)
+    failed = {
+        "type": "object",
+        "properties": dict.fromkeys((*ANSWERS, CURVES), reasons),
+        "additionalProperties": False,
+        "description": "Why an answer failed, in the layers of `unknown`: an error in pellucid.",
+    }
+    properties = {**head, **answers, "unknown": unknown, "failed": failed}
+    return _document("pellucid explain --json", properties, set(answers), definitions)
 
 
 def tune_schema() -> dict[str, Any]:

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
         Importance,
         ImportanceComparison,
         IntervalReduction,
+        NoAnswer,
+        NoAnswerYet,
         NotKnown,
         ParallelCoordinates,
         ParameterRanges,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
         Timeline,
         Tradeoff,
         TwoStepPlan,
+        Unanswered,
     )
     from pellucid.reporting import report
     from pellucid.samplers.bayesian import BayesianSampler
@@ -94,6 +97,8 @@ __all__ = [
     "ImportanceEvaluator",
     "Interleave",
     "IntervalReduction",
+    "NoAnswer",
+    "NoAnswerYet",
     "NotKnown",
     "ParallelCoordinates",
     "ParameterRanges",
@@ -115,6 +120,7 @@ __all__ = [
     "Tradeoff",
     "TwoStepPlan",
     "TwoStepSampler",
+    "Unanswered",
     "acquisition",
     "best",
     "calibration",
@@ -186,10 +192,10 @@ _MODULES = {
     "pellucid.explain.timeline": "timeline",
     "pellucid.goals": "best failed on_the_front",
     "pellucid.records": "Calibration Compromise DesirabilityPaths FailingSettings Finding Front FrontHistory "
-    "FrontVerdict History HsicImportance Importance ImportanceComparison IntervalReduction NotKnown "
-    "ParallelCoordinates ParameterRanges PartialDependence ProfileEffect ProposalExplanation ProposalInteractions "
-    "PruningExplanation PruningRecord RangeAdvice Receipt Recommendation RegretHistory StoppingVerdict Timeline "
-    "Tradeoff TwoStepPlan",
+    "FrontVerdict History HsicImportance Importance ImportanceComparison IntervalReduction NoAnswer "
+    "NoAnswerYet NotKnown ParallelCoordinates ParameterRanges PartialDependence ProfileEffect "
+    "ProposalExplanation ProposalInteractions PruningExplanation PruningRecord RangeAdvice Receipt "
+    "Recommendation RegretHistory StoppingVerdict Timeline Tradeoff TwoStepPlan Unanswered",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.curve_pruner": "CurvePruner",

@@ -12,8 +12,8 @@ from pellucid.cli.app import app
 
 
 def test_every_exit_code_has_a_meaning() -> None:
-    codes = [terminal.DONE, terminal.FAILED, terminal.WRONG, terminal.MISSING, terminal.STOPPED]
-    assert list(terminal.EXIT_CODES) == codes == [0, 1, 2, 3, 130]
+    codes = [terminal.DONE, terminal.FAILED, terminal.WRONG, terminal.MISSING, terminal.BROKEN, terminal.STOPPED]
+    assert list(terminal.EXIT_CODES) == codes == [0, 1, 2, 3, 4, 130]
 
 
 def test_the_page_and_the_help_list_the_exit_codes(repository: Path) -> None:

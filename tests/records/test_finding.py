@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import optuna
 import pandas as pd
 import plotly.graph_objects as go
@@ -81,7 +82,7 @@ def test_every_public_answer_is_a_finding() -> None:
     public = [getattr(pellucid, name) for name in pellucid.__all__]
     records = [kind for kind in public if inspect.isclass(kind) and kind.__module__.startswith("pellucid.records")]
     others = {kind.__name__ for kind in records if not issubclass(kind, Finding)}
-    assert others == {"NotKnown", "Receipt"}
+    assert others == {"NoAnswer", "NoAnswerYet", "NotKnown", "Receipt", "Unanswered"}
 
 
 def test_options_are_keyword_only() -> None:
@@ -113,12 +114,49 @@ def test_an_unknown_answer_gives_the_reason() -> None:
         pellucid.recommend(study)
 
 
-def test_only_value_errors_are_answers() -> None:
-    def broken() -> None:
-        raise TypeError("a bug")
+@pytest.mark.parametrize(
+    "error",
+    [
+        TypeError("a bug"),
+        KeyError("lr"),
+        ZeroDivisionError("division by zero"),
+        np.linalg.LinAlgError("array must not contain infs or NaNs"),
+        ValueError("operands could not be broadcast together with shapes (2,) (3,)"),
+    ],
+)
+@pytest.mark.failing_answers
+def test_an_error_is_no_reason_for_the_reader(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> Finding:
+        raise error
 
-    with pytest.raises(TypeError, match="a bug"):
-        attempt(broken)
+    answer = attempt(broken)
+    assert answer == NotKnown(f"This answer failed; please report it ({type(error).__name__}: {error}).", True, True)
+    assert answer._repr_html_().startswith("<p>This answer failed; please report it (")
+    (record,) = caplog.records
+    assert record.name == "pellucid"
+    assert record.exc_info is not None
+    assert record.exc_info[1] is error
+
+
+@pytest.mark.failing_answers
+def test_the_cause_of_a_failure_is_one_short_line_of_printable_characters() -> None:
+    def broken() -> Finding:
+        raise RuntimeError("\x1b]52;c;aGk=\x07 two\nlines \u202e<b>" + "x" * 1000)
+
+    answer = attempt(broken)
+    assert isinstance(answer, NotKnown)
+    assert answer.reason.isprintable()
+    assert r"RuntimeError: \x1b]52;c;aGk=\x07 two lines \u202e<b>xxx" in answer.reason
+    assert len(answer.reason) < 400
+    assert "&lt;b&gt;" in answer._repr_html_()
+
+
+def test_interrupts_are_no_answers() -> None:
+    def interrupted() -> Finding:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        attempt(interrupted)
 
 
 def test_a_record_without_a_figure_says_so() -> None:

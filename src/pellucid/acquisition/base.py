@@ -26,7 +26,7 @@ import numpy.typing as npt
 from pellucid.acquisition.fronts import Boxes, boxes, volume
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
-from pellucid.records import AcquisitionState, RecordError, Term
+from pellucid.records import AcquisitionState, Term, UnreadableRecordError
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
@@ -408,11 +408,11 @@ def from_state(state: AcquisitionState) -> Acquisition:
 
 
 def from_name(name: str, settings: Mapping[str, Any]) -> Acquisition:
-    """An acquisition by the name of its class. Raises RecordError if no such class is defined, or if it does not take
-    these settings."""
+    """An acquisition by the name of its class. Raises UnreadableRecordError if no such class is defined, or
+    if it does not take these settings."""
     kind = _defined(name)
     if kind is None:
-        raise RecordError(
+        raise UnreadableRecordError(
             f"A receipt names the acquisition {name!r}, which is not part of this pellucid. If it is your own, import "
             "the module that defines it."
         )
@@ -420,7 +420,7 @@ def from_name(name: str, settings: Mapping[str, Any]) -> Acquisition:
         acquisition: Acquisition = kind.from_settings(settings)
     except (KeyError, TypeError, ValueError) as error:
         message = f"The acquisition {name!r} does not take the settings {dict(settings)!r} ({error})."
-        raise RecordError(message) from error
+        raise UnreadableRecordError(message) from error
     return acquisition
 
 

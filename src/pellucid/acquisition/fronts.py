@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.numerics import Array, Indices, Mask
+from pellucid.records import NoAnswer
 from pellucid.threads import cached_property
 
 Row = tuple[float, ...]
@@ -333,9 +334,9 @@ def _slab_boxes(rows: list[Row], reference: Row) -> Ends:
 
 
 def check_number(k: int, subject: str, advice: str) -> None:
-    """Raise ValueError if a study has too many objectives for a front. `subject`: "A report is about"."""
+    """Raise NoAnswer if a study has too many objectives for a front. `subject`: "A report is about"."""
     if k > MOST_OBJECTIVES:
-        raise ValueError(f"{subject} up to {MOST_OBJECTIVES} objectives, but this study has {k}: {advice}.")
+        raise NoAnswer(f"{subject} up to {MOST_OBJECTIVES} objectives, but this study has {k}: {advice}.")
 
 
 def _below(Y: Array, reference: Array) -> tuple[Array, Array]:

@@ -19,16 +19,23 @@ if TYPE_CHECKING:
     Answers = Sequence[tuple[Question[Any], Finding | NotKnown]]
 
 
-def answers_to(questions: Sequence[Question[Any]]) -> Answers:
-    """Every question with its answer, or with why there is none yet."""
+def answers_to(questions: Sequence[Question[Any]], no_curves: NotKnown | None = None) -> Answers:
+    """Every question with its answer, or with why there is none. `no_curves`: why learning curves could not be judged,
+    on which the others rest."""
     from pellucid.numerics import one_thread
 
     with one_thread:
-        return [(question, question.answered()) for question in questions]
+        answers: list[tuple[Question[Any], Finding | NotKnown]] = [(each, each.answered()) for each in questions]
+    if no_curves is not None:
+        answers.append((Question("curves", "What learning curves promise", lambda: no_curves), no_curves))
+    return answers
 
 
 def check_known(answers: Answers) -> None:
-    """Raise Mistake if an answer is missing that the user asked for by name, or if all of them are."""
+    """Raise Mistake if an answer is missing that the user asked for by name, or if all of them are. One that failed is
+    no mistake of the user."""
+    if any_failed(answers):
+        return
     unknown = _unknown(answers)
     missing = [answer for question, answer in unknown if question.needed or len(unknown) == len(answers)]
     if missing:
@@ -36,10 +43,14 @@ def check_known(answers: Answers) -> None:
 
 
 def check_any_known(answers: Answers) -> None:
-    """Raise Mistake if all answers are missing."""
-    unknown = _unknown(answers)
-    if unknown and len(unknown) == len(answers):
-        raise Mistake(unknown[0][1].reason)
+    """Raise Mistake if all answers are missing. One that failed comes first."""
+    missing = sorted((answer for _, answer in _unknown(answers)), key=lambda answer: not answer.failed)
+    if missing and len(missing) == len(answers):
+        raise Mistake(shown(missing[0].reason))
+
+
+def any_failed(answers: Answers) -> bool:
+    return any(answer.failed for _, answer in _unknown(answers))
 
 
 def named_objective(view: StudyView, name: str | None) -> str | int | None:
@@ -65,12 +76,12 @@ def answers_data(view: StudyView, place: Place, answers: Answers) -> dict[str, A
     gone = dead(view)
     known: dict[str, Any] = {}
     unknown: dict[str, Any] = {}
+    failed: dict[str, Any] = {}
     for question, answer in answers:
-        part, value = (unknown, answer.reason) if isinstance(answer, NotKnown) else (known, answer.to_dict())
-        if question.objective:
-            part.setdefault(question.key, {})[question.objective] = value
+        if isinstance(answer, NotKnown):
+            _put(failed if answer.failed else unknown, question, answer.reason)
         else:
-            part[question.key] = value
+            _put(known, question, answer.to_dict())
     return {
         "study": view.name,
         "storage": place.shown,
@@ -79,7 +90,15 @@ def answers_data(view: StudyView, place: Place, answers: Answers) -> dict[str, A
         "dead": {"trials": list(gone.numbers), "notice": gone.notice},
         **known,
         "unknown": unknown,
+        "failed": failed,
     }
+
+
+def _put(part: dict[str, Any], question: Question[Any], value: Any) -> None:
+    if question.objective:
+        part.setdefault(question.key, {})[question.objective] = value
+    else:
+        part[question.key] = value
 
 
 # ---------------------------------------------------------------------- as sentences
@@ -100,7 +119,8 @@ def dead(view: StudyView) -> DeadTrials:
 
 
 def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding | NotKnown, str]]:
-    """Every answer that is known, or will never be, and its sentence with those notes that no earlier answer had."""
+    """Every answer that is known, has failed or will never be, and its sentence, with those notes that no earlier
+    answer had."""
     from pellucid.records import NotKnown, ParameterRanges, StoppingVerdict
 
     said: set[str] = set()
@@ -108,7 +128,7 @@ def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding | No
     for question, answer in answers:
         if isinstance(answer, NotKnown):
             if answer.final:
-                yield question, answer, f"{shown(question.title)}: {shown(answer.reason)}"
+                yield question, answer, f"{shown(_subject(question))}: {shown(answer.reason)}"
             continue
         text = question.text(answer)
         for note in said.intersection(answer.notes):

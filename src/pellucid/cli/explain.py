@@ -9,6 +9,7 @@ import typer
 from pellucid.cli.answers import (
     answers_data,
     answers_to,
+    any_failed,
     check_known,
     dead,
     heading,
@@ -22,7 +23,7 @@ from pellucid.cli.questions import GoalName, overview, requested
 from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import find_study, storage_sentences
-from pellucid.cli.terminal import json_text, print_table, sentences, shown
+from pellucid.cli.terminal import BROKEN, json_text, print_table, sentences, shown
 
 if TYPE_CHECKING:
     from pellucid.cli.answers import Answers
@@ -80,18 +81,20 @@ def explain(
         place = named_place(storage, storage_file)
         opened_study = find_study(place, one_name(name, study))
         with storage_sentences(place):
-            from pellucid.explain.model import view_of
+            from pellucid.explain.model import view_for_all
 
-            view = view_of(opened_study)
+            view, no_curves = view_for_all(opened_study)
             named = named_objective(view, objective)
             by_option = requested(view, trial, params, goal, named)
-            answers = answers_to(by_option or overview(view, named))
+            answers = answers_to(by_option or overview(view, named), no_curves)
             if by_option:
                 check_known(answers)
             if as_json:
                 typer.echo(json_text(answers_data(view, place, answers)))
             else:
                 _print_text(view, place, answers, detailed=bool(by_option))
+        if any_failed(answers):
+            raise typer.Exit(BROKEN)
 
 
 def _check_params(params: tuple[str, ...]) -> None:

@@ -22,12 +22,13 @@ def publish(
         require_extra("dashboard", ["optuna_dashboard"], "Publishing")
         require_plots("Publishing")
         from pellucid.dashboard import publish as publish_figures
+        from pellucid.records import Unanswered
 
         with storage_sentences(place):
             try:
                 titles = publish_figures(opened)
-            except ValueError as error:
-                raise Mistake(str(error)) from None
+            except Unanswered as reason:
+                raise Mistake(str(reason)) from None
         typer.echo(f"Published in {place.shown}:")
         for title in titles:
             typer.echo(f"  {shown(title)}")

@@ -173,6 +173,7 @@ def requested(
     from pellucid.explain.proposals.explanation import explanation_of
     from pellucid.explain.pruning.explanation import pruning_explanation_of
 
+    _check_named(view, trial, params)
     questions: list[Question[Any]] = []
     if trial is not None:
         number, predicted = trial, objective is not None
@@ -216,6 +217,17 @@ def requested(
                 table=_importances,
             )
     return questions
+
+
+def _check_named(view: StudyView, trial: int | None, params: tuple[str, ...]) -> None:
+    """Raise a mistake if the study has no such trial or parameter. One without any of them has no answer yet."""
+    from pellucid.explain.text import unknown_parameter
+
+    if trial is not None and view.trials and trial not in view.by_number:
+        raise Mistake(f"The study has no trial {trial}; its trials are 0 to {max(view.by_number)}.")
+    for name in params:
+        if view.distributions and name not in view.distributions:
+            raise Mistake(shown(unknown_parameter(name, view.distributions)))
 
 
 def _check_whole(view: StudyView, goal: GoalName, objective: str | int | None) -> None:
@@ -263,10 +275,12 @@ def _last_proposal(view: StudyView) -> int:
     """The newest trial that a model of pellucid proposed; if there is none, the newest complete trial."""
     from optuna.trial import TrialState
 
+    from pellucid.records import NoAnswerYet
+
     proposed = _proposals(view)
     complete = [trial.number for trial in view.trials if trial.state == TrialState.COMPLETE]
     if not proposed and not complete:
-        raise ValueError("The study has no finished trial yet, so there is no proposal to explain.")
+        raise NoAnswerYet("The study has no finished trial yet, so there is no proposal to explain.")
     return max(proposed or complete)
 
 

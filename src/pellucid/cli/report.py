@@ -93,9 +93,10 @@ def check_report(path: Path) -> None:
 
 
 def write_report(study: Study, path: Path, quiet: bool) -> Path:
+    from pellucid.records import Unanswered
     from pellucid.reporting import report as write
 
     try:
         return write(study, path, progress=not quiet)
-    except ValueError as error:
-        raise Mistake(str(error)) from None
+    except Unanswered as reason:
+        raise Mistake(str(reason)) from None

@@ -12,13 +12,14 @@ import typer
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.redaction import redacted
 
-DONE, FAILED, WRONG, MISSING, STOPPED = 0, 1, 2, 3, 130
+DONE, FAILED, WRONG, MISSING, BROKEN, STOPPED = 0, 1, 2, 3, 4, 130
 # What each code means, in the words of `pellucid --help` and docs/exit-codes.md.
 EXIT_CODES = {
     DONE: "done",
     FAILED: "the run, its report or its trials failed",
     WRONG: "the request is wrong: a sentence says what to change",
     MISSING: "a package or a data file is missing: a sentence says where to get it",
+    BROKEN: "an answer of `explain` failed; the others are printed",
     STOPPED: "stopped by Ctrl-C: what was finished is kept",
 }
 # Width of a table that is written to a file or a pipe, which have no edge to fold lines at: wide enough for a row with

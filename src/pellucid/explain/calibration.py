@@ -21,7 +21,7 @@ from pellucid.explain.model import curve_notes, fitted_model, opened
 from pellucid.explain.predictions import predictions
 from pellucid.explain.text import about, counted
 from pellucid.numerics import Array, check_level
-from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
+from pellucid.records import Calibration, CalibrationWindow, NoAnswerYet, PredictedTrial
 from pellucid.study.view import StudyView
 
 # With fewer predictions a verdict would be luck: of 14, one outside more or less moves the coverage by 7 points. The
@@ -67,7 +67,7 @@ def calibration_of(view: StudyView, level: float = 0.95) -> Calibration:
             rows, source = others, "leave-one-out"
             notes += [_AFTERWARDS, *_not_predicted(view)]
     if not rows:
-        raise ValueError(
+        raise NoAnswerYet(
             "There is no prediction to check yet: that needs one trial that a model proposed, or any 3 trials, with a "
             "finite value."
         )

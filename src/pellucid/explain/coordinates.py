@@ -12,7 +12,7 @@ from pellucid.explain.model import view_of
 from pellucid.explain.ranges import axis_ticks
 from pellucid.explain.text import value_text
 from pellucid.numerics import Array, Mask, one_thread
-from pellucid.records import Coordinate, ParallelCoordinates
+from pellucid.records import Coordinate, NoAnswerYet, ParallelCoordinates
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
@@ -42,7 +42,7 @@ def coordinates_of(view: StudyView) -> ParallelCoordinates:
     if not len(data.space) or n < _FEWEST:
         what = "no parameter varies" if n else "no trial has finished"
         reason = f"there are {n}" if 0 < n < _FEWEST else what
-        raise ValueError(f"What the best trials share needs at least {_FEWEST} finished trials, but {reason}.")
+        raise NoAnswerYet(f"What the best trials share needs at least {_FEWEST} finished trials, but {reason}.")
     best = _front(view, data) if view.several else _best_tenth(data)
     columns = sorted(range(len(data.space)), key=lambda j: view.positions[data.space.names[j]])
     dimensions = [data.space.dimensions[j] for j in columns]

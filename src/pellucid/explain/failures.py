@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.explain.failing_rules import Rule, Table, failing_rules
 from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Mask, low_discrepancy
-from pellucid.records import FailingCondition, FailingSetting, FailingSettings
+from pellucid.records import FailingCondition, FailingSetting, FailingSettings, NoAnswerYet, NotKnown, attempt
 from pellucid.study.encoding import Space
 from pellucid.study.trials import ended
 from pellucid.study.view import StudyView
@@ -49,9 +49,11 @@ def failing_settings_of(view: StudyView) -> FailingSettings:
     total = int(failed.sum())
     if total and failed.all():
         some = f"All {total} trials failed" if total > 1 else "The only trial failed"
-        raise ValueError(f"{some}, so there is nothing to compare: fix what makes trials fail.")
+        raise NoAnswerYet(f"{some}, so there is nothing to compare: fix what makes trials fail.")
     if total < _FEWEST:
-        raise ValueError(f"This answer needs at least {_FEWEST} failed trials with parameters; this study has {total}.")
+        raise NoAnswerYet(
+            f"This answer needs at least {_FEWEST} failed trials with parameters; this study has {total}."
+        )
     table = _table(trials, failed)
     rules = failing_rules(table)
     insides = [rule.inside(table) for rule in rules]
@@ -78,10 +80,8 @@ _known: WeakKeyDictionary[StudyView, tuple[FailingSetting, ...]] = WeakKeyDictio
 def known_failing(view: StudyView) -> tuple[FailingSetting, ...]:
     """The settings at which trials fail, as far as they are known; found once for every view."""
     if view not in _known:
-        try:
-            _known[view] = failing_settings_of(view).settings
-        except ValueError:
-            _known[view] = ()
+        answer = attempt(lambda: failing_settings_of(view))
+        _known[view] = () if isinstance(answer, NotKnown) else answer.settings
     return _known[view]
 
 

@@ -72,6 +72,21 @@ def history_of(view: StudyView) -> History:
     )
 
 
+def plain_history(view: StudyView, sentence: str) -> History | FrontHistory:
+    """Numbers, states and values of the trials alone, for a page whose history could not be computed."""
+    numbers, states = tuple(trial.number for trial in view.trials), _states(view)
+    returned = [trial.values if trial.state == TrialState.COMPLETE else None for trial in view.trials]
+    nothing = (None,) * len(numbers)
+    if not view.several:
+        values = tuple(None if row is None else row[0] for row in returned)
+        direction, name = view.direction, view.objective.name
+        return History(numbers, states, values, nothing, nothing, nothing, (), direction, sentence, objective=name)
+    rows = tuple(None if row is None else tuple(row) for row in returned)
+    names = tuple(objective.name for objective in view.objectives)
+    directions = tuple(objective.direction for objective in view.objectives)
+    return FrontHistory(numbers, states, rows, nothing, (), (), (), (), names, directions, (), sentence)
+
+
 def _expected(receipt: Receipt | None, constraint: str | None) -> tuple[float | None, float | None]:
     """Mean and sd of what a receipt predicted of the objective, or of a constraint."""
     if receipt is None or constraint is None:

@@ -15,7 +15,7 @@ from pellucid.explain.importance.hsic import MEDIAN, PermutationTest, hsic_index
 from pellucid.explain.text import unknown_parameter, value_text
 from pellucid.goals import Goal
 from pellucid.numerics import Array, Mask
-from pellucid.records import IntervalReduction
+from pellucid.records import IntervalReduction, NoAnswer
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.encoding import Dimension
 
@@ -67,12 +67,13 @@ def interval_reduction(
 
 
 def numeric_column(sample: Sample, param: str) -> int:
-    """Column of a numeric parameter. Raises ValueError if there is no numeric parameter of that name."""
+    """Column of a numeric parameter. Raises ValueError if there is no parameter of that name, NoAnswer if it is a
+    choice."""
     if param not in sample.space.index:
         raise ValueError(unknown_parameter(param, sample.space.names))
     column = sample.space.index[param]
     if sample.space.dimensions[column].categorical:
-        raise ValueError(
+        raise NoAnswer(
             f"`{param}` is categorical, so it has no interval to reduce. `pellucid.parameter_ranges` says which "
             "choices to drop."
         )

@@ -11,6 +11,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.numerics import Array, one_thread
+from pellucid.records import NotKnown, attempt
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
@@ -32,6 +33,15 @@ def view_of(study: Study) -> StudyView:
     curves promise."""
     with one_thread:
         return extrapolated(StudyView.whole(study))
+
+
+def view_for_all(study: Study) -> tuple[StudyView, NotKnown | None]:
+    """As `view_of`, for many answers at once: if learning curves cannot be judged, what stopped trials reported last
+    counts, and the second is why."""
+    whole = StudyView.whole(study)
+    with one_thread:
+        view = attempt(lambda: extrapolated(whole))
+    return (whole, view) if isinstance(view, NotKnown) else (view, None)
 
 
 def curve_notes(data: Arrays) -> list[str]:

@@ -31,7 +31,7 @@ from pellucid.explain.range_model import (
 from pellucid.explain.text import counted, value_text
 from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
-from pellucid.records import FailingSetting, ParameterRanges, RangeAdvice, RangeAxis, percent
+from pellucid.records import FailingSetting, NoAnswerYet, ParameterRanges, RangeAdvice, RangeAxis, percent
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
 
@@ -77,9 +77,9 @@ def ranges_of(view: StudyView) -> ParameterRanges:
     trials = [trial for trial in view.trials if not in_a_step(trial)]
     losses = view.observations.losses
     if len(losses) >= FEWEST and np.ptp(losses) == 0.0:
-        raise ValueError(f"All {len(losses)} trials returned the same value, so they say nothing about ranges.")
+        raise NoAnswerYet(f"All {len(losses)} trials returned the same value, so they say nothing about ranges.")
     if len(losses) and not view.observations.feasible.any():
-        raise ValueError(f"Which ranges to change is not known. {none_feasible(view.observations)}")
+        raise NoAnswerYet(f"Which ranges to change is not known. {none_feasible(view.observations)}")
     top, _, _ = sample_of(trials, best_tenth(), Subject.of(view, best_tenth()), source="all")
     axes = []
     for j, dimension in enumerate(top.space.dimensions):

@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
 from pellucid.explain.model import opened
 from pellucid.numerics import Array, expand_integers, first_integers
-from pellucid.records import ConstraintState, Receipt
+from pellucid.records import ConstraintState, NoAnswer, NoAnswerYet, Receipt
 from pellucid.records.notebook import document
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
@@ -82,11 +82,11 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
                 f"constraint {view.constraint!r}: its model is in `rebuild(study, trial).constraints`."
             )
         if not view.trials:
-            raise ValueError("The study has no trials yet, so there is nothing to rebuild.")
+            raise NoAnswerYet("The study has no trials yet, so there is nothing to rebuild.")
         asked = view.trial(trial)
         receipt = view.receipt(trial)
         if receipt is None:
-            raise ValueError(
+            raise NoAnswer(
                 f"Trial {trial} has no receipt: pellucid did not propose it, so there is nothing to rebuild. "
                 f"{WHERE_TO_LOOK}"
             )
@@ -95,35 +95,35 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
 
 
 def require_model(receipt: Receipt, trial: FrozenTrial, what: str) -> None:
-    """Raise ValueError if there is no model behind a receipt, or if it was written for another trial."""
+    """Raise NoAnswer if there is no model behind a receipt, or if it was written for another trial."""
     if receipt.kind != "model":
-        raise ValueError(f"There is no {what}. {receipt} {WHERE_TO_LOOK}")
+        raise NoAnswer(f"There is no {what}. {receipt} {WHERE_TO_LOOK}")
     require_own(receipt, trial)
 
 
 def require_own(receipt: Receipt, trial: FrozenTrial) -> None:
-    """Raise ValueError if a receipt was written for another trial."""
+    """Raise NoAnswer if a receipt was written for another trial."""
     if receipt.trial == trial.number:
         return
     first = repeated(trial)
     if first is not None:
-        raise ValueError(
+        raise NoAnswer(
             f"Trial {trial.number} repeats trial {first}, whose process had died. Ask about trial {first}: it has the "
             "same parameters, and the reason for them."
         )
-    raise ValueError(
+    raise NoAnswer(
         f"The receipt of trial {trial.number} was written for trial {receipt.trial}: the trials were copied to other "
         "numbers, so it does not refer to the right ones. Ask the original study."
     )
 
 
 def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int] = ()) -> tuple[Space, Arrays]:
-    """The space and the observations that a receipt names. Raises ValueError if trials are missing."""
+    """The space and the observations that a receipt names. Raises NoAnswer if trials are missing."""
     fitted_on = expand_integers(receipt.fitted_on)
     sources = [source for source in receipt.space.values() if isinstance(source, int)]
     missing = sorted({*sources, *fitted_on, *also_needed} - view.by_number.keys())
     if missing:
-        raise ValueError(
+        raise NoAnswer(
             f"Trial {receipt.trial} cannot be rebuilt: the storage no longer has trials {first_integers(missing)}."
         )
     space = Space.of(
@@ -189,7 +189,7 @@ def _rebuilt_constraint(state: ConstraintState, view: StudyView, known: Arrays, 
     numbers = expand_integers(state.fitted_on)
     fitted_on = known.observations if known.observations.numbers == tuple(numbers) else view.observations_of(numbers)
     if state.name not in fitted_on.constraints.names:
-        raise ValueError(
+        raise NoAnswer(
             f"The model of the constraint `{state.name:.100}` cannot be rebuilt: no trial that it was fitted on has "
             "reported that constraint."
         )

@@ -36,7 +36,7 @@ from pellucid.explain.fronts.wishes import limits_of, weights_of
 from pellucid.explain.model import curve_notes, default_template, fitted_model, view_of
 from pellucid.explain.text import value_text
 from pellucid.numerics import Array, Mask, one_thread
-from pellucid.records import Compromise, Front, Recommendation
+from pellucid.records import Compromise, Front, NoAnswerYet, Recommendation
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView, named
@@ -133,12 +133,12 @@ def recommendation_of(
 ) -> Recommendation:
     complete = view.observations.of_complete_trials
     if not len(complete):
-        raise ValueError(
+        raise NoAnswerYet(
             "A recommendation needs at least one finished trial with a value; "
             f"this study has {len(view.trials)} trials, none of them finished with one."
         )
     if not complete.feasible.any():
-        raise ValueError(f"There is nothing to recommend yet. {none_feasible(complete)}")
+        raise NoAnswerYet(f"There is nothing to recommend yet. {none_feasible(complete)}")
     usable = view.observations if view.extrapolation is not None else complete
     data = _encoded(view, usable) if view.varying else None
     if data is None or not _options(data.observations).any():

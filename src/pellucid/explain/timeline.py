@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.explain.history import state_of
 from pellucid.explain.text import counted
-from pellucid.records import Timeline
+from pellucid.records import NoAnswerYet, Timeline
 from pellucid.study.view import StudyView
 
 _SHORT, _MINUTE, _HOUR, _DAY = 0.01, 60.0, 3600.0, 86400.0
@@ -29,7 +29,7 @@ def timeline(study: Study) -> Timeline:
 def timeline_of(view: StudyView) -> Timeline:
     begun = sorted((t for t in view.trials if t.datetime_start is not None), key=lambda t: (_start(t), t.number))
     if not begun:
-        raise ValueError("No trial has started yet, so there are no times to show.")
+        raise NoAnswerYet("No trial has started yet, so there are no times to show.")
     first = _start(begun[0])
     starts = [_start(trial) - first for trial in begun]
     durations = [_duration(trial) for trial in begun]

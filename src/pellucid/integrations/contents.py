@@ -17,6 +17,7 @@ from pellucid.records import (
     Front,
     History,
     Importance,
+    NoAnswerYet,
     NotKnown,
     ParameterRanges,
     Recommendation,
@@ -63,7 +64,7 @@ def missing(tracker: str, package: str) -> ImportError:
 
 
 def run_contents(study: Study, tracker: str, *, progress: bool) -> RunContents:
-    """What to log about a study; `tracker`: where. Raises ValueError if no trial is complete."""
+    """What to log about a study; `tracker`: where. Raises NoAnswerYet if no trial is complete."""
     try:
         import pellucid.reporting.page  # noqa: F401
     except ImportError as error:
@@ -108,7 +109,7 @@ def _key(answers: StudyAnswers) -> str:
     ends = [trial.datetime_complete for trial in answers.trials if trial.state == TrialState.COMPLETE]
     times = [end for end in ends if end is not None]
     if not times:
-        raise ValueError(
+        raise NoAnswerYet(
             f"A study is logged once a trial is complete, but none of the {len(answers.trials)} trials of "
             f"{answers.name!r} is: run more trials, then log it again."
         )

@@ -5,6 +5,7 @@ Numbers are in the unit and direction of the objective as the user returns it, p
 
 from __future__ import annotations
 
+import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -18,6 +19,10 @@ from pellucid.records import notebook
 Answer = TypeVar("Answer")
 # The name of an objective that has none of its own, and of its unit.
 OBJECTIVE = "objective"
+# Characters of an error's message that are shown: errors of NumPy can repeat whole arrays.
+_LONGEST_CAUSE = 300
+
+_logger = logging.getLogger("pellucid")
 
 
 class Finding(ABC):
@@ -113,16 +118,30 @@ def _data_of(value: Any) -> Any:
     return value
 
 
-class NoAnswer(ValueError):
+class Unanswered(ValueError):
+    """Why there is no answer, in a sentence for the user. Errors about arguments are a ValueError of another type."""
+
+
+class NoAnswer(Unanswered):
     """Why a question has no answer, and never will have: more trials do not change it."""
+
+
+class NoAnswerYet(Unanswered):
+    """Why a question has no answer yet: more trials may change it."""
 
 
 @dataclass(frozen=True)
 class NotKnown:
-    """Stands where an answer would: why there is none yet, or, if that is `final`, why there is none."""
+    """Stands where an answer would.
+
+    reason  why there is none, in a sentence
+    final   whether more trials do not change that
+    failed  whether that is because of an error in pellucid, which the reason names
+    """
 
     reason: str
     final: bool = False
+    failed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -138,11 +157,22 @@ class NotKnown:
 
 
 def attempt(ask: Callable[[], Answer]) -> Answer | NotKnown:
-    """An answer, or why there is none. Explainers raise ValueError with a sentence that is written for users."""
+    """An answer, or why there is none. One that fails is logged, and keeps no other from its reader."""
     try:
         return ask()
-    except ValueError as error:
-        return NotKnown(str(error), isinstance(error, NoAnswer))
+    except Unanswered as reason:
+        return NotKnown(str(reason), isinstance(reason, NoAnswer))
+    except Exception as error:
+        _logger.error("An answer failed (%s).", cause_of(error), exc_info=True)
+        return NotKnown(f"This answer failed; please report it ({cause_of(error)}).", final=True, failed=True)
+
+
+def cause_of(error: Exception) -> str:
+    """Type and message of an error on one line, without characters that could move the cursor of a terminal."""
+    message = " ".join(str(error).split())
+    short = message if len(message) <= _LONGEST_CAUSE else f"{message[:_LONGEST_CAUSE]} ..."
+    text = f"{type(error).__name__}: {short}" if short else type(error).__name__
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ from pellucid.records.finding import OBJECTIVE, Finding, prefix
 from pellucid.records.notebook import Rows
 from pellucid.records.numbers import number_text
 from pellucid.records.rules import is_count, is_finite_from, is_spans
-from pellucid.records.states import RecordError
+from pellucid.records.states import RecordError, UnreadableRecordError
 
 DECISION_VERSION = 1
 # Chances below this are not told apart.
@@ -84,16 +84,16 @@ class PruningDecision:
             data, _ = json.JSONDecoder().raw_decode(text)  # An earlier, longer decision may have left its end behind.
             version = int(data["version"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise RecordError(f"This decision is damaged and cannot be read ({error}).") from error
+            raise UnreadableRecordError(f"This decision is damaged and cannot be read ({error}).") from error
         if version > DECISION_VERSION:
-            raise RecordError(
+            raise UnreadableRecordError(
                 f"This decision has version {version}, but this pellucid reads up to version {DECISION_VERSION}: "
                 "upgrade pellucid to read it."
             )
         try:
             return PruningDecision(**data)
         except (TypeError, ValueError) as error:
-            raise RecordError(f"This decision is damaged and cannot be read ({error}).") from error
+            raise UnreadableRecordError(f"This decision is damaged and cannot be read ({error}).") from error
 
     @property
     def reason(self) -> str:

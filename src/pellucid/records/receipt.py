@@ -39,6 +39,7 @@ from pellucid.records.states import (
     PolicyState,
     RankingState,
     RecordError,
+    UnreadableRecordError,
 )
 
 RECEIPT_VERSION = 1
@@ -224,9 +225,9 @@ class Receipt:
             data = json.loads(text)
             version = int(data["version"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise RecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
+            raise UnreadableRecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
         if version > RECEIPT_VERSION:
-            raise RecordError(
+            raise UnreadableRecordError(
                 f"This receipt has version {version}, but this pellucid reads up to version {RECEIPT_VERSION}: "
                 "upgrade pellucid to read it."
             )
@@ -251,7 +252,7 @@ class Receipt:
             data["pending"] = {k: tuple(v) for k, v in data.get("pending", {}).items()}
             return Receipt(**data)
         except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
-            raise RecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
+            raise UnreadableRecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
 
     def __str__(self) -> str:
         return " ".join(part for part in (self._what_happened(), self.phase, self.turn) if part)

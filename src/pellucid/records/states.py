@@ -9,8 +9,14 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pellucid.records.finding import NoAnswer
+
 
 class RecordError(ValueError):
+    """A record that cannot exist: a field has the wrong form."""
+
+
+class UnreadableRecordError(RecordError, NoAnswer):
     """A stored record that cannot be read: damaged, or written by a newer version."""
 
 
@@ -86,7 +92,7 @@ class Hyperparameters:
                 nominal=tuple(int(v) for v in data["nominal"]),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise RecordError(
+            raise UnreadableRecordError(
                 f"These are not hyperparameters of a Gaussian process: {data!r:.200} ({error!s:.100})."
             ) from error
 

@@ -46,6 +46,8 @@ def _card(title: str, content: Markup) -> Markup:
 def _not_known(answer: NotKnown) -> Markup:
     if answer is COMPUTING:
         return tag("p", "Computing ...", class_="big")
+    if answer.final:
+        return tag("p", prose(answer.reason))
     return joined(tag("p", "Not known yet.", class_="big"), tag("p", prose(answer.reason), class_="soft"))
 
 
@@ -126,6 +128,7 @@ def _cost(tradeoffs: Sequence[Tradeoff | NotKnown]) -> Markup:
     return joined(
         *(tag("p", prose(tradeoff.sentence)) for tradeoff in known[:_MOST_ADVICE]),
         *(tag("p", prose(note), class_="soft") for note in notes),
+        *(_not_known(tradeoff) for tradeoff in tradeoffs if isinstance(tradeoff, NotKnown) and tradeoff.failed),
     )
 
 
@@ -165,6 +168,8 @@ def _best(study: StudyAnswers, use: Recommendation) -> Markup:
         words, trial = other
         return joined(words, tag("a", f"trial {trial}", href=f"#trial-{trial}"), LUCK)
     assert isinstance(study.history, History)
+    if "history" in study.broken:
+        return joined()
     kind = "feasible trial" if study.history.feasible else "trial"
     return joined(f"No other {kind} returned a better value." if len(study.trials) > 1 else "")
 

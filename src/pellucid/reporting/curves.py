@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -25,25 +25,33 @@ class CurveAnswers:
 
     stopped        the stopped trials with the largest chance of having been the best, the largest first
     extrapolated   whether other answers expect of stopped trials what their curves promise
+    broken         explanations of stops that failed, by name
     """
 
     curves: LearningCurves
     record: PruningRecord | NotKnown
     stopped: tuple[PruningExplanation, ...]
     extrapolated: bool
+    broken: Mapping[str, NotKnown] = field(default_factory=dict)
 
 
 def curve_answers(view: StudyView, record: PruningRecord | NotKnown) -> CurveAnswers:
     """About a study with at least one curve. `record`: what its stops saved and cost."""
-    return CurveAnswers(_learning_curves(view), record, _explained(view, record), view.extrapolation is not None)
+    asked = _explained(view, record)
+    stopped = tuple(answer for answer in asked.values() if not isinstance(answer, NotKnown))
+    broken = {what: answer for what, answer in asked.items() if isinstance(answer, NotKnown) and answer.failed}
+    return CurveAnswers(_learning_curves(view), record, stopped, view.extrapolation is not None, broken)
 
 
-def _explained(view: StudyView, record: PruningRecord | NotKnown) -> tuple[PruningExplanation, ...]:
+def _explained(view: StudyView, record: PruningRecord | NotKnown) -> dict[str, PruningExplanation | NotKnown]:
+    """Why the stopped trials that were likeliest to become the best were stopped, by the name of the answer."""
     if isinstance(record, NotKnown):
-        return ()
+        return {}
     likeliest = sorted(record.rows, key=lambda row: -row.chance)[:_MOST_EXPLAINED]
-    answers = [attempt(lambda n=row.trial: pruning_explanation_of(view, n)) for row in likeliest]  # type: ignore[misc]
-    return tuple(answer for answer in answers if not isinstance(answer, NotKnown))
+    return {
+        f"why trial {row.trial} was stopped": attempt(lambda n=row.trial: pruning_explanation_of(view, n))  # type: ignore[misc]
+        for row in likeliest
+    }
 
 
 def _learning_curves(view: StudyView) -> LearningCurves:

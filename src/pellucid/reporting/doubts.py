@@ -27,6 +27,8 @@ from pellucid.study.trials import nobodys_choice, repeated
 
 # Reasons that a page shows: more would hide the ones that matter.
 MOST_SHOWN = 3
+# Answers that failed, by name.
+_MOST_BROKEN = 6
 # With fewer finished trials than this, the answers are called uncertain.
 _FEW = 10
 # The chance of having stopped the best trial above which that is a reason for doubt, and the chance of one of them
@@ -40,9 +42,10 @@ _MUCH_SHORTER = 0.5
 def doubts(study: StudyAnswers) -> list[str]:
     """Reasons to distrust the answers, the most important first. Each ends in what to do about it."""
     if not study.trials:
-        return ["The study has no trials yet, so nothing here is about your problem: run some."]
+        return [*_broken(study), "The study has no trials yet, so nothing here is about your problem: run some."]
     checked = [each.calibration for each in study.each if isinstance(each.calibration, Calibration)]
     reasons = [
+        *_broken(study),
         *_few(study),
         *([study.dead] if study.dead else []),
         *([line] if advises_to_stop(study) and (line := beyond_the_verdict(study)) else []),
@@ -56,6 +59,16 @@ def doubts(study: StudyAnswers) -> list[str]:
     ]
     # Two models may say the same with other numbers: one of the two is enough.
     return list({reason.split(":")[0]: reason for reason in reversed(reasons)}.values())[::-1]
+
+
+def _broken(study: StudyAnswers) -> list[str]:
+    """The answers that failed, by name, with the cause of the first."""
+    if not study.broken:
+        return []
+    names, (first, *_) = list(study.broken), study.broken.values()
+    left = len(names) - _MOST_BROKEN
+    listed = spoken([*names[:_MOST_BROKEN], *([f"{left} more"] if left > 0 else [])])
+    return [f"Left out because of an error: {listed}. {first}"]
 
 
 def _few(study: StudyAnswers) -> list[str]:

@@ -20,6 +20,7 @@ from pellucid.records import (
     PruningRecord,
     RegretHistory,
     Tradeoff,
+    attempt,
 )
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
@@ -44,8 +45,11 @@ class PageFigures:
         shown_before: Collection[str] = (),
     ) -> Markup:
         """The place for the figure of a record in the page (the one called `what` if there are several), with its
-        finding as a heading and its doubts, except those that the page has `shown_before`."""
-        stored = plots.stored(plots.bare(record, what))
+        finding as a heading and its doubts, except those that the page has `shown_before`. Without a figure if drawing
+        it fails."""
+        stored = attempt(lambda: plots.stored(plots.bare(record, what)))
+        if isinstance(stored, NotKnown):
+            return tag("div", tag("h3", prose(record.sentence)), tag("p", prose(stored.reason), class_="soft"))
         layout = stored["layout"]
         meta = layout.pop("meta")
         finding = unescape(meta["finding"])
@@ -61,47 +65,54 @@ class PageFigures:
         shown = tag("div", place, class_="figure")
         return tag("div", *heading, shown, class_="finding")
 
-    def keep(self, name: str, record: Finding) -> str:
-        """Store a figure that the page shows on demand."""
+    def keep(self, name: str, record: Finding) -> str | None:
+        """Store a figure that the page shows on demand. None if drawing it fails."""
         self.put(name, record)
-        return name
+        return name if name in self.by_name else None
 
 
 def key_figures(study: StudyAnswers) -> Iterator[tuple[str, Any]]:
     """The figures that answer the questions, by name, if there is an answer: in the order in which a person asks."""
+    for name, record in _key_answers(study):
+        figure = attempt(record.plot)
+        if not isinstance(figure, NotKnown):
+            yield name, figure
+
+
+def _key_answers(study: StudyAnswers) -> Iterator[tuple[str, Finding]]:
     if isinstance(study.recommendation, Front):
-        yield "front", study.recommendation.plot()
+        yield "front", study.recommendation
     for i, tradeoff in enumerate(study.tradeoffs):
         if isinstance(tradeoff, Tradeoff):
-            yield f"tradeoff-{i}", tradeoff.plot()
+            yield f"tradeoff-{i}", tradeoff
     if any(value is not None for value in study.history.values):
-        yield "history", study.history.plot()
+        yield "history", study.history
     if isinstance(study.regret, RegretHistory) and study.regret.after:
-        yield "course", study.regret.plot()
+        yield "course", study.regret
     for i, each in enumerate(study.each):
         yield from _about(each, f"objective-{i}-" if study.several else "")
     if isinstance(study.ranges, ParameterRanges):
-        yield "ranges", study.ranges.plot()
+        yield "ranges", study.ranges
     if study.explanations:
-        yield "why", max(study.explanations, key=lambda explanation: explanation.trial).plot()
+        yield "why", max(study.explanations, key=lambda explanation: explanation.trial)
     for i, each in enumerate(study.each):
         if isinstance(each.calibration, Calibration):
-            yield f"objective-{i}-calibration" if study.several else "calibration", each.calibration.plot()
+            yield f"objective-{i}-calibration" if study.several else "calibration", each.calibration
     if study.curves is not None and isinstance(study.curves.record, PruningRecord) and study.curves.record.stopped:
-        yield "pruning", study.curves.record.plot()
+        yield "pruning", study.curves.record
     if isinstance(study.failing, FailingSettings) and study.failing.settings:
-        yield "failing", study.failing.plot()
+        yield "failing", study.failing
     if isinstance(study.failures, HsicImportance):
-        yield "failures", study.failures.plot()
+        yield "failures", study.failures
 
 
-def _about(each: ObjectiveAnswers, prefix: str) -> Iterator[tuple[str, Any]]:
+def _about(each: ObjectiveAnswers, prefix: str) -> Iterator[tuple[str, Finding]]:
     """Those about one objective. `prefix`: of their names."""
     if isinstance(each.importance, Importance):
-        yield f"{prefix}importance", each.importance.plot()
+        yield f"{prefix}importance", each.importance
     if not isinstance(each.profiles, NotKnown):
         for i, profile in enumerate(each.profiles[:_MOST_EFFECTS]):
-            yield f"{prefix}profile-{i}", profile.plot()
+            yield f"{prefix}profile-{i}", profile
     if not isinstance(each.effects, NotKnown):
         for i, effect in enumerate(each.effects[:_MOST_EFFECTS]):
-            yield f"{prefix}effect-{i}", effect.plot()
+            yield f"{prefix}effect-{i}", effect

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import combinations
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from optuna.study import Study
@@ -22,12 +22,12 @@ from pellucid.explain.failures import failing_settings_of
 from pellucid.explain.front_stopping import front_regret_history_of
 from pellucid.explain.fronts.answer import front_of
 from pellucid.explain.fronts.tradeoff import tradeoff_of
-from pellucid.explain.history import front_history_of, history_of
+from pellucid.explain.history import front_history_of, history_of, plain_history
 from pellucid.explain.importance.analysis import importance_for
 from pellucid.explain.importance.shares import shares_of
-from pellucid.explain.model import view_of
+from pellucid.explain.model import view_for_all
 from pellucid.explain.parts import descends
-from pellucid.explain.progress import progress_bar
+from pellucid.explain.progress import Bar, progress_bar
 from pellucid.explain.proposals.cases import without_proposal
 from pellucid.explain.proposals.explanation import explanation_of
 from pellucid.explain.pruning.record import pruning_record_of
@@ -46,6 +46,8 @@ from pellucid.records import (
     History,
     HsicImportance,
     Importance,
+    NoAnswer,
+    NoAnswerYet,
     NotKnown,
     ParallelCoordinates,
     ParameterRanges,
@@ -116,6 +118,7 @@ class StudyAnswers:
     unexplained     trials without an explanation, and why
     curves          what learning curves say; None if no trial reported one, or if there are several objectives
     dead            about running trials whose process may be gone; empty if there are none
+    broken          answers that failed, each by its name and with the cause
     timeline        when trials ran;  coordinates  what the best of them share
     positions       of the parameters in the study's order, which decide their colours
     """
@@ -136,6 +139,7 @@ class StudyAnswers:
     unexplained: dict[int, str]
     curves: CurveAnswers | None = None
     dead: str = ""
+    broken: Mapping[str, NotKnown] = field(default_factory=dict)
     timeline: Timeline | NotKnown = _NOT_ASKED
     coordinates: ParallelCoordinates | NotKnown = _NOT_ASKED
     positions: Mapping[str, int] = field(default_factory=dict)
@@ -164,7 +168,7 @@ class StudyAnswers:
 
 
 def check_objectives(n: int) -> None:
-    """Raise ValueError if a report cannot be about so many objectives."""
+    """Raise NoAnswer if a report cannot be about so many objectives."""
     advice = "ask about each of them, as in `pellucid.importance(study, objective=0)`"
     check_number(n, "A report is about", advice)
 
@@ -173,7 +177,7 @@ def gather_at_once(study: Study) -> StudyAnswers:
     """What the trials say without a model, in a moment; the other answers are being computed."""
     view = StudyView.whole(study)  # Without what a model makes of learning curves.
     check_objectives(len(view.objectives))
-    history = front_history_of(view) if view.several else history_of(view)
+    history, _ = _course(view)
     later = COMPUTING if history.states.count("failed") else None
     return StudyAnswers(
         name=view.name,
@@ -202,33 +206,49 @@ def gather_at_once(study: Study) -> StudyAnswers:
 
 def gather(study: Study, progress: bool, explained: Explained | None = None) -> StudyAnswers:
     """`explained`: explanations of an earlier call, which gets those that can serve a later one."""
-    view = view_of(study)
-    check_objectives(len(view.objectives))
+    check_objectives(len(study.directions))
+    view, no_curves = view_for_all(study)
     with one_thread:
-        history = front_history_of(view) if view.several else history_of(view)
+        history, no_history = _course(view)
         numbers = _trials_to_explain(view, history)
         asked = _N_SHARED + (len(_pairs(view)) or 1) + _N_EACH * len(view.each)
         steps = asked + len(numbers) + bool(len(view.curves)) + ("failed" in history.states)
         with progress_bar("report", steps, show=progress) as bar:
-
-            def answered(what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
-                bar.advance(f"report: {what}")
-                return attempt(ask)
-
-            return _answers(view, history, numbers, answered, {} if explained is None else explained)
+            failed = {"what learning curves promise": no_curves, "history": no_history}
+            asking = _Asking(bar, {name: why for name, why in failed.items() if why is not None})
+            return _answers(view, history, numbers, asking, {} if explained is None else explained)
 
 
-class _Answered(Protocol):
-    """Asks a question and says what for."""
+def _course(view: StudyView) -> tuple[History | FrontHistory, NotKnown | None]:
+    """The course of the study. If that fails, what Optuna knows of the trials, and why."""
+    course = attempt(lambda: front_history_of(view) if view.several else history_of(view))
+    return (plain_history(view, course.reason), course) if isinstance(course, NotKnown) else (course, None)
 
-    def __call__(self, what: str, ask: Callable[[], Answer]) -> Answer | NotKnown: ...
+
+class _Asking:
+    """Asks one question after the other, and keeps what failed by the name of the answer."""
+
+    def __init__(self, bar: Bar, broken: Mapping[str, NotKnown]) -> None:
+        self.broken, self._bar = dict(broken), bar
+
+    def __call__(self, what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
+        """An answer that takes a step of the progress bar."""
+        self._bar.advance(f"report: {what}")
+        return self.quickly(what, ask)
+
+    def quickly(self, what: str, ask: Callable[[], Answer]) -> Answer | NotKnown:
+        """An answer that takes next to no time."""
+        answer = attempt(ask)
+        if isinstance(answer, NotKnown) and answer.failed:
+            self.broken[what] = answer
+        return answer
 
 
 def _answers(
     view: StudyView,
     history: History | FrontHistory,
     numbers: list[int],
-    answered: _Answered,
+    answered: _Asking,
     kept: Explained,
 ) -> StudyAnswers:
     """`numbers`: of the trials to explain; `kept`: explanations of earlier calls."""
@@ -243,9 +263,14 @@ def _answers(
     each = tuple(_about(about, answered) for about in view.each)
     curves = None
     if len(view.curves):
-        curves = curve_answers(view, answered("learning curves", lambda: pruning_record_of(view)))
-    failures = None
+        record = answered("what stops saved", lambda: pruning_record_of(view))
+        found = answered.quickly("learning curves", lambda: curve_answers(view, record))
+        if isinstance(found, CurveAnswers):
+            curves = found
+            answered.broken.update(found.broken)
+    failing = failures = None
     if "failed" in history.states:
+        failing = answered.quickly("failing settings", lambda: failing_settings_of(view))
         failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
     if isinstance(recommendation, Recommendation):
         numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
@@ -264,15 +289,16 @@ def _answers(
         regret=regret,
         each=each,
         ranges=ranges,
-        failing=attempt(lambda: failing_settings_of(view)) if history.states.count("failed") else None,
+        failing=failing,
         failures=failures,
-        constraints=_constraints(view),
+        constraints=_constraints(view, answered),
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
         unexplained={**_sampled(view), **unexplained},
         curves=curves,
         dead=dead_trials(view, datetime.now()).notice,
-        timeline=attempt(lambda: timeline_of(view)),
-        coordinates=attempt(lambda: coordinates_of(view)),
+        timeline=answered.quickly("timeline", lambda: timeline_of(view)),
+        coordinates=answered.quickly("what the best trials share", lambda: coordinates_of(view)),
+        broken=answered.broken,
         positions=view.positions,
     )
 
@@ -293,15 +319,15 @@ def _pairs(view: StudyView) -> list[tuple[int, int]]:
     return list(combinations(range(len(view.objectives)), 2))
 
 
-def _constraints(view: StudyView) -> dict[str, Importance | NotKnown]:
+def _constraints(view: StudyView, answered: _Asking) -> dict[str, Importance | NotKnown]:
     """What matters for every constraint."""
     return {
-        name: attempt(lambda name=name: shares_of(view.about_constraint(name)))  # type: ignore[misc]
+        name: answered.quickly(f"what matters for {name}", lambda name=name: shares_of(view.about_constraint(name)))  # type: ignore[misc]
         for name in view.observations.constraints.names[:_MOST_CONSTRAINTS]
     }
 
 
-def _about(view: StudyView, answered: _Answered) -> ObjectiveAnswers:
+def _about(view: StudyView, answered: _Asking) -> ObjectiveAnswers:
     """The answers about the objective of the view."""
     name = f" of {view.objective.name}" if view.several else ""
     importance = answered(f"what matters{name}", lambda: shares_of(view))
@@ -328,7 +354,8 @@ def _by_importance(view: StudyView, importance: Importance | NotKnown) -> list[t
     """Names and branches of the parameters: those of the best trial first, and of these what is known to matter; those
     that always exist before those of a branch. In the study's order if that is not known."""
     if not view.varying:
-        raise ValueError("No parameter varies, so there are no effects to show.")
+        reason = "No parameter varies, so there are no effects to show."
+        raise NoAnswer(reason) if len(view.observations) else NoAnswerYet(reason)
     if isinstance(importance, NotKnown):
         return [(name, "") for name in view.varying]
     best = view.data.observations.configurations[int(np.argmin(view.data.losses))]

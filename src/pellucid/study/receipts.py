@@ -11,7 +11,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from pellucid.records import Receipt, RecordError
+from pellucid.records import Receipt, RecordError, UnreadableRecordError
 
 RECEIPT_KEY = "pellucid:receipt"
 # Optuna's relational storages keep an attribute in a column of 2048 characters.
@@ -37,19 +37,19 @@ def split(text: str) -> list[str]:
 
 
 def read_receipt(trial: FrozenTrial) -> Receipt | None:
-    """The receipt of a trial, or None. Raises RecordError if it is damaged or written by a newer version."""
+    """The receipt of a trial, or None. Raises UnreadableRecordError if it is damaged or written by a newer version."""
     attributes = trial.system_attrs
     if not attributes:  # Most trials of a large study that was begun elsewhere.
         return None
     if _key(0) not in attributes:
         if has_receipt(trial):
-            raise RecordError(f"The receipt of trial {trial.number} is damaged: its first part is missing.")
+            raise UnreadableRecordError(f"The receipt of trial {trial.number} is damaged: its first part is missing.")
         return None
     parts: list[Any] = []
     while _key(len(parts)) in attributes:
         parts.append(attributes[_key(len(parts))])
     if not all(isinstance(part, str) for part in parts):
-        raise RecordError(f"The receipt of trial {trial.number} is damaged: its parts must be text.")
+        raise UnreadableRecordError(f"The receipt of trial {trial.number} is damaged: its parts must be text.")
     return _parsed(tuple(parts))
 
 

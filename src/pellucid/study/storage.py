@@ -17,7 +17,7 @@ from optuna.storages._cached_storage import _CachedStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.records import PruningDecision, Receipt, RecordError
+from pellucid.records import PruningDecision, Receipt, UnreadableRecordError
 from pellucid.study.pruning import DECISION_KEY, REASON_ATTRIBUTE
 from pellucid.study.receipts import PART_LENGTH, receipt_parts, split
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
@@ -126,23 +126,23 @@ def keep_model(study: Study, name: str, data: bytes) -> str:
 
 
 def kept_model(study: Study, name: str) -> bytes:
-    """The data that `keep_model` stored. Raises RecordError if it is missing or damaged."""
+    """The data that `keep_model` stored. Raises UnreadableRecordError if it is missing or damaged."""
     attributes, key = study._storage.get_study_system_attrs(study._study_id), f"{MODEL_KEY}:{name}"
     count = attributes.get(key)
     if not isinstance(count, int):
-        raise RecordError(f"The study does not have the ranking model `{name}` that its receipts name.")
+        raise UnreadableRecordError(f"The study does not have the ranking model `{name}` that its receipts name.")
     # The count may be damaged too: nothing of its size is made.
     stored = (attributes.get(f"{key}:{i}") for i in range(count))
     parts = list(takewhile(lambda part: isinstance(part, str), stored))
     if len(parts) != count or not parts:
-        raise RecordError(
+        raise UnreadableRecordError(
             f"The study does not have the ranking model `{name}` that its receipts name: part {len(parts)} of {count} "
             "is missing. A trial that the model proposes stores it again."
         )
     try:
         return base64.b85decode("".join(map(str, parts)))
     except ValueError as error:
-        raise RecordError(f"The ranking model `{name}` of the study is damaged ({error}).") from error
+        raise UnreadableRecordError(f"The ranking model `{name}` of the study is damaged ({error}).") from error
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from optuna.distributions import BaseDistribution, distribution_to_json, json_to
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import is_whole_number
-from pellucid.records import RecordError
+from pellucid.records import UnreadableRecordError
 from pellucid.study.receipts import has_receipt, readable_receipt
 
 INTERRUPTED_ATTRIBUTE = "pellucid:interrupted"
@@ -102,12 +102,12 @@ def source(trials: Sequence[FrozenTrial], name: str, distribution: BaseDistribut
 
 
 def distribution_from(trials: Mapping[int, FrozenTrial], name: str, source: int | str) -> BaseDistribution:
-    """Inverse of `source`. Raises RecordError if it stands for no distribution."""
+    """Inverse of `source`. Raises UnreadableRecordError if it stands for no distribution."""
     try:
         return json_to_distribution(source) if isinstance(source, str) else trials[source].distributions[name]
     except (KeyError, TypeError, ValueError) as error:
         where = "a text that is none" if isinstance(source, str) else f"trial {source}, which does not have it"
-        raise RecordError(f"A receipt is damaged: for the range of {name!r} it names {where}.") from error
+        raise UnreadableRecordError(f"A receipt is damaged: for the range of {name!r} it names {where}.") from error
 
 
 def same_distributions(

@@ -16,7 +16,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import is_whole_number
-from pellucid.records import Receipt, RecordError
+from pellucid.records import NoAnswer, Receipt, RecordError
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.curves import Curves, Extrapolation, curves
 from pellucid.study.observations import Observations, observations
@@ -64,10 +64,10 @@ def _named(directions: Sequence[Direction], names: Sequence[str]) -> tuple[Objec
 
 
 def single_objective(study: Study, asker: str) -> Objective:
-    """The objective of a study with one. Raises ValueError if it has several."""
+    """The objective of a study with one. Raises NoAnswer if it has several."""
     objectives = objectives_of(study)
     if len(objectives) != 1:
-        raise ValueError(
+        raise NoAnswer(
             f"{asker} works on studies with one objective, but this study has {len(objectives)}: {named(objectives)}. "
             "`pellucid.BayesianSampler` works on several."
         )
@@ -244,7 +244,7 @@ class StudyView:
     # ------------------------------------------------------------------ receipts
 
     def receipt(self, number: int) -> Receipt | None:
-        """The receipt of a trial, or None. Raises RecordError if it is damaged or written by a newer version."""
+        """The receipt of a trial, or None. Raises UnreadableRecordError if it is damaged or of a newer version."""
         receipt = read_receipt(self.by_number[number])
         return None if receipt is None else receipt.about(self.index)
 
@@ -270,7 +270,7 @@ class StudyView:
         return [number for number, receipt in self.receipts.items() if receipt.proposed]
 
     def kept_model(self, name: str) -> bytes:
-        """A ranking model that the study keeps. Raises RecordError if it is missing or damaged."""
+        """A ranking model that the study keeps. Raises UnreadableRecordError if it is missing or damaged."""
         return kept_model(self.study, name)
 
 
@@ -297,11 +297,11 @@ def receipts(study: Study) -> list[Receipt]:
 
 
 def receipt(study: Study, trial: int) -> Receipt:
-    """The receipt of one trial. Raises ValueError if the trial has none, or none that can be read."""
+    """The receipt of one trial. Raises NoAnswer if the trial has none, or none that can be read."""
     by_number = {candidate.number: candidate for candidate in study.get_trials(deepcopy=False)}
     stored = read_receipt(_trial(by_number, trial))
     if stored is None:
-        raise ValueError(
+        raise NoAnswer(
             f"Trial {trial} has no receipt: pellucid did not propose it. `pellucid.receipts(study)` lists all receipts."
         )
     return stored

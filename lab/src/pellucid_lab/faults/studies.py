@@ -172,7 +172,9 @@ def fingerprint(study: Study, first: int) -> list[Any]:
 
 def is_sentence(error: BaseException) -> bool:
     """Whether an error is one that an answer may raise: it says in a sentence why there is none."""
-    return isinstance(error, ValueError) and str(error).rstrip("`").endswith((".", "?"))
+    import pellucid
+
+    return isinstance(error, pellucid.Unanswered) and str(error).rstrip("`").endswith((".", "?"))
 
 
 def failure_of(what: str, ask: Callable[[], object]) -> list[str]:
@@ -209,8 +211,11 @@ def check_answers(study: Study, folder: Path, say: Say) -> list[str]:
         say(name)
     try:
         page = pellucid.report(study, folder / "report.html", progress=False)
-        if not page.read_text(encoding="utf-8").rstrip().endswith("</html>"):
+        text = page.read_text(encoding="utf-8")
+        if not text.rstrip().endswith("</html>"):
             problems.append("report: the page is not complete")
+        if "This answer failed" in text:
+            problems.append("report: an answer failed")
     except Exception as error:
         problems.append(f"report: {type(error).__name__}: {error}")
     say("report")

@@ -166,7 +166,7 @@ def _recommended(study: Study) -> tuple[int, float] | tuple[()]:
 
     try:
         use = pellucid.recommend(study)
-    except ValueError:  # No trial is feasible.
+    except pellucid.Unanswered:  # No trial is feasible.
         return ()
     return () if use.feasible is None else (use.trial, round(use.feasible, 6))
 

@@ -129,7 +129,7 @@ def run_front_task(task: FrontTask) -> FrontRun:
     between = time.perf_counter()
     try:
         traded = pellucid.tradeoff(study)
-    except ValueError:  # No trade-off as far as the trials tell.
+    except pellucid.Unanswered:  # No trade-off as far as the trials tell.
         traded = None
     answered = time.perf_counter()
     chances, length = _chances(study, exact, feasible)

@@ -96,9 +96,11 @@ def run_truth_task(task: TruthTask) -> TruthRun:
 
 
 def _attempt(ask: Callable[[Study], Any], study: Study) -> Any:
+    import pellucid
+
     try:
         return ask(study)
-    except ValueError:
+    except pellucid.Unanswered:
         return None
 
 
@@ -157,7 +159,7 @@ def _dependence(problem: TruthProblem, study: Study) -> dict[str, Any]:
     for name in problem.names:
         try:
             effect = pellucid.partial_dependence(study, name)
-        except ValueError:
+        except pellucid.Unanswered:
             continue
         truth = known.averages(problem.name, name, effect.values[0])
         out[name] = [*_covered(problem, effect.low, effect.high, truth), effect.verdict]
@@ -173,7 +175,7 @@ def _profile(problem: TruthProblem, study: Study) -> dict[str, Any]:
     for name in problem.names:
         try:
             effect = pellucid.profile_effect(study, name)
-        except ValueError:
+        except pellucid.Unanswered:
             continue
         truth = known.best_values(problem.name, name, effect.values)
         costs = problem.sign * (truth - truth[effect.best]) / known.spread(problem.name)

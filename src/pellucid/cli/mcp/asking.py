@@ -13,6 +13,7 @@ from pellucid.cli.storage.studies import load, names_in, reading, trials_by_stat
 from pellucid.cli.terminal import shown
 
 if TYPE_CHECKING:
+    from pellucid.cli.answers import Answers
     from pellucid.study.view import StudyView
 
 # Studies that are listed: counting the trials of one takes a look at all of them.
@@ -99,8 +100,13 @@ def by_option(
         study,
         objective,
         lambda view, named: requested(view, trial, tuple(params), chosen, named),
-        check_known,
+        _check_asked,
     )
+
+
+def _check_asked(answers: Answers) -> None:
+    check_known(answers)
+    check_any_known(answers)
 
 
 def _answer(
@@ -110,11 +116,11 @@ def _answer(
     questions: Callable[[StudyView, str | int | None], list[Question[Any]]],
     check: Callable[[Any], None],
 ) -> Answer:
-    from pellucid.explain.model import view_of
+    from pellucid.explain.model import view_for_all
 
     with session.study(study) as opened:
-        view = view_of(opened)
-        answers = answers_to(questions(view, named_objective(view, objective)))
+        view, no_curves = view_for_all(opened)
+        answers = answers_to(questions(view, named_objective(view, objective)), no_curves)
         check(answers)
         text, data = answers_text(view, session.place, answers), answers_data(view, session.place, answers)
     return Answer(text, data)

@@ -60,12 +60,12 @@ def _last_output(outcome: Outcome) -> str:
 
 
 def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOptions) -> None:
-    from pellucid.explain.model import view_of
+    from pellucid.explain.model import view_for_all
     from pellucid.numerics import one_thread
     from pellucid.records import NotKnown
     from pellucid.study.trials import ended
 
-    view = view_of(study)
+    view, _ = view_for_all(study)
     with one_thread:
         n_counted = len(ended(view.trials))
         code = _say_outcome(outcome, n_counted, place, options)

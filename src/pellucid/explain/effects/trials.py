@@ -11,6 +11,7 @@ from pellucid.explain.model import curve_notes, plausible_models
 from pellucid.explain.parts import descends, forced
 from pellucid.explain.text import condition_text, selection_note, unknown_parameter
 from pellucid.numerics import Array, Integers, Mask
+from pellucid.records import NoAnswer, NoAnswerYet
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import INACTIVE, Space
 from pellucid.study.view import StudyView
@@ -42,16 +43,16 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
     trials that it can use."""
     n = len(view.observations)
     if n < _FEWEST:
-        raise ValueError(f"{what} needs at least {_FEWEST} finished trials with a value; this study has {n}.")
+        raise NoAnswerYet(f"{what} needs at least {_FEWEST} finished trials with a value; this study has {n}.")
     for name in names:
         if name not in view.distributions:
             raise ValueError(unknown_parameter(name, view.distributions))
         if name not in view.varying:
-            raise ValueError(f"`{name}` has only one value ({view.distributions[name]}), so it has no effect to show.")
+            raise NoAnswer(f"`{name}` has only one value ({view.distributions[name]}), so it has no effect to show.")
     data = view.data
     inside = len(data.losses)
     if inside < _FEWEST:
-        raise ValueError(
+        raise NoAnswerYet(
             f"{what} needs at least {_FEWEST} finished trials inside the present ranges; this study has {inside}."
         )
     notes = []

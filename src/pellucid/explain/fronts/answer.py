@@ -14,7 +14,7 @@ from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import MOST_DRAWN, TOLERANCE, Tried, distinct, ends_of, spread_of
 from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices
-from pellucid.records import ExpectedOutcome, Front, FrontMember
+from pellucid.records import ExpectedOutcome, Front, FrontMember, NoAnswerYet
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
@@ -98,12 +98,12 @@ def finished(view: StudyView) -> Observations:
     check_number(len(view.objectives), "Answers about fronts are for", advice)
     complete = view.each[0].observations.of_complete_trials
     if not len(complete):
-        raise ValueError(
+        raise NoAnswerYet(
             "A front needs at least one finished trial with values; "
             f"this study has {len(view.trials)} trials, none of them finished with values."
         )
     if not complete.feasible.any():
-        raise ValueError(f"There is nothing to recommend yet. {none_feasible(complete)}")
+        raise NoAnswerYet(f"There is nothing to recommend yet. {none_feasible(complete)}")
     return complete
 
 

@@ -23,7 +23,7 @@ from pellucid.explain.fronts.membership import Tried, usable
 from pellucid.explain.fronts.wishes import Limit
 from pellucid.explain.text import value_text
 from pellucid.numerics import Array
-from pellucid.records import Compromise, KeptLimit, spoken
+from pellucid.records import Compromise, KeptLimit, NoAnswerYet, spoken
 from pellucid.study.view import StudyView
 
 # Share of the sum in the cost: of two configurations with the same largest loss, the one that is better elsewhere.
@@ -38,7 +38,7 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
     data = modelled(view)
     if data is None:
         n = len(finished(view))
-        raise ValueError(f"A compromise needs a model; in this study of {n} trials {not_modelled(view)}.")
+        raise NoAnswerYet(f"A compromise needs a model; in this study of {n} trials {not_modelled(view)}.")
     tried = Tried.of(view, data)
     weights = _free(tried.spread, limits) if weights is None else weights
     F = tried.draws.outcomes

@@ -20,7 +20,7 @@ from pellucid.explain.fronts.roles import moves, parameter_roles
 from pellucid.explain.outcomes import objective_models, observed_outcomes
 from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices, is_whole_number, one_thread
-from pellucid.records import ExchangeRate, Knee, ParameterRole, Tradeoff
+from pellucid.records import ExchangeRate, Knee, NoAnswer, NoAnswerYet, ParameterRole, Tradeoff
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
@@ -64,17 +64,17 @@ def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
     names = " and ".join(view.objectives[i].name for i in pair)
     if data is None:
         n = len(finished(view))
-        raise ValueError(f"A trade-off needs a model; in this study of {n} trials {not_modelled(view)}.")
+        raise NoAnswerYet(f"A trade-off needs a model; in this study of {n} trials {not_modelled(view)}.")
     if too_few(*data.X.shape):
         n, d = data.X.shape
-        raise ValueError(
+        raise NoAnswerYet(
             f"A trade-off needs at least {fewest(d)} finished trials inside the present ranges for "
             f"{counted(d, 'parameter')}, but this study has {n}."
         )
     search = _Search.of(view, data, pair)
     curve = FrontCurve.of(search.draws(search.Z))
     if curve is None or not curve.middle[0] > curve.middle[-1]:
-        raise ValueError(
+        raise NoAnswerYet(
             f"There is no trade-off between {names}: as far as {len(data.X)} trials tell, one configuration is the "
             "best in both. `pellucid.recommend(study)` names it."
         )
@@ -101,7 +101,7 @@ def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
 def _pair(view: StudyView, between: Sequence[str | int] | None) -> tuple[int, int]:
     k = len(view.objectives)
     if k < 2:
-        raise ValueError(f"A trade-off is between two objectives, but this study has one: {named(view.objectives)}.")
+        raise NoAnswer(f"A trade-off is between two objectives, but this study has one: {named(view.objectives)}.")
     if between is None:
         if k > 2:
             raise ValueError(

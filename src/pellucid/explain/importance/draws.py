@@ -21,6 +21,7 @@ from scipy.special import kolmogorov
 from pellucid.explain.model import opened
 from pellucid.goals import Goal, Sign, as_goal
 from pellucid.numerics import Array, Mask, one_thread, stream
+from pellucid.records import NoAnswer, NoAnswerYet
 from pellucid.study.activity import infer_conditions
 from pellucid.study.constraints import constraints
 from pellucid.study.encoding import Space
@@ -137,18 +138,18 @@ def usable_trials(
         notes.append(f"An optimiser chose {len(chosen)} of the {len(usable)} trials: {_caveat(goal)}")
     if len(usable) < FEWEST:
         kind = "finished trials" if goal.failures else "trials with a value"
-        raise ValueError(f"This answer needs at least {FEWEST} {kind}; this study has {len(usable)}.")
+        raise NoAnswerYet(f"This answer needs at least {FEWEST} {kind}; this study has {len(usable)}.")
     return usable, notes, bool(chosen) and source != "surrogate"
 
 
 def check_random(trials: Sequence[FrozenTrial], goal: Goal) -> None:
-    """Raise ValueError if an optimiser chose most trials and too few were drawn at random. Failures are compared
+    """Raise NoAnswerYet if an optimiser chose most trials and too few were drawn at random. Failures are compared
     anyway: no model of the objective can say what makes trials fail."""
     usable = [trial for trial in trials if trial.params and _counts(trial, goal)]
     drawn = sum(_drawn_at_random(trial) is not False for trial in usable)
     chosen = len(usable) - drawn
     if not goal.failures and drawn < min(_RANDOM_ENOUGH, chosen):
-        raise ValueError(
+        raise NoAnswerYet(
             f"HSIC needs trials that were drawn at random: this study has {drawn} of them and {chosen} that an "
             "optimiser chose. Ask `pellucid.importance` what matters, or use source='surrogate' (draws of a "
             "model) or source='all' (the optimiser's preferences count too)."
@@ -182,14 +183,14 @@ def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTri
             distributions.setdefault(name, distribution)
     varying = {name: d for name, d in sorted(distributions.items()) if not d.single()}
     if not varying:
-        raise ValueError("No parameter of this study varies, so none can matter.")
+        raise NoAnswer("No parameter of this study varies, so none can matter.")
     flat = Space.of(varying)
     complete = [trial.params for trial in trials if trial.state == TrialState.COMPLETE]
     space = Space(flat.dimensions, infer_conditions(flat, complete) if complete else {})
     X, fits = space.encode([trial.params for trial in trials])
     kept = [trial for trial, fit in zip(trials, fits, strict=True) if fit]
     if len(kept) < FEWEST:
-        raise ValueError(
+        raise NoAnswerYet(
             f"This answer needs at least {FEWEST} trials inside the present ranges; this study has {len(kept)} of "
             f"{len(trials)} there."
         )
@@ -207,12 +208,12 @@ def _sample(trials: Sequence[FrozenTrial], goal: Goal, subject: Subject) -> Samp
 def _checked_goal(goal: Goal, in_goal: Mask) -> Mask:
     reached = int(in_goal.sum())
     if reached == len(in_goal):
-        raise ValueError(f"All {reached} trials reach the goal ({goal.words}), so there is nothing to compare.")
+        raise NoAnswerYet(f"All {reached} trials reach the goal ({goal.words}), so there is nothing to compare.")
     if reached < _FEWEST_IN_GOAL:
         exact = goal.joint and goal.share is None
         more = " Run more trials." if goal.share is not None else ""
         advice = " `pellucid.on_the_front(0.1)` counts trials near the front, too." if exact else more
-        raise ValueError(
+        raise NoAnswerYet(
             f"This answer needs at least {_FEWEST_IN_GOAL} trials that reach the goal ({goal.words}), but {reached} of "
             f"{len(in_goal)} reach it.{advice}"
         )

@@ -22,7 +22,7 @@ from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import rows_of
 from pellucid.goals import Goal, Sign
 from pellucid.numerics import Array, Mask, stream
-from pellucid.records import HsicImportance, ParameterImportance
+from pellucid.records import HsicImportance, NoAnswerYet, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.arrays import arrays
 from pellucid.study.encoding import Space
@@ -99,7 +99,7 @@ def _goals(values: Array, goal: Goal, sign: Sign) -> Array:
     goals: Array = np.array([goal.reached(row, no_failures, sign) for row in values], dtype=float)
     goals = goals[(goals.sum(axis=1) > 0) & (goals.sum(axis=1) < n)]
     if len(goals) < _N_DRAWS // 2:
-        raise ValueError(f"According to the model, no configuration reaches the goal ({goal.words}), or all do.")
+        raise NoAnswerYet(f"According to the model, no configuration reaches the goal ({goal.words}), or all do.")
     return goals
 
 

@@ -19,7 +19,7 @@ from pellucid.explain.model import curve_notes, effect_model, opened, plausible_
 from pellucid.explain.progress import Bar, progress_bar
 from pellucid.explain.text import about, condition_text, selection_note
 from pellucid.numerics import Array, check_level
-from pellucid.records import Importance, PairShare, ParameterShare, called, spoken
+from pellucid.records import Importance, NoAnswer, NoAnswerYet, PairShare, ParameterShare, called, spoken
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
@@ -74,16 +74,16 @@ def importance(
 def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Importance:
     n = len(view.observations)
     if n == 0:
-        raise ValueError(f"Importance needs at least {_FEWEST} finished trials with a value; this study has none.")
+        raise NoAnswerYet(f"Importance needs at least {_FEWEST} finished trials with a value; this study has none.")
     if not view.varying:
-        raise ValueError("No parameter of this study varies, so none can matter.")
+        raise NoAnswer("No parameter of this study varies, so none can matter.")
     data = view.data
     inside = len(data.losses)
     if inside < _FEWEST:
         where = "" if inside == n else " inside the present ranges"
-        raise ValueError(f"Importance needs at least {_FEWEST} finished trials{where}; this study has {inside}.")
+        raise NoAnswerYet(f"Importance needs at least {_FEWEST} finished trials{where}; this study has {inside}.")
     if not vary(data.losses):
-        raise ValueError(f"All {inside} trials returned the same value, so it is not known what matters.")
+        raise NoAnswerYet(f"All {inside} trials returned the same value, so it is not known what matters.")
     notes = [f"{n - inside} of {n} trials lie outside the present ranges and are left out."] if inside < n else []
     used = thinned(data)
     if len(used.losses) < inside:

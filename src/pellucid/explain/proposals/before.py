@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import Outcomes
 from pellucid.acquisition.ehvi import latent_reference
 from pellucid.acquisition.fronts import front
 from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, reference_of
+from pellucid.records import NoAnswer, NoAnswerYet
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.trials import distributions, ended_before
 from pellucid.study.view import StudyView
@@ -29,13 +30,14 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]
     """
     number = trial.number
     if not trial.params:
-        so_far = " yet" if trial.state in (TrialState.RUNNING, TrialState.WAITING) else ""
-        raise ValueError(f"Trial {number} has no parameters{so_far}, so there is nothing to explain.")
+        if trial.state.is_finished():
+            raise NoAnswer(f"Trial {number} has no parameters, so there is nothing to explain.")
+        raise NoAnswerYet(f"Trial {number} has no parameters yet, so there is nothing to explain.")
     before = [other for other in view.trials if other.number < number and ended_before(other, trial)]
     known_then = extrapolated(replace(view, trials=before, extrapolation=None))
     observed = known_then.observations_of([other.number for other in before])
     if len(observed) < _FEWEST:
-        raise ValueError(
+        raise NoAnswer(
             f"Trial {number} was not proposed by pellucid, and when it began, {len(observed)} trials had finished with "
             f"a value: a model needs at least {_FEWEST}."
         )
@@ -46,9 +48,9 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]
     varying = {name: distribution for name, distribution in known.items() if not distribution.single()}
     data = arrays(varying, observed)
     if len(data.space) == 0:
-        raise ValueError(f"No parameter of trial {number} varies, so there is nothing to explain.")
+        raise NoAnswer(f"No parameter of trial {number} varies, so there is nothing to explain.")
     if len(data.losses) < _FEWEST:
-        raise ValueError(
+        raise NoAnswer(
             f"When trial {number} began, {len(data.losses)} of {len(observed)} finished trials lay inside its ranges: "
             f"a model needs at least {_FEWEST} to say anything about it."
         )

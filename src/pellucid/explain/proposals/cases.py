@@ -29,7 +29,16 @@ from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
 from pellucid.numerics import Array, expand_integers, is_whole_number
-from pellucid.records import OBJECTIVE, Attribution, ExpectedValue, NoAnswer, Receipt, RecordError, Term
+from pellucid.records import (
+    OBJECTIVE,
+    Attribution,
+    ExpectedValue,
+    NoAnswer,
+    NoAnswerYet,
+    Receipt,
+    Term,
+    UnreadableRecordError,
+)
 from pellucid.study.encoding import Dimension, Space
 from pellucid.study.values import plain, same
 from pellucid.study.view import StudyView
@@ -175,14 +184,14 @@ class ModelCase(Case):
 def checked_trial(view: StudyView, number: int) -> FrozenTrial:
     """The trial of this number. Raises ValueError if there is none."""
     if not view.trials:
-        raise ValueError("The study has no trials yet, so there is nothing to explain.")
+        raise NoAnswerYet("The study has no trials yet, so there is nothing to explain.")
     if not is_whole_number(number):
         raise ValueError(f"A trial is identified by its number, but got {number!r}.")
     return view.trial(number)
 
 
 def case_of(view: StudyView, number: int, *, predicted: bool = False) -> ModelCase:
-    """A trial that a Gaussian process explains. Raises ValueError if there is no such model.
+    """A trial that a Gaussian process explains. Raises Unanswered if there is no such model.
 
     `predicted`: what is explained is the prediction for the objective, or the constraint, that the view is about, in
     place of the acquisition. A constraint has no acquisition.
@@ -210,10 +219,14 @@ def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted:
     if view.constraint is not None:
         gp, fitted_on = _constraint(rebuilt, view.constraint)
     if not fitted_on:
-        raise RecordError(f"The receipt of trial {trial.number} is damaged: it names no trial that its model had seen.")
+        raise UnreadableRecordError(
+            f"The receipt of trial {trial.number} is damaged: it names no trial that its model had seen."
+        )
     X, fits = rebuilt.space.encode([receipt.params])
     if not fits[0]:
-        raise RecordError(f"The receipt of trial {trial.number} is damaged: its parameters are outside their ranges.")
+        raise UnreadableRecordError(
+            f"The receipt of trial {trial.number} is damaged: its parameters are outside their ranges."
+        )
     x = rebuilt.space.canonical(X)[0]
     players = np.flatnonzero(rebuilt.space.active(x[None])[0])
     reasons = tuple(text for text in (receipt.phase, receipt.turn) if text)
@@ -237,10 +250,10 @@ def _reach(function: AcquisitionFunction, predicted: bool) -> float:
 
 
 def _constraint(rebuilt: RebuiltProposal, name: str) -> tuple[GaussianProcess, str]:
-    """The model of a constraint, and the trials that it was fitted to. Raises ValueError if there was none yet."""
+    """The model of a constraint, and the trials that it was fitted to. Raises NoAnswer if there was none yet."""
     models = {model.name: model.gp for model in rebuilt.constraints}
     if name not in models:
-        raise ValueError(f"When trial {rebuilt.receipt.trial} was proposed, no trial had reported `{name}`.")
+        raise NoAnswer(f"When trial {rebuilt.receipt.trial} was proposed, no trial had reported `{name}`.")
     (state,) = (state for state in rebuilt.receipt.constraints if state.name == name)
     return models[name], state.fitted_on
 
@@ -254,7 +267,7 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
     x = space.canonical(space.encode([trial.params])[0])[0]
     has = np.array([name in trial.params for name in space.names]) & space.active(x[None])[0]
     if not has.any():
-        raise ValueError(
+        raise NoAnswer(
             f"No finished trial before trial {trial.number} had any of its parameters, so there is no model."
         )
     best = float(gp.latent_at_observed().min())

@@ -39,10 +39,11 @@ from pellucid.numerics import Array, is_whole_number, one_thread
 from pellucid.records import (
     Contribution,
     DesirabilityPaths,
-    NotKnown,
+    NoAnswer,
+    NoAnswerYet,
     ProposalExplanation,
     ProposalInteractions,
-    attempt,
+    Unanswered,
 )
 from pellucid.study.view import StudyView
 
@@ -112,20 +113,28 @@ def desirability_paths(
     predicted = objective is not None
     with _opened(study, objective) as view:
         if not view.trials:
-            raise ValueError("The study has no trials yet, so there is nothing to explain.")
+            raise NoAnswerYet("The study has no trials yet, so there is nothing to explain.")
         numbers = _default_trials(view) if trials is None else _numbers(trials)
-        outcomes = {}
+        explanations: list[ProposalExplanation] = []
+        skipped: dict[int, ValueError] = {}
         for number in tracked(numbers, "proposals", show=progress):
-            outcomes[number] = attempt(
-                lambda n=number: explanation_of(view, n, background, baseline, level, predicted=predicted)  # type: ignore[misc]
-            )
-    explanations = [outcome for outcome in outcomes.values() if not isinstance(outcome, NotKnown)]
-    skipped = {number: outcome.reason for number, outcome in outcomes.items() if isinstance(outcome, NotKnown)}
+            try:
+                view.trial(number)
+            except ValueError as error:
+                skipped[number] = error
+                continue
+            try:
+                explanations.append(explanation_of(view, number, background, baseline, level, predicted=predicted))
+            except Unanswered as reason:
+                skipped[number] = reason
     if not explanations:
         first = f" The first: {next(iter(skipped.values()))}" if skipped else ""
-        raise ValueError(f"None of the {len(numbers)} trials asked for has a proposal that can be explained.{first}")
+        final = all(isinstance(reason, NoAnswer) for reason in skipped.values())
+        words = f"None of the {len(numbers)} trials asked for has a proposal that can be explained.{first}"
+        raise NoAnswer(words) if final else NoAnswerYet(words)
     notes = [f"{len(skipped)} of {len(numbers)} trials could not be explained."] if skipped else []
-    return DesirabilityPaths(tuple(explanations), skipped, path_sentence(explanations), tuple(notes))
+    reasons = {number: str(reason) for number, reason in skipped.items()}
+    return DesirabilityPaths(tuple(explanations), reasons, path_sentence(explanations), tuple(notes))
 
 
 def proposal_interactions(
@@ -151,7 +160,7 @@ def proposal_interactions(
         case = case_of(view, trial, predicted=predicted)
         game = case.game
         if not 2 <= len(game.players) <= MOST_ENUMERATED:
-            raise ValueError(
+            raise NoAnswer(
                 f"Interactions are for proposals of 2 to {MOST_ENUMERATED} parameters, but trial {trial} has "
                 f"{len(game.players)}."
             )
@@ -356,7 +365,7 @@ def _baseline(case: Case, view: StudyView, baseline: int | str | Mapping[str, An
     else:
         number = case.incumbent if isinstance(baseline, str) else int(baseline)
         if number is None:
-            raise ValueError(
+            raise NoAnswer(
                 "With several objectives there is no single incumbent to compare with: pass the number of a trial as "
                 "`baseline`, or one of the objectives as `objective`."
             )
@@ -366,13 +375,11 @@ def _baseline(case: Case, view: StudyView, baseline: int | str | Mapping[str, An
     known = {name: value for name, value in configuration.items() if name in space.index}
     X, fits = space.encode([known])
     if not fits[0]:
-        raise ValueError(f"`baseline` lies outside the ranges that the model of trial {case.trial} knows: {known!r}.")
+        raise NoAnswer(f"`baseline` lies outside the ranges that the model of trial {case.trial} knows: {known!r}.")
     z = space.canonical(X)[0]
     active = space.active(z[None])[0]
     missing = [space.names[j] for j in case.players if active[j] and space.names[j] not in known]
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
-        raise ValueError(
-            f"A baseline needs every parameter of the proposal that it switches on; {words} lacks {listed}."
-        )
+        raise NoAnswer(f"A baseline needs every parameter of the proposal that it switches on; {words} lacks {listed}.")
     return z, words

@@ -20,7 +20,7 @@ from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.cases import Case, Shares, changes, outcome
 from pellucid.explain.rebuild import require_own, space_and_data
 from pellucid.numerics import Array
-from pellucid.records import ExpectedValue, RankingState, Receipt, RecordError, Term
+from pellucid.records import ExpectedValue, NoAnswer, RankingState, Receipt, Term, UnreadableRecordError
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
@@ -97,7 +97,9 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> Ranked
     space, data = space_and_data(receipt, view)
     X, fits = space.encode([receipt.params])
     if len(space) == 0 or not fits[0]:
-        raise RecordError(f"The receipt of trial {receipt.trial} is damaged: its parameters are outside their ranges.")
+        raise UnreadableRecordError(
+            f"The receipt of trial {receipt.trial} is damaged: its parameters are outside their ranges."
+        )
     x = space.canonical(X)[0]
     scale = _refitted(view, receipt, state, space, data).scale(receipt.seed, receipt.trial)
     mean, sd = scale(x[None])
@@ -126,17 +128,21 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> Ranked
 def _refitted(view: StudyView, receipt: Receipt, state: RankingState, space: Space, data: Arrays) -> FittedStudyRanker:
     """The ranking as it was when it proposed the trial."""
     try:
+        from pellucid.surrogates.ranking.files import ModelFileError
         from pellucid.surrogates.ranking.ranker import Ranker, StudyRanker
         from pellucid.surrogates.ranking.translation import Translation
     except ModuleNotFoundError as error:
-        raise ValueError(
+        raise NoAnswer(
             f"Trial {receipt.trial} was proposed by a ranking surrogate; explaining it needs torch and safetensors: "
             "`pip install 'pellucid[ranking]'`."
         ) from error
     if state.turn == "alone":
         ranker = StudyRanker.untrained(space)
     else:
-        kept = Ranker.from_data(view.kept_model(state.model), f"The model `{state.model}` of the study")
+        try:
+            kept = Ranker.from_data(view.kept_model(state.model), f"The model `{state.model}` of the study")
+        except ModelFileError as error:
+            raise NoAnswer(str(error)) from error
         ranker = StudyRanker(kept.model, Translation(space, kept.model.space))
     return ranker.fit(data.X, data.losses, state.epochs, receipt.seed)
 

@@ -11,7 +11,18 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.explain.text import counted
 from pellucid.numerics import Array, check_level, expand_integers, is_whole_number, one_thread
-from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text, number_text, prefix
+from pellucid.records import (
+    FanPoint,
+    NoAnswer,
+    NoAnswerYet,
+    PruningDecision,
+    PruningExplanation,
+    Unanswered,
+    by_text,
+    chance_text,
+    number_text,
+    prefix,
+)
 from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
 from pellucid.study.trials import ended_before, state_word
@@ -57,7 +68,7 @@ def pruning_explanation_of(
     if evidence is None:
         there_were = "when it began there were" if trial.state.is_finished() else "so far there are"
         why = why_unknown(before, there_were)
-        raise ValueError(f"What the curve of trial {number} promised is not known: {why}")
+        raise _unanswered(trial)(f"What the curve of trial {number} promised is not known: {why}")
     at = _subject(evidence, trial, whole, step) if recorded is None else recorded.step
     curve, row = whole.until(at), evidence.row(trial)
     fan = _fan(view.sign, evidence, curve, row, level)
@@ -123,10 +134,10 @@ def _rested_on(view: StudyView, recorded: PruningDecision) -> StudyView:
 
 
 def _curve(view: StudyView, number: int, step: int | None) -> Curves:
-    """The whole curve of a trial. Raises ValueError if there is none, or none up to the step."""
+    """The whole curve of a trial. Raises Unanswered if there is none, ValueError if there is none up to the step."""
     rows = np.flatnonzero(view.curves.numbers == number)
     if not len(rows):
-        raise ValueError(
+        raise _unanswered(view.by_number[number])(
             f"Trial {number} reported no intermediate values (`trial.report(value, step)`), so there is no curve to "
             "judge."
         )
@@ -138,6 +149,11 @@ def _curve(view: StudyView, number: int, step: int | None) -> Curves:
             f"got {step!r}."
         )
     return curve
+
+
+def _unanswered(trial: FrozenTrial) -> type[Unanswered]:
+    """Why there is no answer about a trial: once it has ended, nothing more will be known of the time before."""
+    return NoAnswer if trial.state.is_finished() else NoAnswerYet
 
 
 def _subject(evidence: CurveEvidence, trial: FrozenTrial, curve: Curves, step: int | None) -> int:

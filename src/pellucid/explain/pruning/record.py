@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.explain.pruning.explanation import horizon_notes, trials_before
 from pellucid.numerics import Array, one_thread
-from pellucid.records import ChanceBin, PruningRecord, StoppedTrial
+from pellucid.records import ChanceBin, NoAnswerYet, PruningRecord, StoppedTrial
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
@@ -38,7 +38,7 @@ def pruning_record(study: Study, *, horizon: int | None = None) -> PruningRecord
 def pruning_record_of(view: StudyView, horizon: int | None = None) -> PruningRecord:
     evidence = curve_evidence(view, horizon)
     if evidence is None:
-        raise ValueError(f"What stopping trials saved and cost is not known: {why_unknown(view, 'this study has')}")
+        raise NoAnswerYet(f"What stopping trials saved and cost is not known: {why_unknown(view, 'this study has')}")
     curves = view.curves
     stopped = view.stopped
     chances, expected = _chances(view, evidence, stopped)

@@ -24,7 +24,7 @@ from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.intervals import Cheap
 from pellucid.explain.text import unknown_parameter
 from pellucid.numerics import is_whole_number, one_thread, stream
-from pellucid.records import NotKnown, Receipt, TwoStepPlan
+from pellucid.records import NoAnswerYet, Receipt, TwoStepPlan
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
 from pellucid.samplers.proposing.maximising import Maximiser
@@ -103,10 +103,7 @@ class TwoStepSampler(ModelSampler):
         matters."""
         view = StudyView.of(study, "TwoStepSampler.plan")
         with one_thread:
-            plan = self._steps.plan(view)
-        if isinstance(plan, NotKnown):
-            raise ValueError(plan.reason)
-        return plan
+            return self._steps.plan_or_raise(view)
 
     def best_trial(self, study: Study) -> FrozenTrial:
         """The best feasible one among the trials of the two steps and the random trial they started from. With
@@ -120,11 +117,11 @@ class TwoStepSampler(ModelSampler):
         steps = [number for number in complete if number >= self._n_random or number in first]
         observed = view.observations_of(steps)
         if not any(number >= self._n_random for number in observed.numbers):
-            raise ValueError(
+            raise NoAnswerYet(
                 f"No trial of the two steps has finished with a value yet: they begin with trial {self._n_random}."
             )
         if not observed.feasible.any():
-            raise ValueError(none_feasible(observed))
+            raise NoAnswerYet(none_feasible(observed))
         usable = observed.of_feasible_trials
         return study.trials[usable.numbers[int(np.argmin(usable.losses))]]
 

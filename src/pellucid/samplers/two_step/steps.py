@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.intervals import Cheap
 from pellucid.explain.text import value_text
-from pellucid.records import NotKnown, TwoStepPlan
+from pellucid.records import NotKnown, TwoStepPlan, attempt
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.maximising import Fitted, Region
 from pellucid.samplers.two_step.plan import two_step_plan
@@ -34,16 +34,20 @@ class TwoSteps:
 
     def plan(self, view: StudyView) -> TwoStepPlan | NotKnown:
         """The plan, or why there is none. It is cached while the random trials stay the same, to save a second."""
-        random = [trial for trial in view.trials if trial.number < self._n_random and trial.state.is_finished()]
+        random = self._random(view)
         key = (view.sign, [(t.number, t.state, t.values, t.params, t.distributions) for t in random])
-        if self._planned is not None and self._planned[0] == key:
-            return self._planned[1]
-        try:
-            plan: TwoStepPlan | NotKnown = two_step_plan(random, view.sign, self._cheap)
-        except ValueError as error:
-            plan = NotKnown(str(error))
-        self._planned = (key, plan)
-        return plan
+        if self._planned is None or self._planned[0] != key:
+            self._planned = (key, attempt(lambda: two_step_plan(random, view.sign, self._cheap)))
+        return self._planned[1]
+
+    def plan_or_raise(self, view: StudyView) -> TwoStepPlan:
+        """The plan. Raises Unanswered if there is none, and any other error as it is."""
+        plan = self.plan(view)
+        return two_step_plan(self._random(view), view.sign, self._cheap) if isinstance(plan, NotKnown) else plan
+
+    def _random(self, view: StudyView) -> list[FrozenTrial]:
+        """The random trials that have ended."""
+        return [trial for trial in view.trials if trial.number < self._n_random and trial.state.is_finished()]
 
     def region(self, view: StudyView, trial: FrozenTrial, fitted: Fitted) -> Region:
         data, gp = fitted.data, fitted.gp

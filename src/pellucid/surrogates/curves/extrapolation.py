@@ -16,7 +16,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import Array, compress_integers, expand_integers, first_integers
-from pellucid.records import CurveState
+from pellucid.records import CurveState, NoAnswer
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Curves, Extrapolation, curves
 from pellucid.study.encoding import Space
@@ -158,7 +158,7 @@ def as_recorded(view: StudyView, state: CurveState | None, space: Space) -> Stud
     missing = sorted({*numbers, *stopped} - view.by_number.keys())
     if missing:
         gone = first_integers(missing)
-        raise ValueError(f"The storage no longer has trials {gone}, whose learning curves a model had learned from.")
+        raise NoAnswer(f"The storage no longer has trials {gone}, whose learning curves a model had learned from.")
     learned = learned_from(view, [view.by_number[number] for number in numbers], space, state.horizon)
     values = {int(number): value for number, value in state.running.items()}
     if learned is not None:
