@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from importlib import import_module
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pellucid.records import notebook
@@ -163,7 +164,8 @@ def attempt(ask: Callable[[], Answer]) -> Answer | NotKnown:
     except Unanswered as reason:
         return NotKnown(str(reason), isinstance(reason, NoAnswer))
     except Exception as error:
-        _logger.error("An answer failed (%s).", cause_of(error), exc_info=True)
+        # Not as `exc_info`: messages may hold names of the study, which must not reach a terminal as they are.
+        _logger.error("An answer failed (%s).\n%s", cause_of(error), _printable_traceback(error))
         return NotKnown(f"This answer failed; please report it ({cause_of(error)}).", final=True, failed=True)
 
 
@@ -172,6 +174,14 @@ def cause_of(error: Exception) -> str:
     message = " ".join(str(error).split())
     short = message if len(message) <= _LONGEST_CAUSE else f"{message[:_LONGEST_CAUSE]} ..."
     text = f"{type(error).__name__}: {short}" if short else type(error).__name__
+    return _printable(text)
+
+
+def _printable_traceback(error: Exception) -> str:
+    return "\n".join(map(_printable, "".join(format_exception(error)).split("\n")))
+
+
+def _printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 

@@ -17,7 +17,7 @@ from optuna.storages._cached_storage import _CachedStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.records import PruningDecision, Receipt, UnreadableRecordError
+from pellucid.records import NoAnswerYet, PruningDecision, Receipt, UnreadableRecordError
 from pellucid.study.pruning import DECISION_KEY, REASON_ATTRIBUTE
 from pellucid.study.receipts import PART_LENGTH, receipt_parts, split
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
@@ -126,8 +126,16 @@ def keep_model(study: Study, name: str, data: bytes) -> str:
 
 
 def kept_model(study: Study, name: str) -> bytes:
-    """The data that `keep_model` stored. Raises UnreadableRecordError if it is missing or damaged."""
-    attributes, key = study._storage.get_study_system_attrs(study._study_id), f"{MODEL_KEY}:{name}"
+    """The data that `keep_model` stored. Raises UnreadableRecordError if it is missing or damaged,
+    and NoAnswerYet if the storage cannot be read."""
+    key = f"{MODEL_KEY}:{name}"
+    try:
+        attributes = study._storage.get_study_system_attrs(study._study_id)
+    except Exception as error:  # Any storage backend, any of its errors, whose texts may repeat a password.
+        kind = type(error).__name__
+        raise NoAnswerYet(
+            f"The ranking model `{name}` could not be read from the storage ({kind}): ask again."
+        ) from None
     count = attributes.get(key)
     if not isinstance(count, int):
         raise UnreadableRecordError(f"The study does not have the ranking model `{name}` that its receipts name.")

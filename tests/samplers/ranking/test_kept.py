@@ -106,6 +106,20 @@ def test_a_storage_that_does_not_take_the_model_costs_nothing_but_a_warning(
         kept_model(refused, ranker.name)
 
 
+def test_a_model_that_cannot_be_read_does_not_repeat_what_the_storage_says(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise RuntimeError("no connection to postgresql://me:secret@host/db")
+
+    monkeypatch.setattr(study._storage, "get_study_system_attrs", refuse)
+    with pytest.raises(pellucid.NoAnswerYet) as raised:
+        kept_model(study, "abc")
+    sentence = "The ranking model `abc` could not be read from the storage (RuntimeError): ask again."
+    assert str(raised.value) == sentence
+    assert raised.value.__suppress_context__
+
+
 def test_no_model_is_kept_where_it_proposes_nothing(sampler: MakeRankingSampler) -> None:
     study = run(pellucid.RankingSampler(seed=0), 2)
     assert study._storage.get_study_system_attrs(study._study_id) == {}
