@@ -164,28 +164,19 @@ def test_a_model_without_meta_training_is_not_saved(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-class Full:
-    """A disk with space for a hundred bytes."""
-
-    def __init__(self, handle: int, mode: str) -> None:
-        self._file = open(handle, mode)  # noqa: SIM115
-
-    def __enter__(self) -> Full:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def write(self, data: bytes) -> None:
-        self._file.write(data[:100])
-        no_space()
-
-
 def no_space(*_: object) -> None:
     raise OSError("No space left on device")
 
 
-@pytest.mark.parametrize(("name", "fails"), [("fdopen", Full), ("chmod", no_space), ("replace", no_space)])
+def space_for_a_hundred_bytes(descriptor: int, data: Any, write: Callable[[int, Any], int] = os.write) -> None:
+    write(descriptor, data[:100])
+    no_space()
+
+
+@pytest.mark.parametrize(
+    ("name", "fails"),
+    [("write", space_for_a_hundred_bytes), ("fchmod", no_space), ("fsync", no_space), ("replace", no_space)],
+)
 def test_a_failing_write_leaves_the_old_file(
     model: RankingEnsemble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, fails: Any
 ) -> None:
