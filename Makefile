@@ -274,6 +274,7 @@ bench-stopping: $(VENV)/.stamp-lab ## what stopping early saves and costs, with 
 
 bench-report: $(VENV)/.stamp-lab ## seconds and megabytes of a report
 	$(BIN)/pellucid bench report --table lab/results/report/cost.md
+	$(BIN)/pellucid bench report --live 600 --table lab/results/report/live.md
 
 bench-truth: $(VENV)/.stamp-lab ## are the answers true? errors and coverage on problems whose truth is known
 	$(BIN)/pellucid bench truth --samplers pellucid,optuna-tpe,random --seeds 103-104 \
