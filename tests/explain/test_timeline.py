@@ -32,6 +32,15 @@ def study_of(*trials: FrozenTrial) -> optuna.Study:
     return study
 
 
+def test_a_clock_in_the_first_or_last_year_is_a_time_like_any_other() -> None:
+    first, last = ran(0, 0, 10), ran(1, 0, 10)
+    first.datetime_start, last.datetime_complete = datetime.min, datetime.max
+    found = pellucid.timeline(study_of(first, last))
+    assert found.numbers == (0, 1)
+    assert found.starts[0] == 0.0
+    assert found.starts[1] == pytest.approx((NOON - datetime.min).total_seconds(), abs=86400.0)
+
+
 def test_trials_that_overlap_have_lanes_of_their_own() -> None:
     found = pellucid.timeline(study_of(ran(0, 0, 10), ran(1, 2, 3), ran(2, 6, 2), ran(3, 12, 1)))
     assert found.starts == (0.0, 2.0, 6.0, 12.0)

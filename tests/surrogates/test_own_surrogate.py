@@ -36,7 +36,8 @@ def test_these_are_all_that_take_one() -> None:
     takers = []
     for name in pellucid.__all__:
         public = getattr(pellucid, name)
-        if callable(public) and "surrogate" in inspect.signature(public).parameters:
+        error = isinstance(public, type) and issubclass(public, Exception)  # Those of Python have no signature.
+        if callable(public) and not error and "surrogate" in inspect.signature(public).parameters:
             takers.append(name)
     assert set(takers) == {*TAKERS, "RebuiltProposal"}  # The last is a record that has one.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from datetime import datetime
 from statistics import median
 
 from optuna.study import Study
@@ -45,8 +46,12 @@ def timeline_of(view: StudyView) -> Timeline:
 
 
 def _start(trial: FrozenTrial) -> float:
+    """Seconds since 1970."""
     assert trial.datetime_start is not None
-    return trial.datetime_start.timestamp()
+    try:
+        return trial.datetime_start.timestamp()
+    except (OverflowError, ValueError):  # A clock in the first or the last year: without the time zone.
+        return (trial.datetime_start - datetime(1970, 1, 1)).total_seconds()
 
 
 def _duration(trial: FrozenTrial) -> float | None:
