@@ -14,6 +14,8 @@ import pytest
 # Before NumPy loads its BLAS: the suite runs in several processes, each on one thread.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+# No command of a test may work on the storage of whoever runs it.
+os.environ.pop("PELLUCID_STORAGE", None)
 
 import hypothesis  # noqa: E402
 import optuna  # noqa: E402

@@ -101,8 +101,8 @@ def test_a_line_may_have_a_break_and_a_mark_at_its_ends(folder: Path, content: s
     assert named_place(None, file).shown == "sqlite:///x.db"
 
 
-def test_a_file_that_everybody_can_read_is_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = folder / "url.txt"
+def test_a_file_that_everybody_can_read_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path("url.txt")
     for address, mode, quiet, noted in (
         (SERVER, 0o644, False, True),
         (SERVER, 0o644, True, False),
@@ -112,7 +112,8 @@ def test_a_file_that_everybody_can_read_is_noted(folder: Path, capsys: pytest.Ca
         file.write_text(address)
         file.chmod(mode)
         named_place(None, file, quiet=quiet)
-        assert ("Everybody on this machine can read" in capsys.readouterr().err) == noted
+        note = "Everybody on this machine can read the password in `url.txt`: run `chmod go-r url.txt`.\n"
+        assert capsys.readouterr().err == (note if noted else "")
 
 
 @pytest.mark.parametrize("named", ["variable", "file"])

@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from pellucid.cli.app import app
 from pellucid.cli.errors import Mistake
 from pellucid.cli.options import one_name
+from pellucid.cli.storage.naming import VARIABLE
 
 URL = "sqlite:///studies.db"
 
@@ -85,6 +86,14 @@ def test_names_are_completed_wherever_they_are_given(words: list[str]) -> None:
     result = CliRunner().invoke(app, prog_name="pellucid", env=completing(words))
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.split() == ["second"]
+
+
+@pytest.mark.usefixtures("studies")
+@pytest.mark.parametrize(("words", "variables"), [(["--storage-file", "url.txt"], {}), ([], {VARIABLE: URL})])
+def test_names_are_completed_if_no_option_has_the_address(words: list[str], variables: dict[str, str]) -> None:
+    Path("url.txt").write_text(URL)
+    result = CliRunner().invoke(app, prog_name="pellucid", env={**completing(["explain", *words, "s"]), **variables})
+    assert (result.exit_code, result.stdout.split(), result.stderr) == (0, ["second"], "")
 
 
 @pytest.mark.usefixtures("studies")

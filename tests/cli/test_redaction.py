@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from pathlib import Path
 
 import pytest
 from tests.cli.addresses import SHOWN_ONCE
+from tests.helpers import ROOT
 from typer.testing import CliRunner
 
 from pellucid.cli.app import app
@@ -71,6 +73,7 @@ def test_an_address_is_shown_without_login_and_query(address: str, shown: str) -
         ("postgresql://u:p%C3%A4ss%20phrase@h", "login with 'p\\xe4ss phrase'", "login with '***'"),
         ("postgresql://u:x@h", "x is no xylophone", "*** is no xylophone"),
         ("postgresql://tuner:pass-word@h", 'login failed for "tuner": pass word', 'login failed for "tuner": *** ***'),
+        ("postgresql://u:password@h", "password authentication failed", "*** authentication failed"),
         ("sqlite:///x.db?timeout=60", "trial 60: a timeout", "trial 60: a timeout"),
         ("/shared/me@work/x.log", "no /shared/me@work/y, look in /shared/you", "no ***@work/y, look in /shared/you"),
     ],
@@ -140,3 +143,13 @@ def test_a_traceback_has_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 1
     assert "LookupError: no postgresql://u:***@127.0.0.1:1/db" in result.stderr
     assert SECRET not in result.output + repr(result.exception)
+
+
+def test_no_message_has_an_address_itself() -> None:
+    """Texts are made of `Place.shown`."""
+    sources = sorted((ROOT / "src/pellucid/cli").rglob("*.py"))
+    assert len(sources) > 40
+    found = [
+        path.name for path in sources if re.search(r"\{[^{}]*(?:\.address|job\.storage)\b[^{}]*\}", path.read_text())
+    ]
+    assert found == []

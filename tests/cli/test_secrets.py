@@ -135,11 +135,13 @@ def outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outputs
     monkeypatch.setattr("pellucid.cli.mcp.command._end_on_signals", lambda _stack: None)
     monkeypatch.setattr(logging, "raiseExceptions", True)
     optuna.logging.enable_propagation()
+    optuna.logging.disable_default_handler()
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         # As Python writes them; pytest would collect them.
         monkeypatch.setattr(warnings, "showwarning", lambda *args: sys.stderr.write(warnings.formatwarning(*args[:4])))
         yield Outputs()
+    optuna.logging.enable_default_handler()
     optuna.logging.disable_propagation()
 
 

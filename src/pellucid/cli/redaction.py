@@ -9,13 +9,15 @@ records and warnings of this process lose them by themselves.
 from __future__ import annotations
 
 import json
-import logging
 import re
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
+
+if TYPE_CHECKING:
+    from logging import LogRecord
 
 _HIDDEN = "***"
 
@@ -100,13 +102,14 @@ def secrets_in(address: str) -> frozenset[str]:
     parts = _parts(address)
     user, colon, password = parts.login.partition(":")
     other = "" if parts.login else parts.other  # After an @, it is the host after all.
-    secrets = {password, other, parts.query[1:], *_words(password), *_words(other), *_words(parts.query)}
+    secrets = {password, other, parts.query[1:], *_words(password), *_words(other)}
     values = {entry.partition("=")[2] for entry in re.split("[?&;#]", parts.query)}
-    secrets |= {value for value in values if len(value) >= _SHORTEST_PART or not value.isdecimal()}
+    values = {value for value in values if len(value) >= _SHORTEST_PART or not value.isdecimal()}
+    secrets |= (values | _words(parts.query)) - _PLAIN_WORDS
     if not _PLAIN_USER.fullmatch(user):
         # A folder may have an @ in its name. The folders that it is in are those of other files, too.
         secrets |= {user} if re.match("/[^/]", user) and not colon else {user, *_words(user)}
-    return frozenset(form for secret in secrets - _PLAIN_WORDS if secret.strip() for form in _forms(secret))
+    return frozenset(form for secret in secrets if secret.strip() for form in _forms(secret))
 
 
 def _words(secret: str) -> set[str]:
@@ -179,6 +182,8 @@ def _pattern(secrets: Iterable[str]) -> re.Pattern[str]:
 
 def _guard_logs() -> None:
     """Redact log records of all loggers when they are made, and warnings when they are printed; once."""
+    import logging
+
     if not isinstance(logging.getLogRecordFactory(), _Records):
         logging.setLogRecordFactory(_Records(logging.getLogRecordFactory()))
     if not isinstance(warnings.formatwarning, _Warnings):
@@ -191,8 +196,8 @@ class _Records:
     def __init__(self, make: Any) -> None:
         self._make = make
 
-    def __call__(self, *arguments: Any, **named: Any) -> logging.LogRecord:
-        record: logging.LogRecord = self._make(*arguments, **named)
+    def __call__(self, *arguments: Any, **named: Any) -> LogRecord:
+        record: LogRecord = self._make(*arguments, **named)
         try:
             message = record.getMessage()
         except Exception:  # To say that text and values do not fit together, logging would print both.

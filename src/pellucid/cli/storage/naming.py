@@ -62,5 +62,5 @@ def _address_in(file: Path, quiet: bool) -> str:
         held = "too long" if len(content) > _LONGEST else f"{len(lines)} lines long" if lines else "empty"
         raise Mistake(f"{_RULE}; `{name}` is {held}.")
     if mode & stat.S_IROTH and secrets_in(lines[0]) and not quiet:
-        say(f"Everybody on this machine can read `{name}`, which holds a password: run `chmod go-r` on it.")
+        say(f"Everybody on this machine can read the password in `{name}`: run `chmod go-r {name}`.")
     return lines[0]
