@@ -31,6 +31,7 @@ _HEADERS = {
 # The page has a policy of its own, which cannot say that no other site may frame it.
 _UNFRAMED = "frame-ancestors 'none'"
 _PLAIN = f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {_UNFRAMED}"
+_FORBIDDEN = "This server answers only to 127.0.0.1 and localhost."
 # Seconds: how soon the page that says "Computing" is loaded again; how long a request may take to arrive; and how often
 # the server looks whether it should end.
 _RELOAD, _PATIENCE, _TICK = 1, 10, 0.1
@@ -72,9 +73,8 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _PATIENCE
 
     def do_GET(self) -> None:
-        hosts = self.headers.get_all("Host", [])
-        if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
-            self._answer_error(HTTPStatus.FORBIDDEN, "This server answers only to 127.0.0.1 and localhost.")
+        if not self._called_by_its_name():
+            self._answer_error(HTTPStatus.FORBIDDEN, _FORBIDDEN)
         elif self.command not in ("GET", "HEAD"):
             self._answer_error(HTTPStatus.METHOD_NOT_ALLOWED, "This server can only be read.")
         elif self.path == "/state":
@@ -85,6 +85,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer_error(HTTPStatus.NOT_FOUND, "There is only one page here: /")
 
     do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what `http.server` does not pass on: a method that it does not know, and requests that are malformed
+        or too long, whose host is not known."""
+        refused = HTTPStatus(code)
+        if refused == HTTPStatus.NOT_IMPLEMENTED and not self._called_by_its_name():
+            self._answer_error(HTTPStatus.FORBIDDEN, _FORBIDDEN)
+        else:
+            self._answer_error(refused, f"This server answers GET and HEAD, but got something else ({refused.phrase}).")
+
+    def _called_by_its_name(self) -> bool:
+        hosts = self.headers.get_all("Host", [])
+        return len(hosts) == 1 and _HOST.fullmatch(hosts[0]) is not None
 
     def _answer_page(self) -> None:
         state = self.server.live.state
@@ -98,6 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(code, "text/plain; charset=utf-8", f"{sentence}\n".encode())
 
     def _answer(self, code: HTTPStatus, kind: str, body: bytes, *, policy: str = _PLAIN) -> None:
+        self.request_version = self.protocol_version  # To one without a version, no status and no header would be sent.
         self.send_response(code)
         if code == HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", "GET, HEAD")
