@@ -33,10 +33,10 @@ def test_meta_training_takes_names_and_patterns_and_prints_a_summary(folder: Pat
 
 def test_no_model_is_trained_if_its_file_cannot_be_written(folder: Path) -> None:
     pytest.importorskip("torch")
-    result = call("meta-train", "--storage", URL, "--out", "y" * 250)
+    result = call("meta-train", "--storage", URL, "--out", "y" * 256)
     assert result.exit_code == 2
-    assert "cannot be written (File name too long)" in result.stderr
-    assert not list(folder.glob(".y*"))
+    assert "cannot be used (File name too long); choose another path." in result.stderr
+    assert not list(folder.glob(".pellucid.*"))
 
 
 def test_the_verdict_says_how_many_studies_show_it() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tests.threads.forks import child
 
+from pellucid.records import files
 from pellucid.records.files import write_atomically
 
 MEMORY = Path("/dev/shm")
@@ -105,6 +106,16 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     write_atomically(pipe, b"new")
     reader.join(timeout=30)
     assert read == [b"new"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_PATIENCE_S", 0)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="it is a pipe that nobody has read for 0 seconds") as error:
+        write_atomically(pipe, b"new")
+    assert error.value.filename == str(pipe)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 

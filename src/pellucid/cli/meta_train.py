@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -71,12 +72,14 @@ def meta_train(
 
 def _check(out: Path) -> None:
     """Raise Mistake or Unavailable if the model cannot be learned or written, before time is spent on it."""
+    with suppress(FileNotFoundError):
+        out.stat()  # Raises OSError if the name is too long.
     if out.is_dir():
         raise Mistake(f"A model is a file; `{shown(str(out))}` is a folder: name a file in it.")
     if not out.absolute().parent.is_dir():
         raise Mistake(f"The folder of a model has to exist; there is no `{shown(str(out.parent))}`: create it.")
     try:
-        with NamedTemporaryFile(dir=out.resolve().parent, prefix=f".{out.name}."):
+        with NamedTemporaryFile(dir=out.resolve().parent, prefix=".pellucid."):
             pass
     except OSError as error:
         raise Mistake(f"`{shown(str(out))}` cannot be written ({error.strerror}): name another file.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,6 +86,8 @@ def _check_written(out: Path | None, port: int | None) -> None:
 
 def check_report(path: Path) -> None:
     """Raise Mistake if a report cannot be written to this path, before hours are spent on the study."""
+    with suppress(FileNotFoundError):
+        path.stat()  # Raises OSError if the name is too long.
     if path.is_dir():
         raise Mistake(f"A report is a file; `{shown(str(path))}` is a folder: name a file in it.")
     if not path.absolute().parent.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,9 +51,23 @@ def sentences() -> Iterator[None]:
         raise typer.Exit(MISSING) from None
     except OSError as error:
         if error.filename is None:
-            raise
+            if not _folder_is_gone():
+                raise
+            say(
+                "Error: A command works in a folder that exists, but the one that it was started in was deleted: "
+                "change to another with `cd`."
+            )
+            raise typer.Exit(WRONG) from None
         say(f"Error: {error.filename} cannot be used ({error.strerror}); choose another path.")
         raise typer.Exit(WRONG) from None
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def json_text(value: Any) -> str:

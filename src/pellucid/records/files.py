@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from pathlib import Path
 _MOST_LINKS = 40
 # Characters of the target's name in that of the temporary file: the whole name may be as long as a name can be.
 _LONGEST_BEGINNING = 40
+# Seconds: how long to wait until somebody reads a pipe, and how often to look.
+_PATIENCE_S, _TICK_S = 10, 0.02
 # What `fsync` reports of a file or folder for which it does nothing.
 _NOT_SYNCED = (errno.EACCES, errno.EBADF, errno.EINVAL, errno.EISDIR, errno.ENOSYS, errno.ENOTSUP, errno.EPERM)
 
@@ -104,13 +107,36 @@ def _replace(target: Path, before: os.stat_result | None, data: bytes) -> None:
 
 def _write_into(target: Path, data: bytes) -> None:
     """Into a device or a pipe, but neither through a link nor over a file that has taken its place meanwhile."""
-    descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NOCTTY", 0))
+    descriptor = _opened(target, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NOCTTY", 0))
     try:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         _write_all(descriptor, data)
     finally:
         os.close(descriptor)
+
+
+def _opened(target: Path, flags: int) -> int:
+    """The descriptor of a device or a pipe. A pipe that nobody reads is waited for, but not for ever."""
+    if not hasattr(os, "O_NONBLOCK"):
+        return os.open(target, flags)
+    end = time.monotonic() + _PATIENCE_S
+    while (descriptor := _opened_if_read(target, flags | os.O_NONBLOCK)) is None:
+        if time.monotonic() > end:
+            raise OSError(errno.ENXIO, f"it is a pipe that nobody has read for {_PATIENCE_S} seconds")
+        time.sleep(_TICK_S)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _opened_if_read(target: Path, flags: int) -> int | None:
+    """The descriptor; None if nobody reads the pipe."""
+    try:
+        return os.open(target, flags)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return None
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -126,9 +126,14 @@ def _installed_driver(backend: str) -> str:
 
 def _from_path(text: str) -> Place:
     seen = shown(visible(text))
-    file = Path(text).expanduser()
+    try:
+        file = Path(text).expanduser()
+    except RuntimeError:
+        raise Mistake(f"{_RULE}; got `{seen}`, whose user has no home folder here: write the whole path.") from None
     if file.is_dir():
         raise Mistake(f"{_RULE}; `{seen}` is a folder.")
+    if file.exists() and not file.is_file():  # Reading a pipe would wait for its writer.
+        raise Mistake(f"{_RULE}; `{seen}` is a device or a pipe: name a file on a disk.")
     if file.is_file() and _begins_with(file, _SQLITE):
         address = f"sqlite:///{file.absolute()}"
         return Place(address, f"sqlite:///{shown(visible(str(file)))}", file=_checked(file), backend="sqlite")
@@ -147,6 +152,8 @@ def _checked(file: Path | None) -> Path | None:
     seen = shown(visible(str(file)))
     if file.is_dir():
         raise Mistake(f"--storage has to name a file; `{seen}` is a folder.")
+    if file.exists() and not file.is_file():
+        raise Mistake(f"--storage has to name a file on a disk; `{seen}` is a device or a pipe.")
     if not file.exists() and not file.parent.is_dir():
         # A folder whose name ends in the middle of a password does not look like an address any more.
         missing = f"no `{shown(str(file.parent))}`" if seen == shown(str(file)) else f"none for `{seen}`"
@@ -177,7 +184,7 @@ def _is_journal(file: Path) -> bool:
         return file.suffix in _JOURNALS
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(entry, dict) and "op_code" in entry
 

@@ -31,6 +31,8 @@ _DRIVERS = {
     "postgresql": "install it with `pip install 'pellucid[postgres]'`",
     "mysql": "run `pip install 'pellucid[mysql]'`, and begin the URL with mysql+pymysql",
 }
+# What Optuna raises about a journal with entries that are not its own, such as unknown ones or thousands of brackets.
+_DAMAGE = (ValueError, KeyError, AttributeError, TypeError, AssertionError, RecursionError)
 # Names of studies that a message lists, so that it stays readable.
 _MOST_NAMES = 10
 # The width of the column in which Optuna's relational storages keep the name.
@@ -293,7 +295,7 @@ def _explained(error: Exception, place: Place) -> Exception | None:
         return Unavailable(f"Opening {where} needs a driver package that is not installed; {how}.")
     if isinstance(error, StorageInternalError | SQLAlchemyError):
         return Mistake(f"The storage {where} cannot be used ({_reason(error)}); {_what_to_do(place)}.")
-    if place.journal and isinstance(error, ValueError | KeyError | AttributeError | TypeError):
+    if place.journal and isinstance(error, _DAMAGE):
         return Mistake(f"The journal {where} is damaged or not an Optuna journal ({_reason(error)}); name another.")
     if isinstance(error, RuntimeError) and "version" in str(error):
         return Mistake(f"The storage {where} was written by another version of Optuna: {_reason(error)}")

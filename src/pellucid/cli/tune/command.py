@@ -123,6 +123,7 @@ def tune(
     The same command continues a study that was stopped. It runs your code: tune only what you trust.
     """
     with sentences():
+        Path.cwd()  # Raises FileNotFoundError if it was deleted: workers import from it.
         parsed = parse_target(target)
         check_sampler(sampler, trials)
         check_pruner(pruner, keep)

@@ -42,7 +42,10 @@ def parse_target(text: str) -> Target:
     place, colon, function = text.rpartition(":")
     if not colon or not place or not function.isidentifier():
         raise Mistake(f"{_RULE}; got `{shown(text)}`.")
-    file = Path(place).expanduser()
+    try:
+        file = Path(place).expanduser()
+    except RuntimeError:
+        raise Mistake(f"{_RULE}; the user of `{shown(place)}` has no home folder here: write the whole path.") from None
     if file.suffix == ".py":
         if not file.is_file():
             raise Mistake(f"{_RULE}; there is no file `{shown(place)}`.")
