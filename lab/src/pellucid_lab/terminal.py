@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from pellucid.cli.errors import Mistake, Unavailable
-from pellucid.records.files import make_folder, write_atomically
 
 Measurement = TypeVar("Measurement")
 
@@ -110,6 +109,8 @@ def choose(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:
 
 
 def write(path: Path, text: str) -> None:
+    from pellucid.records.files import make_folder, write_atomically
+
     make_folder(path.parent)
     write_atomically(path, text.encode())
 
