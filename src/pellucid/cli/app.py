@@ -73,12 +73,34 @@ app = typer.Typer(
     epilog="Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items()) + ".",
     pretty_exceptions_enable=False,
 )
-app.command(rich_help_panel=_SEARCH)(tune)
-app.command(rich_help_panel=_SEARCH)(meta_train)
-app.command(rich_help_panel=_ANSWERS)(explain)
-app.command(rich_help_panel=_ANSWERS)(report)
-app.command(rich_help_panel=_ANSWERS)(publish)
-app.command(rich_help_panel=_ANSWERS)(mcp)
+# `help`, because docstrings are gone with PYTHONOPTIMIZE=2.
+app.command(
+    rich_help_panel=_SEARCH,
+    help="Tune an objective: run it in worker processes, on a study that keeps everything.\n\n"
+    "The same command continues a study that was stopped. It runs your code: tune only what you trust.",
+)(tune)
+app.command(
+    rich_help_panel=_SEARCH,
+    help="Learn from earlier studies: a model for `pellucid.RankingSampler(model=FILE)`.",
+)(meta_train)
+app.command(
+    rich_help_panel=_ANSWERS,
+    help="Explain a study of any sampler: what to use, whether to stop, what matters, and why a trial was proposed.\n\n"
+    "Without options, it prints an overview in a few lines.",
+)(explain)
+app.command(
+    rich_help_panel=_ANSWERS,
+    help="Write a report of a study: one HTML file that needs no network. Or show one that renews itself (--serve).",
+)(report)
+app.command(
+    rich_help_panel=_ANSWERS,
+    help="Add pellucid's findings to a study, for Optuna Dashboard to show.",
+)(publish)
+app.command(
+    rich_help_panel=_ANSWERS,
+    help="Answer an agent's questions about the studies of a storage, over standard input and output (MCP).\n\n"
+    "The agent's program starts this command itself.",
+)(mcp)
 
 
 def _print_version(requested: bool) -> None:

@@ -71,10 +71,6 @@ def explain(
         bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the answers as JSON on standard output.")
     ] = False,
 ) -> None:
-    """Explain a study of any sampler: what to use, whether to stop, what matters, and why a trial was proposed.
-
-    Without options, it prints an overview in a few lines.
-    """
     with sentences():
         params = tuple(param or ())
         _check_params(params)

@@ -54,7 +54,6 @@ def meta_train(
     ] = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from earlier studies: a model for `pellucid.RankingSampler(model=FILE)`."""
     with sentences():
         _check(out)
         place = named_place(storage, storage_file, quiet=quiet)

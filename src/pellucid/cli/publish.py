@@ -15,7 +15,6 @@ from pellucid.cli.terminal import sentences, shown
 def publish(
     name: StudyName = None, study: StudyOption = None, storage: Storage = None, storage_file: StorageFile = None
 ) -> None:
-    """Add pellucid's findings to a study, for Optuna Dashboard to show."""
     with sentences():
         place = named_place(storage, storage_file)
         opened = find_study(place, one_name(name, study))

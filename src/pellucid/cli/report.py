@@ -55,7 +55,6 @@ def report(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report of a study: one HTML file that needs no network. Or show one that renews itself (--serve)."""
     with sentences():
         if serve:
             _check_served(out)

@@ -37,10 +37,6 @@ def mcp(
         ),
     ] = False,
 ) -> None:
-    """Answer an agent's questions about the studies of a storage, over standard input and output (MCP).
-
-    The agent's program starts this command itself.
-    """
     with sentences(), ExitStack() as stack:
         require_mcp("The server for agents")
         place = named_place(storage, storage_file)

@@ -118,10 +118,6 @@ def tune(
         bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the result as JSON on standard output.")
     ] = False,
 ) -> None:
-    """Tune an objective: run it in worker processes, on a study that keeps everything.
-
-    The same command continues a study that was stopped. It runs your code: tune only what you trust.
-    """
     with sentences():
         Path.cwd()  # Raises FileNotFoundError if it was deleted: workers import from it.
         parsed = parse_target(target)
