@@ -30,7 +30,7 @@ _RULE = "--storage takes a URL such as sqlite:///tuning.db, or the path of a jou
 class Place:
     """A storage of studies.
 
-    address   for Optuna: a URL, or the path of a journal; may hold a password, as only `shown` may not
+    address   for Optuna: a URL, which may hold a password, or the path of a journal
     shown     the address without user, password and query, for messages
     file      the SQLite file or the journal; None for a server
     source    where the user has named it
@@ -40,8 +40,8 @@ class Place:
     shown: str
     journal: bool = False
     file: Path | None = field(default=None, repr=False)
-    backend: str = ""
-    driver: str = ""
+    backend: str = field(default="", repr=False)  # Of a malformed address, it may be half of a password.
+    driver: str = field(default="", repr=False)
     source: str = "--storage"
 
     @property
