@@ -21,6 +21,7 @@ from pellucid.cli.meta_train import meta_train
 from pellucid.cli.publish import publish
 from pellucid.cli.redaction import forget, redacted, remember_arguments
 from pellucid.cli.report import report
+from pellucid.cli.streams import OutputLost, open_closed_streams, told_if_lost
 from pellucid.cli.terminal import EXIT_CODES, FAILED, say, shown
 from pellucid.cli.tune.command import tune
 
@@ -55,7 +56,7 @@ def _without_secrets() -> Iterator[None]:
     except _UsageError as error:
         error.message = redacted(error.message)
         raise
-    except (typer.Exit, typer.Abort):
+    except (typer.Exit, typer.Abort, OutputLost):
         raise
     except Exception:
         lines = traceback.format_exc()
@@ -146,4 +147,6 @@ def _loaded(plugin: EntryPoint) -> typer.Typer | None:
 
 
 def run() -> None:
-    application()(prog_name="pellucid")
+    open_closed_streams()
+    with told_if_lost():
+        application()(prog_name="pellucid")

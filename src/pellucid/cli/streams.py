@@ -1,0 +1,80 @@
+"""Standard input, output and errors that are closed, or whose disk is full."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pellucid.cli.terminal import FAILED, say
+
+
+class OutputLost(Exception):
+    """Standard output cannot be written. The message says why."""
+
+
+class _Output(io.TextIOWrapper):
+    """Standard output, whose errors are told from those of files. A pipe whose reader has left is no error."""
+
+    def write(self, text: str) -> int:
+        with _lost():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with _lost():
+            super().flush()
+
+
+@contextmanager
+def _lost() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        raise OutputLost(error.strerror or str(error)) from None
+
+
+def open_closed_streams() -> None:
+    """Open what the caller has closed, and discard what is written there. Otherwise a storage would be opened with the
+    number of standard errors, and get the messages of libraries."""
+    for number in (0, 1, 2):
+        if not _is_open(number):
+            os.open(os.devnull, os.O_RDWR)  # Has the lowest number that is free: this one.
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, closefd=False, encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False, encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False, encoding="utf-8")
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def told_if_lost() -> Iterator[None]:
+    """End with a sentence if standard output cannot be written."""
+    own = sys.stdout
+    if isinstance(own, io.TextIOWrapper):
+        sys.stdout = _Output(
+            own.buffer,
+            encoding=own.encoding,
+            errors=own.errors,
+            line_buffering=own.line_buffering,
+            write_through=own.write_through,
+        )
+    try:
+        yield
+    except OutputLost as reason:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # What is left cannot be written either.
+        say(f"Error: The answer cannot be written to standard output ({reason}); send it somewhere else.")
+        sys.exit(FAILED)
