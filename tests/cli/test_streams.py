@@ -33,7 +33,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     [
         "explain",
         "explain --json",
-        "tune script.py:objective --trials 2 --json --quiet",
+        "tune script.py:bowl --trials 2 --json --quiet",
     ],
 )
 def test_a_full_disk_is_a_sentence(study: optuna.Study, command: str) -> None:
@@ -54,7 +54,7 @@ def test_a_reader_that_leaves_is_no_traceback(study: optuna.Study) -> None:
 
 
 @pytest.mark.parametrize("closed", ["0<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("command", ["explain", "tune script.py:objective --trials 3 --sampler random"])
+@pytest.mark.parametrize("command", ["explain", "tune script.py:bowl --trials 3 --sampler random"])
 def test_a_closed_stream_is_discarded(study: optuna.Study, command: str, closed: str) -> None:
     finished = shell(f"{command} --storage {STORAGE} {closed}")
     assert finished.returncode == 0
