@@ -162,11 +162,12 @@ $(PEERS)/build/.stamp: $(PINS)
 	@$(PEERS)/build/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling
 	@touch $@
 
-test-processors: $(VENV)/.stamp-test ## run the tests of pellucid as older and newer processors compute, those that this one can
+# With the guides, which are among the tests of the engines.
+test-processors: $(VENV)/.stamp-engines ## run the tests of pellucid as older and newer processors compute, those that this one can
 	@sh tools/ensure.sh postgres
 	@sh tools/ensure.sh chromium
 	@sh tools/ensure.sh openmp
-	$(BIN)/python tools/processors.py -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python tools/processors.py -n $(JOBS) --dist worksteal -m "guide or not (slow or engine or pages)" $(PYTEST_ARGS)
 
 dist: $(PEERS)/build/.stamp ## build the wheels and source distributions of pellucid and its laboratory into dist
 	@sh tools/dist.sh $(PEERS)/build/bin/python dist

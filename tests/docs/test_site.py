@@ -23,7 +23,8 @@ MARKDOWN = [
 ]
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-_NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?%?")
+# "<0.1%" is a number too.
+_NUMBER = re.compile(r"<?[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?%?")
 
 
 def name_of(page: Path) -> str:
@@ -54,6 +55,7 @@ def pages_of(menu: object) -> Iterator[str]:
 
 
 @pytest.mark.engine  # Minutes in all, on a busy machine.
+@pytest.mark.guide
 @pytest.mark.parametrize("page", GUIDES, ids=name_of)
 def test_a_guide_runs_and_prints_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
