@@ -68,7 +68,9 @@ def main(arguments: list[str]) -> int:
             if line.startswith(("FAILED", "ERROR")):
                 print(line)
         failed |= done.returncode != 0
-        closing.append(f"{name}: {lines[-1]}" + (f" See {log}." if done.returncode else ""))
+        closing.append(
+            f"{name}: {lines[-1]}" + (f" (exit code {done.returncode}; see {log})" if done.returncode else "")
+        )
         print(closing[-1], flush=True)
     print("", *closing, sep="\n")
     return int(failed)
