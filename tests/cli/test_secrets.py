@@ -223,5 +223,5 @@ def test_no_command_shows_a_secret(tmp_path: Path, outputs: Outputs) -> None:
 
 @pytest.mark.slow
 def test_no_command_shows_one_of_many_secrets(tmp_path: Path, outputs: Outputs) -> None:
-    """In about three minutes."""
+    """In about two minutes."""
     check(10_000, 1, tmp_path, outputs, each_command=True)
