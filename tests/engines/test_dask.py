@@ -288,10 +288,11 @@ def test_the_example_runs_on_a_cluster_that_is_there(client: Client, tmp_path: P
     script = ROOT / "examples" / "cluster_dask.py"
     first = printed_by(script, *options, "6", folder=tmp_path)
     assert re.search(r"^[67] trials by 2 processes\.$", first, re.MULTILINE)
-    second = printed_by(script, *options, "16", folder=tmp_path)
-    assert re.search(r"^1[67] trials by 2 processes\.$", second, re.MULTILINE)
+    # Twenty proposals, so that on a busy machine, too, one of them is made while the other worker runs a trial.
+    second = printed_by(script, *options, "30", folder=tmp_path)
+    assert re.search(r"^3[01] trials by 2 processes\.$", second, re.MULTILINE)
     aware = re.search(r"^(\d+) of (\d+) proposals took into account", second, re.MULTILINE)
     assert aware is not None, second
-    assert 1 <= int(aware[1]) <= int(aware[2]) <= 7
+    assert 1 <= int(aware[1]) <= int(aware[2]) <= 21
     assert "Which configuration is best? Use C=" in second
     assert "More trials? Continue" in second
