@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from optuna import create_study
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from typer.testing import CliRunner, Result
 
 from pellucid.cli.app import app
@@ -61,6 +64,16 @@ DAMAGED = "Error: The journal `x.log` is damaged or not an Optuna journal"
 def test_a_journal_that_optuna_has_not_written(folder: Path, content: str, problem: str) -> None:
     (folder / "x.log").write_text(content)
     assert problem in refused(call("explain", "--storage", "x.log"))
+
+
+def test_an_error_of_ours_is_not_blamed_on_the_journal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create_study(storage=JournalStorage(JournalFileBackend("x.log")))
+
+    def failing(*arguments: object) -> None:
+        raise KeyError("lr")
+
+    monkeypatch.setattr("pellucid.cli.explain.overview", failing)
+    assert isinstance(call("explain", "--storage", "x.log").exception, KeyError)
 
 
 @pytest.mark.parametrize(

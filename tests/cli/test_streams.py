@@ -48,6 +48,21 @@ def test_a_full_disk_under_help_is_a_sentence(command: str) -> None:
     assert (finished.returncode, finished.stderr) == (1, SENTENCE)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="This system has no /dev/full.")
+@pytest.mark.parametrize("command", ["tune script.py:bowl --trials 3 --sampler random", "report --out page.html"])
+def test_a_full_disk_under_messages_stops_no_command(study: optuna.Study, command: str) -> None:
+    finished = shell(f"{command} --storage {STORAGE} 2>/dev/full")
+    assert finished.returncode == 0
+    assert len(study.get_trials()) == (3 if command.startswith("tune") else 2)
+    assert Path("page.html").exists() == command.startswith("report")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="This system has no /dev/full.")
+def test_a_full_disk_under_a_message_keeps_the_exit_code() -> None:
+    assert shell("explain --storage sqlite:///none.db 2>/dev/full").returncode == 2
+    assert shell("explain --none 2>/dev/full").returncode == 2
+
+
 def test_a_reader_that_leaves_is_no_traceback(study: optuna.Study) -> None:
     finished = shell(f"explain --storage {STORAGE} | true; exit ${{PIPESTATUS[0]}}")
     assert (finished.returncode, finished.stderr) == (1, "")

@@ -7,7 +7,8 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import TextIO, TypeVar
 
 from pellucid.cli.terminal import FAILED, say
 
@@ -26,6 +27,22 @@ class _Output(io.TextIOWrapper):
     def flush(self) -> None:
         with _lost():
             super().flush()
+
+
+class _Errors(io.TextIOWrapper):
+    """Standard errors. A command goes on without them: what cannot be written is discarded."""
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            super().flush()
+
+
+Stream = TypeVar("Stream", bound=io.TextIOWrapper)
 
 
 @contextmanager
@@ -63,18 +80,23 @@ def _is_open(number: int) -> bool:
 @contextmanager
 def told_if_lost() -> Iterator[None]:
     """End with a sentence if standard output cannot be written."""
-    own = sys.stdout
-    if isinstance(own, io.TextIOWrapper):
-        sys.stdout = _Output(
-            own.buffer,
-            encoding=own.encoding,
-            errors=own.errors,
-            line_buffering=own.line_buffering,
-            write_through=own.write_through,
-        )
+    own = sys.stdout, sys.stderr  # Would close the buffers that they share with the new ones, if they were freed.
+    sys.stdout, sys.stderr = _opened_as(_Output, own[0]), _opened_as(_Errors, own[1])
     try:
         yield
     except OutputLost as reason:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # What is left cannot be written either.
         say(f"Error: The answer cannot be written to standard output ({reason}); send it somewhere else.")
         sys.exit(FAILED)
+
+
+def _opened_as(kind: type[Stream], stream: TextIO) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper):  # A test has put something else there.
+        return stream
+    return kind(
+        stream.buffer,
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )

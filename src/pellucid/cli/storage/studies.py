@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.errors import Mistake, Unavailable
@@ -295,11 +296,18 @@ def _explained(error: Exception, place: Place) -> Exception | None:
         return Unavailable(f"Opening {where} needs a driver package that is not installed; {how}.")
     if isinstance(error, StorageInternalError | SQLAlchemyError):
         return Mistake(f"The storage {where} cannot be used ({_reason(error)}); {_what_to_do(place)}.")
-    if place.journal and isinstance(error, _DAMAGE):
+    if place.journal and isinstance(error, _DAMAGE) and _while_reading_a_journal(error):
         return Mistake(f"The journal {where} is damaged or not an Optuna journal ({_reason(error)}); name another.")
     if isinstance(error, RuntimeError) and "version" in str(error):
         return Mistake(f"The storage {where} was written by another version of Optuna: {_reason(error)}")
     return None
+
+
+def _while_reading_a_journal(error: Exception) -> bool:
+    """Whether Optuna's journal called what failed, and not a part of pellucid that was called later."""
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    last = [name for name in modules if name.startswith(("pellucid.", "optuna.storages.journal"))][-1:]
+    return last != [] and last[0].startswith("optuna.")
 
 
 def _explained_by_proxy(error: Exception, place: Place) -> Mistake | None:
