@@ -68,8 +68,16 @@ def test_a_reader_that_leaves_is_no_traceback(study: optuna.Study) -> None:
     assert (finished.returncode, finished.stderr) == (1, "")
 
 
-@pytest.mark.parametrize("closed", ["0<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("command", ["explain", "tune script.py:bowl --trials 3 --sampler random"])
+@pytest.mark.parametrize(
+    ("command", "closed"),
+    [
+        ("explain", "0<&-"),
+        ("explain", ">&-"),
+        ("explain", "<&- >&- 2>&-"),
+        ("tune script.py:bowl --trials 3 --sampler random", "2>&-"),
+        ("tune script.py:bowl --trials 3 --sampler random", "<&- >&- 2>&-"),
+    ],
+)
 def test_a_closed_stream_is_discarded(study: optuna.Study, command: str, closed: str) -> None:
     finished = shell(f"{command} --storage {STORAGE} {closed}")
     assert finished.returncode == 0
