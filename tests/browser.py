@@ -77,6 +77,14 @@ class Browser:
         """Run a script at the beginning of every page from now on."""
         self._call("Page.addScriptToEvaluateOnNewDocument", source=script)
 
+    def hurry(self) -> None:
+        """Let the clock and the timers of every page from now on run four times as fast, so that tests wait less."""
+        self.on_every_page("""
+            const wait = window.setTimeout.bind(window), now = performance.now.bind(performance);
+            window.setTimeout = (call, time = 0, ...rest) => wait(call, time / 4, ...rest);
+            performance.now = () => 4 * now();
+        """)
+
     def open_address(self, address: str) -> None:
         """A report that is served."""
         self._call("Page.navigate", url=address)

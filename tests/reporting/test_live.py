@@ -84,6 +84,7 @@ def test_a_page_renews_itself_and_the_reader_loses_nothing(url: str, tmp_path: P
     study = stored_study(url)
     with command(url, "--port", "0") as (process, address), Browser(tmp_path) as browser:
         browser.on_every_page(ADDED)
+        browser.hurry()
         browser.open_address(address)
         browser.wait(f"{LINE}.match(/Live: computed [0-9]+ s ago from 0 trials[.]/)")
         assert "The study has no trials yet" in browser.run("document.body.innerText")
@@ -130,6 +131,7 @@ def hide(browser: Browser, hidden: bool) -> None:
 def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path: Path) -> None:
     study = stored_study(url)
     with served(impatient(url)) as (live, port), watching(live), Browser(tmp_path) as browser:
+        browser.hurry()
         browser.on_every_page("window.loads = sessionStorage.loads = Number(sessionStorage.loads || 0) + 1")
         browser.open_address(f"http://localhost:{port}/")
         browser.wait(f"{LINE}.includes('ago from 0 trials.')")
@@ -145,7 +147,7 @@ def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path
 
         hide(browser, True)
         asked = browser.requests.count(f"http://localhost:{port}/state")
-        time.sleep(2.5)  # It asks every two seconds.
+        time.sleep(1.2)  # It would ask every half second.
         assert browser.run("document.hidden") is True
         assert browser.requests.count(f"http://localhost:{port}/state") == asked
         hide(browser, False)

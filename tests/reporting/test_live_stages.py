@@ -166,6 +166,7 @@ def test_a_browser_shows_the_first_page_then_the_rest_and_the_age(
 ) -> None:
     held, two = Held(monkeypatch), run_two()
     with held_report(two, held) as port, Browser(tmp_path) as browser:
+        browser.hurry()
         browser.open_address(f"http://127.0.0.1:{port}/")
         browser.wait(f"{READY} && {LINE}.includes('Live: 16 trials; the answers are being computed, since ')")
         assert browser.run("document.querySelector('#answers').innerText.includes('Computing ...')")
