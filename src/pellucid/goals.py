@@ -10,6 +10,7 @@ import numpy as np
 
 from pellucid.numerics import Array, Mask
 from pellucid.records import OBJECTIVE, number_text
+from pellucid.words import printable
 
 Sign = float | Array
 _DEFAULT_SHARE = 0.1
@@ -40,7 +41,7 @@ class Goal:
     joint: bool = False
 
     def __repr__(self) -> str:
-        return f"<Goal: {self.words}>"
+        return printable(f"<Goal: {self.words}>")
 
     def about(self, objective: str) -> Goal:
         """With the name of the objective in its words, if it has one and if they speak of it."""
@@ -121,7 +122,7 @@ def such_that(predicate: Callable[[float], bool], words: str = "reaching the goa
 
 def _share(share: float) -> float:
     if not 0.0 < share < 1.0:
-        raise ValueError(f"`share` must be between 0 and 1, but got {share}.")
+        raise ValueError(printable(f"`share` must be between 0 and 1, but got {share}."))
     return share
 
 

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from pellucid.cli.errors import Unavailable
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -222,4 +223,6 @@ def suggest_value(trial: Trial, name: str, distribution: BaseDistribution) -> An
         return trial.suggest_int(name, first, last, step=distribution.step, log=distribution.log)
     if isinstance(distribution, CategoricalDistribution):
         return trial.suggest_categorical(name, distribution.choices)
-    raise TypeError(f"A benchmark parameter is a float, an int or a categorical; `{name}` is {distribution!r}.")
+    raise TypeError(
+        printable(f"A benchmark parameter is a float, an int or a categorical; `{name}` is {distribution!r}.")
+    )

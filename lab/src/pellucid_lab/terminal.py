@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.words import printable
 
 Measurement = TypeVar("Measurement")
 
@@ -49,7 +50,7 @@ def progress_bar(what: str, total: int, quiet: bool) -> Iterator[Callable[[str],
     )
     with progress:
         bar = progress.add_task(what, total=total, last="")
-        yield lambda name: progress.update(bar, advance=1, last=name)
+        yield lambda name: progress.update(bar, advance=1, last=printable(name))
 
 
 def collect(

@@ -30,6 +30,7 @@ from pellucid.records import PolicyState, Receipt
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
+from pellucid.words import printable
 
 # Evaluated configurations whose upper bounds are computed at once. Few are needed: they are tried best first.
 _BATCH = 16
@@ -70,8 +71,10 @@ def upper_bound_regret(
     n, d = X.shape
     if n == 0 or d != len(space) or not 0.0 < top_p <= 1.0:
         raise ValueError(
-            f"The bound needs at least one configuration of {len(space)} columns and 0 < top_p <= 1, "
-            f"but got an array of shape {X.shape} and top_p = {top_p}."
+            printable(
+                f"The bound needs at least one configuration of {len(space)} columns and 0 < top_p <= 1, "
+                f"but got an array of shape {X.shape} and top_p = {top_p}."
+            )
         )
     width = confidence_width(d, n) if width is None else width
     mean = _mean_at(model, X)
@@ -112,7 +115,7 @@ def moving_iqm(ubr: Sequence[float] | Array, window: int = 7) -> Array:
     For the middle half, a quarter of the window, rounded down, is cut off at each end.
     """
     if window < 1:
-        raise ValueError(f"`window` must be at least 1, but got {window}.")
+        raise ValueError(printable(f"`window` must be at least 1, but got {window}."))
     values = np.asarray(ubr, dtype=float)
     if len(values) == 0:
         return values
@@ -184,7 +187,7 @@ class Steps:
         _check_budget(self.budget)
         weights = is_number(self.start, 0.0, 1.0) and is_number(self.end, 0.0, 1.0)
         if not (weights and is_whole_number(self.steps) and self.steps >= 2):
-            raise ValueError(f"Steps needs at least two steps and weights between 0 and 1, but got {self}.")
+            raise ValueError(printable(f"Steps needs at least two steps and weights between 0 and 1, but got {self}."))
 
     def decide(self, evidence: Evidence) -> Decision:
         step = int(self.steps * _progress(evidence, self.budget))
@@ -311,8 +314,11 @@ class SAWEI:
         steps = is_number(self.delta, 0.0) and is_number(self.epsilon, 0.0)
         if not (is_number(self.alpha, 0.0, 1.0) and steps and is_whole_number(self.window) and self.window >= 1):
             raise ValueError(
-                "SAWEI needs numbers: alpha in [0, 1], delta and epsilon of at least 0 and a whole window of at least "
-                f"1, but got {self}."
+                printable(
+                    "SAWEI needs numbers: alpha in [0, 1], delta and epsilon of at least 0 and a whole window of at "
+                    "least "
+                    f"1, but got {self}."
+                )
             )
         if self.track not in ("last", "until_incumbent_change", "until_last_adjust"):
             raise ValueError(

@@ -32,6 +32,7 @@ from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 from pellucid.surrogates.posterior import Posteriors
 from pellucid.threads import cached_property
+from pellucid.words import printable
 
 # Rows of a front that bound what can be gained.
 _FEW_ROWS = 12
@@ -396,9 +397,11 @@ def check_settings(acquisition: Acquisition) -> None:
         type(acquisition).from_settings(json.loads(json.dumps(acquisition.settings())))
     except Exception as error:
         raise TypeError(
-            "A receipt stores the settings of an acquisition as JSON and makes it again from them, but "
-            f"{acquisition!r} cannot be made again ({type(error).__name__}: {error}): write `settings` and "
-            "`from_settings`, or make it a frozen dataclass of numbers and texts."
+            printable(
+                "A receipt stores the settings of an acquisition as JSON and makes it again from them, but "
+                f"{acquisition!r} cannot be made again ({type(error).__name__}: {error}): write `settings` and "
+                "`from_settings`, or make it a frozen dataclass of numbers and texts."
+            )
         ) from error
 
 

@@ -42,6 +42,7 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 from pellucid.surrogates.posterior import Posterior, Posteriors
+from pellucid.words import printable
 
 # The weight beside a logarithm; and beside a bound, where it is multiplied by the distance to the best bound anywhere,
 # feasible or not, or by this if it is more: what could be gained by ignoring constraints. These, and what is enough,
@@ -111,7 +112,9 @@ class Constrained(Acquisition):
         known = {constraint.name for constraint in situation.constraints}
         if not known.issuperset(self.constraints):
             missing = ", ".join(name for name in self.constraints if name not in known)
-            raise ValueError(f"A constrained acquisition needs a model of every constraint, but {missing} has none.")
+            raise ValueError(
+                printable(f"A constrained acquisition needs a model of every constraint, but {missing} has none.")
+            )
         base = None if self.base is None else self.base.bind(model, situation, space)
         return _ConstrainedFunction(self, model, situation, base)
 

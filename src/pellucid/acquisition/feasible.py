@@ -28,6 +28,7 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.kernels import Kernel
 from pellucid.threads import cached_property
+from pellucid.words import printable
 
 # Failures are avoided from this many on: a single one can be an accident, and says nothing about lengthscales.
 FEWEST_FAILURES = 2
@@ -102,8 +103,11 @@ class Feasible(Acquisition):
         n_trials = self.n_ok + self.n_failed
         if model.n_observed < n_trials or len(self.lengthscales) != len(space):
             raise ValueError(
-                f"The model must hold the {n_trials} trials and {len(self.lengthscales)} parameters that the chance of "
-                f"failing was learned from, but has {model.n_observed} trials and {len(space)} parameters."
+                printable(
+                    f"The model must hold the {n_trials} trials and {len(self.lengthscales)} parameters that the "
+                    "chance of "
+                    f"failing was learned from, but has {model.n_observed} trials and {len(space)} parameters."
+                )
             )
         return _FeasibleFunction(self, model, situation, self.base.bind(model, situation, space))
 

@@ -23,6 +23,7 @@ import numpy as np
 from pellucid.numerics import Array, Indices, Mask
 from pellucid.records import NoAnswer
 from pellucid.threads import cached_property
+from pellucid.words import printable
 
 Row = tuple[float, ...]
 # Of each box: the lower and upper end of the first objective, of the second, and so on.
@@ -345,8 +346,11 @@ def _below(Y: Array, reference: Array) -> tuple[Array, Array]:
     _check_objectives(len(reference))
     if Y.shape[1:] != reference.shape or not np.isfinite(reference).all():
         raise ValueError(
-            f"The reference point must have one finite value per objective, but got {reference.tolist()} for outcomes "
-            f"of shape {Y.shape}."
+            printable(
+                f"The reference point must have one finite value per objective, but got {reference.tolist()} for "
+                "outcomes "
+                f"of shape {Y.shape}."
+            )
         )
     rows = Y[(reference > Y).all(axis=1)]
     return rows[front(rows)], reference
@@ -354,4 +358,4 @@ def _below(Y: Array, reference: Array) -> tuple[Array, Array]:
 
 def _check_objectives(k: int) -> None:
     if not 1 <= k <= MOST_OBJECTIVES:
-        raise ValueError(f"Fronts are computed for 1 to {MOST_OBJECTIVES} objectives, but got {k}.")
+        raise ValueError(printable(f"Fronts are computed for 1 to {MOST_OBJECTIVES} objectives, but got {k}."))

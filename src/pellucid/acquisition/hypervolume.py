@@ -36,6 +36,7 @@ from scipy.special import erfcx
 
 from pellucid.acquisition.fronts import Axis, Boxes
 from pellucid.numerics import LOG_SQRT_2PI, Array, Mask, normal_cdf, normal_pdf
+from pellucid.words import printable
 
 Slopes = tuple[Array, Array, Array]
 
@@ -100,8 +101,10 @@ def _checked(m: Array, s: Array, boxes: Boxes) -> tuple[Array, Array]:
     m, s = np.asarray(m, dtype=float), np.asarray(s, dtype=float)
     if m.ndim != 2 or m.shape != s.shape or m.shape[1] != boxes.lower.shape[1]:
         raise ValueError(
-            f"Means and sds must have one row per candidate and one column per objective, here "
-            f"{boxes.lower.shape[1]}, but got shapes {m.shape} and {s.shape}."
+            printable(
+                f"Means and sds must have one row per candidate and one column per objective, here "
+                f"{boxes.lower.shape[1]}, but got shapes {m.shape} and {s.shape}."
+            )
         )
     sizes = [np.abs(axis.ends[1:]).max(initial=0.0) or 1.0 for axis in boxes.axes]
     return m, np.maximum(s, [max(_KNOWN * size, _SMALLEST) for size in sizes])

@@ -29,6 +29,7 @@ from pellucid.surrogates.averages.averages import Average
 from pellucid.surrogates.averages.effects import Effects
 from pellucid.surrogates.averages.functionals import average, monte_carlo_rows
 from pellucid.threads import cached_property
+from pellucid.words import printable
 
 Target = Literal["band", "output", "path", "permutation"]
 Params = str | Sequence[str | Sequence[str]]
@@ -60,7 +61,7 @@ class InformationGain(Acquisition):
 
     def __post_init__(self) -> None:
         if self.target not in get_args(Target):
-            raise ValueError(f"`target` is one of {', '.join(get_args(Target))}, but got {self.target!r}.")
+            raise ValueError(printable(f"`target` is one of {', '.join(get_args(Target))}, but got {self.target!r}."))
         if not is_number(self.tolerance, 0.0):
             raise ValueError(f"`tolerance` must be a number of at least 0, but got {self.tolerance!r}.")
         try:

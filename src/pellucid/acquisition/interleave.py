@@ -20,6 +20,7 @@ from pellucid.numerics import Array, is_number, stream
 from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import printable
 
 Mode = Literal["every", "probability", "multiply"]
 # Level of the bands that `until` refers to, and grid points of an effect at which their widths are averaged.
@@ -56,7 +57,7 @@ class Interleave:
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(Mode):
-            raise ValueError(f"`mode` is one of {', '.join(get_args(Mode))}, but got {self.mode!r}.")
+            raise ValueError(printable(f"`mode` is one of {', '.join(get_args(Mode))}, but got {self.mode!r}."))
         if not (is_number(self.every, 1) and self.every % 1 == 0):
             raise ValueError(f"`every` must be a whole number of at least 1, but got {self.every!r}.")
         if self.until is not None and not (is_number(self.until) and self.until > 0.0):

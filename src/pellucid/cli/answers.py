@@ -9,7 +9,7 @@ from pellucid.cli.errors import Mistake
 from pellucid.cli.questions import Question, objectives_data
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import trials_by_state
-from pellucid.cli.terminal import shown
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from pellucid.records import Finding, NotKnown
@@ -46,7 +46,7 @@ def check_any_known(answers: Answers) -> None:
     """Raise Mistake if all answers are missing. One that failed comes first."""
     missing = sorted((answer for _, answer in _unknown(answers)), key=lambda answer: not answer.failed)
     if missing and len(missing) == len(answers):
-        raise Mistake(shown(missing[0].reason))
+        raise Mistake(missing[0].reason)
 
 
 def any_failed(answers: Answers) -> bool:
@@ -106,7 +106,7 @@ def _put(part: dict[str, Any], question: Question[Any], value: Any) -> None:
 
 def heading(view: StudyView, place: Place) -> str:
     """The study, what it optimises and how many trials it has."""
-    return f"Study `{shown(view.name)}` in {place.shown} ({shown(_aims(view))}): {_counted(view)}."
+    return f"Study `{printable(view.name)}` in {place.shown} ({printable(_aims(view))}): {_counted(view)}."
 
 
 def dead(view: StudyView) -> DeadTrials:
@@ -128,7 +128,7 @@ def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding | No
     for question, answer in answers:
         if isinstance(answer, NotKnown):
             if answer.final:
-                yield question, answer, f"{shown(_subject(question))}: {shown(answer.reason)}"
+                yield question, answer, f"{printable(_subject(question))}: {printable(answer.reason)}"
             continue
         text = question.text(answer)
         for note in said.intersection(answer.notes):
@@ -138,13 +138,13 @@ def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding | No
             stopped = answer.stop
         if stopped and isinstance(answer, ParameterRanges) and answer.advice:
             text = f"If you go on: {text}"
-        yield question, answer, f"{shown(question.title)}: {shown(text)}"
+        yield question, answer, f"{printable(question.title)}: {printable(text)}"
 
 
 def unknown_lines(answers: Answers) -> list[str]:
     """What is not known yet, and why; nothing if all is known."""
     unknown = [(question, answer) for question, answer in _unknown(answers) if not answer.final]
-    lines = [f"  {shown(_subject(question))}: {shown(str(answer))}" for question, answer in unknown]
+    lines = [f"  {printable(_subject(question))}: {printable(str(answer))}" for question, answer in unknown]
     return ["Not known yet:", *lines] if lines else []
 
 

@@ -19,11 +19,12 @@ from pellucid.cli.explain import explain
 from pellucid.cli.mcp.command import mcp
 from pellucid.cli.meta_train import meta_train
 from pellucid.cli.publish import publish
-from pellucid.cli.redaction import forget, redacted, remember_arguments
+from pellucid.cli.redaction import forget, guard_logs, redacted, remember_arguments
 from pellucid.cli.report import report
 from pellucid.cli.streams import OutputLost, open_closed_streams, told_if_lost
-from pellucid.cli.terminal import EXIT_CODES, FAILED, say, shown
+from pellucid.cli.terminal import EXIT_CODES, FAILED, print_lines, say
 from pellucid.cli.tune.command import tune
+from pellucid.words import printable, printable_lines
 
 # Other distributions add commands under this entry-point group: each entry is a Typer application.
 PLUGINS = "pellucid.commands"
@@ -35,34 +36,35 @@ _UsageError: Any = typer.BadParameter.__base__
 
 
 class _Commands(TyperGroup):
-    """The commands. What they do not say themselves has no secrets either: usage errors quote an argument that was
-    given in the wrong place, and a traceback ends with a message of a library."""
+    """The commands. What they do not say themselves has no secrets either, and nothing that controls a terminal: usage
+    errors quote an argument that was given in the wrong place, and a traceback ends with a message of a library."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         forget()
         remember_arguments(args)
-        with _without_secrets():
+        guard_logs()
+        with _harmless():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        with _without_secrets():
+        with _harmless():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _without_secrets() -> Iterator[None]:
+def _harmless() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        error.message = redacted(error.message)
+        error.message = printable(redacted(error.message))
         raise
     except (typer.Exit, typer.Abort, OutputLost):
         raise
     except Exception:
         lines = traceback.format_exc()
-        if redacted(lines) == lines:
+        if printable_lines(redacted(lines)) == lines:
             raise
-        say(lines.rstrip())
+        say(*redacted(lines).rstrip("\n").split("\n"))
         raise typer.Exit(FAILED) from None
 
 
@@ -108,7 +110,7 @@ def _print_version(requested: bool) -> None:
     if requested:
         from importlib.metadata import version
 
-        typer.echo(f"pellucid {version('pellucid')}")
+        print_lines(f"pellucid {version('pellucid')}")
         raise typer.Exit
 
 
@@ -142,7 +144,7 @@ def _loaded(plugin: EntryPoint) -> typer.Typer | None:
             return commands
         problem = f"a plugin has to be a Typer application, but it is of type {type(commands).__name__}"
     package = f" of {plugin.dist.name}" if plugin.dist is not None else ""
-    say(shown(f"The command `{plugin.name}`{package} is left out: {problem}. Reinstall or remove that package."))
+    say(f"The command `{plugin.name}`{package} is left out: {problem}. Reinstall or remove that package.")
     return None
 
 

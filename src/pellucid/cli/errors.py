@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pellucid.words import PrintableError
 
-class Mistake(Exception):
+
+class Mistake(PrintableError):
     """Something the user can fix. The message states the rule, what was received, and what to do."""
 
 
-class Unavailable(Exception):
+class Unavailable(PrintableError):
     """A package or a data file is missing. The message says where to get it."""

@@ -23,7 +23,8 @@ from pellucid.cli.questions import GoalName, overview, requested
 from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import find_study, storage_sentences
-from pellucid.cli.terminal import BROKEN, json_text, print_table, sentences, shown
+from pellucid.cli.terminal import BROKEN, print_json, print_lines, print_table, sentences
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from pellucid.cli.answers import Answers
@@ -86,7 +87,7 @@ def explain(
             if by_option:
                 check_known(answers)
             if as_json:
-                typer.echo(json_text(answers_data(view, place, answers)))
+                print_json(answers_data(view, place, answers))
             else:
                 _print_text(view, place, answers, detailed=bool(by_option))
         if any_failed(answers):
@@ -95,19 +96,18 @@ def explain(
 
 def _check_params(params: tuple[str, ...]) -> None:
     if len(params) > 2 or len(set(params)) < len(params):
-        listed = ", ".join(f"`{shown(name)}`" for name in params)
+        listed = ", ".join(f"`{printable(name)}`" for name in params)
         raise Mistake(f"Give --param once, or twice with two different parameters; got {listed}.")
 
 
 def _print_text(view: StudyView, place: Place, answers: Answers, *, detailed: bool) -> None:
     from pellucid.records import NotKnown
 
-    typer.echo(heading(view, place))
+    print_lines(heading(view, place))
     if notice := dead(view).notice:
-        typer.echo(notice)
+        print_lines(notice)
     for question, answer, text in sentences_of(answers):
-        typer.echo(text)
+        print_lines(text)
         if detailed and question.table is not None and not isinstance(answer, NotKnown):
             print_table(question.table(answer))
-    for line in unknown_lines(answers):
-        typer.echo(line)
+    print_lines(*unknown_lines(answers))

@@ -17,7 +17,8 @@ from pellucid.cli.options import OUTPUT, RUNNING, STUDY, Quiet, Storage, Storage
 from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.places import Place, has_studies
 from pellucid.cli.storage.studies import names_in, open_storage, storage_sentences
-from pellucid.cli.terminal import sentences, shown
+from pellucid.cli.terminal import print_lines, sentences
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -62,9 +63,9 @@ def meta_train(
         model = _learned(earlier, seed, quiet)
         _write(model, out)
         if not quiet:
-            typer.echo(_summary(earlier, model))
-            typer.echo(
-                f"The model is in {shown(str(out))}: use it with RankingSampler(model={str(out)!r}), or with "
+            print_lines(*_summary(earlier, model))
+            print_lines(
+                f"The model is in {out}: use it with RankingSampler(model={str(out)!r}), or with "
                 "`pellucid tune --model`."
             )
 
@@ -74,14 +75,14 @@ def _check(out: Path) -> None:
     with suppress(FileNotFoundError):
         out.stat()  # Raises OSError if the name is too long.
     if out.is_dir():
-        raise Mistake(f"A model is a file; `{shown(str(out))}` is a folder: name a file in it.")
+        raise Mistake(f"A model is a file; `{out}` is a folder: name a file in it.")
     if not out.absolute().parent.is_dir():
-        raise Mistake(f"The folder of a model has to exist; there is no `{shown(str(out.parent))}`: create it.")
+        raise Mistake(f"The folder of a model has to exist; there is no `{out.parent}`: create it.")
     try:
         with NamedTemporaryFile(dir=out.resolve().parent, prefix=".pellucid."):
             pass
     except OSError as error:
-        raise Mistake(f"`{shown(str(out))}` cannot be written ({error.strerror}): name another file.") from None
+        raise Mistake(f"`{out}` cannot be written ({error.strerror}): name another file.") from None
     require_ranking("Learning from studies")
 
 
@@ -95,8 +96,8 @@ def _matching(place: Place, patterns: Sequence[str]) -> list[Study]:
     names = sorted(names_in(backend))
     for pattern in patterns:
         if not any(_matches(name, pattern) for name in names):
-            listed = ", ".join(f"`{shown(name)}`" for name in names[:_MOST_NAMED])
-            raise Mistake(f"No study of `{place.shown}` is called `{shown(pattern)}`; it has {listed}.")
+            listed = ", ".join(f"`{printable(name)}`" for name in names[:_MOST_NAMED])
+            raise Mistake(f"No study of `{place.shown}` is called `{pattern}`; it has {listed}.")
     chosen = [name for name in names if any(_matches(name, pattern) for pattern in patterns)]
     return [optuna.load_study(study_name=name, storage=backend) for name in chosen]
 
@@ -129,14 +130,14 @@ def _write(model: RankingEnsemble, out: Path) -> None:
     save(model, out)
 
 
-def _summary(earlier: EarlierStudies, model: RankingEnsemble) -> str:
+def _summary(earlier: EarlierStudies, model: RankingEnsemble) -> list[str]:
     """The studies that were used, those that were left out, and how well the model did on studies held out."""
     card = model.card
     assert card is not None
     trials = sum(len(losses) for _, _, losses in earlier.tasks)
     lines = [f"Learned from {len(earlier.tasks)} studies with {trials} trials."]
-    lines += [f"`{shown(name)}` is left out: {reason}." for name, reason in earlier.left_out.items()]
-    return "\n".join([*lines, verdict(card)])
+    lines += [f"`{name}` is left out: {reason}." for name, reason in earlier.left_out.items()]
+    return [*lines, verdict(card)]
 
 
 def verdict(card: Card) -> str:
@@ -157,7 +158,7 @@ def verdict(card: Card) -> str:
 def _evidence(checks: Sequence[Check]) -> str:
     """On how many of the studies that were held out the model did better than random trials."""
     n_better = sum(check.better for check in checks)
-    names = ", ".join(f"`{shown(check.task)}`" for check in checks[:_MOST_NAMED])
+    names = ", ".join(f"`{printable(check.task)}`" for check in checks[:_MOST_NAMED])
     if len(checks) == 1:
         return (
             f"It did {'better' if n_better else 'no better'} than random trials on {names}, the only study held out of "

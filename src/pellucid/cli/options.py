@@ -9,7 +9,6 @@ import typer
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.storage.naming import DEFAULT_STORAGE, VARIABLE, named_place
-from pellucid.cli.terminal import shown
 
 # Headings in the help of a command, in the order in which commands declare their options.
 STUDY, SEARCH, QUESTION, RUNNING, OUTPUT = "Study", "Search", "Question", "Running", "Output"
@@ -78,7 +77,5 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, he
 def one_name(argument: str | None, option: str | None) -> str | None:
     """The name of a study, given as an argument, with --study, or both ways. Raises Mistake for two names."""
     if argument is not None and option is not None and argument != option:
-        raise Mistake(
-            f"A command takes one study; got `{shown(argument)}` and --study `{shown(option)}`: leave one of them out."
-        )
+        raise Mistake(f"A command takes one study; got `{argument}` and --study `{option}`: leave one of them out.")
     return option if argument is None else argument

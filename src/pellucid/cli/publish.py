@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
 from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_extra, require_plots
 from pellucid.cli.options import Storage, StorageFile, StudyName, StudyOption, one_name
 from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.studies import find_study, storage_sentences
-from pellucid.cli.terminal import sentences, shown
+from pellucid.cli.terminal import print_lines, sentences
 
 
 def publish(
@@ -28,6 +26,4 @@ def publish(
                 titles = publish_figures(opened)
             except Unanswered as reason:
                 raise Mistake(str(reason)) from None
-        typer.echo(f"Published in {place.shown}:")
-        for title in titles:
-            typer.echo(f"  {shown(title)}")
+        print_lines(f"Published in {place.shown}:", *(f"  {title}" for title in titles))

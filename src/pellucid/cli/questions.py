@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pellucid.cli.errors import Mistake
-from pellucid.cli.terminal import TextTable, shown
+from pellucid.cli.terminal import TextTable
 
 if TYPE_CHECKING:
     from pellucid.goals import Goal
@@ -227,14 +227,14 @@ def _check_named(view: StudyView, trial: int | None, params: tuple[str, ...]) ->
         raise Mistake(f"The study has no trial {trial}; its trials are 0 to {max(view.by_number)}.")
     for name in params:
         if view.distributions and name not in view.distributions:
-            raise Mistake(shown(unknown_parameter(name, view.distributions)))
+            raise Mistake(unknown_parameter(name, view.distributions))
 
 
 def _check_whole(view: StudyView, goal: GoalName, objective: str | int | None) -> None:
     """Raise a mistake if a goal of whole trials is asked about a part of what they return."""
     if objective is not None and (view.several or view.about(objective).constraint is not None):
         raise Mistake(
-            f"--goal {goal.value} is about trials as a whole, but got --objective {shown(str(objective))}: "
+            f"--goal {goal.value} is about trials as a whole, but got --objective {objective}: "
             "leave --objective out, or use --goal best or worst."
         )
 

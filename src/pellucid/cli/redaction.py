@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
+from pellucid.words import printable, printable_lines
+
 if TYPE_CHECKING:
     from logging import LogRecord
 
@@ -122,7 +124,14 @@ def _forms(secret: str) -> Iterator[str]:
     """A secret as it was written, decoded, and encoded in other ways."""
     for text in {secret, unquote(secret), unquote_plus(secret)}:
         encoded = text.encode(errors="surrogatepass")
-        yield from (text, repr(text)[1:-1], ascii(text)[1:-1], json.dumps(text)[1:-1], " ".join(text.split()))
+        yield from (
+            text,
+            repr(text)[1:-1],
+            ascii(text)[1:-1],
+            printable(text),
+            json.dumps(text)[1:-1],
+            " ".join(text.split()),
+        )
         once = quote(encoded, "")
         yield from (once, quote(once, ""), quote(encoded), quote_plus(encoded), str(encoded)[2:-1])
 
@@ -144,7 +153,7 @@ def remember(addresses: Iterable[str]) -> None:
     if new:
         _known.secrets |= new
         _known.pattern = None
-        _guard_logs()
+        guard_logs()
 
 
 def remember_arguments(arguments: Iterable[str]) -> None:
@@ -180,8 +189,8 @@ def _pattern(secrets: Iterable[str]) -> re.Pattern[str]:
 # ---------------------------------------------------------------------- logs and warnings
 
 
-def _guard_logs() -> None:
-    """Redact log records of all loggers when they are made, and warnings when they are printed; once."""
+def guard_logs() -> None:
+    """Make log records of all loggers harmless when they are made, and warnings when they are printed; once."""
     import logging
 
     if not isinstance(logging.getLogRecordFactory(), _Records):
@@ -190,8 +199,13 @@ def _guard_logs() -> None:
         warnings.formatwarning = _Warnings(warnings.formatwarning)
 
 
+def _harmless(text: str) -> str:
+    """Without secrets, and without characters that control a terminal."""
+    return printable_lines(redacted(text))
+
+
 class _Records:
-    """Makes log records. One with a secret gets a text instead of what it was made of; any other stays as it is."""
+    """Makes log records. One that is not harmless gets a text instead of what it was made of; others stay."""
 
     def __init__(self, make: Any) -> None:
         self._make = make
@@ -202,11 +216,11 @@ class _Records:
             message = record.getMessage()
         except Exception:  # To say that text and values do not fit together, logging would print both.
             message = f"{record.msg} {record.args!r}"
-        if (harmless := redacted(message)) != message:
+        if (harmless := _harmless(message)) != message:
             record.msg, record.args = harmless, None
         if record.exc_info and record.exc_info[0] is not None:
             lines = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-            if (harmless := redacted(lines)) != lines:
+            if (harmless := _harmless(lines)) != lines:
                 record.exc_text, record.exc_info = harmless, None
         return record
 
@@ -218,4 +232,4 @@ class _Warnings:
         self._write = write
 
     def __call__(self, *arguments: Any, **named: Any) -> str:
-        return redacted(self._write(*arguments, **named))
+        return _harmless(self._write(*arguments, **named))

@@ -14,7 +14,7 @@ from pellucid.cli.options import OUTPUT, Quiet, Storage, StorageFile, StudyName,
 from pellucid.cli.serving import DEFAULT_PORT, serve_report
 from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.studies import find_study, storage_sentences
-from pellucid.cli.terminal import sentences, shown
+from pellucid.cli.terminal import print_lines, sentences
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -68,12 +68,12 @@ def report(
         with storage_sentences(place):
             written = write_report(opened, out or _DEFAULT_FILE, quiet)
         if not quiet:
-            typer.echo(f"The report is in {shown(str(written))}.")
+            print_lines(f"The report is in {written}.")
 
 
 def _check_served(out: Path | None) -> None:
     if out is not None:
-        raise Mistake(f"--serve writes no file, but --out names `{shown(str(out))}`: leave one of them out.")
+        raise Mistake(f"--serve writes no file, but --out names `{out}`: leave one of them out.")
     require_plots("A report")
 
 
@@ -88,9 +88,9 @@ def check_report(path: Path) -> None:
     with suppress(FileNotFoundError):
         path.stat()  # Raises OSError if the name is too long.
     if path.is_dir():
-        raise Mistake(f"A report is a file; `{shown(str(path))}` is a folder: name a file in it.")
+        raise Mistake(f"A report is a file; `{path}` is a folder: name a file in it.")
     if not path.absolute().parent.is_dir():
-        raise Mistake(f"The folder of a report has to exist; there is no `{shown(str(path.parent))}`: create it.")
+        raise Mistake(f"The folder of a report has to exist; there is no `{path.parent}`: create it.")
     require_plots("A report")
 
 

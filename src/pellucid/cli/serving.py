@@ -9,14 +9,13 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-import typer
-
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.redaction import redacted
 from pellucid.cli.signals import StopSignals
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import storage_sentences
-from pellucid.cli.terminal import DONE, say, shown
+from pellucid.cli.terminal import DONE, print_lines, say
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -42,7 +41,7 @@ def serve_report(study: Study, place: Place, port: int | None, quiet: bool) -> N
     with signals.counting(), ExitStack() as stack:
         address = _opened(stack, live, port, quiet)
         if not quiet:
-            typer.echo(f"The report of `{shown(live.name)}` is at {address} and renews itself; Ctrl-C ends it.")
+            print_lines(f"The report of `{live.name}` is at {address} and renews itself; Ctrl-C ends it.")
         display = stack.enter_context(_choose_display(quiet))
         live.start()
         while not signals.count:
@@ -81,10 +80,10 @@ def sentence_about(error: Exception, place: Place) -> str:
     except (Mistake, Unavailable) as explained:
         return str(explained)
     except KeyError:
-        reason = shown(redacted(str(error)))
+        reason = printable(redacted(str(error)))
         return f"The study cannot be read ({reason}); if it was deleted, end this command with Ctrl-C."
     except Exception:
-        return shown(redacted(f"The report cannot be computed ({type(error).__name__}: {error})."))
+        return printable(redacted(f"The report cannot be computed ({type(error).__name__}: {error})."))
 
 
 # ---------------------------------------------------------------------- the terminal
@@ -103,7 +102,7 @@ def _choose_display(quiet: bool) -> Iterator[_Display]:
         from rich.text import Text
 
         with Console(stderr=True).status("Computing the report ...") as status:
-            yield _LineDisplay(lambda text: status.update(Text(text)))
+            yield _LineDisplay(lambda text: status.update(Text(printable(text))))
     else:
         yield _LineDisplay(say)
 

@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from typing import TextIO, TypeVar
 
 from pellucid.cli.terminal import FAILED, say
+from pellucid.words import PrintableError
 
 
-class OutputLost(Exception):
+class OutputLost(PrintableError):
     """Standard output cannot be written. The message says why."""
 
 

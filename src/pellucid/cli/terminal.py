@@ -12,6 +12,7 @@ import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.redaction import redacted
+from pellucid.words import printable
 
 DONE, FAILED, WRONG, MISSING, BROKEN, STOPPED = 0, 1, 2, 3, 4, 130
 # What each code means, in the words of `pellucid --help` and docs/exit-codes.md.
@@ -28,14 +29,21 @@ EXIT_CODES = {
 _FILE_WIDTH = 200
 
 
-def say(sentence: str) -> None:
-    """Print a sentence on standard error, without the secrets of any storage."""
-    typer.echo(redacted(sentence), err=True)
+def say(*lines: str) -> None:
+    """Print on standard error: no line has the secrets of a storage, or characters that control a terminal."""
+    for line in lines:
+        typer.echo(printable(redacted(line)), err=True)
 
 
-def shown(name: str) -> str:
-    """A name from a user or a storage, without characters that could move the cursor of a terminal."""
-    return name if name.isprintable() else repr(name)[1:-1]
+def print_lines(*lines: str) -> None:
+    """Print on standard output, without characters that control a terminal."""
+    for line in lines:
+        typer.echo(printable(line))
+
+
+def print_json(value: Any) -> None:
+    """Print data on standard output. A reader of JSON gets every name back as it is."""
+    typer.echo(json_text(value))
 
 
 @contextmanager
@@ -71,12 +79,13 @@ def _folder_is_gone() -> bool:
 
 
 def json_text(value: Any) -> str:
-    """Plain data and NumPy's numbers as JSON that every reader accepts: NaN and infinities become null."""
+    """Plain data and NumPy's numbers as JSON that every reader accepts: NaN and infinities become null. It is ASCII
+    without characters that control a terminal."""
     import json
 
     from pellucid.records import plain
 
-    return json.dumps(plain(value), allow_nan=False)
+    return json.dumps(plain(value), allow_nan=False).replace("\x7f", r"\u007f")
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ def print_table(table: TextTable) -> None:
         console = Console(width=_FILE_WIDTH)
     printed = Table(box=SIMPLE)
     for i, name in enumerate(table.columns):
-        printed.add_column(Text(shown(name)), justify="left" if i == 0 else "right")
+        printed.add_column(Text(printable(name)), justify="left" if i == 0 else "right")
     for row in table.rows:
-        printed.add_row(*(Text(shown(cell)) for cell in row))
+        printed.add_row(*(Text(printable(cell)) for cell in row))
     console.print(printed)

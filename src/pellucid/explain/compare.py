@@ -27,6 +27,7 @@ from pellucid.records import ImportanceComparison
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average, Factors
+from pellucid.words import printable
 
 Function = Callable[[Array], Array]
 # Points along an axis on which its variance is measured.
@@ -89,7 +90,7 @@ def local_importance(fn: Function, x: Array, axes: Sequence[Array] | Mapping[int
     spreads = np.zeros(len(x))
     for j, line in lines.items():
         if len(line) == 0:
-            raise ValueError(f"An axis needs at least one value, but that of column {j} has none.")
+            raise ValueError(printable(f"An axis needs at least one value, but that of column {j} has none."))
         points = np.repeat(x[None], len(line), axis=0)
         points[:, j] = line
         spreads[j] = _spread(_single(fn, points))
@@ -110,7 +111,9 @@ def friedman_h(
     selected = list(combinations(range(Z.shape[1]), 2)) if pairs is None else [(int(j), int(k)) for j, k in pairs]
     for j, k in selected:
         if j == k or not (0 <= j < Z.shape[1] and 0 <= k < Z.shape[1]):
-            raise ValueError(f"A pair is two different columns between 0 and {Z.shape[1] - 1}, but got {(j, k)}.")
+            raise ValueError(
+                printable(f"A pair is two different columns between 0 and {Z.shape[1] - 1}, but got {(j, k)}.")
+            )
     size = float(np.abs(_single(fn, Z)).max())
     return _strengths(lambda columns: _dependence(fn, Z, columns), selected, size)
 
@@ -151,7 +154,7 @@ def permutation_importance(fn: Function, X: Array, y: Array, n_repeats: int = _N
     if y.shape != (len(X),) or len(X) == 0:
         raise ValueError(f"`y` has one value per row of `X`, but their shapes are {y.shape} and {X.shape}.")
     if n_repeats < 1:
-        raise ValueError(f"`n_repeats` must be at least 1, but got {n_repeats}.")
+        raise ValueError(printable(f"`n_repeats` must be at least 1, but got {n_repeats}."))
     rng = stream(seed, "permutation importance")
     error = float(np.mean((_single(fn, X) - y) ** 2))
     out = np.zeros(X.shape[1])

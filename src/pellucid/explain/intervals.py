@@ -18,6 +18,7 @@ from pellucid.numerics import Array, Mask
 from pellucid.records import IntervalReduction, NoAnswer
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.encoding import Dimension
+from pellucid.words import printable
 
 Cheap = Literal["low", "high"]
 # Cuts of a range with many values: each costs a permutation test.
@@ -56,8 +57,10 @@ def interval_reduction(
     with opened_for(study, "interval_reduction", goal, objective) as (view, checked):
         if not checked.wanted:
             raise ValueError(
-                f"`goal` must be something to reach, but got {checked.words}: a value costs nothing if the goal is "
-                "reached as often with it."
+                printable(
+                    f"`goal` must be something to reach, but got {checked.words}: a value costs nothing if the goal is "
+                    "reached as often with it."
+                )
             )
         sample, notes, _ = sample_of(view.trials, checked, Subject.of(view, checked))
         column = numeric_column(sample, param)
@@ -70,7 +73,7 @@ def numeric_column(sample: Sample, param: str) -> int:
     """Column of a numeric parameter. Raises ValueError if there is no parameter of that name, NoAnswer if it is a
     choice."""
     if param not in sample.space.index:
-        raise ValueError(unknown_parameter(param, sample.space.names))
+        raise ValueError(printable(unknown_parameter(param, sample.space.names)))
     column = sample.space.index[param]
     if sample.space.dimensions[column].categorical:
         raise NoAnswer(

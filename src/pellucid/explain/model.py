@@ -18,6 +18,7 @@ from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.curves import extrapolated
 from pellucid.surrogates.plausible import plausible
+from pellucid.words import printable
 
 # Models with plausible hyperparameters behind an answer: more of them make intervals smoother and cost time.
 N_PLAUSIBLE = 12
@@ -67,7 +68,10 @@ def opened(study: Study, asker: str, objective: str | int | None = None) -> Iter
     if objective is None and view.several:
         either = " or ".join(f"objective={objective.name!r}" for objective in view.objectives)
         raise ValueError(
-            f"{asker} answers about one objective at a time, but this study has {len(view.objectives)}: pass {either}."
+            printable(
+                f"{asker} answers about one objective at a time, but this study has {len(view.objectives)}: pass "
+                f"{either}."
+            )
         )
     view = view.about(objective)
     with one_thread:

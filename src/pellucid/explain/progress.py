@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Protocol, TypeVar
 
+from pellucid.words import printable
+
 T = TypeVar("T")
 # Seconds between updates of a bar in a notebook: each is a message to the browser.
 _EVERY = 0.2
@@ -68,7 +70,8 @@ class _TerminalBar:
 
     def update(self, *, advance: int = 0, completed: int | None = None, description: str | None = None) -> None:
         moved = {"advance": advance} if completed is None else {"completed": completed}
-        self.progress.update(self.progress.task_ids[0], description=description, **moved)
+        shown = None if description is None else printable(description)
+        self.progress.update(self.progress.task_ids[0], description=shown, **moved)
 
 
 @contextmanager
@@ -80,9 +83,9 @@ def _terminal_bar(what: str, total: int) -> Iterator[Bar]:
     if not console.is_terminal:
         yield Bar()
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        progress.add_task(what, total=total)
+        progress.add_task(printable(what), total=total)
         yield Bar(_TerminalBar(progress))
 
 
@@ -110,7 +113,7 @@ class _NotebookBar:
         if self._done:
             seconds = (time.monotonic() - self._start) / self._done * (self._total - self._done)
             left = f", {int(seconds // 60)}:{int(seconds % 60):02d} left"
-        text = f"{self._what}: {self._done} of {self._total}{left}"
+        text = printable(f"{self._what}: {self._done} of {self._total}{left}")
         bar = f"<progress value='{self._done}' max='{self._total}' aria-label='Progress'></progress>"
         return {"text/plain": text, "text/html": f"<div>{bar} {escape(text)}</div>"}
 

@@ -22,6 +22,7 @@ from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, targets
 from pellucid.surrogates.curves import as_recorded
+from pellucid.words import printable
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
 
@@ -48,10 +49,10 @@ class RebuiltProposal:
         return (self.surrogate,) if outcomes is None else outcomes.models
 
     def __repr__(self) -> str:
-        return f"<RebuiltProposal: {self}>"
+        return printable(f"<RebuiltProposal: {self}>")
 
     def __str__(self) -> str:
-        return f"The space, the surrogate and the acquisition behind a proposal. {self.receipt}"
+        return printable(f"The space, the surrogate and the acquisition behind a proposal. {self.receipt}")
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -78,8 +79,10 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
     with opened(study, "rebuild", objective) as view:
         if view.constraint is not None:
             raise ValueError(
-                f"`objective` must be one of the objectives of this study ({named(view.objectives)}), but got the "
-                f"constraint {view.constraint!r}: its model is in `rebuild(study, trial).constraints`."
+                printable(
+                    f"`objective` must be one of the objectives of this study ({named(view.objectives)}), but got the "
+                    f"constraint {view.constraint!r}: its model is in `rebuild(study, trial).constraints`."
+                )
             )
         if not view.trials:
             raise NoAnswerYet("The study has no trials yet, so there is nothing to rebuild.")

@@ -42,6 +42,7 @@ from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.gp import check_template
+from pellucid.words import printable
 
 # Configurations, best first, that may look best under another noise.
 _N_RIVALS = 100
@@ -111,8 +112,11 @@ def recommend(
     if not view.several:
         if prefer is not None or limits is not None:
             raise ValueError(
-                "`prefer` and `limits` choose between several objectives, but this study has one: "
-                f"{named(view.objectives)}. Call `recommend(study)`, and report a limit as a constraint of the trials."
+                printable(
+                    "`prefer` and `limits` choose between several objectives, but this study has one: "
+                    f"{named(view.objectives)}. Call `recommend(study)`, and report a limit as a constraint of the "
+                    "trials."
+                )
             )
         with one_thread:
             return recommendation_of(view, surrogate, feasible)

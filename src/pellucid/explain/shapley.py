@@ -23,6 +23,7 @@ from scipy.special import stdtrit
 
 from pellucid.numerics import Array, Integers, Mask, check_level, is_whole_number, stream
 from pellucid.records import Attribution
+from pellucid.words import printable
 
 Method = Literal["auto", "exact", "sampled", "baseline"]
 Index = Literal["k-SII", "SII", "STII", "FSII"]
@@ -71,7 +72,7 @@ def shapley_values(
             f"`x` is one point (d,) and `background` rows like it (m, d), but they have shapes {x.shape} and {Z.shape}."
         )
     if method not in get_args(Method):
-        raise ValueError(f"`method` is one of {', '.join(get_args(Method))}, but got {method!r}.")
+        raise ValueError(printable(f"`method` is one of {', '.join(get_args(Method))}, but got {method!r}."))
     check_level(level)
     if n_samples is not None and not (is_whole_number(n_samples) and n_samples >= 2):
         raise ValueError(f"`n_samples` must be a whole number of at least 2, but got {n_samples!r}.")
@@ -162,7 +163,7 @@ def interactions(v: Array, index: Index = "k-SII") -> dict[tuple[int, ...], floa
     v = np.atleast_1d(np.asarray(v, dtype=float))
     p = len(v).bit_length() - 1
     if index not in get_args(Index):
-        raise ValueError(f"`index` is one of {', '.join(get_args(Index))}, but got {index!r}.")
+        raise ValueError(printable(f"`index` is one of {', '.join(get_args(Index))}, but got {index!r}."))
     if v.ndim != 1 or len(v) != 2**p or p < 2:
         raise ValueError(f"Interactions need one value for each of 2^p coalitions, p >= 2, but got shape {v.shape}.")
     bits = 2 ** np.arange(p)
@@ -250,7 +251,7 @@ def evaluated(fn: Function, X: Array) -> Array:
         raise ValueError(f"`fn` must return (n,) or (n, t) numbers for {len(X)} rows, but returned shape {out.shape}.")
     if not np.isfinite(out).all():
         row = int(np.argmin(np.isfinite(out.reshape(len(out), -1)).all(axis=1)))
-        raise ValueError(f"`fn` must return finite numbers, but returned {out[row]} at {X[row]}.")
+        raise ValueError(printable(f"`fn` must return finite numbers, but returned {out[row]} at {X[row]}."))
     return out
 
 
@@ -258,5 +259,5 @@ def checked_players(players: Sequence[int] | None, d: int) -> tuple[int, ...]:
     """The columns that share the payout; all of them by default."""
     who = tuple(range(d)) if players is None else tuple(int(j) for j in players)
     if not who or len(set(who)) < len(who) or not all(0 <= j < d for j in who):
-        raise ValueError(f"`players` must be different columns between 0 and {d - 1}, but got {players!r}.")
+        raise ValueError(printable(f"`players` must be different columns between 0 and {d - 1}, but got {players!r}."))
     return who

@@ -25,6 +25,7 @@ from pellucid.records import (
     plain,
 )
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers, gather
+from pellucid.words import printable
 
 # Importances of an objective among the metrics: those of four fit into one request of MLflow. Files have all of them.
 _MOST_SHARES = 100
@@ -58,8 +59,10 @@ class RunContents:
 def missing(tracker: str, package: str) -> ImportError:
     """What to say without a package that `log` needs. `tracker`: also the name of the extra."""
     return ImportError(
-        f"`pellucid.integrations.{tracker}.log` needs the package {package}, which is not installed: run "
-        f'`pip install "pellucid[{tracker}]"`.'
+        printable(
+            f"`pellucid.integrations.{tracker}.log` needs the package {package}, which is not installed: run "
+            f'`pip install "pellucid[{tracker}]"`.'
+        )
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from optuna.study import Study
 
 from pellucid.integrations.contents import RunContents, missing, run_contents
+from pellucid.words import printable
 
 # Tags by which a run is found again, and that say for how many trials it was logged.
 _KEY, _TRIALS = "pellucid.study", "pellucid.trials"
@@ -54,8 +55,10 @@ def _run(client: Any, experiment: str, contents: RunContents) -> Any:
     found = client.get_experiment_by_name(experiment)
     if found is not None and found.lifecycle_stage == "deleted":
         raise ValueError(
-            f"A run needs an experiment that exists, but {experiment!r} was deleted: restore it with `mlflow "
-            f"experiments restore --experiment-id {found.experiment_id}`, or give another name as `experiment`."
+            printable(
+                f"A run needs an experiment that exists, but {experiment!r} was deleted: restore it with `mlflow "
+                f"experiments restore --experiment-id {found.experiment_id}`, or give another name as `experiment`."
+            )
         )
     number = client.create_experiment(experiment) if found is None else found.experiment_id
     # The oldest, should two processes have created one each at the same moment.
@@ -72,9 +75,11 @@ def _check_params(run: Any, params: dict[str, str], absent: tuple[str, ...]) -> 
     if logged and logged != params:
         changed = next(name for name in {**logged, **params} if logged.get(name) != params.get(name))
         raise ValueError(
-            f"MLflow does not let params change, but run {run.info.run_id} was logged with `final=True`, and the "
-            f"recommended `{changed}` is now {params.get(changed, 'absent')} instead of "
-            f"{logged.get(changed, 'absent')}: delete that run, then log the study again."
+            printable(
+                f"MLflow does not let params change, but run {run.info.run_id} was logged with `final=True`, and the "
+                f"recommended `{changed}` is now {params.get(changed, 'absent')} instead of "
+                f"{logged.get(changed, 'absent')}: delete that run, then log the study again."
+            )
         )
 
 

@@ -21,6 +21,7 @@ from plotly.offline import get_plotlyjs
 
 from pellucid.plots.colours import faint
 from pellucid.records.files import make_folder, write_atomically
+from pellucid.words import printable
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
@@ -81,7 +82,7 @@ def bare(record: object, what: str | None = None) -> go.Figure:
         raise TypeError(f"There is no figure for {type(record).__name__}.")
     if what is not None and what not in drawings:
         names = " or ".join(map(repr, drawings))
-        raise ValueError(f"{type(record).__name__} is drawn as {names}, but got {what!r}.")
+        raise ValueError(printable(f"{type(record).__name__} is drawn as {names}, but got {what!r}."))
     drawing = next(iter(drawings.values())) if what is None else drawings[what]
     figure = drawing(record)
     figure.layout.width = None  # As wide as the page, the cell or the card that shows it.
@@ -189,7 +190,7 @@ def save(figure: go.Figure, path: Path) -> None:
         return
     program = browser()
     if path.suffix != ".png" or program is None:
-        raise ValueError(f"A figure is saved as .html, or as .png if Chromium is installed, but got {path}.")
+        raise ValueError(printable(f"A figure is saved as .html, or as .png if Chromium is installed, but got {path}."))
     size = f"{figure.layout.width or 1000},{figure.layout.height or 560}"
     with tempfile.TemporaryDirectory() as folder:
         page, picture = Path(folder) / "figure.html", Path(folder) / "figure.png"

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from importlib import import_module
-from traceback import format_exception
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pellucid.records import notebook
+from pellucid.words import PrintableError, printable, printable_traceback
 
 Answer = TypeVar("Answer")
 # The name of an objective that has none of its own, and of its unit.
@@ -79,7 +79,7 @@ class Finding(ABC):
         return plots.draw(self, what)
 
     def __str__(self) -> str:
-        return " ".join((self.sentence, *self.notes))
+        return printable(" ".join((self.sentence, *self.notes)))
 
     def __init_subclass__(cls) -> None:
         """Every answer has the short `repr` below. `dataclass` would write one with all fields, often pages of them."""
@@ -87,7 +87,7 @@ class Finding(ABC):
             cls.__repr__ = Finding.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.sentence}>"
+        return printable(f"<{type(self).__name__}: {self.sentence}>")
 
     def _repr_html_(self) -> str:
         """The sentence, a small table and the notes."""
@@ -119,7 +119,7 @@ def _data_of(value: Any) -> Any:
     return value
 
 
-class Unanswered(ValueError):
+class Unanswered(PrintableError, ValueError):
     """Why there is no answer, in a sentence for the user. Errors about arguments are a ValueError of another type."""
 
 
@@ -148,10 +148,10 @@ class NotKnown:
         return asdict(self)
 
     def __str__(self) -> str:
-        return self.reason
+        return printable(self.reason)
 
     def __repr__(self) -> str:
-        return f"<NotKnown: {self.reason}>"
+        return printable(f"<NotKnown: {self.reason}>")
 
     def _repr_html_(self) -> str:
         return f"<p>{'' if self.final else 'Not known yet. '}{notebook.prose(self.reason)}</p>"
@@ -165,7 +165,7 @@ def attempt(ask: Callable[[], Answer]) -> Answer | NotKnown:
         return NotKnown(str(reason), isinstance(reason, NoAnswer))
     except Exception as error:
         # Not as `exc_info`: messages may hold names of the study, which must not reach a terminal as they are.
-        _logger.error("An answer failed (%s).\n%s", cause_of(error), _printable_traceback(error))
+        _logger.error("An answer failed (%s).\n%s", cause_of(error), printable_traceback(error))
         return NotKnown(f"This answer failed; please report it ({cause_of(error)}).", final=True, failed=True)
 
 
@@ -174,15 +174,7 @@ def cause_of(error: Exception) -> str:
     message = " ".join(str(error).split())
     short = message if len(message) <= _LONGEST_CAUSE else f"{message[:_LONGEST_CAUSE]} ..."
     text = f"{type(error).__name__}: {short}" if short else type(error).__name__
-    return _printable(text)
-
-
-def _printable_traceback(error: Exception) -> str:
-    return "\n".join(map(_printable, "".join(format_exception(error)).split("\n")))
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return printable(text)
 
 
 def plain(value: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from pellucid.records.finding import OBJECTIVE, Finding
 from pellucid.records.notebook import Rows
+from pellucid.words import printable
 
 Array = npt.NDArray[np.float64]
 # The only term of an explained prediction.
@@ -40,7 +41,9 @@ class Term:
 
     def __post_init__(self) -> None:
         if self.role not in get_args(Role):
-            raise ValueError(f"The role of a term is one of {', '.join(get_args(Role))}, but got {self.role!r}.")
+            raise ValueError(
+                printable(f"The role of a term is one of {', '.join(get_args(Role))}, but got {self.role!r}.")
+            )
 
     def filled(self, *, objective: str, direction: str, subject: str) -> Term:
         """With the words of a study in place of the placeholders."""

@@ -16,6 +16,7 @@ from pellucid.records.notebook import Rows
 from pellucid.records.numbers import number_text
 from pellucid.records.rules import is_count, is_finite_from, is_spans
 from pellucid.records.states import RecordError, UnreadableRecordError
+from pellucid.words import printable
 
 DECISION_VERSION = 1
 # Chances below this are not told apart.
@@ -106,7 +107,7 @@ class PruningDecision:
         )
 
     def __str__(self) -> str:
-        return f"Trial {self.trial}: {self.reason}"
+        return printable(f"Trial {self.trial}: {self.reason}")
 
 
 @dataclass(frozen=True)

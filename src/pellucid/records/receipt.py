@@ -41,6 +41,7 @@ from pellucid.records.states import (
     RecordError,
     UnreadableRecordError,
 )
+from pellucid.words import printable
 
 RECEIPT_VERSION = 1
 
@@ -255,10 +256,10 @@ class Receipt:
             raise UnreadableRecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
 
     def __str__(self) -> str:
-        return " ".join(part for part in (self._what_happened(), self.phase, self.turn) if part)
+        return printable(" ".join(part for part in (self._what_happened(), self.phase, self.turn) if part))
 
     def __repr__(self) -> str:
-        return f"<Receipt: {self}>"
+        return printable(f"<Receipt: {self}>")
 
     def _repr_html_(self) -> str:
         """What a notebook shows: what happened, and the parameters."""

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pellucid.records.finding import NoAnswer
+from pellucid.words import PrintableError
 
 
-class RecordError(ValueError):
+class RecordError(PrintableError, ValueError):
     """A record that cannot exist: a field has the wrong form."""
 
 

@@ -13,6 +13,7 @@ from optuna.study import Study
 
 from pellucid.records.files import make_folder, write_atomically
 from pellucid.threads import no_fork
+from pellucid.words import printable
 
 
 def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
@@ -32,7 +33,9 @@ def report(study: Study, path: str | Path, *, progress: bool = True) -> Path:
 
     target = Path(path)
     if target.is_dir():
-        raise ValueError(f"A report is a file, but {target} is a folder; give a name like {target / 'report.html'}.")
+        raise ValueError(
+            printable(f"A report is a file, but {target} is a folder; give a name like {target / 'report.html'}.")
+        )
     make_folder(target.parent)
     text = page(gather(study, progress))
     write_atomically(target, text.encode())

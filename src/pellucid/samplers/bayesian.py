@@ -38,6 +38,7 @@ from pellucid.study.trials import pending
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.gp import check_template
+from pellucid.words import printable
 
 
 class BayesianSampler(ModelSampler):
@@ -127,8 +128,10 @@ class BayesianSampler(ModelSampler):
         if self._for_one:
             given = " and ".join(f"`{name}`" for name in self._for_one)
             raise ValueError(
-                f"{given} can be chosen for studies with one objective, but this study has {len(view.objectives)}: "
-                "leave it out, and the expected gain of the front is maximised."
+                printable(
+                    f"{given} can be chosen for studies with one objective, but this study has {len(view.objectives)}: "
+                    "leave it out, and the expected gain of the front is maximised."
+                )
             )
         return view
 

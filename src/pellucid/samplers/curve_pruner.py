@@ -17,6 +17,7 @@ from pellucid.numerics import is_number, is_whole_number, one_thread
 from pellucid.study.curves import check_horizon
 from pellucid.study.storage import write_decision
 from pellucid.surrogates.curves import FEWEST_COMPLETE
+from pellucid.words import printable, printable_traceback
 
 _logger = logging.getLogger("pellucid")
 
@@ -80,8 +81,13 @@ class CurvePruner(BasePruner):
                     return False
                 made = decision(evidence, trial, self._keep, self._tolerance)
         except Exception as error:  # A pruner that raises would end the trial, so it goes on.
-            _logger.warning("Trial %d goes on: its curve could not be judged (%s).", trial.number, error, exc_info=True)
+            _logger.warning(
+                "Trial %d goes on: its curve could not be judged (%s).\n%s",
+                trial.number,
+                printable(str(error)),
+                printable_traceback(error),
+            )
             return False
         write_decision(study, trial, made)
-        _logger.info("Trial %d: %s", trial.number, made.reason)
+        _logger.info("Trial %d: %s", trial.number, printable(made.reason))
         return True

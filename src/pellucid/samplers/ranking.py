@@ -43,6 +43,7 @@ from pellucid.study.storage import keep_model
 from pellucid.study.trials import distributions
 from pellucid.study.view import StudyView, single_objective
 from pellucid.threads import no_fork
+from pellucid.words import printable, printable_traceback
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -162,11 +163,13 @@ class RankingSampler(BaseSampler):
         for name in names:
             if name not in known:
                 listed = ", ".join(map(repr, get_close_matches(str(name), known) or known[:_MOST_NAMED])) or "none"
-                raise ValueError(f"`names` must be names of studies in the storage, but got {name!r}; it has {listed}.")
+                raise ValueError(
+                    printable(f"`names` must be names of studies in the storage, but got {name!r}; it has {listed}.")
+                )
         # A study that is named twice counts once.
         past = EarlierStudies.of([load_study(study_name=name, storage=backend) for name in dict.fromkeys(names)])
         for name, reason in past.left_out.items():
-            _logger.warning("`%s` is left out: %s.", name, reason)
+            _logger.warning("`%s` is left out: %s.", printable(name), printable(reason))
         with progress_bar("learning from earlier studies", steps_for(past), show=progress) as bar:
             model = learn(past, seed=0 if seed is None else seed, progress=bar.reach)
         return RankingSampler(
@@ -241,7 +244,12 @@ class RankingSampler(BaseSampler):
                 # other stays there: it makes its own start before its first proposals.
                 words, started = turn.words, not serving.space.conditions
         except Exception as error:  # A running study gets its next trial even if the model fails.
-            _logger.warning("Trial %d: the ranking failed (%s).", trial.number, error, exc_info=True)
+            _logger.warning(
+                "Trial %d: the ranking failed (%s).\n%s",
+                trial.number,
+                printable(str(error)),
+                printable_traceback(error),
+            )
             turn, words = None, f"The fallback proposed it: {failure('the ranking', error)}."
         params, receipt = self._fallback.propose(view, trial, search_space, started=started)
         if turn is not None and receipt.kind == "startup":
@@ -306,7 +314,7 @@ class RankingSampler(BaseSampler):
     def _warn_once(self, words: str, reason: str) -> None:
         if reason and reason not in self._warned:
             self._warned.add(reason)
-            _logger.warning(words, reason)
+            _logger.warning(printable(words % reason))
 
     def _ranked(
         self,

@@ -16,6 +16,7 @@ from pellucid.records import StoppingVerdict
 from pellucid.study.storage import set_user_attribute
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.gp import check_template
+from pellucid.words import printable, printable_traceback
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"
 _logger = logging.getLogger("pellucid")
@@ -67,12 +68,17 @@ class StopWhen:
                 study, regret_below=self._regret_below, min_trials=self._min_trials, surrogate=self._surrogate
             )
         except Exception as error:  # A callback that raises would end the study, so it goes on without a verdict.
-            _logger.warning("No verdict on stopping after trial %d (%s).", trial.number, error, exc_info=True)
+            _logger.warning(
+                "No verdict on stopping after trial %d (%s).\n%s",
+                trial.number,
+                printable(str(error)),
+                printable_traceback(error),
+            )
             self._agreed = 0
             return
         self.verdict = verdict
         self._agreed = self._agreed + 1 if verdict.stop else 0
         if self._agreed >= self._patience:
-            _logger.info("%s", verdict.sentence)
+            _logger.info("%s", printable(verdict.sentence))
             set_user_attribute(study, STOPPED_ATTRIBUTE, verdict.sentence)
             study.stop()

@@ -15,6 +15,7 @@ import numpy as np
 
 from pellucid.numerics import Array, Mask
 from pellucid.study.encoding import Condition, Dimension, Space
+from pellucid.words import printable
 
 # An ordered parent with at most this many values may switch its child by any set of them; with more, only by a
 # threshold, which needs fewer trials to be tested.
@@ -120,14 +121,19 @@ def declared_conditions(space: Space, declared: Mapping[str, tuple[str, Sequence
         dimension = space.dimensions[space.index[parent]]
         if not dimension.cells:
             raise ValueError(
-                f"A declared condition needs a parent with discrete values, but `{parent}` (the parent of `{child}`) "
-                f"is {dimension.distribution}: leave the condition out, and it is inferred from the trials."
+                printable(
+                    f"A declared condition needs a parent with discrete values, but `{parent}` (the parent of "
+                    f"`{child}`) "
+                    f"is {dimension.distribution}: leave the condition out, and it is inferred from the trials."
+                )
             )
         u, inside = dimension.encode(list(values))
         if not inside.all() or dimension.decode(u) != list(values):
             raise ValueError(
-                f"The condition of `{child}` must list values of {dimension.distribution}, the distribution of "
-                f"`{parent}`, but got {values!r}."
+                printable(
+                    f"The condition of `{child}` must list values of {dimension.distribution}, the distribution of "
+                    f"`{parent}`, but got {values!r}."
+                )
             )
         out[child] = Condition(parent, tuple(sorted({int(c) for c in dimension.code(u)})))
     return out

@@ -26,6 +26,7 @@ from optuna.distributions import (
 from pellucid.numerics import Array, Integers, Mask
 from pellucid.study.values import fraction, is_plain, key, numbers
 from pellucid.threads import cached_property
+from pellucid.words import printable
 
 INACTIVE = 0.5
 # A last step that rounding has made slightly too long still counts.
@@ -240,7 +241,10 @@ class Space:
         for child, condition in known.items():
             if condition.codes is not None and condition.parent in continuous:
                 raise ValueError(
-                    f"`{child}` cannot depend on some values of `{condition.parent}`, which takes any value of a range."
+                    printable(
+                        f"`{child}` cannot depend on some values of `{condition.parent}`, which takes any value of a "
+                        "range."
+                    )
                 )
         return Space(dimensions, known)
 

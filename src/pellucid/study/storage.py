@@ -21,6 +21,7 @@ from pellucid.records import NoAnswerYet, PruningDecision, Receipt, UnreadableRe
 from pellucid.study.pruning import DECISION_KEY, REASON_ATTRIBUTE
 from pellucid.study.receipts import PART_LENGTH, receipt_parts, split
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
+from pellucid.words import printable
 
 MODEL_KEY = "pellucid:ranker"
 # Where Optuna Dashboard stores figures: "dashboard:plot_data:ID:0", in parts.
@@ -35,7 +36,9 @@ def write_receipt(study: Study, trial: FrozenTrial, receipt: Receipt, at_least: 
         for name, part in parts.items():
             study._storage.set_trial_system_attr(trial._trial_id, name, part)
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
-        _logger.warning("The receipt of trial %d could not be stored (%s); the trial goes on.", trial.number, error)
+        _logger.warning(
+            "The receipt of trial %d could not be stored (%s); the trial goes on.", trial.number, printable(str(error))
+        )
     return len(parts)
 
 
@@ -62,7 +65,7 @@ def write_decision(study: Study, trial: FrozenTrial, decision: PruningDecision) 
             study._storage.set_trial_system_attr(trial._trial_id, f"{DECISION_KEY}:{i}", part)
         study._storage.set_trial_user_attr(trial._trial_id, REASON_ATTRIBUTE, decision.reason[:PART_LENGTH])
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
-        _logger.warning("Why trial %d is stopped could not be stored (%s).", trial.number, error)
+        _logger.warning("Why trial %d is stopped could not be stored (%s).", trial.number, printable(str(error)))
 
 
 def set_user_attribute(study: Study, name: str, value: str) -> None:
@@ -70,7 +73,7 @@ def set_user_attribute(study: Study, name: str, value: str) -> None:
     try:
         study.set_user_attr(name, value[:PART_LENGTH])
     except Exception as error:  # Any storage backend, any of its errors: the study must go on.
-        _logger.warning("`%s` could not be stored (%s).", name, error)
+        _logger.warning("`%s` could not be stored (%s).", printable(name), printable(str(error)))
 
 
 def dashboard_trials(study: Study) -> str:
@@ -101,7 +104,9 @@ def remove_dashboard_figure(study: Study, name: str) -> bool:
             rows = session.query(Attribute).filter(Attribute.study_id == study._study_id, Attribute.key.in_(keys))
             rows.delete(synchronize_session=False)
     except Exception as error:  # Any database, any of its errors, and any version of Optuna's tables.
-        _logger.warning("The figure `%s` could not be removed from the dashboard (%s).", name, error)
+        _logger.warning(
+            "The figure `%s` could not be removed from the dashboard (%s).", printable(name), printable(str(error))
+        )
         return False
     return True
 

@@ -24,6 +24,7 @@ from pellucid.study.receipts import has_receipt, read_receipt, readable_receipt
 from pellucid.study.storage import kept_model
 from pellucid.study.trials import distributions
 from pellucid.threads import cached_property
+from pellucid.words import printable
 
 Direction = Literal["minimize", "maximize"]
 # loss = sign * value
@@ -151,7 +152,9 @@ class StudyView:
             return self.about_constraint(str(objective))
         rule = "one of the objectives" if self.several else "the objective"
         either = ", ".join(repr(name) for name in (*names, *constraints))
-        raise ValueError(f"`objective` must be {rule} or a constraint of this study ({either}), but got {objective!r}.")
+        raise ValueError(
+            printable(f"`objective` must be {rule} or a constraint of this study ({either}), but got {objective!r}.")
+        )
 
     def about_constraint(self, name: str) -> StudyView:
         """The view for answers about a constraint, which may have the name of an objective."""
@@ -277,7 +280,7 @@ class StudyView:
 def _trial(by_number: Mapping[int, FrozenTrial], number: int) -> FrozenTrial:
     if number not in by_number:
         numbers = f"its trials are 0 to {max(by_number)}" if by_number else "it has no trials yet"
-        raise ValueError(f"The study has no trial {number}; {numbers}.")
+        raise ValueError(printable(f"The study has no trial {number}; {numbers}."))
     return by_number[number]
 
 
@@ -289,7 +292,7 @@ def receipts(study: Study) -> list[Receipt]:
         try:
             receipt = read_receipt(trial)
         except RecordError as error:
-            _logger.warning("Trial %d: %s It is left out.", trial.number, error)
+            _logger.warning("Trial %d: %s It is left out.", trial.number, printable(str(error)))
             continue
         if receipt is not None:
             readable.append(receipt)

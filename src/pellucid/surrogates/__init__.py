@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.surrogates.gp import GaussianProcess
 from pellucid.threads import no_fork
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from pellucid.surrogates.ranking.ensemble import RankingEnsemble
@@ -26,4 +27,4 @@ if not TYPE_CHECKING:
         except ModuleNotFoundError as error:
             if error.name not in ("torch", "safetensors"):
                 raise
-            raise ImportError(f"{name} needs torch: `pip install 'pellucid[ranking]'`.") from error
+            raise ImportError(printable(f"{name} needs torch: `pip install 'pellucid[ranking]'`.")) from error

@@ -23,6 +23,7 @@ from pellucid.surrogates import fitting, warp
 from pellucid.surrogates.hyperparameters import FitProblem, Solution, latent_noise, theta_of, uninformed, vary
 from pellucid.surrogates.kernels import Kernel
 from pellucid.surrogates.posterior import Posterior
+from pellucid.words import printable
 
 # Smallest variance relative to the outputscale, in double and in single precision: rounding must not leave zero at an
 # observed point, because acquisitions divide by the sd.
@@ -164,7 +165,9 @@ class GaussianProcess:
         X, y = _checked(X, y)
         h = self.hyperparameters
         if X.shape[1] != len(h.lengthscales):
-            raise ValueError(f"X must have {len(h.lengthscales)} columns, one per lengthscale, but has {X.shape[1]}.")
+            raise ValueError(
+                printable(f"X must have {len(h.lengthscales)} columns, one per lengthscale, but has {X.shape[1]}.")
+            )
         l = np.array(h.lengthscales)
         z = (warp.forward(h.warp, y) - h.y_mean) / h.y_scale
         v = latent_noise(noise_variance, h.warp, y, h.y_scale)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
-from pellucid.cli.terminal import FAILED, STOPPED, say, sentences
+from pellucid.cli.terminal import FAILED, STOPPED, print_json, print_lines, say, sentences
 from pellucid_lab.options import AsJson, Quiet, TableFile
 from pellucid_lab.terminal import collect, command_line, integers, names_in, write
 
@@ -60,11 +60,11 @@ def latency(
         if table is not None:
             write(table, latency_markdown(record))
         if as_json:
-            typer.echo(json.dumps(latency_json(record)))
+            print_json(latency_json(record))
         elif not quiet:
             print_grids(latency_grids(record))
             for sentence in latency_sentences(record):
-                typer.echo(sentence)
+                print_lines(sentence)
         if stopped:
             say(f"Stopped after {len(results)} of {total} measurements.")
             raise typer.Exit(STOPPED)

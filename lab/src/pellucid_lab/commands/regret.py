@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pellucid.cli.errors import Mistake, Unavailable
-from pellucid.cli.terminal import say, sentences
+from pellucid.cli.terminal import print_json, say, sentences
 from pellucid_lab.options import AsJson, Data, Jobs, Quiet, TableFile
 from pellucid_lab.terminal import command_line, integers, names_in, write
 
@@ -100,7 +99,7 @@ def _show(file: Path, table: Path | None, reference: str, as_json: bool, quiet: 
     if table is not None:
         write(table, regret_markdown(tables))
     if as_json:
-        typer.echo(json.dumps(regret_json(tables)))
+        print_json(regret_json(tables))
     elif not quiet:
         for regret_table in tables:
             print_grids(regret_grids(regret_table))

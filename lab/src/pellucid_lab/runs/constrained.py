@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.cli.errors import Mistake
+from pellucid.words import printable
 from pellucid_lab.base import ConstrainedProblem, Direction, Evaluation, stable_seed, suggest_all
 from pellucid_lab.methods.samplers import find_method, usable_methods
 from pellucid_lab.problems.constrained import check_constrained, constrained_problem, packages_of_problem
@@ -89,7 +90,7 @@ class ConstrainedRun:
     def __post_init__(self) -> None:
         series = (self.values, self.feasible, self.ask_s, *self.constraints.values(), *self.told.values())
         if any(len(entries) != self.n_trials for entries in series):
-            raise ValueError(f"every series needs {self.n_trials} entries")
+            raise ValueError(printable(f"every series needs {self.n_trials} entries"))
         if not all(math.isfinite(entry) for entries in series for entry in entries):
             raise ValueError("every series has to be finite")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.cli.errors import Mistake
+from pellucid.words import printable
 from pellucid_lab.base import Direction, Problem, Suite, require_modules, stable_seed
 from pellucid_lab.methods.outside.sampler import OutsideSampler
 from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
@@ -94,7 +95,7 @@ class RegretRun:
         series = (self.values, self.ask_s, self.tell_s)
         expected = self.n_init + self.n_steps
         if any(len(entries) != expected for entries in series):
-            raise ValueError(f"values, ask_s and tell_s need {expected} entries each")
+            raise ValueError(printable(f"values, ask_s and tell_s need {expected} entries each"))
         if not all(math.isfinite(entry) for entries in series for entry in entries):
             raise ValueError("values, ask_s and tell_s have to be finite")
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.words import printable
 from pellucid_lab.base import Direction, Outcomes, SeveralProblem, stable_seed
 from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
 from pellucid_lab.problems.several import PLAIN_NAMES, check_several, packages_of_problem, several_problem
@@ -88,7 +89,7 @@ class SeveralRun:
     def __post_init__(self) -> None:
         series = (*self.values.values(), self.feasible, self.ask_s, *self.told.values())
         if any(len(entries) != self.n_trials for entries in series):
-            raise ValueError(f"every series needs {self.n_trials} entries")
+            raise ValueError(printable(f"every series needs {self.n_trials} entries"))
         if not all(math.isfinite(entry) for entries in series for entry in entries):
             raise ValueError("every series has to be finite")
         if not len(self.values) == len(self.directions) == len(self.reference):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pellucid.words import printable
 from pellucid_lab.servers.processes import DEADLINE_S, Account, account, answers_in_time, free_port, program
 
 _DATABASE = "studies"
@@ -48,7 +49,7 @@ class MariaServer:
         self._running.append(server)
         if not answers_in_time(self._answers, lambda: server.poll() is None):
             self.stop()
-            raise RuntimeError(f"{self._program} does not answer:\n{self._log.read_text(errors='replace')}")
+            raise RuntimeError(printable(f"{self._program} does not answer:\n{self._log.read_text(errors='replace')}"))
 
     def stop(self) -> None:
         """End the server at once: connections are cut, open transactions are undone at the next start."""

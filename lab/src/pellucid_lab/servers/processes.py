@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.cli.errors import Unavailable
+from pellucid.words import printable
 
 DEADLINE_S = 60  # For a server to start, or to end.
 _PORTS = range(20_000, 32_000)
@@ -50,7 +51,7 @@ class Account:
                 **self.identity,
             )
         if result.returncode != 0:
-            raise RuntimeError(f"{command[0]} has failed:\n{log.read_text(errors='replace')}")
+            raise RuntimeError(printable(f"{command[0]} has failed:\n{log.read_text(errors='replace')}"))
 
 
 def unprivileged(names: Sequence[str]) -> int:

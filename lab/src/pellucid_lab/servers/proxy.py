@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 
 from pellucid.cli.extras import require_extra
+from pellucid.words import printable
 from pellucid_lab.servers.processes import DEADLINE_S, answers_in_time, free_port
 
 _HOST = "127.0.0.1"
@@ -36,7 +37,7 @@ class ProxyServer:
         self._running.append(process)
         if not answers_in_time(self._answers, process.is_alive):
             self.stop()
-            raise RuntimeError(f"The gRPC proxy at {self.url} does not answer.")
+            raise RuntimeError(printable(f"The gRPC proxy at {self.url} does not answer."))
 
     def stop(self) -> None:
         """End the proxy at once: calls that it has not answered fail."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
-import typer
-
+from pellucid.cli.terminal import print_json, print_lines
+from pellucid.words import printable
 from pellucid_lab.runs.provenance import now, versions
 from pellucid_lab.terminal import write
 
@@ -88,18 +87,18 @@ def print_grids(grids: Sequence[Grid]) -> None:
 
     console = Console()
     for grid in grids:
-        table = Table(title=grid.title or None, title_justify="left")
+        table = Table(title=printable(grid.title) or None, title_justify="left")
         for number, column in enumerate(grid.columns):
-            table.add_column(column, justify="left" if number == 0 else "right", no_wrap=number == 0)
+            table.add_column(printable(column), justify="left" if number == 0 else "right", no_wrap=number == 0)
         for row in grid.rows:
-            table.add_row(*row)
+            table.add_row(*map(printable, row))
         console.print(table)
 
 
 def show_grids(grids: Sequence[Grid], as_json: bool, quiet: bool) -> None:
     """Tables on standard output: as JSON, as text, or not at all."""
     if as_json:
-        typer.echo(json.dumps([asdict(grid) for grid in grids]))
+        print_json([asdict(grid) for grid in grids])
     elif not quiet:
         print_grids(grids)
 
@@ -109,4 +108,4 @@ def show_page(text: str, file: Path | None, quiet: bool) -> None:
     if file is not None:
         write(file, text)
     if not quiet:
-        typer.echo(text)
+        print_lines(*text.split("\n"))

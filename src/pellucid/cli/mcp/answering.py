@@ -13,7 +13,7 @@ from pellucid.cli.mcp.bounds import bounded_json, bounded_text
 from pellucid.cli.mcp.session import Reply, Session
 from pellucid.cli.mcp.tools import Tool, tools_of
 from pellucid.cli.redaction import redacted
-from pellucid.cli.terminal import shown
+from pellucid.words import printable, printable_lines
 
 _logger = logging.getLogger("pellucid")
 
@@ -33,7 +33,7 @@ def reply_to(session: Session, name: str, arguments: Mapping[str, Any]) -> Reply
 def _tool(session: Session, name: str) -> Tool:
     tools = {tool.name: tool for tool in tools_of(session)}
     if name not in tools:
-        raise Mistake(f"There is no tool `{shown(name)[:100]}`; there are {', '.join(tools)}.")
+        raise Mistake(f"There is no tool `{name[:100]}`; there are {', '.join(tools)}.")
     return tools[name]
 
 
@@ -43,9 +43,9 @@ def _failure(sentence: str) -> Reply:
 
 def _unexpected(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{shown(str(error.filename))} cannot be used ({error.strerror})."
+        return f"{printable(str(error.filename))} cannot be used ({error.strerror})."
     # Errors of drivers may repeat the address with its password.
-    _logger.error("%s", redacted(traceback.format_exc()))
+    _logger.error("%s", printable_lines(redacted(traceback.format_exc())))
     return (
         f"pellucid could not answer because of an error of its own ({type(error).__name__}); the log of the server, on "
         "its standard error, says more."

@@ -10,7 +10,8 @@ from typing import Any
 from pellucid.cli.errors import Mistake
 from pellucid.cli.mcp.bounds import bounded_text
 from pellucid.cli.questions import GoalName
-from pellucid.cli.terminal import json_text, shown
+from pellucid.cli.terminal import json_text
+from pellucid.words import printable
 
 # Characters of a wrong value that a message repeats.
 _LONGEST_VALUE = 200
@@ -94,7 +95,7 @@ def _unknown(name: str, names: Sequence[str]) -> str:
     taken = f"it takes {', '.join(f'`{known}`' for known in names)}" if names else "it takes none"
     close = get_close_matches(name, names, n=1)
     hint = f" Did you mean `{close[0]}`?" if close else ""
-    return f"The tool has no argument `{bounded_text(shown(name), _LONGEST_VALUE)}`; {taken}.{hint}"
+    return f"The tool has no argument `{bounded_text(printable(name), _LONGEST_VALUE)}`; {taken}.{hint}"
 
 
 def in_words(value: Any) -> str:

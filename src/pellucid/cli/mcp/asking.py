@@ -10,7 +10,7 @@ from pellucid.cli.errors import Mistake
 from pellucid.cli.mcp.session import Answer, Session
 from pellucid.cli.questions import GoalName, Question, objectives_data, overview, requested
 from pellucid.cli.storage.studies import load, names_in, reading, trials_by_state
-from pellucid.cli.terminal import shown
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from pellucid.cli.answers import Answers
@@ -46,14 +46,14 @@ def _listing(every: int, named: int, containing: str | None, place: str) -> str:
     studies = f"{every} {'study' if every == 1 else 'studies'}"
     if containing is None:
         return f"{place} has {studies}."
-    return f"{place} has {studies}, {named} of them with `{shown(containing)}` in the name."
+    return f"{place} has {studies}, {named} of them with `{printable(containing)}` in the name."
 
 
 def _line(study: dict[str, Any]) -> str:
     aims = ", ".join(f"{objective['direction']} {objective['name']}" for objective in study["objectives"])
     counts = study["counts"]
     complete = f"{counts.get('complete', 0)} of {sum(counts.values())} trials complete" if counts else "no trials"
-    return f"`{shown(study['name'])}` ({shown(aims)}): {complete}"
+    return f"`{printable(study['name'])}` ({printable(aims)}): {complete}"
 
 
 def overview_of(session: Session, study: str | None, objective: str | None) -> Answer:
@@ -128,7 +128,7 @@ def _answer(
 
 def _not_asked(view: StudyView) -> str:
     """Why the overview of this study does not ask a question."""
-    names = ", ".join(f"`{shown(objective.name)}`" for objective in view.objectives)
+    names = ", ".join(f"`{printable(objective.name)}`" for objective in view.objectives)
     if view.several:
         return f"This question is about one objective, and this study has {len(view.objectives)}: name one of {names}."
     return f"This question is about the objective, not about a constraint; name {names}, or leave `objective` out."

@@ -15,7 +15,7 @@ from pellucid.cli.errors import Mistake
 from pellucid.cli.extras import require_mcp
 from pellucid.cli.options import OUTPUT, RUNNING, Storage, StorageFile
 from pellucid.cli.storage.naming import named_place
-from pellucid.cli.terminal import say, sentences, shown
+from pellucid.cli.terminal import say, sentences
 
 
 def mcp(
@@ -67,5 +67,5 @@ def _end_on_signals(stack: ExitStack) -> None:
 def _checked(folder: Path) -> Path:
     """Raise Mistake unless the folder exists. The path is absolute, because an agent has another working folder."""
     if not folder.is_dir():
-        raise Mistake(f"--reports takes a folder that exists; there is no folder `{shown(str(folder))}`: create it.")
+        raise Mistake(f"--reports takes a folder that exists; there is no folder `{folder}`: create it.")
     return folder.absolute()

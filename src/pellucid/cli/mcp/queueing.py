@@ -11,7 +11,7 @@ from pellucid.cli.mcp.arguments import in_words
 from pellucid.cli.mcp.bounds import bounded_text
 from pellucid.cli.mcp.session import Answer, Session
 from pellucid.cli.storage.studies import closed_after, load, open_storage, storage_sentences
-from pellucid.cli.terminal import shown
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
@@ -40,8 +40,8 @@ def enqueue(session: Session, study: str | None, params: Mapping[str, Any]) -> A
     listed = ", ".join(f"{_name(param)} = {in_words(value)}" for param, value in values.items())
     trials = "1 trial waits" if waiting == 1 else f"{waiting} trials wait"
     return Answer(
-        f"A trial with {listed} waits in study `{shown(name)}` for the next worker; parameters that are not named are "
-        f"sampled then. {trials} in all.",
+        f"A trial with {listed} waits in study `{printable(name)}` for the next worker; parameters that are not named "
+        f"are sampled then. {trials} in all.",
         {"study": name, "enqueued": values, "waiting": waiting},
     )
 
@@ -114,4 +114,4 @@ def _range(distribution: FloatDistribution | IntDistribution) -> str:
 
 
 def _name(name: str) -> str:
-    return bounded_text(shown(name), _LONGEST_NAME)
+    return bounded_text(printable(name), _LONGEST_NAME)

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pellucid.cli.errors import Mistake
 from pellucid.cli.mcp.session import Answer, Session
 from pellucid.cli.report import check_report, write_report
-from pellucid.cli.terminal import shown
+from pellucid.words import printable
 
 # Characters of a study's name that the name of its report repeats; file systems allow about 255.
 _LONGEST = 60
@@ -20,13 +20,13 @@ def report(session: Session, study: str | None) -> Answer:
         path = session.reports / file_name(opened.study_name)
         # A link in the folder could lead out of it, and reports are written through links.
         if path.is_symlink():
-            raise Mistake(f"A report is not written over a link; remove `{shown(str(path))}`.")
+            raise Mistake(f"A report is not written over a link; remove `{path}`.")
         check_report(path)
         write_report(opened, path, quiet=True)
         name = opened.study_name
     until = " It is removed when this server ends, so copy it to keep it." if session.temporary else ""
     return Answer(
-        f"The report of study `{shown(name)}` is in {shown(str(path))}.{until}",
+        f"The report of study `{printable(name)}` is in {printable(str(path))}.{until}",
         {"study": name, "path": str(path), "temporary": session.temporary},
     )
 

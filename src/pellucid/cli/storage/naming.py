@@ -10,7 +10,8 @@ from pathlib import Path
 from pellucid.cli.errors import Mistake
 from pellucid.cli.redaction import redacted, secrets_in, visible
 from pellucid.cli.storage.places import Place, place_of
-from pellucid.cli.terminal import say, shown
+from pellucid.cli.terminal import say
+from pellucid.words import printable
 
 DEFAULT_STORAGE = "sqlite:///pellucid.db"
 VARIABLE = "PELLUCID_STORAGE"
@@ -40,7 +41,7 @@ def _place_from(address: str, source: str) -> Place:
 
 def _address_in(file: Path, quiet: bool) -> str:
     """The address that a file holds. Its text is in no message: it may be another file, with other secrets."""
-    name = shown(redacted(visible(str(file))))
+    name = printable(redacted(visible(str(file))))
     try:
         # Opening a pipe would wait for its writer.
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

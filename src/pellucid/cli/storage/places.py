@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pellucid.cli.errors import Mistake
 from pellucid.cli.redaction import redacted, remember, visible
-from pellucid.cli.terminal import shown
+from pellucid.words import printable
 
 PROXY = "grpc"
 # The port of Optuna's gRPC proxy, unless another is named.
@@ -67,11 +67,11 @@ def place_of(text: str) -> Place:
     `redacted` removes the secrets of this address from messages."""
     remember([text])
     if not _is_utf8(text):
-        raise Mistake(f"{_RULE}; got `{shown(visible(text))}`, which has a byte that is not UTF-8.")
+        raise Mistake(f"{_RULE}; got `{visible(text)}`, which has a byte that is not UTF-8.")
     if "://" in text:
         return _from_url(text)
     if text.startswith("sqlite:"):
-        raise Mistake(f"{_SLASHES}; got `{shown(visible(text))}`.")
+        raise Mistake(f"{_SLASHES}; got `{visible(text)}`.")
     if not text.strip():
         raise Mistake(f"{_RULE}; got nothing.")
     return _from_path(text)
@@ -81,7 +81,7 @@ def _from_url(text: str) -> Place:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
-    seen = shown(visible(text))
+    seen = printable(visible(text))
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -125,7 +125,7 @@ def _installed_driver(backend: str) -> str:
 
 
 def _from_path(text: str) -> Place:
-    seen = shown(visible(text))
+    seen = printable(visible(text))
     try:
         file = Path(text).expanduser()
     except RuntimeError:
@@ -136,7 +136,7 @@ def _from_path(text: str) -> Place:
         raise Mistake(f"{_RULE}; `{seen}` is a device or a pipe: name a file on a disk.")
     if file.is_file() and _begins_with(file, _SQLITE):
         address = f"sqlite:///{file.absolute()}"
-        return Place(address, f"sqlite:///{shown(visible(str(file)))}", file=_checked(file), backend="sqlite")
+        return Place(address, f"sqlite:///{printable(visible(str(file)))}", file=_checked(file), backend="sqlite")
     if not file.exists() and file.suffix not in _JOURNALS:
         hint = f"write sqlite:///{seen} for an SQLite file"
         raise Mistake(f"{_RULE}; there is no file `{seen}` ({hint}).")
@@ -149,14 +149,14 @@ def _checked(file: Path | None) -> Path | None:
     """The SQLite file. Raises Mistake if it is not a database, or if its folder does not exist."""
     if file is None:
         return None
-    seen = shown(visible(str(file)))
+    seen = printable(visible(str(file)))
     if file.is_dir():
         raise Mistake(f"--storage has to name a file; `{seen}` is a folder.")
     if file.exists() and not file.is_file():
         raise Mistake(f"--storage has to name a file on a disk; `{seen}` is a device or a pipe.")
     if not file.exists() and not file.parent.is_dir():
         # A folder whose name ends in the middle of a password does not look like an address any more.
-        missing = f"no `{shown(str(file.parent))}`" if seen == shown(str(file)) else f"none for `{seen}`"
+        missing = f"no `{printable(str(file.parent))}`" if seen == printable(str(file)) else f"none for `{seen}`"
         raise Mistake(f"The folder of an SQLite file has to exist; there is {missing}: create it.")
     if file.exists() and file.stat().st_size > 0 and not _begins_with(file, _SQLITE):
         raise Mistake(f"`{seen}` is not an SQLite database; name another file in --storage.")

@@ -13,7 +13,7 @@ from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.extras import require_extra
 from pellucid.cli.redaction import redacted, visible
 from pellucid.cli.storage.places import PROXY, Place, has_studies, read_only_address
-from pellucid.cli.terminal import shown
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
@@ -51,7 +51,7 @@ def find_study(place: Place, name: str | None) -> Study:
 def check_exists(place: Place) -> None:
     """Raise Mistake if there is no file, or none with studies. Nothing is created."""
     if not place.exists:
-        file = shown(visible(str(place.file)))
+        file = printable(visible(str(place.file)))
         raise Mistake(
             f"There is no file `{file}`, so there is no study in it; give --storage the file that `pellucid tune` or "
             "Optuna has written."
@@ -93,7 +93,7 @@ def check_metrics(study: Study, metrics: Sequence[str]) -> None:
     own, n_values = study.metric_names, len(study.directions)
     if not metrics or list(metrics) == own:
         return
-    named = f"`{shown(study.study_name)}`"
+    named = f"`{printable(study.study_name)}`"
     if len(metrics) != n_values:
         raise Mistake(
             f"--metric is given once for each value that the objective returns: {named} has {n_values}, got "
@@ -117,7 +117,7 @@ def name_metrics(study: Study, metrics: Sequence[str]) -> None:
 
 
 def _names(metrics: Sequence[str]) -> str:
-    return " and ".join(f"`{shown(name)}`" for name in metrics)
+    return " and ".join(f"`{printable(name)}`" for name in metrics)
 
 
 def load(
@@ -156,14 +156,14 @@ def chosen_name(names: Sequence[str], name: str | None, place: Place) -> str:
         raise Mistake(f"`{place.shown}` has no study yet; `pellucid tune` creates one.")
     if name is None and len(names) == 1:
         return names[0]
-    listed = ", ".join(f"`{shown(existing)}`" for existing in sorted(names)[:_MOST_NAMES])
+    listed = ", ".join(f"`{printable(existing)}`" for existing in sorted(names)[:_MOST_NAMES])
     if len(names) > _MOST_NAMES:
         listed += f" and {len(names) - _MOST_NAMES} more"
     if name is None:
         raise Mistake(f"`{place.shown}` has {len(names)} studies, so name one: {listed}.")
     close = get_close_matches(name, names, n=1)
-    hint = f" Did you mean `{shown(close[0])}`?" if close else ""
-    raise Mistake(f"`{place.shown}` has no study `{shown(name)}`; it has {listed}.{hint}")
+    hint = f" Did you mean `{printable(close[0])}`?" if close else ""
+    raise Mistake(f"`{place.shown}` has no study `{name}`; it has {listed}.{hint}")
 
 
 def open_storage(place: Place) -> BaseStorage:
@@ -316,7 +316,7 @@ def _explained_by_proxy(error: Exception, place: Place) -> Mistake | None:
     if isinstance(error, ConnectionError):
         reason = f"it has not answered for {_CONNECT_S} seconds"
     elif isinstance(error, grpc.RpcError):
-        reason = shown(redacted(_first_line(str(error.details()))))
+        reason = printable(redacted(_first_line(str(error.details()))))
     else:
         return None
     return Mistake(
@@ -337,7 +337,7 @@ def _reason(error: BaseException) -> str:
     while root.__cause__ is not None:
         root = root.__cause__
     original = getattr(root, "orig", None) or root
-    return shown(redacted(_first_line(str(original))) or type(original).__name__)
+    return printable(redacted(_first_line(str(original))) or type(original).__name__)
 
 
 def _first_line(message: str) -> str:

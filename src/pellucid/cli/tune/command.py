@@ -14,10 +14,11 @@ from pellucid.cli.options import OUTPUT, RUNNING, SEARCH, STUDY, Quiet, Storage,
 from pellucid.cli.report import check_report
 from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.places import Place
-from pellucid.cli.terminal import sentences, shown
+from pellucid.cli.terminal import sentences
 from pellucid.cli.tune.pruning import PrunerName, check_pruned_objectives, check_pruner
 from pellucid.cli.tune.sampling import SamplerName, check_model, check_objectives, check_sampler
 from pellucid.cli.tune.target import parse_target
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -169,7 +170,7 @@ def _directions(given: Sequence[DirectionName], metrics: tuple[str, ...]) -> tup
     """The directions that were given. Raises Mistake unless there is one for each metric, or none at all."""
     repeated = next((name for name in metrics if metrics.count(name) > 1), None)
     if repeated is not None or not all(name.strip() for name in metrics):
-        received = "an empty name" if repeated is None else f"`{shown(repeated)}` twice"
+        received = "an empty name" if repeated is None else f"`{printable(repeated)}` twice"
         raise Mistake(f"--metric gives each value that the objective returns a name of its own; got {received}.")
     if given and metrics and len(given) != len(metrics):
         raise Mistake(
@@ -212,7 +213,7 @@ def _check_directions(view: StudyView, requested: tuple[str, ...]) -> None:
     if requested and requested != own:
         kept = "direction" if len(own) == 1 else "directions"
         raise Mistake(
-            f"A study keeps the {kept} it was created with: `{shown(view.name)}` has {' and '.join(own)}, not "
+            f"A study keeps the {kept} it was created with: `{view.name}` has {' and '.join(own)}, not "
             f"{' and '.join(requested)}; leave --direction out, or choose another name with --study."
         )
 
@@ -221,7 +222,7 @@ def _announce(view: StudyView, place: Place, n_counted: int, n_trials: int, disp
     """Say how many trials an existing study has. Some may be marked as running although their process was killed."""
     from optuna.trial import TrialState
 
-    name = f"`{shown(view.name)}` in {place.shown}"
+    name = f"`{printable(view.name)}` in {place.shown}"
     if n_counted >= n_trials:
         display.line(f"{name} already has {n_counted} trials, and {n_trials} were requested: nothing to do.")
     else:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pellucid.cli.terminal import say, shown
+from pellucid.cli.terminal import say
 from pellucid.cli.tune.snapshot import RunningCurve, Snapshot, TrialOfSeveral
 from pellucid.study.liveness import duration
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
 # A curve in one line: from the smallest value to the largest, and at most so many of them.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _BLOCKS, _MOST_BLOCKS = "▁▂▃▄▅▆▇█", 20
 
 
@@ -93,7 +96,7 @@ class PlainDisplay:
         self._last_state: tuple[int, str] | None = None
 
     def line(self, text: str) -> None:
-        say(text)
+        say(_COLOUR.sub("", text.expandtabs()))
 
     def note(self, sentence: str) -> None:
         say(sentence)
@@ -124,12 +127,12 @@ class LiveDisplay:
     def line(self, text: str) -> None:
         from rich.text import Text
 
-        self._live.console.print(Text.from_ansi(text))
+        self._live.console.print(Text.from_ansi(printable_output(text)))
 
     def note(self, sentence: str) -> None:
         from rich.text import Text
 
-        self._live.console.print(Text(sentence, style="yellow"))
+        self._live.console.print(Text(printable(sentence), style="yellow"))
 
     def update(self, progress: Progress) -> None:
         if not self._started:
@@ -143,6 +146,13 @@ class LiveDisplay:
 
 
 # ---------------------------------------------------------------------- as text
+
+
+def printable_output(text: str) -> str:
+    """A line that the user's own code has printed: its colours are kept, and nothing else that controls a terminal."""
+    pieces = _COLOUR.split(text.expandtabs())
+    colours = _COLOUR.findall(text)
+    return "".join(f"{printable(piece)}{colour}" for piece, colour in zip(pieces, [*colours, ""], strict=True))
 
 
 def sentence_of(progress: Progress) -> str:
@@ -168,11 +178,11 @@ def table_of(progress: Progress) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(show_header=False, title=Text(shown(progress.title)), title_justify="left", min_width=60)
+    table = Table(show_header=False, title=Text(printable(progress.title)), title_justify="left", min_width=60)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, text in rows_of(progress):
-        table.add_row(name, Text(text))
+        table.add_row(printable(name), Text(printable(text)))
     return table
 
 
@@ -208,7 +218,7 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
         rows += [(f"trial {curve.trial}", _curve(curve, snapshot.horizon)) for curve in snapshot.curves]
     if progress.error:
         rows.append(("last error", progress.error))
-    return [(name, shown(text)) for name, text in rows]
+    return rows
 
 
 def _best(snapshot: Snapshot) -> str:

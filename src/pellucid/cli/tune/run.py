@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from pellucid.cli.signals import StopSignals
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import create_study, storage_sentences
-from pellucid.cli.terminal import shown
 from pellucid.cli.tune.display import Display, Progress
 from pellucid.cli.tune.messages import Job, Message, MessageKind
 from pellucid.cli.tune.pool import WorkerPool, WorkerProcess
 from pellucid.cli.tune.snapshot import RegretBound, count_towards_budget, snapshot_of
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -174,8 +174,8 @@ class Run:
             self._study = create_study(request.place, request.study, request.directions, request.metrics)
             aims = [f"{direction} {name}" for direction, name in zip(request.directions, request.metrics, strict=False)]
             self._display.line(
-                f"New study `{shown(request.study)}` in {request.place.shown}, to "
-                f"{shown(' and '.join(aims or request.directions))}: {request.n_trials} trials to go."
+                f"New study `{printable(request.study)}` in {request.place.shown}, to "
+                f"{printable(' and '.join(aims or request.directions))}: {request.n_trials} trials to go."
             )
         return self._study
 

@@ -13,7 +13,7 @@ from pellucid.cli.questions import conclusions, objectives_data
 from pellucid.cli.report import write_report
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import trials_by_state
-from pellucid.cli.terminal import FAILED, STOPPED, WRONG, json_text, say, shown
+from pellucid.cli.terminal import FAILED, STOPPED, WRONG, print_json, print_lines, say
 from pellucid.cli.tune.run import EndReason, Outcome
 from pellucid.cli.tune.snapshot import best_trial, front_trials
 
@@ -46,17 +46,15 @@ def _exit_without_study(outcome: Outcome, place: Place, options: SummaryOptions)
     if outcome.reason is EndReason.UNUSABLE:
         raise Mistake(outcome.error)
     if outcome.reason is EndReason.LOST:
-        say(f"All workers ended before their first trial; the last: {outcome.error}.{_last_output(outcome)}")
+        say(f"All workers ended before their first trial; the last: {outcome.error}.", *_last_output(outcome))
         raise typer.Exit(FAILED)
     say(f"Stopped: 0 of {options.n_trials} trials are in {place.shown}; the same command continues the study.")
     raise typer.Exit(STOPPED)
 
 
-def _last_output(outcome: Outcome) -> str:
+def _last_output(outcome: Outcome) -> list[str]:
     """The last lines that the last worker printed: they most often name the cause of its end."""
-    if not outcome.output:
-        return ""
-    return "\n".join(["\nThe last lines that it printed:", *(f"  {shown(line)}" for line in outcome.output)])
+    return ["The last lines that it printed:", *(f"  {line}" for line in outcome.output)] if outcome.output else []
 
 
 def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOptions) -> None:
@@ -75,11 +73,11 @@ def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOpt
                 answer = question.answered()
                 summary[question.key] = None if isinstance(answer, NotKnown) else answer.to_dict()
                 if not (options.quiet or options.as_json):
-                    typer.echo(shown(str(answer)))
+                    print_lines(str(answer))
     if outcome.reason.regular and options.report is not None:
         code = max(code, _report(study, options.report, options.quiet, summary))
     if options.as_json:
-        typer.echo(json_text(summary))
+        print_json(summary)
     if code:
         raise typer.Exit(code)
 
@@ -101,7 +99,7 @@ def _say_outcome(outcome: Outcome, n_counted: int, place: Place, options: Summar
             )
             return FAILED
         case EndReason.LOST:
-            say(f"All workers have ended; the last: {outcome.error}. {kept}{_last_output(outcome)}")
+            say(f"All workers have ended; the last: {outcome.error}. {kept}", *_last_output(outcome))
             return FAILED
         case _:
             if outcome.n_ended and outcome.n_ended == outcome.n_failed:
@@ -143,5 +141,5 @@ def _report(study: Study, path: Path, quiet: bool, summary: dict[str, Any]) -> i
         return FAILED
     summary["report"] = str(written)
     if not quiet:
-        say(f"The report is in {shown(str(written))}.")
+        say(f"The report is in {written}.")
     return 0

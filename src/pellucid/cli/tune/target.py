@@ -16,7 +16,7 @@ from typing import Any
 import pellucid
 from pellucid.cli.errors import Mistake
 from pellucid.cli.redaction import redacted
-from pellucid.cli.terminal import shown
+from pellucid.words import printable
 
 _RULE = "The target is path/to/script.py:function or package.module:function"
 # Limits that keep messages readable: names that are listed, and characters of an error.
@@ -34,26 +34,26 @@ class Target:
 
     @property
     def where(self) -> str:
-        return shown(self.written or self.module)
+        return printable(self.written or self.module)
 
 
 def parse_target(text: str) -> Target:
     """The parts of a target. Nothing of it is run."""
     place, colon, function = text.rpartition(":")
     if not colon or not place or not function.isidentifier():
-        raise Mistake(f"{_RULE}; got `{shown(text)}`.")
+        raise Mistake(f"{_RULE}; got `{text}`.")
     try:
         file = Path(place).expanduser()
     except RuntimeError:
-        raise Mistake(f"{_RULE}; the user of `{shown(place)}` has no home folder here: write the whole path.") from None
+        raise Mistake(f"{_RULE}; the user of `{place}` has no home folder here: write the whole path.") from None
     if file.suffix == ".py":
         if not file.is_file():
-            raise Mistake(f"{_RULE}; there is no file `{shown(place)}`.")
+            raise Mistake(f"{_RULE}; there is no file `{place}`.")
         return Target(file.stem, function, file.absolute(), place)
     if file.exists() and not file.is_dir():
-        raise Mistake(f"{_RULE}; `{shown(place)}` does not end in .py.")
+        raise Mistake(f"{_RULE}; `{place}` does not end in .py.")
     if not all(part.isidentifier() for part in place.split(".")):
-        raise Mistake(f"{_RULE}; `{shown(place)}` is neither a script nor the name of a module.")
+        raise Mistake(f"{_RULE}; `{place}` is neither a script nor the name of a module.")
     return Target(place, function, None)
 
 
@@ -101,7 +101,7 @@ def _imported(target: Target) -> ModuleType:
     name = file.stem if file.stem not in sys.modules and "." not in file.stem else f"pellucid_script_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"Python cannot import {file.name}")
+        raise ImportError(printable(f"Python cannot import {file.name}"))
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -114,7 +114,7 @@ def described(error: BaseException, target: Target) -> str:
     if len(text) > _LONGEST_ERROR:
         text = f"{text[:_LONGEST_ERROR]}..."
     place = _place(error, target)
-    return shown(f"{text} ({place})" if place else text)
+    return printable(f"{text} ({place})" if place else text)
 
 
 def _place(error: BaseException, target: Target) -> str:

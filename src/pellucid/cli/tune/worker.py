@@ -24,6 +24,7 @@ from pellucid.cli.tune.messages import GO, Job, Message, MessageKind
 from pellucid.cli.tune.pruning import PrunerName, make_pruner
 from pellucid.cli.tune.sampling import SamplerName, make_sampler
 from pellucid.cli.tune.target import Target, described, load_objective, parse_target
+from pellucid.words import printable
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
@@ -193,7 +194,7 @@ class TrialRunner:
             raise
         except SystemExit as error:
             self._error = f"the objective called exit ({described(error, self._target)})"
-            raise RuntimeError(self._error) from error
+            raise RuntimeError(printable(self._error)) from error
         except Exception as error:
             self._error = described(error, self._target)
             raise

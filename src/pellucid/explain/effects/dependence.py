@@ -39,6 +39,7 @@ from pellucid.surrogates.averages.functionals import average
 from pellucid.surrogates.averages.mixture import Mixture, contrasts, mixture
 from pellucid.surrogates.gp import check_template
 from pellucid.threads import cached_property
+from pellucid.words import printable
 
 # Exact averages cost the square of the trials: beyond this many, the best ones and an even selection are used.
 _MOST_TRIALS = 1500
@@ -242,7 +243,9 @@ def _individual(fitted: _Fitted, column: int, grid: Array, z: float, trial: int 
         rows = [i for i in having if numbers[i] == trial]
         if not rows:
             raise ValueError(
-                f"Trial {trial} is not among the {len(having)} finished trials with `{name}` that the model uses."
+                printable(
+                    f"Trial {trial} is not among the {len(having)} finished trials with `{name}` that the model uses."
+                )
             )
     elif not having:
         return ()
@@ -273,11 +276,17 @@ def _axis(dimension: Dimension, values: Any) -> Axis:
         u, inside = dimension.encode(list(values))
         if not inside.all():
             raise ValueError(
-                f"`conditional_on` asks for `{name}` from {values[0]!r} to {values[1]!r}, but {value_range(dimension)}."
+                printable(
+                    f"`conditional_on` asks for `{name}` from {values[0]!r} to {values[1]!r}, but "
+                    f"{value_range(dimension)}."
+                )
             )
         if u[0] > u[1]:
             raise ValueError(
-                f"A range in `conditional_on` is (low, high), but got {values!r} for `{name}`: the lower end is first."
+                printable(
+                    f"A range in `conditional_on` is (low, high), but got {values!r} for `{name}`: the lower end is "
+                    "first."
+                )
             )
         if not dimension.cells:
             return Axis.between(float(u[0]), float(u[1]))
@@ -287,5 +296,5 @@ def _axis(dimension: Dimension, values: Any) -> Axis:
     listed = list(values) if isinstance(values, (list, tuple, set, frozenset)) else [values]
     u, inside = dimension.encode(listed)
     if not listed or not inside.all():
-        raise ValueError(f"`conditional_on` asks for `{name}` = {values!r}, but {value_range(dimension)}.")
+        raise ValueError(printable(f"`conditional_on` asks for `{name}` = {values!r}, but {value_range(dimension)}."))
     return Axis.at(*u.tolist())

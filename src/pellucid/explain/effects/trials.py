@@ -16,6 +16,7 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import INACTIVE, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import printable
 
 # A model needs this many trials to say anything.
 _FEWEST = 3
@@ -34,7 +35,7 @@ def names_of(params: object, most: int, rule: str) -> tuple[str, ...]:
     """The names of one to `most` different parameters, from a name or several. `rule`: the beginning of the error."""
     names = (params,) if isinstance(params, str) else tuple(params) if isinstance(params, Iterable) else ()
     if not (all(isinstance(name, str) for name in names) and 1 <= len(set(names)) == len(names) <= most):
-        raise ValueError(f"{rule}, but got {params!r}.")
+        raise ValueError(printable(f"{rule}, but got {params!r}."))
     return names
 
 
@@ -46,7 +47,7 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
         raise NoAnswerYet(f"{what} needs at least {_FEWEST} finished trials with a value; this study has {n}.")
     for name in names:
         if name not in view.distributions:
-            raise ValueError(unknown_parameter(name, view.distributions))
+            raise ValueError(printable(unknown_parameter(name, view.distributions)))
         if name not in view.varying:
             raise NoAnswer(f"`{name}` has only one value ({view.distributions[name]}), so it has no effect to show.")
     data = view.data

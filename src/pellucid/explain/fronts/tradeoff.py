@@ -24,6 +24,7 @@ from pellucid.records import ExchangeRate, Knee, NoAnswer, NoAnswerYet, Paramete
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import printable
 
 LEVEL = 0.9
 # Trials that are drawn together with the candidates, configurations on the front that parameters are moved from, and
@@ -105,8 +106,10 @@ def _pair(view: StudyView, between: Sequence[str | int] | None) -> tuple[int, in
     if between is None:
         if k > 2:
             raise ValueError(
-                f"`between` names two objectives, because this study has {k}: {named(view.objectives)}. "
-                f"Pass, for example, between=({named(view.objectives[:2])})."
+                printable(
+                    f"`between` names two objectives, because this study has {k}: {named(view.objectives)}. "
+                    f"Pass, for example, between=({named(view.objectives[:2])})."
+                )
             )
         return 0, 1
     keys = list(between) if isinstance(between, (list, tuple)) else []
@@ -114,7 +117,9 @@ def _pair(view: StudyView, between: Sequence[str | int] | None) -> tuple[int, in
     numbers = [names.index(key) if isinstance(key, str) and key in names else key for key in keys]
     known = [int(i) for i in numbers if is_whole_number(i) and 0 <= i < k]
     if len(numbers) != 2 or len(set(known)) != 2:
-        raise ValueError(f"`between` names two different objectives of {named(view.objectives)}, but got {between!r}.")
+        raise ValueError(
+            printable(f"`between` names two different objectives of {named(view.objectives)}, but got {between!r}.")
+        )
     return known[0], known[1]
 
 

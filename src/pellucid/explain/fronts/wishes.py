@@ -13,6 +13,7 @@ import numpy as np
 
 from pellucid.numerics import Array, is_whole_number
 from pellucid.study.view import StudyView, named
+from pellucid.words import printable
 
 _LIMIT = re.compile(r"\s*(<=|>=)\s*([^\s<>=]+)\s*")
 
@@ -30,19 +31,21 @@ def weights_of(view: StudyView, prefer: Any) -> Array:
     """(k,), adding up to 1. Raises ValueError if they are no weights of all objectives."""
     rule = f"`prefer` takes a weight for every objective ({named(view.objectives)})"
     if not isinstance(prefer, Mapping):
-        raise ValueError(f"{rule}, as a dict such as {_example(view)}, but got {prefer!r}.")
+        raise ValueError(printable(f"{rule}, as a dict such as {_example(view)}, but got {prefer!r}."))
     weights: Array = np.full(len(view.objectives), math.nan)
     for key, weight in prefer.items():
         index = _index(view, key, "prefer")
         number = isinstance(weight, Real) and not isinstance(weight, bool)
         if not number or not 0.0 <= weight < math.inf:
-            raise ValueError(f"{rule}: a number of at least 0, but got {weight!r} for {key!r}.")
+            raise ValueError(printable(f"{rule}: a number of at least 0, but got {weight!r} for {key!r}."))
         weights[index] = float(weight)
     missing = [view.objectives[i] for i in np.flatnonzero(np.isnan(weights))]
     if missing:
-        raise ValueError(f"{rule}, but has none for {named(missing)}. Pass 0 for an objective that does not count.")
+        raise ValueError(
+            printable(f"{rule}, but has none for {named(missing)}. Pass 0 for an objective that does not count.")
+        )
     if not weights.sum() > 0.0:
-        raise ValueError(f"{rule}, at least one of them above 0, but got {dict(prefer)!r}.")
+        raise ValueError(printable(f"{rule}, at least one of them above 0, but got {dict(prefer)!r}."))
     weights = weights / weights.max()
     return np.asarray(weights / weights.sum())
 
@@ -65,12 +68,16 @@ def _limit(view: StudyView, key: Any, text: Any) -> Limit:
         number = math.nan
     if match is None or not math.isfinite(number):
         raise ValueError(
-            f'A limit is a text such as "{wanted} 20": {wanted} and a finite number, but got {text!r} for {key!r}.'
+            printable(
+                f'A limit is a text such as "{wanted} 20": {wanted} and a finite number, but got {text!r} for {key!r}.'
+            )
         )
     if match.group(1) != wanted:
         raise ValueError(
-            f"{objective.name} is {objective.direction}d, so its limit begins with {wanted}, but got {text!r}. "
-            f'Pass "{wanted} {match.group(2)}" if that is what you mean.'
+            printable(
+                f"{objective.name} is {objective.direction}d, so its limit begins with {wanted}, but got {text!r}. "
+                f'Pass "{wanted} {match.group(2)}" if that is what you mean.'
+            )
         )
     return Limit(index, objective.sign * number, f"{wanted} {match.group(2)}")
 
@@ -83,12 +90,17 @@ def _index(view: StudyView, key: Any, argument: str) -> int:
         return int(key)
     if key in view.each[0].observations.constraints.names:
         raise ValueError(
-            f"`{argument}` is about objectives ({named(view.objectives)}), but {key!r} is a constraint, which has a "
-            "limit of its own, 0. Pass `feasible`, the chance that constraints are kept."
+            printable(
+                f"`{argument}` is about objectives ({named(view.objectives)}), but {key!r} is a constraint, which "
+                "has a "
+                "limit of its own, 0. Pass `feasible`, the chance that constraints are kept."
+            )
         )
     raise ValueError(
-        f"`{argument}` is about objectives of the study ({named(view.objectives)}), but got {key!r}. "
-        "Names are those of `study.set_metric_names`."
+        printable(
+            f"`{argument}` is about objectives of the study ({named(view.objectives)}), but got {key!r}. "
+            "Names are those of `study.set_metric_names`."
+        )
     )
 
 

@@ -32,6 +32,7 @@ from pellucid.numerics import Array
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.view import StudyView
+from pellucid.words import printable
 
 # Pairs are tested among this many parameters at most: their number grows with the square.
 _MOST_PAIRED = 10
@@ -79,7 +80,7 @@ def hsic_importance(
         n_permutations, seed: of the tests.
     """
     if source not in get_args(Source):
-        raise ValueError(f"`source` is one of {', '.join(get_args(Source))}, but got {source!r}.")
+        raise ValueError(printable(f"`source` is one of {', '.join(get_args(Source))}, but got {source!r}."))
     with opened_for(study, "hsic_importance", goal, objective) as (view, checked):
         return importance_for(view, checked, pairs, source, PermutationSettings(bandwidth, n_permutations, seed))
 

@@ -28,6 +28,7 @@ from pellucid.study.encoding import Space
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
+from pellucid.words import printable
 
 Source = Literal["random", "all", "surrogate"]
 # With fewer trials, or fewer of them in the goal, the permutation test has no power at all.
@@ -96,8 +97,11 @@ def opened_for(
     checked = as_goal(goal, joint=several)
     if checked.joint and objective is not None:
         raise ValueError(
-            f"The goal ({checked.words}) is about all objectives, but got objective={objective!r}: leave it out, or "
-            "use a goal of one objective, such as `pellucid.best()`."
+            printable(
+                f"The goal ({checked.words}) is about all objectives, but got objective={objective!r}: leave it out, "
+                "or "
+                "use a goal of one objective, such as `pellucid.best()`."
+            )
         )
     if checked.joint or (several and checked.failures):
         with one_thread:

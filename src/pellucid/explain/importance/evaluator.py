@@ -25,6 +25,7 @@ from pellucid.study.observations import Observations
 from pellucid.study.trials import distributions
 from pellucid.study.view import Direction, single_objective
 from pellucid.surrogates.hyperparameters import vary
+from pellucid.words import printable
 
 Target = Callable[[FrozenTrial], float]
 
@@ -96,7 +97,9 @@ def _asked(
     newest = distributions(trials)
     missing = [name for name in params or () if name not in newest]
     if missing:
-        raise ValueError(f"Every parameter must be in a finished trial, but these are in none: {', '.join(missing)}.")
+        raise ValueError(
+            printable(f"Every parameter must be in a finished trial, but these are in none: {', '.join(missing)}.")
+        )
     return trials, np.array(values), newest, list(newest) if params is None else list(params), direction
 
 

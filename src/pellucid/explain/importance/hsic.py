@@ -23,6 +23,7 @@ from typing import Literal
 import numpy as np
 
 from pellucid.numerics import Array, Mask, stream
+from pellucid.words import printable
 
 Bandwidth = Literal["max", "median"] | float
 
@@ -87,7 +88,7 @@ def permutation_test(
 ) -> PermutationTest:
     points, z = _checked(u, in_goal)
     if n_permutations < 1:
-        raise ValueError(f"`n_permutations` must be at least 1, but got {n_permutations}.")
+        raise ValueError(printable(f"`n_permutations` must be at least 1, but got {n_permutations}."))
     widths = _GRID[::3] if bandwidth == "max" else (_bandwidth(points, z, bandwidth),)
     features = [_features(points, h, _ROUGH) for h in widths]
     n, share = len(z), float(z.mean())
@@ -151,7 +152,10 @@ def _checked(u: Array, in_goal: Mask) -> tuple[Array, Array]:
     points = points[:, None] if points.ndim == 1 else points
     if points.ndim != 2 or z.shape != (len(points),) or len(z) < 2:
         raise ValueError(
-            f"`u` is (n,) or (n, k) and `in_goal` (n,) with n >= 2, but they have shapes {np.shape(u)} and {z.shape}."
+            printable(
+                f"`u` is (n,) or (n, k) and `in_goal` (n,) with n >= 2, but they have shapes {np.shape(u)} and "
+                f"{z.shape}."
+            )
         )
     if not (np.isfinite(points).all() and points.min() >= 0.0 and points.max() <= 1.0):
         raise ValueError("`u` must lie in [0, 1]: map every parameter with its own distribution function first.")
@@ -159,7 +163,9 @@ def _checked(u: Array, in_goal: Mask) -> tuple[Array, Array]:
         raise ValueError("`in_goal` must be True or False for every draw: whether it reaches the goal.")
     if z.min() == z.max():
         raise ValueError(
-            f"The goal must be reached by some draws and missed by others, but {int(z.sum())} of {len(z)} reach it."
+            printable(
+                f"The goal must be reached by some draws and missed by others, but {int(z.sum())} of {len(z)} reach it."
+            )
         )
     return points, z
 

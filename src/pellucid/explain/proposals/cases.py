@@ -43,6 +43,7 @@ from pellucid.study.encoding import Dimension, Space
 from pellucid.study.values import plain, same
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import printable
 
 # Smaller contributions, as a share of the numbers they are differences of, are rounding errors.
 _ROUNDING = 1e-9
@@ -361,7 +362,9 @@ def _words(acquisition: Acquisition, names: Sequence[str]) -> dict[str, Term]:
     missing = [name for name in names if name not in words]
     if missing:
         listed = ", ".join(map(repr, missing))
-        raise ValueError(f"`words()` must have words for every term of {acquisition.name}, but lacks {listed}.")
+        raise ValueError(
+            printable(f"`words()` must have words for every term of {acquisition.name}, but lacks {listed}.")
+        )
     return {name: words[name] for name in names}
 
 

@@ -46,6 +46,7 @@ from pellucid.records import (
     Unanswered,
 )
 from pellucid.study.view import StudyView
+from pellucid.words import printable
 
 Baseline = int | str | Mapping[str, Any] | None
 # Default level of intervals, and the largest: wider t-intervals of a few replicates say nothing.
@@ -206,9 +207,11 @@ def _opened(study: Study, objective: str | int | None) -> Iterator[StudyView]:
 
 def _check(background: object, baseline: object, level: float) -> None:
     if not 0.0 < level <= _LARGEST_LEVEL:
-        raise ValueError(f"`level` must be between 0 and {_LARGEST_LEVEL}, but got {level}.")
+        raise ValueError(printable(f"`level` must be between 0 and {_LARGEST_LEVEL}, but got {level}."))
     if background not in get_args(Background):
-        raise ValueError(f"`background` is one of {', '.join(get_args(Background))}, but got {background!r}.")
+        raise ValueError(
+            printable(f"`background` is one of {', '.join(get_args(Background))}, but got {background!r}.")
+        )
     named = isinstance(baseline, str) and baseline == "incumbent"
     if not (baseline is None or is_whole_number(baseline) or named or isinstance(baseline, Mapping)):
         raise ValueError(
@@ -359,8 +362,10 @@ def _baseline(case: Case, view: StudyView, baseline: int | str | Mapping[str, An
         unknown = [name for name in configuration if name not in params]
         if unknown:
             raise ValueError(
-                f"`baseline` names {', '.join(f'`{name}`' for name in unknown)}, but the study has "
-                f"{', '.join(f'`{name}`' for name in sorted(params))}."
+                printable(
+                    f"`baseline` names {', '.join(f'`{name}`' for name in unknown)}, but the study has "
+                    f"{', '.join(f'`{name}`' for name in sorted(params))}."
+                )
             )
     else:
         number = case.incumbent if isinstance(baseline, str) else int(baseline)
@@ -370,7 +375,9 @@ def _baseline(case: Case, view: StudyView, baseline: int | str | Mapping[str, An
                 "`baseline`, or one of the objectives as `objective`."
             )
         if number not in view.by_number:
-            raise ValueError(f"`baseline` is trial {number}, but the study's trials are 0 to {max(view.by_number)}.")
+            raise ValueError(
+                printable(f"`baseline` is trial {number}, but the study's trials are 0 to {max(view.by_number)}.")
+            )
         configuration, words = view.by_number[number].params, f"trial {number}"
     known = {name: value for name, value in configuration.items() if name in space.index}
     X, fits = space.encode([known])

@@ -27,6 +27,7 @@ from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
 from pellucid.study.trials import ended_before, state_word
 from pellucid.study.view import StudyView
+from pellucid.words import printable
 
 # With fewer complete curves than this, the answer says so.
 _FEW = 10
@@ -145,8 +146,11 @@ def _curve(view: StudyView, number: int, step: int | None) -> Curves:
     first = int(curve.steps[0])
     if step is not None and (not is_whole_number(step) or step < first):
         raise ValueError(
-            f"`step` must be a whole number from the first report of trial {number} on, which was at step {first}, but "
-            f"got {step!r}."
+            printable(
+                f"`step` must be a whole number from the first report of trial {number} on, which was at step "
+                f"{first}, but "
+                f"got {step!r}."
+            )
         )
     return curve
 

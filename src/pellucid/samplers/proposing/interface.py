@@ -19,6 +19,7 @@ from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.study.encoding import Dimension, is_ordered
 from pellucid.study.receipts import own_receipt
 from pellucid.study.view import StudyView
+from pellucid.words import printable
 
 _logger = logging.getLogger("pellucid")
 
@@ -62,7 +63,8 @@ class IndependentSampling:
             reason = "its range has changed or it is fixed elsewhere" if known else "no finished trial has had it yet"
             _logger.warning(
                 "`%s` in trial %d is sampled on its own, without the model, because %s. "
-                "Set `warn_independent_sampling=False` to silence this.", name, trial.number, reason,
+                "Set `warn_independent_sampling=False` to silence this.", printable(name), trial.number,
+                printable(reason),
             )  # fmt: skip
 
 

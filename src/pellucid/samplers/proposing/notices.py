@@ -7,6 +7,7 @@ from datetime import datetime
 
 from pellucid.study.liveness import dead_looking, dead_trials
 from pellucid.study.view import StudyView
+from pellucid.words import printable
 
 _logger = logging.getLogger("pellucid")
 
@@ -27,4 +28,4 @@ class DeadTrialNotices:
         dead = dead_trials(view, now, told)
         if dead.numbers:
             told.update(dead.numbers)
-            _logger.warning("%s", dead.notice)
+            _logger.warning("%s", printable(dead.notice))

@@ -15,9 +15,10 @@ import numpy as np
 from pellucid.acquisition.base import AcquisitionFunction, Pool
 from pellucid.records import AcquisitionState
 from pellucid.samplers.proposing.rules import RuleError
+from pellucid.words import PrintableError, printable
 
 
-class PartError(RuntimeError):
+class PartError(PrintableError, RuntimeError):
     """A part of the user's own does not work: the user has to correct it, so the study stops."""
 
 
@@ -30,11 +31,13 @@ def check_scores(function: AcquisitionFunction, pool: Pool, state: AcquisitionSt
     """Raise ValueError if an acquisition does not have one number for each configuration. `state`: at the proposal."""
     scores = np.shape(function.screen_pool(pool))
     if scores != (len(pool.X),):
-        raise ValueError(f"the score of {len(pool.X)} configurations has the shape {scores}")
+        raise ValueError(printable(f"the score of {len(pool.X)} configurations has the shape {scores}"))
     if not math.isfinite(state.score):
-        raise ValueError(f"the score of the proposal is {state.score}")
+        raise ValueError(printable(f"the score of the proposal is {state.score}"))
     if state.terms.keys() != state.weights.keys():
-        raise ValueError(f"`weights` has {', '.join(state.weights)}, but `terms` has {', '.join(state.terms)}")
+        raise ValueError(
+            printable(f"`weights` has {', '.join(state.weights)}, but `terms` has {', '.join(state.terms)}")
+        )
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pellucid.numerics import Array, Mask
 from pellucid.samplers.proposing.configuration import on_grid
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
+from pellucid.words import PrintableError
 
 Predicate = Callable[[dict[str, Any]], bool]
 # Configurations that are tried in search of allowed ones: in all, and at a time; how many allowed ones are enough; and
@@ -26,7 +27,7 @@ _MOST_TRIED, _AT_ONCE, _ENOUGH, _IN_VAIN = 65_536, 1024, 256, 4
 _FAR, _NEAR = 0.5, 1e-3
 
 
-class RuleError(ValueError):
+class RuleError(PrintableError, ValueError):
     """A rule that raises, or that allows nothing: the user has to change it, so the study stops."""
 
 

@@ -23,6 +23,7 @@ from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.curves import extrapolated
+from pellucid.words import printable, printable_traceback
 
 _logger = logging.getLogger("pellucid")
 # Characters of an error that a receipt keeps.
@@ -116,7 +117,12 @@ class ModelSearch:
         except (PartError, RuleError):
             raise
         except Exception as error:  # A running study gets its next trial even if the model fails.
-            _logger.warning("Trial %d is sampled at random: the model failed (%s).", trial.number, error, exc_info=True)
+            _logger.warning(
+                "Trial %d is sampled at random: the model failed (%s).\n%s",
+                trial.number,
+                printable(str(error)),
+                printable_traceback(error),
+            )
             space = Space.of(search_space, None, self._ordinal)
             rng = stream(seed, "fallback", trial.number)
             u = rng.random((1, len(space)))
@@ -137,5 +143,5 @@ class ModelSearch:
             self._warned_of_names = True
             _logger.warning(
                 "`conditions`, `ordinal` or the effects to learn name parameters that no finished trial has had: %s. "
-                "Are they misspelt?", ", ".join(unknown),
+                "Are they misspelt?", printable(", ".join(unknown)),
             )  # fmt: skip

@@ -35,6 +35,7 @@ from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.gp import check_template
+from pellucid.words import printable
 
 _logger = logging.getLogger("pellucid")
 
@@ -141,7 +142,9 @@ def _check(n_random: int, n_step1: int, goal: object, cheap: object, acquisition
         )
     for name, end in cheap.items():
         if end not in get_args(Cheap):
-            raise ValueError(f"`cheap` says 'low' or 'high' for each parameter, but got {end!r} for `{name}`.")
+            raise ValueError(
+                printable(f"`cheap` says 'low' or 'high' for each parameter, but got {end!r} for `{name}`.")
+            )
     if acquisition is not None and not isinstance(acquisition, PointwiseAcquisition):
         raise TypeError(
             "`acquisition` must be an acquisition of mean and sd, such as pellucid.acquisition.EI(), but got "
@@ -167,10 +170,12 @@ class CheapNames:
             if name not in known:
                 _logger.warning(
                     "`cheap`: %s If it exists only for some choices, a later trial may have it; otherwise correct it.",
-                    unknown_parameter(name, known),
+                    printable(unknown_parameter(name, known)),
                 )
             elif isinstance(known[name], CategoricalDistribution):
-                _logger.warning("`cheap`: `%s` is categorical, and only a number has a cheap end: leave it out.", name)
+                _logger.warning(
+                    "`cheap`: `%s` is categorical, and only a number has a cheap end: leave it out.", printable(name)
+                )
 
 
 @dataclass(frozen=True)

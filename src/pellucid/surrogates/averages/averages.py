@@ -22,6 +22,7 @@ from pellucid.study.encoding import INACTIVE, Condition, Dimension, Space
 from pellucid.surrogates.averages import integrals
 from pellucid.surrogates.kernels import Kernel
 from pellucid.threads import cached_property
+from pellucid.words import printable
 
 # A parameter with more values than the first number is averaged exactly over as many of them as the second (on a
 # logarithmic scale, the first values have the widest cells) and as if it were continuous over the rest. That saves time
@@ -345,8 +346,10 @@ def _where_active(space: Space, child: int, axis: Axis | None) -> Axis:
     part = axis.where(dimension, condition)
     if part.weight <= 0.0:
         raise ValueError(
-            f"`{space.names[child]}` does not exist for the requested values of `{condition.parent}`, so there is "
-            "nothing to average."
+            printable(
+                f"`{space.names[child]}` does not exist for the requested values of `{condition.parent}`, so there is "
+                "nothing to average."
+            )
         )
     return part.normalised()
 

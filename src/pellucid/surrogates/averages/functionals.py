@@ -16,6 +16,7 @@ from pellucid.study.encoding import Space
 from pellucid.surrogates.averages.averages import Average, Axis
 from pellucid.surrogates.averages.effects import Effects
 from pellucid.surrogates.gp import GaussianProcess
+from pellucid.words import printable
 
 # Points of a Monte-Carlo average: its error falls with their number, its cost grows with the square.
 _N_MONTE_CARLO = 128
@@ -86,14 +87,14 @@ def average(
     points = np.asarray(grid, dtype=float)
     points = points[:, None] if points.ndim == 1 else points
     if not columns or len(set(columns)) < len(columns) or not all(0 <= j < d for j in columns):
-        raise ValueError(f"`dims` must be different columns between 0 and {d - 1}, but got {dims!r}.")
+        raise ValueError(printable(f"`dims` must be different columns between 0 and {d - 1}, but got {dims!r}."))
     if points.ndim != 2 or points.shape[1] != len(columns) or len(points) == 0:
         raise ValueError(f"`grid` needs one column per entry of `dims` ({len(columns)}), but has shape {points.shape}.")
     if not (np.isfinite(points).all() and points.min() >= 0.0 and points.max() <= 1.0):
         raise ValueError("`grid` is in encoded units: its entries must lie between 0 and 1.")
     space = columns_only(gp) if space is None else space
     if len(space) != d:
-        raise ValueError(f"`space` must have one parameter per column ({d}), but has {len(space)}.")
+        raise ValueError(printable(f"`space` must have one parameter per column ({d}), but has {len(space)}."))
     held = {int(j): space.dimensions[j].snap(points[:, i]) for i, j in enumerate(columns)}
     return Average.of(space, held, axes)
 

@@ -19,6 +19,7 @@ from pellucid.study.view import StudyView
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble
 from pellucid.surrogates.ranking.training import Recipe
 from pellucid.surrogates.ranking.translation import is_among
+from pellucid.words import printable
 
 Distributions = dict[str, list[BaseDistribution]]
 
@@ -54,8 +55,10 @@ class EarlierStudies:
                 f" `{name}` is left out: {reason}." for name, reason in list(left_out.items())[:_REASONS_NAMED]
             )
             raise ValueError(
-                f"Learning from earlier studies needs at least {FEWEST_STUDIES} of them, but there "
-                f"{'is' if len(kept) == 1 else 'are'} {len(kept)} to learn from.{reasons}"
+                printable(
+                    f"Learning from earlier studies needs at least {FEWEST_STUDIES} of them, but there "
+                    f"{'is' if len(kept) == 1 else 'are'} {len(kept)} to learn from.{reasons}"
+                )
             )
         space = _shared_space(kept)
         tasks = []
@@ -169,8 +172,10 @@ def _hull(name: str, by_study: Sequence[tuple[str, BaseDistribution]]) -> BaseDi
     kinds = {"choices" if isinstance(d, CategoricalDistribution) else "numbers": study for study, d in by_study}
     if len(kinds) > 1:
         raise ValueError(
-            f"These studies do not share a space: `{name}` has choices in `{kinds['choices']}` and numbers in "
-            f"`{kinds['numbers']}`."
+            printable(
+                f"These studies do not share a space: `{name}` has choices in `{kinds['choices']}` and numbers in "
+                f"`{kinds['numbers']}`."
+            )
         )
     if "choices" in kinds:
         return _union([d for _, d in by_study if isinstance(d, CategoricalDistribution)])
@@ -204,6 +209,9 @@ def _require_same_parameters(space: Space, kept: _Kept) -> None:
         if without:
             having = next(study for study, (distributions, _) in kept.items() if name in distributions)
             raise ValueError(
-                f"These studies do not share a space: `{name}` is in `{having}` and not in `{without[0]}`. Learn from "
-                "studies of the same parameters; their ranges may differ."
+                printable(
+                    f"These studies do not share a space: `{name}` is in `{having}` and not in `{without[0]}`. Learn "
+                    "from "
+                    "studies of the same parameters; their ranges may differ."
+                )
             )

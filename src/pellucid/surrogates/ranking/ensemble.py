@@ -31,6 +31,7 @@ from pellucid.surrogates.ranking.training import (
     support_of,
 )
 from pellucid.threads import no_fork
+from pellucid.words import printable
 
 # A check tries this many of the configurations that the model ranks first: one proposal, or the first few.
 _PICKS = (1, 5, 10)
@@ -127,7 +128,9 @@ class RankingEnsemble:
 
     def _past(self, name: str, X: Array, losses: Array) -> PastTask:
         if len(losses) < 2:
-            raise ValueError(f"A task needs at least two configurations, but task `{name}` has {len(losses)}.")
+            raise ValueError(
+                printable(f"A task needs at least two configurations, but task `{name}` has {len(losses)}.")
+            )
         return PastTask(name, features(self.space, X), -np.asarray(losses, dtype=float))
 
     def epochs(self, n: int) -> int:

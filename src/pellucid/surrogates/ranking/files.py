@@ -28,6 +28,7 @@ from pellucid.study.encoding import Condition, Dimension, Space
 from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
 from pellucid.surrogates.ranking.network import Context
 from pellucid.surrogates.ranking.training import Recipe, TrainingRecord, is_number
+from pellucid.words import PrintableError, printable
 
 FORMAT = 1
 _KEY = "pellucid:ranker"
@@ -40,7 +41,7 @@ _DAMAGE = (ArithmeticError, AssertionError, AttributeError, LookupError, Recursi
 _T = TypeVar("_T")
 
 
-class ModelFileError(ValueError):
+class ModelFileError(PrintableError, ValueError):
     """The file is not a ranking model, or not one that this version can read."""
 
 
@@ -163,7 +164,7 @@ def _space(header: dict[str, Any]) -> Space:
         while name in conditions:
             name, generations = conditions[name].parent, generations + 1
             if generations > len(conditions):
-                raise ValueError(f"`{child}` depends on itself")
+                raise ValueError(printable(f"`{child}` depends on itself"))
     return Space(dimensions, conditions)
 
 
@@ -173,7 +174,7 @@ def _distribution(text: Any) -> BaseDistribution:
     if isinstance(distribution, (FloatDistribution, IntDistribution)):
         ends = (distribution.low, distribution.high)
     if not all(map(is_number, ends)):
-        raise ValueError(f"the ends of {distribution} are not finite numbers")
+        raise ValueError(printable(f"the ends of {distribution} are not finite numbers"))
     return distribution
 
 
@@ -185,7 +186,7 @@ def _condition(rule: Any, by_name: dict[str, Dimension]) -> Condition:
     else:
         possible = bool(condition.codes) and all(0 <= code < cells for code in condition.codes)
     if condition.to_list() != rule or not possible:
-        raise ValueError(f"{rule!r} is not a condition on `{condition.parent}`")
+        raise ValueError(printable(f"{rule!r} is not a condition on `{condition.parent}`"))
     return condition
 
 
@@ -213,7 +214,9 @@ def _recipe(data: dict[str, Any]) -> Recipe:
     recipe = Recipe(**data)
     size = recipe.lists * recipe.list_size
     if size > _LARGEST_STEP:
-        raise ValueError(f"a step of training has at most {_LARGEST_STEP} configurations, but its recipe has {size}")
+        raise ValueError(
+            printable(f"a step of training has at most {_LARGEST_STEP} configurations, but its recipe has {size}")
+        )
     return recipe
 
 

@@ -24,6 +24,7 @@ from pellucid.surrogates.ranking.layers import Arena
 from pellucid.surrogates.ranking.losses import TieBreaks, Weighting
 from pellucid.surrogates.ranking.network import Architecture, Weights, has_context, initial, scores
 from pellucid.surrogates.ranking.optimizer import Adam, copied, leaves
+from pellucid.words import printable
 
 Loss = Literal["list_net", "list_mle", "rank_net", "subset_regression"]
 # Smallest `list_size`: a support of three configurations leaves three to rank.
@@ -88,11 +89,13 @@ class Recipe:
             whole = name in ("list_size", "support", "lists", "steps", "patience", "scratch_epochs")
             if not is_number(value, whole=whole) or value < 0:
                 kind = "whole number" if whole else "number"
-                raise ValueError(f"`{name}` must be a {kind} of at least 0, but got {value!r}.")
+                raise ValueError(printable(f"`{name}` must be a {kind} of at least 0, but got {value!r}."))
         if self.list_size < _SHORTEST or min(self.support, self.lists, self.steps) < 1:
             raise ValueError(
-                f"`list_size` must be at least {_SHORTEST}, and `support`, `lists` and `steps` at least 1, but got "
-                f"{self}."
+                printable(
+                    f"`list_size` must be at least {_SHORTEST}, and `support`, `lists` and `steps` at least 1, but got "
+                    f"{self}."
+                )
             )
 
     def tuning_epochs(self, n: int) -> int:

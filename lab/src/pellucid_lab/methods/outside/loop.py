@@ -15,6 +15,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Any, TextIO
 
+from pellucid.words import printable
+
 
 def private_output() -> TextIO:
     """The stream of the messages; whatever a peer prints goes to stderr instead."""
@@ -26,7 +28,7 @@ def private_output() -> TextIO:
 def load(path: str) -> ModuleType:
     spec = spec_from_file_location("peer", path)
     if spec is None or spec.loader is None:
-        raise ValueError(f"The file of a peer has to be a Python file; got {path}.")
+        raise ValueError(printable(f"The file of a peer has to be a Python file; got {path}."))
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

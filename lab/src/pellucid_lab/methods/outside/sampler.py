@@ -16,6 +16,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.cli.errors import Unavailable
+from pellucid.words import printable
 from pellucid_lab.methods.peers import Space, StaticSampler, allowed, costs
 
 # The folder of the peers' environments, if it is not the one that `make peers` creates in the current folder.
@@ -64,7 +65,7 @@ class PeerProcess:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise RuntimeError(self._last_words())
+            raise RuntimeError(printable(self._last_words()))
         answer: dict[str, Any] = json.loads(line)
         return answer
 

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from pellucid.numerics import Array
+from pellucid.words import printable
 from pellucid_lab.problems.tabular import Indices, TabularTask
 from pellucid_lab.tables.grids import Grid
 from pellucid_lab.tables.significance import critical_difference, friedman
@@ -46,11 +47,15 @@ class Regrets:
     def __post_init__(self) -> None:
         shapes = {regret.shape for regret in self.by_method.values()}
         if len(shapes) != 1 or len(shape := next(iter(shapes))) != 2 or 0 in shape:
-            raise ValueError(f"Every method has to have the same runs and steps, (R, S); got {sorted(shapes)}.")
+            raise ValueError(
+                printable(f"Every method has to have the same runs and steps, (R, S); got {sorted(shapes)}.")
+            )
         if not shape[0] == len(self.tasks) == len(self.spaces):
             raise ValueError(
-                f"Each of the {shape[0]} runs has to have a task and a space; got {len(self.tasks)} and "
-                f"{len(self.spaces)}."
+                printable(
+                    f"Each of the {shape[0]} runs has to have a task and a space; got {len(self.tasks)} and "
+                    f"{len(self.spaces)}."
+                )
             )
 
     @property
@@ -105,6 +110,9 @@ class Difference:
         return tuple(name for name, rank in self.ranks.items() if rank - self.ranks[self.best] >= self.critical)
 
     def __str__(self) -> str:
+        return printable(self._sentence())
+
+    def _sentence(self) -> str:
         when = f"After {_steps(self.step)}"
         p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.2g}"
         how = f"(Friedman {p}, {self.tasks} tasks)"

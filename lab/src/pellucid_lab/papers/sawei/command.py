@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pellucid.cli.errors import Mistake
-from pellucid.cli.terminal import say, sentences
+from pellucid.cli.terminal import print_json, say, sentences
 from pellucid_lab.options import AsJson, Figures, Jobs, Out, Quiet
 from pellucid_lab.terminal import command_line, load_plots, save_figure, write
 
@@ -95,7 +94,7 @@ def sawei(
         if figures:
             _draw(comparison, out)
         if as_json:
-            typer.echo(json.dumps([asdict(row) for row in comparison.rows]))
+            print_json([asdict(row) for row in comparison.rows])
         elif not quiet:
             print_grids([_grid(comparison)])
 

@@ -1,0 +1,48 @@
+"""The mouth: what makes a text harmless before it reaches a terminal, a log or a message.
+
+Names of studies, parameters, choices, objectives and constraints are the user's, or those of whoever writes to the same
+storage. A terminal obeys some characters instead of showing them: they move its cursor, clear it, fill its clipboard,
+or turn the order of what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from traceback import format_tb
+
+# The categories Cc, Cs, Zl and Zp of Unicode, the marks that change the direction of text, and invisible tags. All
+# other letters are left as they are: text in any language, and emoji that are joined of several.
+_CONTROLS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def printable(text: str) -> str:
+    r"""The text on one line, with what would control a terminal as escapes like `\x1b`, `\n` and `\u202e`."""
+    return _CONTROLS.sub(lambda control: ascii(control[0])[1:-1], text)
+
+
+def printable_lines(text: str) -> str:
+    """A text of several lines, each of them printable."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+class PrintableError(Exception):
+    """The base of our own errors: whatever is in the message, it can be printed as it is."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
+
+
+def printable_traceback(error: BaseException) -> str:
+    """The traceback of an error and of those that led to it, each message on one line."""
+    chain: list[BaseException] = []
+    earlier: BaseException | None = error
+    while earlier is not None and earlier not in chain:
+        chain.insert(0, earlier)
+        earlier = earlier.__cause__ or (None if earlier.__suppress_context__ else earlier.__context__)
+    lines = []
+    for each in chain:
+        frames = "".join(format_tb(each.__traceback__)).rstrip("\n").split("\n")
+        lines += ["Traceback (most recent call last):", *frames, f"{type(each).__name__}: {each}"]
+    return "\n".join(map(printable, lines))
