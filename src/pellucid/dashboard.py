@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from html import escape, unescape
+from html import unescape
 from textwrap import wrap
 from typing import Any
 
 from optuna.study import Study
+
+from pellucid.words import escape
 
 # Graph objects whose id begins like this are ours.
 _PREFIX = "pellucid-"

@@ -8,6 +8,7 @@ or turn the order of what follows.
 from __future__ import annotations
 
 import re
+from html import escape as escaped_markup
 from traceback import format_tb
 
 # The categories Cc, Cs, Zl and Zp of Unicode, the marks that change the direction of text, and invisible tags. All
@@ -20,6 +21,11 @@ _CONTROLS = re.compile(
 def printable(text: str) -> str:
     r"""The text on one line, with what would control a terminal as escapes like `\x1b`, `\n` and `\u202e`."""
     return _CONTROLS.sub(lambda control: ascii(control[0])[1:-1], text)
+
+
+def escape(text: str, quote: bool = True) -> str:
+    """HTML that shows a printable text as it is."""
+    return escaped_markup(printable(text), quote)
 
 
 def printable_lines(text: str) -> str:

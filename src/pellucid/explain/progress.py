@@ -7,10 +7,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Protocol, TypeVar
 
-from pellucid.words import printable
+from pellucid.words import escape, printable
 
 T = TypeVar("T")
 # Seconds between updates of a bar in a notebook: each is a message to the browser.

@@ -84,10 +84,10 @@ def contents_of(answers: StudyAnswers) -> RunContents:
     known = dict.fromkeys(name for trial in answers.trials for name in trial.params)
     history = answers.history
     directions = (history.direction,) if isinstance(history, History) else history.directions
-    description = writable(_description(answers))
+    description = _description(answers)
     return RunContents(
         key=key,
-        name=writable(answers.name),
+        name=printable(answers.name),
         n_trials=len(answers.trials),
         params=distinct((accepted(name), _plain(value)) for name, value in params.items()),
         absent=tuple(accepted(name) for name in known if name not in params),
@@ -99,8 +99,8 @@ def contents_of(answers: StudyAnswers) -> RunContents:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a parameter as JSON can carry it."""
-    return writable(value) if isinstance(value, str) else plain(value)
+    """A value of a parameter as JSON can carry it and a terminal can show it; `recommendation.json` has it as it is."""
+    return printable(value) if isinstance(value, str) else plain(value)
 
 
 def _key(answers: StudyAnswers) -> str:
@@ -181,6 +181,7 @@ def _of_objective(each: ObjectiveAnswers, folder: str) -> Iterator[tuple[str, fl
 
 def _description(answers: StudyAnswers) -> str:
     from pellucid.reporting.doubts import doubts
+    from pellucid.reporting.note import prose
 
     regret = answers.regret
     sections: list[tuple[str, Sequence[object]]] = [
@@ -195,7 +196,7 @@ def _description(answers: StudyAnswers) -> str:
         ("Were predictions true", [each.calibration for each in answers.each]),
         ("What to distrust", doubts(answers)),
     ]
-    parts = [[f"## {title}", *map(str, said)] for title, said in sections if said]
+    parts = [[f"## {title}", *(prose(str(answer)) for answer in said)] for title, said in sections if said]
     return "\n\n".join(line for part in parts for line in part) + "\n"
 
 

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from html import escape
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -21,7 +20,7 @@ from plotly.offline import get_plotlyjs
 
 from pellucid.plots.colours import faint
 from pellucid.records.files import make_folder, write_atomically
-from pellucid.words import printable
+from pellucid.words import escape, printable
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from statistics import NormalDist
 
 import plotly.graph_objects as go
@@ -13,6 +12,7 @@ from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
 from pellucid.records import OBJECTIVE, Calibration, PredictedTrial, number_text
+from pellucid.words import escape
 
 # Points that a figure can show legibly.
 _MOST_POINTS = 1000

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import plotly.graph_objects as go
 
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
 from pellucid.plots.colours import CHOSEN, GREY
 from pellucid.records import ParallelCoordinates
+from pellucid.words import escape
 
 # Lines of other trials, axes and ticks per axis that a figure can show legibly.
 _MOST_OTHERS, _MOST_BEST, _MOST_AXES, _MOST_TICKS = 250, 60, 14, 7

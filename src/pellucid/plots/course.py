@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -12,6 +11,7 @@ from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, sym
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY
 from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict, number_text
+from pellucid.words import escape
 
 # Trials and shaded phases that a figure can show legibly.
 _MOST_POINTS, _MOST_PHASES = 2000, 12

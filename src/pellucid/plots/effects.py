@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
@@ -13,6 +12,7 @@ from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, sym
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, GREY, PALE, parameter_colour
 from pellucid.records import PartialDependence, ProfileEffect, number_text
+from pellucid.words import escape
 
 Curve = ProfileEffect | PartialDependence
 # Trials with a choice are ticks beside the estimate of it, this far to its left; an axis of choices has a step of 1.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +12,7 @@ from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, labels, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
 from pellucid.records import Compromise, ExpectedOutcome, Front, Tradeoff
+from pellucid.words import escape
 
 _COLUMNS = 3
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
 from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, PALE, parameter_colour
 from pellucid.records import HsicImportance, IntervalReduction, ParameterImportance
+from pellucid.words import escape
 
 _COLOURS = {"impactful": EXPLOIT, "cannot tell": EXPLORE, "no effect": PALE}
 _PATTERNS = {"impactful": "", "cannot tell": "/", "no effect": ""}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import plotly.graph_objects as go
 
 from pellucid.plots.base import draws, frame, say
 from pellucid.plots.colours import COLOURS, PALE
 from pellucid.records import TwoStepPlan
+from pellucid.words import escape
 
 _ROW = 28
 

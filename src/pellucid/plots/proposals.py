@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from itertools import cycle
 from typing import TypeVar
 
@@ -24,6 +23,7 @@ from pellucid.records import (
 )
 from pellucid.records.numbers import number_text
 from pellucid.records.proposal import Role
+from pellucid.words import escape
 
 # What a term stands for has the same colour in every figure: predictions blue, uncertainty yellow.
 _ROLE_COLOURS: dict[Role, str] = {

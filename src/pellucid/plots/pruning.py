@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from statistics import median
 from typing import Any
 
@@ -23,6 +22,7 @@ from pellucid.records import (
     chance_text,
     number_text,
 )
+from pellucid.words import escape
 
 # Stopped trials, and reports of one curve, that a figure can show legibly.
 _MOST_TRIALS, _MOST_REPORTS = 1000, 500

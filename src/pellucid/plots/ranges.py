@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import plotly.graph_objects as go
 
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
 from pellucid.plots.colours import GREY, PALE, parameter_colour
 from pellucid.records import ParameterRanges, RangeAdvice
+from pellucid.words import escape
 
 _FILLS = {"widen": "rgba(63,143,107,0.30)", "narrow": "rgba(138,146,156,0.35)", "drop": "rgba(209,73,91,0.30)"}
 _SIGNS = {"widen": "widen", "narrow": "nothing as good here", "drop": "drop"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import plotly.graph_objects as go
 
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT
 from pellucid.records import Recommendation
+from pellucid.words import escape
 
 
 @draws(Recommendation)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from textwrap import shorten
 
 import plotly.graph_objects as go
@@ -11,6 +10,7 @@ from plotly.subplots import make_subplots
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
 from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, GREY
 from pellucid.records import OBJECTIVE, Importance, ParameterShare
+from pellucid.words import escape
 
 _COLOURS = {"matters": EXPLOIT, "cannot tell": EXPLORE, "no effect": GREY}
 _WORDS = {"matters": "matters", "cannot tell": "share unclear", "no effect": "hardly matters"}

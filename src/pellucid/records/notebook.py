@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any, Literal
 
 from pellucid.records.numbers import number_text
+from pellucid.words import escape
 
 # Rows of a table: more would push the figure and the notes off the screen. Longer texts of a cell are cut.
 _MOST_ROWS, _LONGEST_TEXT = 8, 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from pellucid.words import escape
 
 
 class Markup(str):

@@ -14,6 +14,7 @@ from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.answers import LUCK, best_elsewhere
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import StudyAnswers
+from pellucid.words import printable
 
 # Entries of a list or a table: a note is a summary.
 _MOST_ROWS = 12
@@ -23,7 +24,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$!&@]|:(?=//)|(?<=www)\.)", re.IGNORECA
 
 def escaped(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return _MARKUP.sub(r"\\\1", printable(" ".join(text.split())))
 
 
 def prose(text: str) -> str:
@@ -34,7 +35,7 @@ def prose(text: str) -> str:
     lead = [piece[: len(piece) - len(piece.lstrip())] for piece in pieces]
     tail = [piece[len(piece.rstrip()) :] if piece.strip() else "" for piece in pieces]
     return "".join(
-        f"`{' '.join(piece.split())}`" if i % 2 else f"{lead[i]}{escaped(piece)}{tail[i]}"
+        f"`{printable(' '.join(piece.split()))}`" if i % 2 else f"{lead[i]}{escaped(piece)}{tail[i]}"
         for i, piece in enumerate(pieces)
     )
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,9 +74,16 @@ async def _session(folder: Path, arguments: Sequence[str], calls: Sequence[Call]
 
 
 def _answer(result: Any) -> Answer:
-    texts = [block.text for block in result.content]
+    texts = [_unmarked(result.content[0].text), *(block.text for block in result.content[1:])]
     data = json.loads(texts[1], parse_constant=_refused) if len(texts) > 1 else {}
     return Answer(result.is_error, texts[0], data, sum(map(len, texts)))
+
+
+def _unmarked(text: str) -> str:
+    """The text between the marks that say that it comes from a study."""
+    mark = re.fullmatch(r"<study-data ([0-9a-f]{8})>\n(.*)\n</study-data \1>", text, re.DOTALL)
+    assert mark is not None, text
+    return mark[2]
 
 
 def _refused(constant: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 from collections.abc import Mapping
+from secrets import token_hex
 from typing import Any
 
 from pellucid.cli.errors import Mistake, Unavailable
@@ -16,6 +18,8 @@ from pellucid.cli.redaction import redacted
 from pellucid.words import printable, printable_lines
 
 _logger = logging.getLogger("pellucid")
+# Begins and ends what comes from a study. The token is another one in every reply, so that no name can end it.
+MARK = "study-data"
 
 
 def reply_to(session: Session, name: str, arguments: Mapping[str, Any]) -> Reply:
@@ -23,11 +27,35 @@ def reply_to(session: Session, name: str, arguments: Mapping[str, Any]) -> Reply
     try:
         tool = _tool(session, name)
         answer = tool.run(session, checked(tool.arguments, arguments))
-        return Reply((bounded_text(answer.text), bounded_json(answer.data)))
+        return Reply((bounded_text(printable_lines(answer.text)), bounded_json(answer.data)))
     except (Mistake, Unavailable) as error:
         return _failure(str(error))
     except Exception as error:  # An agent gets a sentence; what happened is for the log.
         return _failure(_unexpected(error))
+
+
+def marked(text: str) -> str:
+    """A text between marks: names in it, which anybody may have written into the storage, are no instructions."""
+    token = token_hex(4)
+    return f"<{MARK} {token}>\n{text}\n</{MARK} {token}>"
+
+
+def structured(reply: Reply) -> dict[str, Any] | None:
+    """A reply for clients that read data instead of text: the sentences, and the data with printable names."""
+    if reply.failed:
+        return None
+    sentences, data = reply.texts
+    return {"sentences": sentences, "data": _printable_data(json.loads(data))}
+
+
+def _printable_data(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list):
+        return [_printable_data(entry) for entry in value]
+    if isinstance(value, dict):
+        return {printable(key): _printable_data(entry) for key, entry in value.items()}
+    return value
 
 
 def _tool(session: Session, name: str) -> Tool:
@@ -38,12 +66,12 @@ def _tool(session: Session, name: str) -> Tool:
 
 
 def _failure(sentence: str) -> Reply:
-    return Reply((bounded_text(redacted(sentence)),), failed=True)
+    return Reply((bounded_text(printable(redacted(sentence))),), failed=True)
 
 
 def _unexpected(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{printable(str(error.filename))} cannot be used ({error.strerror})."
+        return f"{error.filename} cannot be used ({error.strerror})."
     # Errors of drivers may repeat the address with its password.
     _logger.error("%s", printable_lines(redacted(traceback.format_exc())))
     return (

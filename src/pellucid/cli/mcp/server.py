@@ -12,7 +12,7 @@ import mcp.types as protocol
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
-from pellucid.cli.mcp.answering import reply_to
+from pellucid.cli.mcp.answering import marked, reply_to, structured
 from pellucid.cli.mcp.arguments import schema_of
 from pellucid.cli.mcp.session import Reply, Session
 from pellucid.cli.mcp.tools import INSTRUCTIONS, Effect, Tool, tools_of
@@ -71,5 +71,6 @@ def _described(tool: Tool) -> protocol.Tool:
 
 
 def _result(reply: Reply) -> protocol.CallToolResult:
-    content = [protocol.TextContent(type="text", text=text) for text in reply.texts]
-    return protocol.CallToolResult(content=content, is_error=reply.failed)
+    texts = [marked(reply.texts[0]), *reply.texts[1:]]
+    content = [protocol.TextContent(type="text", text=text) for text in texts]
+    return protocol.CallToolResult(content=content, structured_content=structured(reply), is_error=reply.failed)

@@ -46,7 +46,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Reply:
-    """What an agent gets: one or more texts of a bounded length. `failed`: the text says what is wrong."""
+    """What an agent gets, of a bounded length: sentences, and the same as JSON. `failed`: a sentence, what is wrong."""
 
     texts: tuple[str, ...]
     failed: bool = False

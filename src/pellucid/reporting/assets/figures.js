@@ -9,6 +9,14 @@ const report = { data: null };
   const PAPER = 660, PAPER_GAP = 28, LOWER = 0.72;
   const LINE = 15;
 
+  // What would move the cursor of a terminal or turn the order of letters: shown as an escape, as `pellucid.words` does.
+  const CONTROLS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
+  const SHORT = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+  report.printable = (text) => String(text).replace(CONTROLS, function (letter) {
+    const code = letter.codePointAt(0).toString(16);
+    const long = code.length > 4 ? "\\U" + code.padStart(8, "0") : "\\u" + code.padStart(4, "0");
+    return SHORT[letter] || (code.length > 2 ? long : "\\x" + code.padStart(2, "0"));
+  });
   report.unpack = async function (name) {
     const text = atob(document.getElementById(name).textContent), bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) { bytes[i] = text.charCodeAt(i); }

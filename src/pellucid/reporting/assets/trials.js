@@ -8,7 +8,7 @@
 
   report.text = function (parent, name, content) {
     const element = document.createElement(name);
-    element.textContent = content;
+    element.textContent = report.printable(content);
     parent.appendChild(element);
     return element;
   };
@@ -35,11 +35,16 @@
     const given = columns.filter((column) => column.parameter && !missing(column.values[i]));
     return given.map((column) => [column.name, (as || shown)(column, i)]);
   };
-  const quoted = (word) => (/^[A-Za-z0-9_.\/:=+@%,-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\"'\"'") + "'");
+  // A name between the quotes of `$'...'` cannot end the paste of a terminal.
+  const hostile = (word) => "$'" + report.printable(word.replace(/[\\']/g, "\\$&")) + "'";
+  const plain = (word) => (/^[A-Za-z0-9_.\/:=+@%,-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\"'\"'") + "'");
+  const quoted = (word) => (report.printable(word) === word ? plain(word) : hostile(word));
+  const key = (name) => JSON.stringify(name).replace(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (letter) => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0"));
   report.configuration = function (number, language) {
     const pairs = report.settings(number, (column, i) => literal(column, i, language));
     if (language === "flags") { return pairs.map(([name, value]) => quoted("--" + name + "=" + value)).join(" "); }
-    const lines = pairs.map(([name, value]) => "    " + JSON.stringify(name) + ": " + value).join(",\n");
+    const lines = pairs.map(([name, value]) => "    " + key(name) + ": " + value).join(",\n");
     return language === "python" ? "params = {\n" + lines + ",\n}" : "{\n" + lines + "\n}";
   };
 
@@ -133,7 +138,7 @@
       columns.forEach(function (column, j) {
         const words = shown(column, i), cell = report.text(row, "td", j ? words : "");
         if (j === 0) { report.text(cell, "a", words).href = "#trial-" + number; }
-        if (words.length > 18) { cell.title = words; }
+        if (words.length > 18) { cell.title = report.printable(words); }
       });
     });
     if (to < rows.length) { gap(body, rows.length - to); }
