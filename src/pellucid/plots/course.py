@@ -17,6 +17,7 @@ from pellucid.words import escape
 _MOST_POINTS, _MOST_PHASES = 2000, 12
 _FILLS = {"start-up": "rgba(138,146,156,0.14)", "random": "rgba(209,73,91,0.12)", "step 1": "rgba(90,169,199,0.16)",
           "step 2": "rgba(63,143,107,0.16)"}  # fmt: skip
+_AT_MOST = f"At most {_MOST_POINTS:,} trials of a kind are shown."
 _VOLUME = "growth of the volume"
 _MARKS = {"complete": ("circle", EXPLOIT), "pruned": ("triangle-down-open", GREY)}
 
@@ -96,16 +97,19 @@ def front_history(record: FrontHistory) -> go.Figure:
                                marker={"color": colour, "size": 7},
                                hovertemplate="trial %{x}: %{y:.1%}<extra></extra>")  # fmt: skip
     fine = record.feasible or (None,) * len(record.numbers)
+    cut_short = False
     for name, symbol, height, numbers in (
         ("not feasible", "x-thin-open", 0.06, [n for n, f in zip(record.numbers, fine, strict=True) if f is False]),
         ("failed", "x", 0.02, [n for n, state in zip(record.numbers, record.states, strict=True) if state == "failed"]),
     ):
         if numbers:
-            figure.add_scatter(x=numbers, y=[height] * len(numbers), yaxis="y2", mode="markers", name=name,
+            some = _some(numbers)
+            cut_short |= len(some) < len(numbers)
+            figure.add_scatter(x=some, y=[height] * len(some), yaxis="y2", mode="markers", name=name,
                                marker={"color": COLOURS[8], "symbol": symbol, "size": 7},
                                hovertemplate="trial %{x}<extra></extra>")  # fmt: skip
     frame(figure, "", 900, 460)
-    say(figure, record.sentence, record.notes)
+    say(figure, record.sentence, [*record.notes, *([_AT_MOST] if cut_short else [])])
     _shade(figure, record.phases)
     figure.update_xaxes(title="trial")
     figure.update_layout(
@@ -114,6 +118,11 @@ def front_history(record: FrontHistory) -> go.Figure:
         legend=LEGEND_ABOVE,
     )
     return figure
+
+
+def _some(numbers: Sequence[int]) -> list[int]:
+    """As many as can be shown, evenly."""
+    return list(numbers[:: max(1, -(-len(numbers) // _MOST_POINTS))])
 
 
 def _turns(best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -125,6 +134,7 @@ def _turns(best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 def regret_history(record: RegretHistory) -> go.Figure:
     """The bound of the regret over the trials, with its tolerance; below it how much proposals explored, if known."""
     known = any(value is not None for value in (*record.exploring, *record.alpha))
+    every = max(1, -(-len(record.trials) // _MOST_POINTS))
     figure = make_subplots(rows=1 + known, cols=1, shared_xaxes=True, vertical_spacing=0.12,
                            row_heights=[0.62, 0.38] if known else [1.0])  # fmt: skip
     figure.add_scatter(x=record.after, y=record.bounds, mode="lines+markers", name="room to improve, at most",
@@ -137,11 +147,13 @@ def regret_history(record: RegretHistory) -> go.Figure:
                                        ("α, weight of exploitation", record.alpha, EXPLOIT, "dot")):  # fmt: skip
         if any(value is not None for value in values):
             # Gaps stay gaps: no line across proposals of another kind.
-            figure.add_scatter(x=record.trials, y=values, mode="lines+markers", name=name, connectgaps=False,
+            figure.add_scatter(x=record.trials[::every], y=values[::every], mode="lines+markers", name=name,
+                               connectgaps=False,
                                line={"color": colour, "width": 2, "dash": dash}, marker={"size": 4},
                                row=2, col=1)  # fmt: skip
     frame(figure, "", 900, 380 + 140 * known)
-    say(figure, record.stopping.sentence, record.stopping.notes)
+    left_out = [f"One in {every} proposals is shown."] if known and every > 1 else []
+    say(figure, record.stopping.sentence, [*record.stopping.notes, *left_out])
     of_volume = isinstance(record.stopping, FrontVerdict)
     figure.update_yaxes(
         title=_VOLUME if of_volume else escape(cut(record.stopping.objective)), exponentformat="power", row=1, col=1

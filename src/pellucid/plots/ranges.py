@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
@@ -36,14 +38,13 @@ def ranges(record: ParameterRanges) -> go.Figure:
                       "font": {"size": 10}})  # fmt: skip
     for axis in axes:
         row = row_of[axis.param]
-        step = max(1, -(-len(axis.others) // _MOST_POINTS))
         for x, y, look in (
             (
-                axis.others[::step],
+                _some(axis.others),
                 row - 0.12,
                 {"symbol": "line-ns", "size": 10, "opacity": 0.5, "line": {"color": GREY, "width": 1.2}},
             ),
-            (axis.best, row + 0.08, {"color": parameter_colour(axis.position), "size": 8, "symbol": "diamond"}),
+            (_some(axis.best), row + 0.08, {"color": parameter_colour(axis.position), "size": 8, "symbol": "diamond"}),
         ):
             figure.add_scatter(x=[round(u, 3) for u in x], y=[y] * len(x), mode="markers", hoverinfo="skip",
                                showlegend=False, marker=look)  # fmt: skip
@@ -61,13 +62,20 @@ def ranges(record: ParameterRanges) -> go.Figure:
         look = {"color": GREY, "symbol": symbol, "size": 9, "line": {"color": GREY, "width": 1.2}}
         figure.add_scatter(x=[None], y=[None], mode="markers", name=name, marker=look)
     frame(figure, "", 900, 200 + 62 * len(axes))
-    top = say(figure, record.sentence, record.notes)
+    most = max((max(len(axis.others), len(axis.best)) for axis in axes), default=0)
+    left_out = [f"At most {_MOST_POINTS} trials of a kind are shown."] if most > _MOST_POINTS else []
+    top = say(figure, record.sentence, [*record.notes, *left_out])
     figure.update_layout(height=top + 40 + 62 * len(axes), margin={"b": 40},
                          legend=LEGEND_ABOVE)  # fmt: skip
     figure.update_xaxes(visible=False, range=[-0.03, 1.03])
     figure.update_yaxes(tickvals=list(range(len(axes))), ticktext=labels([axis.param for axis in axes]), ticks="",
                         showline=False, automargin=True, range=[-0.6, len(axes) - 0.4], gridcolor=PALE)  # fmt: skip
     return figure
+
+
+def _some(places: Sequence[float]) -> Sequence[float]:
+    """As many as can be shown, evenly."""
+    return places[:: max(1, -(-len(places) // _MOST_POINTS))]
 
 
 @draws(RangeAdvice)
