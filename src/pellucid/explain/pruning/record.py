@@ -17,6 +17,8 @@ from pellucid.study.view import StudyView
 
 # Complete trials whose predictions are checked, and shares of their steps at which: each trial costs a model.
 _MOST_CHECKED, _LOOKS = 100, (0.1, 0.25, 0.5, 0.75)
+# In studies with more trials than this a model costs more, so that fewer are checked, but no fewer than these.
+_MANY, _FEWEST_CHECKED = 2000, 10
 _BINS = 10
 _ENDED = (TrialState.COMPLETE, TrialState.PRUNED)
 
@@ -93,7 +95,8 @@ def _checked(view: StudyView, horizon: int) -> tuple[tuple[ChanceBin, ...], int,
     """Chances that complete trials beat the best before them, from what was known when they began, and what came true;
     how many predictions that are; and how many values were inside their intervals."""
     complete = view.curves.numbers[view.curves.complete].tolist()
-    chosen = np.unique(np.linspace(0, len(complete) - 1, min(len(complete), _MOST_CHECKED)).round().astype(int))
+    most = max(_FEWEST_CHECKED, min(_MOST_CHECKED, _MOST_CHECKED * _MANY // len(view.trials)))
+    chosen = np.unique(np.linspace(0, len(complete) - 1, min(len(complete), most)).round().astype(int))
     rows: list[tuple[float, bool, bool]] = []
     for number in (complete[i] for i in chosen.tolist()):
         rows += _predictions(view, view.by_number[number], horizon)

@@ -33,6 +33,8 @@ _MOST_COMPARED = 40
 _LARGEST_ERROR, _FREEDOM = 5.0, 4.0
 # Positions with errors below this share of the largest have none to speak of: trials that return their last report.
 _NO_ERROR = 1e-6
+# Distances that are computed at once: 32 megabytes, and enough for 2,000 trials.
+_MOST_DISTANCES = 4_000_000
 # Of a squared distance that are not rounding errors.
 _DIGITS = 12
 
@@ -54,6 +56,15 @@ class Neighbours:
 
     def corrections(self, F: Array) -> tuple[Array, Array, Array]:
         """For trials with features F (m, q): w' E (m, K), w' G (m, K, p) and `left` (m,)."""
+        count = max(1, _MOST_DISTANCES // len(self.F))
+        if len(F) <= count:
+            return self._corrections(F)
+        parts = [self._corrections(F[start : start + count]) for start in range(0, len(F), count)]
+        errors, terms, left = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return errors, terms, left
+
+    def _corrections(self, F: Array) -> tuple[Array, Array, Array]:
+        """The same, with all distances at once."""
         distances = _distances(F, self.F)
         count = min(_NEAREST, len(self.F))
         # Rounded, so that of trials that are equally near the same ones are chosen, however many are asked about.
