@@ -80,7 +80,7 @@ def test_trials_that_tie_in_one_objective_are_on_the_front_only_if_good_in_the_o
         params = dict(zip(space, x, strict=True))
         study.add_trial(optuna.trial.create_trial(params=params, distributions=space, values=values))
     view = StudyView.whole(study)
-    data = modelled(view)
+    data, _ = modelled(view)
     assert data is not None
     chances = Tried.of(view, data).chances()
     tied = X[:, 0] == 0.0

@@ -67,7 +67,10 @@ def until_a_stop(n: int, more: int | None) -> str:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The trials behind a verdict, their model, and how much may be lost by a stop, in the unit of the objective."""
+    """The trials behind a verdict, their model, and how much may be lost by a stop, in the unit of the objective.
+
+    `data`: what the model is conditioned on; the view has all trials, which count where trials are counted.
+    """
 
     view: StudyView
     data: Arrays
@@ -110,7 +113,7 @@ def _unseen(evidence: Evidence) -> list[str]:
     numeric = [j for j, dimension in enumerate(space.dimensions) if not dimension.categorical]
     if len(space) > _MOST_COVERED or not numeric:
         return []
-    probes, X = everywhere(space, _N_PROBED)[:, numeric], evidence.data.X[:, numeric]
+    probes, X = everywhere(space, _N_PROBED)[:, numeric], evidence.view.data.X[:, numeric]
     nearest = np.full(len(probes), np.inf)
     for x in np.unique(np.round(X, 2), axis=0):
         nearest = np.minimum(nearest, np.abs(probes - x).max(axis=1))
@@ -129,13 +132,13 @@ def _unseen(evidence: Evidence) -> list[str]:
 
 def _untried(evidence: Evidence) -> list[str]:
     """Choices with too few trials, except those that the model may rule out."""
-    few = [branch for branch in short_of_trials(evidence.view, evidence.data) if needs_trials(branch)]
+    few = [branch for branch in short_of_trials(evidence.view) if needs_trials(branch)]
     return _words(evidence, few)
 
 
 def _not_ruled_out(evidence: Evidence) -> list[str]:
     """Choices with few trials that may hold something better by more than the tolerance, according to the model."""
-    few, data, space = short_of_trials(evidence.view, evidence.data), evidence.data, evidence.data.space
+    few, data, space = short_of_trials(evidence.view), evidence.data, evidence.data.space
     if not few or len(few) > MOST_JUDGED:
         return _words(evidence, few)
     parts = [inside_branch(evidence.gp, data, branch, N_SPREAD) for branch in few]
@@ -155,11 +158,11 @@ def needs_trials(branch: Branch) -> bool:
     return branch.n_own > 0 or branch.n_trials < _FEWEST
 
 
-def short_of_trials(view: StudyView, data: Arrays) -> list[Branch]:
+def short_of_trials(view: StudyView) -> list[Branch]:
     """Choices without an order, or with parameters of their own, that have not had their chance."""
-    dimensions = data.space.dimensions
+    dimensions = view.data.space.dimensions
     out = []
-    for branch in branches(data):
+    for branch in branches(view.data):
         dimension = dimensions[branch.column]
         tried = replace(branch, n_trials=branch.n_trials + _failures(view.trials, dimension, branch.code))
         if (dimension.nominal or branch.n_own) and tried.n_trials < branch.fair_chance:

@@ -114,7 +114,7 @@ def _after_the_fact(view: StudyView) -> list[PredictedTrial]:
     data = view.data
     if len(data.losses) < 3 or len(data.space) == 0:
         return []
-    gp = fitted_model(view, data)
+    gp = fitted_model(view, view.chosen(data))
     if len(data.losses) > _MOST_LEFT_OUT:
         keep = slice(-_MOST_LEFT_OUT, None)
         noise = data.observations.noise_variance

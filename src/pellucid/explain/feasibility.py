@@ -34,7 +34,7 @@ def constraint_models(view: StudyView, space: Space) -> tuple[tuple[ConstraintMo
     fitted = []
     for name in view.observations.constraints.names:
         about = view.about_constraint(name)
-        data = encoded(space, about.observations)
+        data = view.chosen(encoded(space, about.observations))
         if len(data.losses):
             zero = zero_of(data.losses)
             data = data.with_values(targets(data.losses, zero))

@@ -27,7 +27,7 @@ from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, observed_outcomes, reference_of
 from pellucid.explain.parts import Branch, drawn_models, inside_branch
 from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
-from pellucid.explain.text import as_share, counted, share_text
+from pellucid.explain.text import as_share, choice_note, counted, share_text
 from pellucid.numerics import Array
 from pellucid.records import FrontVerdict, Hyperparameters, RegretHistory
 from pellucid.study.arrays import Arrays
@@ -60,7 +60,10 @@ _N_BOUNDS, _MOST_CONDITIONED = {2: 12, 3: 8, 4: 6}, 1500
 
 @dataclass(frozen=True)
 class _Evidence:
-    """The trials behind a verdict, the best fit of every objective, and the share that may be lost by a stop."""
+    """The trials behind a verdict, the best fit of every objective, and the share that may be lost by a stop.
+
+    `data`: what the models are conditioned on; the view has all trials.
+    """
 
     view: StudyView
     data: Arrays
@@ -72,6 +75,13 @@ class _Evidence:
     def X(self) -> Array:
         """Configurations of the feasible trials."""
         return self.data.X[self.data.observations.feasible]
+
+    @property
+    def means(self) -> list[Array]:
+        """Of every objective at all trials (n,), as losses."""
+        X = self.view.data.X
+        every = len(X) == len(self.data.X)
+        return [gp.losses(gp.latent_at_observed() if every else gp.latent_means(X)) for gp in self.fits]
 
     @property
     def beliefs(self) -> Beliefs:
@@ -107,30 +117,32 @@ def front_verdict_of(
         return no_verdict("no parameter varies, so there is nothing to model")
     if not view.observations.feasible.any():
         return no_verdict(f"there is nothing to use yet. {none_feasible(view.observations).rstrip('.')}")
-    data = view.data
-    inside, feasible = len(data.losses), data.observations.feasible
+    inside = len(view.data.losses)
     if inside < 2:
         return no_verdict(f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}")
-    if not feasible.any():
+    if not view.data.observations.feasible.any():
         return no_verdict("no trial inside the present ranges is feasible")
+    data = view.chosen(view.data)
+    feasible = data.observations.feasible
     Y = observed_outcomes(view, data)
     if not np.ptp(Y, axis=0).any():
         return no_verdict("all finished trials returned the same values, which say nothing about the rest of the space")
-    evidence = _Evidence(view, data, _fitted(view, surrogate), reference_of(Y, feasible), limit)
+    evidence = _Evidence(view, data, _fitted(view, data, surrogate), reference_of(Y, feasible), limit)
     bound = growth_bound(evidence.best_fits, data, evidence.X)
     signs = [objective.sign for objective in view.objectives]
     about = int(front(Y[feasible]).sum()), tuple((evidence.reference * signs).tolist())
     grow = "more than double" if bound > 1.0 else f"grow by at most {share_text(bound)} more"
     left = f"after {n} trials, the models see the volume that the front dominates {grow}, "
     left += f"{'above' if bound > limit else 'within'} {words}"
+    notes = choice_note(len(data.losses), inside, "The models rest")
     if bound > limit:
         more = more_trials(n, bound, limit, _POWER)
         reason = f"{left}. {until_a_stop(n, more)}"
-        return FrontVerdict(False, n, None, bound, limit, None, reason, (), (), more, "", *about)
+        return FrontVerdict(False, n, None, bound, limit, None, reason, tuple(notes), (), more, "", *about)
     blocked = _blocks(evidence)
     reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
-    notes = () if blocked else (_UNSEEN,)
-    return FrontVerdict(not blocked, n, None, bound, limit, None, reason, notes, blocked, None, "", *about)
+    notes += [] if blocked else [_UNSEEN]
+    return FrontVerdict(not blocked, n, None, bound, limit, None, reason, tuple(notes), blocked, None, "", *about)
 
 
 def growth_bound(beliefs: Beliefs, data: Arrays, X: Array) -> float:
@@ -156,8 +168,8 @@ def _tolerance(regret_below: float | str | None) -> tuple[float, str]:
     return share, f"your tolerance of {share_text(share)}"
 
 
-def _fitted(view: StudyView, surrogate: GaussianProcess | None) -> tuple[GaussianProcess, ...]:
-    return tuple(fitted_model(about, view.data.about(about.observations), surrogate) for about in view.each)
+def _fitted(view: StudyView, data: Arrays, surrogate: GaussianProcess | None) -> tuple[GaussianProcess, ...]:
+    return tuple(fitted_model(about, data.about(about.observations), surrogate) for about in view.each)
 
 
 # ---------------------------------------------------------------------- reasons to go on
@@ -165,15 +177,15 @@ def _fitted(view: StudyView, surrogate: GaussianProcess | None) -> tuple[Gaussia
 
 def _blocks(evidence: _Evidence) -> tuple[str, ...]:
     """The expensive questions are only asked if the cheap ones give no reason."""
-    few = short_of_trials(evidence.view, evidence.data)
+    few = short_of_trials(evidence.view)
     cheap = (*_still_growing(evidence), *_words(evidence, [branch for branch in few if needs_trials(branch)]))
     return cheap or (*_not_ruled_out(evidence, few), *_coarse(evidence), *_other_fits(evidence))
 
 
 def _still_growing(evidence: _Evidence) -> list[str]:
     """Measured without the luck of noisy values."""
-    feasible = evidence.data.observations.feasible
-    means = np.stack([gp.losses(gp.latent_at_observed())[feasible] for gp in evidence.fits], axis=1)
+    feasible = evidence.view.data.observations.feasible
+    means = np.stack([mean[feasible] for mean in evidence.means], axis=1)
     seen = in_lengths(means, evidence.reference, means.min(axis=0))
     dominated = volumes(seen, np.zeros_like(evidence.reference))
     recent = len(dominated) // _RECENT
@@ -247,7 +259,7 @@ def front_regret_history_of(
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
     if stopping.bound is not None:
-        hyperparameters = tuple(gp.hyperparameters for gp in _fitted(view, None))
+        hyperparameters = tuple(gp.hyperparameters for gp in _fitted(view, view.chosen(view.data), None))
         counts = _counts(view)
         numbers = view.data.observations.numbers
         after = (*(numbers[count - 1] for count in counts), numbers[-1])

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from optuna.study import Study
 
+from pellucid.explain.choice import bounded
 from pellucid.numerics import Array, one_thread
 from pellucid.records import NotKnown, attempt
 from pellucid.study.arrays import Arrays
@@ -31,9 +32,9 @@ _WORSE = 10.0
 
 def view_of(study: Study) -> StudyView:
     """The view that answers are about: trials that were stopped early or still run count with what their learning
-    curves promise."""
+    curves promise, and of too many trials models are conditioned on a choice."""
     with one_thread:
-        return extrapolated(StudyView.whole(study))
+        return bounded(extrapolated(StudyView.whole(study)))
 
 
 def view_for_all(study: Study) -> tuple[StudyView, NotKnown | None]:
@@ -42,7 +43,7 @@ def view_for_all(study: Study) -> tuple[StudyView, NotKnown | None]:
     whole = StudyView.whole(study)
     with one_thread:
         view = attempt(lambda: extrapolated(whole))
-    return (whole, view) if isinstance(view, NotKnown) else (view, None)
+    return (bounded(whole), view) if isinstance(view, NotKnown) else (bounded(view), None)
 
 
 def curve_notes(data: Arrays) -> list[str]:

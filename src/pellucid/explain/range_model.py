@@ -44,9 +44,13 @@ _MOST_JUDGED = 20
 
 @dataclass(frozen=True)
 class Judged:
-    """The model of the trials that count, and joint draws of it at candidates in every part that may be removed."""
+    """The model of the trials that count, and joint draws of it at candidates in every part that may be removed.
+
+    `every`: all of these trials, which count where trials are counted; `data`: what the model is conditioned on.
+    """
 
     view: StudyView
+    every: Arrays
     data: Arrays
     gp: GaussianProcess
 
@@ -62,12 +66,17 @@ class Judged:
 
     @cached_property
     def active(self) -> Mask:
-        """(n, d): which parameters the trials have."""
+        """Which parameters the trials of the model have."""
         return self.data.space.active(self.data.X)
 
     @cached_property
+    def had(self) -> Mask:
+        """(n, d): which parameters all trials have."""
+        return self.every.space.active(self.every.X)
+
+    @cached_property
     def choices(self) -> list[Branch]:
-        return branches(self.data)
+        return branches(self.every)
 
     @cached_property
     def parts(self) -> Array:
@@ -89,7 +98,7 @@ class Judged:
 
     @cached_property
     def gain(self) -> float:
-        return gain_of_tuning(self.data)
+        return gain_of_tuning(self.every)
 
     @cached_property
     def candidates(self) -> Array:
@@ -121,13 +130,14 @@ class Judged:
 
 def judged_of(view: StudyView) -> Judged | None:
     """None if there is nothing to model."""
-    data = view.data
-    numbers = [n for n in data.observations.numbers if not in_a_step(view.by_number[n])]
-    if len(numbers) < len(data.observations.numbers):
-        data = arrays(view.varying, view.observations_of(numbers))
-    if len(data.losses) < 2 or np.ptp(data.losses) == 0.0:
+    every = view.data
+    numbers = [n for n in every.observations.numbers if not in_a_step(view.by_number[n])]
+    if len(numbers) < len(every.observations.numbers):
+        every = arrays(view.varying, view.observations_of(numbers))
+    if len(every.losses) < 2 or np.ptp(every.losses) == 0.0:
         return None
-    return Judged(view, data, fitted_model(view, data))
+    data = view.chosen(every)
+    return Judged(view, every, data, fitted_model(view, data))
 
 
 def segments(dimension: Dimension) -> Array:

@@ -28,7 +28,7 @@ from pellucid.explain.range_model import (
     needed,
     segments,
 )
-from pellucid.explain.text import counted, value_text
+from pellucid.explain.text import choice_note, counted, value_text
 from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
 from pellucid.records import FailingSetting, NoAnswerYet, ParameterRanges, RangeAdvice, RangeAxis, percent
@@ -92,7 +92,8 @@ def ranges_of(view: StudyView) -> ParameterRanges:
     if judged is None:
         return ParameterRanges(tuple(axes), (), len(top.in_goal), alone)
     pieces, notes = _widen(judged)
-    n_trials = len(judged.data.losses)
+    n_trials = len(judged.every.losses)
+    notes += choice_note(len(judged.data.losses), n_trials)
     by_certainty = sorted([*pieces, *_narrow(judged), *_drops(judged)], key=lambda piece: piece.probability)
     advice = tuple(replace(piece, n_trials=n_trials) for piece in by_certainty)
     return ParameterRanges(tuple(axes), advice, n_trials, (*alone, *notes, *_untried(judged)))
@@ -211,8 +212,8 @@ def _narrow(judged: Judged) -> Iterator[RangeAdvice]:
 def _narrowing(
     judged: Judged, j: int, end: str, stretch: tuple[float, float], safe: tuple[float, float]
 ) -> RangeAdvice | None:
-    dimension, having = judged.data.space.dimensions[j], judged.active[:, j]
-    n_trials = int((having & _within(judged.data.X[:, j], safe)).sum())
+    dimension, having = judged.data.space.dimensions[j], judged.had[:, j]
+    n_trials = int((having & _within(judged.every.X[:, j], safe)).sum())
     if n_trials < max(PER_PARAMETER, _covering(judged, having, safe[1] - safe[0])):
         return None
     inside = judged.exists[:, j] & _within(judged.candidates[:, j], stretch)
@@ -235,7 +236,7 @@ def _narrowing(
 
 def _covering(judged: Judged, having: Mask, width: float) -> float:
     """How many trials cover a stretch of this width in all numeric parameters that exist with it."""
-    together = np.any(judged.active[having], axis=0)
+    together = np.any(judged.had[having], axis=0)
     return float(PER_CELL * width * math.prod(judged.parts[together].tolist()))
 
 

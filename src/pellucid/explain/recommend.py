@@ -34,7 +34,7 @@ from pellucid.explain.fronts.answer import front_of, not_modelled
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.wishes import limits_of, weights_of
 from pellucid.explain.model import curve_notes, default_template, fitted_model, view_of
-from pellucid.explain.text import value_text
+from pellucid.explain.text import choice_note, value_text
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.records import Compromise, Front, NoAnswerYet, Recommendation
 from pellucid.study.arrays import Arrays, arrays
@@ -144,14 +144,15 @@ def recommendation_of(
     if not complete.feasible.any():
         raise NoAnswerYet(f"There is nothing to recommend yet. {none_feasible(complete)}")
     usable = view.observations if view.extrapolation is not None else complete
-    data = _encoded(view, usable) if view.varying else None
-    if data is None or not _options(data.observations).any():
+    every = _encoded(view, usable) if view.varying else None
+    if every is None or not _options(every.observations).any():
         return _best_trial(view, complete.of_feasible_trials)
+    data = view.chosen(every)
     template = default_template() if surrogate is None else surrogate
     gp = fitted_model(view, data, template)
     chance = chance_of_feasible(view, data.space, data.X) if view.constrained else None
     best = _chosen(gp, data.observations, chance, feasible)
-    n, d = sum(data.observations.complete), len(data.space)
+    n, d = sum(every.observations.complete), len(data.space)
     few = too_few(n, d)
     expected, low, high = float(gp.predict(data.X[best : best + 1])[0][0]), None, None
     if not few and np.ptp(data.losses) > 0.0:
@@ -162,7 +163,7 @@ def recommendation_of(
         notes.append(no_interval(n, d))
     elif low is None:
         notes.append(f"All {n} trials returned the same value, so there is no interval.")
-    notes += curve_notes(data)
+    notes += curve_notes(data) + choice_note(len(data.losses), len(every.losses))
     notes += _on_feasibility(view, data.observations, best, chance, feasible, low if view.sign > 0 else high)
     return Recommendation(
         params=dict(data.observations.configurations[best]),

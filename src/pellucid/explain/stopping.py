@@ -17,9 +17,9 @@ from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials, u
 from pellucid.explain.failures import unaware
 from pellucid.explain.feasibility import best_fits, none_feasible
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
-from pellucid.explain.model import curve_notes, fitted_model, opened
+from pellucid.explain.model import curve_notes, fitted_model, opened, view_of
 from pellucid.explain.parts import gain_of_tuning
-from pellucid.explain.text import as_share, counted
+from pellucid.explain.text import as_share, choice_note, counted
 from pellucid.numerics import is_number, is_whole_number, one_thread
 from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict, called
 from pellucid.study.arrays import Arrays
@@ -41,6 +41,8 @@ _DEFAULT_SHARE = 0.03
 # Bounds over the run: each costs a Cholesky factor of the trials so far, so a dozen of them, and none beyond this many
 # trials except the last.
 _N_BOUNDS, _MOST_CONDITIONED = 12, 1500
+# In a large study every constraint makes a bound much more expensive: there are fewer then, but no fewer than these.
+_FEWEST_BOUNDS = 3
 # The bound falls roughly with this power of the number of trials: on noisy design problems the median ratio of said to
 # true was 0.9, and 64% of predictions were right to a factor of 2.5 (37% at the pace of the last trials).
 _POWER = 0.6
@@ -80,7 +82,7 @@ def stopping_verdict(
     check_template(surrogate)
     if objective is None and len(study.directions) > 1:
         with one_thread:
-            return front_verdict_of(StudyView.whole(study), regret_below, min_trials, surrogate)
+            return front_verdict_of(view_of(study), regret_below, min_trials, surrogate)
     with opened(study, "stopping_verdict", objective) as view:
         return stopping_verdict_of(view, regret_below, min_trials, surrogate)
 
@@ -100,8 +102,9 @@ def stopping_verdict_of(
     missing = _missing(view, min_trials)
     if missing:
         return StoppingVerdict(False, n, best, None, given, None, missing, objective=name)
-    gp = fitted_model(view, view.data, surrogate)
-    bound, noise = _room(view, gp), _noise(gp)
+    data = view.chosen(view.data)
+    gp = fitted_model(view, data, surrogate)
+    bound, noise = _room(view, data, gp), _noise(gp)
     limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
     trials = "trials" if n == len(view.trials) else "complete trials"
     left = f"after {n} {trials}, the model sees room to improve {called(name)} by at most {bound:.2g}"
@@ -109,11 +112,11 @@ def stopping_verdict_of(
     if bound > limit:
         more = more_trials(n, bound, limit, _POWER)
         reason = f"{left}. {until_a_stop(n, more)}"
-        notes = (*curve_notes(view.data), *unaware(view, gp))
+        notes = (*_rests_on(view, data), *unaware(view, gp))
         return StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
-    blocked = blocks(Evidence(view, view.data, gp, limit, _WIDTH))
+    blocked = blocks(Evidence(view, data, gp, limit, _WIDTH))
     reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
-    notes = (*curve_notes(view.data), *(() if blocked else (*_looks(view), _UNSEEN)))
+    notes = (*_rests_on(view, data), *(() if blocked else (*_looks(view), _UNSEEN)))
     return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
 
 
@@ -146,10 +149,15 @@ def _missing(view: StudyView, min_trials: int) -> str:
     return "" if view.data.observations.feasible.any() else "no trial inside the present ranges is feasible"
 
 
-def _room(view: StudyView, gp: GaussianProcess) -> float:
+def _room(view: StudyView, data: Arrays, gp: GaussianProcess) -> float:
     """The bound of the regret."""
-    tried, constraints = view.data.X[view.data.observations.measured], best_fits(view, view.data.space)
-    return upper_bound_regret(gp, tried, view.data.space, width=_WIDTH, constraints=constraints)[0]
+    tried, constraints = data.X[data.observations.measured], best_fits(view, data.space)
+    return upper_bound_regret(gp, tried, data.space, width=_WIDTH, constraints=constraints)[0]
+
+
+def _rests_on(view: StudyView, data: Arrays) -> list[str]:
+    """What a reader should know of the trials behind a model."""
+    return curve_notes(data) + choice_note(len(data.losses), len(view.data.losses))
 
 
 def _looks(view: StudyView) -> tuple[str, ...]:
@@ -200,7 +208,7 @@ def regret_history(
     check_stopping(regret_below, min_trials)
     if objective is None and len(study.directions) > 1:
         with one_thread:
-            return front_regret_history_of(StudyView.whole(study), regret_below, min_trials)
+            return front_regret_history_of(view_of(study), regret_below, min_trials)
     with opened(study, "regret_history", objective) as view:
         return regret_history_of(view, regret_below, min_trials)
 
@@ -212,7 +220,8 @@ def regret_history_of(
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
     if stopping.bound is not None:
-        after, bounds = _bounds_over_the_run(view, fitted_model(view, view.data).hyperparameters, stopping.bound)
+        gp = fitted_model(view, view.chosen(view.data))
+        after, bounds = _bounds_over_the_run(view, gp.hyperparameters, stopping.bound)
     proposals = model_receipts(view.trials, len(view.trials))
     acquisitions = [receipt.acquisition for receipt in proposals if receipt.acquisition is not None]
     return RegretHistory(
@@ -234,7 +243,8 @@ def _bounds_over_the_run(
     n = len(data.losses)
     last = max(1, min(int(0.9 * n), _MOST_CONDITIONED))
     first = int(np.argmax(data.observations.feasible)) + 1
-    counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS).round().astype(int))
+    n_bounds = _N_BOUNDS if view.choice is None else max(_FEWEST_BOUNDS, _N_BOUNDS // (1 + 2 * len(constraints)))
+    counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, n_bounds).round().astype(int))
     counts = counts[counts >= first]
     bounds = [_bound_after(data, hyperparameters, count, constraints) for count in counts]
     numbers = data.observations.numbers

@@ -16,6 +16,7 @@ from pellucid.study.encoding import Condition, Dimension, Space
 
 # How trials are chosen if an answer would take too long with all of them.
 _SELECTED = "the best ones and an even selection."
+_CHOSEN = "the newest, those near the best and some of every region."
 
 
 def value_text(value: Any) -> str:
@@ -97,5 +98,10 @@ def selection_note(what: str, used: int, of: int) -> str:
     return f"{what} uses {used} of {of} trials: {_SELECTED}"
 
 
+def choice_note(used: int, of: int, model: str = "The model rests") -> list[str]:
+    """A note of an answer whose model is conditioned on some of the trials; none if it is on all."""
+    return [] if used == of else [f"{model} on {used:,} of {of:,} trials: {_CHOSEN}"]
+
+
 def is_selection_note(note: str) -> bool:
-    return note.endswith(_SELECTED)
+    return note.endswith((_SELECTED, _CHOSEN))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
+import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
@@ -79,6 +80,13 @@ def named(objectives: Sequence[Objective]) -> str:
     return ", ".join(repr(objective.name) for objective in objectives)
 
 
+class Choice(Protocol):
+    """Trials that stand for all of them."""
+
+    @property
+    def numbers(self) -> frozenset[int]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class StudyView:
     """A study at one moment, and what answers are about: one of its objectives, or a constraint.
@@ -89,6 +97,7 @@ class StudyView:
     constraint   the constraint that takes the place of the objective in every answer; None: the objective itself
     extrapolation   what trials that were stopped early or still run would return; None: it is not known, or not asked.
                     A model of curves makes it (`surrogates.curves.extrapolated`): a view holds data
+    choice          the trials that models are conditioned on; None: all. See `explain.choice`
     """
 
     objectives: tuple[Objective, ...]
@@ -97,6 +106,7 @@ class StudyView:
     index: int = 0
     constraint: str | None = None
     extrapolation: Extrapolation | None = None
+    choice: Choice | None = None
 
     @staticmethod
     def of(study: Study, asker: str) -> StudyView:
@@ -241,8 +251,16 @@ class StudyView:
 
     @cached_property
     def data(self) -> Arrays:
-        """`arrays()` with all parameters that vary: what the default model is fitted to."""
+        """`arrays()` with all parameters that vary."""
         return self.arrays()
+
+    def chosen(self, data: Arrays) -> Arrays:
+        """Those of the observations that models are conditioned on: all, unless there are too many."""
+        if self.choice is None:
+            return data
+        numbers = self.choice.numbers
+        rows = [row for row, number in enumerate(data.observations.numbers) if number in numbers]
+        return data if len(rows) == len(data.losses) else data.select(np.array(rows, dtype=np.intp))
 
     # ------------------------------------------------------------------ receipts
 

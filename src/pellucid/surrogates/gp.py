@@ -28,6 +28,8 @@ from pellucid.words import printable
 # Smallest variance relative to the outputscale, in double and in single precision: rounding must not leave zero at an
 # observed point, because acquisitions divide by the sd.
 _SMALLEST_RELATIVE_VARIANCE, _SMALLEST_SCREENED_VARIANCE = 1e-12, 1e-7
+# Rows whose correlations are computed at once, if there may be very many.
+_BATCH = 1024
 
 
 @dataclass(frozen=True)
@@ -236,6 +238,11 @@ class GaussianProcess:
         """Latent mean alone, in a fraction of the time."""
         data, l = self.data, np.array(self.hyperparameters.lengthscales)
         return np.asarray(self.kernel.cross(self.kernel.columns(X, l), data.columns, l), dtype=float) @ data.alpha
+
+    def latent_means(self, X: Array) -> Array:
+        """`latent_mean` of any number of rows: the matrix of correlations stays small next to those of the model."""
+        parts = np.array_split(X, len(X) // _BATCH + 1)
+        return np.concatenate([self.latent_mean(part) for part in parts])
 
     def latent_from_correlations(self, r: Array) -> tuple[Array, Array]:
         """Latent mean and sd from the correlations (m, n) of points with the data."""

@@ -152,7 +152,7 @@ def _chances(
 ) -> tuple[tuple[tuple[float, bool], ...], np.ndarray]:
     """What is said of every feasible trial, and the length of the front that was observed."""
     view = StudyView.whole(study)
-    data = modelled(view)
+    data, _ = modelled(view)
     assert data is not None
     tried = Tried.of(view, data)
     said = tried.chances()

@@ -12,7 +12,7 @@ from pellucid.explain.expectation import LEVEL, no_interval, too_few
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import MOST_DRAWN, TOLERANCE, Tried, distinct, ends_of, spread_of
-from pellucid.explain.text import counted
+from pellucid.explain.text import choice_note, counted
 from pellucid.numerics import Array, Indices
 from pellucid.records import ExpectedOutcome, Front, FrontMember, NoAnswerYet
 from pellucid.study.arrays import Arrays, arrays
@@ -35,7 +35,7 @@ _MOST_OTHERS = 400
 
 def front_of(view: StudyView) -> Front:
     """Of a study with several objectives. Raises ValueError if no trial is known to be feasible."""
-    data = modelled(view)
+    data, n = modelled(view)
     if data is None:
         return _observed_front(view, finished(view))
     tried = Tried.of(view, data)
@@ -59,13 +59,13 @@ def front_of(view: StudyView) -> Front:
     ]
     threshold = math.floor(100.0 * min(THRESHOLD, float(chances[likely].min()))) / 100.0
     thinned = [data.observations.numbers[row] for row in on_it[shown.left_out].tolist()]
-    notes = notes_on(view, data)
+    notes = notes_on(view, data, n)
     if skipped := tried.skipped():
         notes.append(
             f"{counted(skipped, 'more trial')} may be on the front: only its ends and {MOST_DRAWN} that are far from "
             "each other were compared."
         )
-    return _front(view, data.observations, members, threshold, shown.within, thinned, notes)
+    return _front(view, data.observations, n, members, threshold, shown.within, thinned, notes)
 
 
 def _likely(chances: Array) -> Indices:
@@ -107,11 +107,14 @@ def finished(view: StudyView) -> Observations:
     return complete
 
 
-def modelled(view: StudyView) -> Arrays | None:
-    """The complete trials, encoded; None if no parameter varies or no feasible trial is inside the present ranges."""
+def modelled(view: StudyView) -> tuple[Arrays | None, int]:
+    """The complete trials that models are conditioned on, encoded, and how many they stand for; None if no parameter
+    varies or no feasible trial is inside the present ranges."""
     complete = finished(view)
     data = arrays(view.varying, complete) if view.varying else None
-    return None if data is None or not data.observations.feasible.any() else data
+    if data is None or not data.observations.feasible.any():
+        return None, len(complete)
+    return view.chosen(data), len(data.losses)
 
 
 def not_modelled(view: StudyView) -> str:
@@ -119,10 +122,10 @@ def not_modelled(view: StudyView) -> str:
     return "no feasible trial is inside the present ranges" if view.varying else "no parameter varies"
 
 
-def notes_on(view: StudyView, data: Arrays) -> list[str]:
-    """Reasons for doubt that all answers about a front share."""
-    n, d = data.X.shape
-    notes = []
+def notes_on(view: StudyView, data: Arrays, n: int) -> list[str]:
+    """Reasons for doubt that all answers about a front share. `data`: what stands for the `n` trials."""
+    d = len(data.space)
+    notes = choice_note(len(data.losses), n, "The models rest")
     if too_few(n, d):
         notes.append(no_interval(n, d))
     constant = [about for about in view.each if n > 1 and np.ptp(data.about(about.observations).losses) == 0.0]
@@ -132,6 +135,7 @@ def notes_on(view: StudyView, data: Arrays) -> list[str]:
 def _front(
     view: StudyView,
     observations: Observations,
+    n: int,
     members: list[FrontMember],
     threshold: float,
     within: Array,
@@ -148,7 +152,7 @@ def _front(
         members=tuple(members),
         threshold=threshold,
         level=LEVEL,
-        n_trials=len(observations),
+        n_trials=n,
         within=tuple(within.tolist()),
         others=tuple(_returned(view, [observations.numbers[i] for i in rows[-_MOST_OTHERS:]])),
         notes=tuple(notes),
@@ -178,4 +182,4 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
     why = not_modelled(view)
     notes = [f"{why[0].upper()}{why[1:]}, so there is no model: this is the front of what the trials returned."]
     thinned = [complete.numbers[row] for row in rows[ahead[shown.left_out]].tolist()]
-    return _front(view, complete, members, THRESHOLD, shown.within, thinned, notes)
+    return _front(view, complete, len(complete), members, THRESHOLD, shown.within, thinned, notes)

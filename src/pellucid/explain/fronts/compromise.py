@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.explain.expectation import LEVEL
 from pellucid.explain.feasibility import chance_of_feasible
-from pellucid.explain.fronts.answer import finished, modelled, not_modelled, notes_on
+from pellucid.explain.fronts.answer import modelled, not_modelled, notes_on
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import Tried, usable
 from pellucid.explain.fronts.wishes import Limit
@@ -35,9 +35,8 @@ _HARDLY = 0.05
 def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit], feasible: float) -> Compromise:
     """By weights (k,), or by the objectives without a limit if there are none. Raises ValueError if no trial is known
     to be feasible."""
-    data = modelled(view)
+    data, n = modelled(view)
     if data is None:
-        n = len(finished(view))
         raise NoAnswerYet(f"A compromise needs a model; in this study of {n} trials {not_modelled(view)}.")
     tried = Tried.of(view, data)
     weights = _free(tried.spread, limits) if weights is None else weights
@@ -48,7 +47,7 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
     fine = chance_of_feasible(view.each[0], data.space, data.X[tried.rows]) if constrained else None
     cost = _cost(F, weights, tried.spread)
     enough = (all_kept >= feasible) & (True if fine is None else fine >= feasible)
-    notes = notes_on(view, data)
+    notes = notes_on(view, data, n)
     if enough.any():
         best = int(np.argmin(np.where(enough, cost, np.inf)))
         why = _why(view, weights, limits, feasible)
@@ -70,7 +69,7 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
         ),
         why=why,
         level=LEVEL,
-        n_trials=len(data.X),
+        n_trials=n,
         notes=tuple(notes),
         feasible=None if fine is None else float(fine[best]),
     )

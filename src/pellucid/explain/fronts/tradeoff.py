@@ -11,12 +11,13 @@ from optuna.study import Study
 from pellucid.acquisition.fronts import front
 from pellucid.explain.expectation import WIDENING, fewest, too_few
 from pellucid.explain.feasibility import Feasibility
-from pellucid.explain.fronts.answer import finished, modelled, not_modelled, notes_on
+from pellucid.explain.fronts.answer import modelled, not_modelled, notes_on
 from pellucid.explain.fronts.candidates import at_levels, candidates
 from pellucid.explain.fronts.draws import front_draws
 from pellucid.explain.fronts.exchange import FrontCurve, exchange_rates
 from pellucid.explain.fronts.membership import near_front, usable
 from pellucid.explain.fronts.roles import moves, parameter_roles
+from pellucid.explain.model import view_of
 from pellucid.explain.outcomes import objective_models, observed_outcomes
 from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices, is_whole_number, one_thread
@@ -53,7 +54,7 @@ def tradeoff(study: Study, between: Sequence[str | int] | None = None) -> Tradeo
         between: the two objectives, by name or number; the second is what the first one buys. Needed if there are more
             than two; the others do not count then.
     """
-    view = StudyView.whole(study)
+    view = view_of(study)
     pair = _pair(view, between)
     with one_thread:
         return tradeoff_of(view, pair)
@@ -61,13 +62,12 @@ def tradeoff(study: Study, between: Sequence[str | int] | None = None) -> Tradeo
 
 def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
     """`pair`: indices of the two objectives. Raises ValueError if there is no trade-off to speak of."""
-    data = modelled(view)
+    data, n = modelled(view)
     names = " and ".join(view.objectives[i].name for i in pair)
     if data is None:
-        n = len(finished(view))
         raise NoAnswerYet(f"A trade-off needs a model; in this study of {n} trials {not_modelled(view)}.")
     if too_few(*data.X.shape):
-        n, d = data.X.shape
+        d = len(data.space)
         raise NoAnswerYet(
             f"A trade-off needs at least {fewest(d)} finished trials inside the present ranges for "
             f"{counted(d, 'parameter')}, but this study has {n}."
@@ -76,7 +76,7 @@ def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
     curve = FrontCurve.of(search.draws(search.Z))
     if curve is None or not curve.middle[0] > curve.middle[-1]:
         raise NoAnswerYet(
-            f"There is no trade-off between {names}: as far as {len(data.X)} trials tell, one configuration is the "
+            f"There is no trade-off between {names}: as far as {n} trials tell, one configuration is the "
             "best in both. `pellucid.recommend(study)` names it."
         )
     levels = curve.coarse()
@@ -93,9 +93,9 @@ def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
         parameters=_roles(search, Z, F, curve, levels),
         curve=_curve(curve, first.sign, second.sign),
         level=LEVEL,
-        n_trials=len(data.X),
+        n_trials=n,
         trials=_shown(view, search, pair),
-        notes=(*notes_on(view, data), *notes),
+        notes=(*notes_on(view, data, n), *notes),
     )
 
 

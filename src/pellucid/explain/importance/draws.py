@@ -18,7 +18,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 from scipy.special import kolmogorov
 
-from pellucid.explain.model import opened
+from pellucid.explain.model import opened, view_of
 from pellucid.goals import Goal, Sign, as_goal
 from pellucid.numerics import Array, Mask, one_thread, stream
 from pellucid.records import NoAnswer, NoAnswerYet
@@ -105,7 +105,7 @@ def opened_for(
         )
     if checked.joint or (several and checked.failures):
         with one_thread:
-            yield StudyView.whole(study), checked
+            yield view_of(study), checked
     else:
         with opened(study, asker, objective) as view:
             yield view, checked

@@ -20,6 +20,7 @@ from pellucid.explain.importance.hsic import MEDIAN, NEGLIGIBLE, embeddings, hol
 from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import rows_of
+from pellucid.explain.text import choice_note
 from pellucid.goals import Goal, Sign
 from pellucid.numerics import Array, Mask, stream
 from pellucid.records import HsicImportance, NoAnswerYet, ParameterImportance
@@ -48,7 +49,8 @@ def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportanc
     distributions = {dimension.name: dimension.distribution for dimension in space.dimensions}
     fits = []
     for about in view.each if goal.joint else (view,):
-        data = arrays(distributions, about.observations_of([trial.number for trial in trials]))
+        every = arrays(distributions, about.observations_of([trial.number for trial in trials]))
+        data = view.chosen(every)
         fits.append(fitted_model(about, data))
     u = rows_of({}, data.space, 0, _N_FRESH, 0)
     X = data.space.canonical(u)
@@ -67,7 +69,7 @@ def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportanc
         for parameter, p, gain in zip(measured, adjusted, gains.tolist(), strict=True)
     ]
     parameters = tuple(sorted(judged, key=lambda parameter: -parameter.index))
-    n = len(data.losses)
+    n = len(every.losses)
     return HsicImportance(
         goal=goal.words,
         parameters=parameters,
@@ -77,7 +79,7 @@ def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportanc
         bandwidth=float(MEDIAN),
         source="surrogate",
         sentence=importance_sentence(goal.words, parameters, (), n, "surrogate"),
-        notes=(*notes, *doubts),
+        notes=(*notes, *choice_note(len(data.losses), n), *doubts),
     )
 
 

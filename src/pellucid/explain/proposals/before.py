@@ -10,6 +10,7 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.base import Outcomes
 from pellucid.acquisition.ehvi import latent_reference
 from pellucid.acquisition.fronts import front
+from pellucid.explain.choice import bounded
 from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.records import NoAnswer, NoAnswerYet
@@ -23,8 +24,9 @@ from pellucid.surrogates.curves import extrapolated
 _FEWEST = 3
 
 
-def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]:
-    """The observations when a trial began, inside its ranges, and those of its parameters that no trial had had.
+def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, int, list[str]]:
+    """The observations that a model of the time when a trial began is conditioned on, how many inside its ranges they
+    stand for, and those of its parameters that no trial had had.
 
     Raises ValueError if they are too few for a model.
     """
@@ -34,7 +36,7 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]
             raise NoAnswer(f"Trial {number} has no parameters, so there is nothing to explain.")
         raise NoAnswerYet(f"Trial {number} has no parameters yet, so there is nothing to explain.")
     before = [other for other in view.trials if other.number < number and ended_before(other, trial)]
-    known_then = extrapolated(replace(view, trials=before, extrapolation=None))
+    known_then = bounded(extrapolated(replace(view, trials=before, extrapolation=None, choice=None)))
     observed = known_then.observations_of([other.number for other in before])
     if len(observed) < _FEWEST:
         raise NoAnswer(
@@ -54,7 +56,7 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, list[str]]
             f"When trial {number} began, {len(data.losses)} of {len(observed)} finished trials lay inside its ranges: "
             f"a model needs at least {_FEWEST} to say anything about it."
         )
-    return data, unknown
+    return known_then.chosen(data), len(data.losses), unknown
 
 
 def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outcomes:

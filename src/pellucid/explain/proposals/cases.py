@@ -28,6 +28,7 @@ from pellucid.explain.proposals.predicted import PredictedMean
 from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
+from pellucid.explain.text import choice_note
 from pellucid.numerics import Array, expand_integers, is_whole_number
 from pellucid.records import (
     OBJECTIVE,
@@ -261,7 +262,7 @@ def _constraint(rebuilt: RebuiltProposal, name: str) -> tuple[GaussianProcess, s
 
 def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> ModelCase:
     """The default model, fitted to what had finished when the trial began."""
-    data, unknown = data_before(view, trial)
+    data, n, unknown = data_before(view, trial)
     space = data.space
     # Every trial has a model of its own here, so keeping them with the view would only fill the memory.
     gp = fitted_model(None, data)
@@ -281,7 +282,7 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
     if unknown:
         listed = ", ".join(f"`{name}`" for name in unknown)
         notes = (*notes, f"No finished trial had had {listed} before, so the model knew nothing about it.")
-    notes = (*notes, *curve_notes(data))
+    notes = (*notes, *curve_notes(data), *choice_note(len(data.losses), n))
     return _model_case(
         view,
         trial,

@@ -68,9 +68,6 @@ _MOST_TO_BEAT = {2: 4000, 3: 2000, 4: 500}
 # Members of the front whose neighbours a model keeps if there are too many trials for all of them.
 _MOST_NEIGHBOURED = 200
 
-# Rows whose means are computed at once: the matrix stays small next to those of the model.
-_BATCH = 1024
-
 
 @dataclass(frozen=True)
 class _ObjectiveFit:
@@ -155,10 +152,8 @@ def _behind(Y: Array, among: Indices) -> Array:
 
 def _means(fit: _ObjectiveFit, data: Arrays) -> Array:
     """Y, of one objective: a large study is fitted on a choice of its trials."""
-    if len(fit.data.losses) == len(data.losses):
-        return fit.gp.latent_at_observed()
-    parts = np.array_split(data.X, len(data.X) // _BATCH + 1)
-    return np.concatenate([fit.gp.latent_mean(part) for part in parts])
+    thinned = len(fit.data.losses) < len(data.losses)
+    return fit.gp.latent_means(data.X) if thinned else fit.gp.latent_at_observed()
 
 
 def _candidates_of_front(data: Arrays) -> Indices:
