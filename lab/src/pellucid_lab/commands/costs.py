@@ -57,6 +57,10 @@ def report(
     live: Annotated[
         str | None, typer.Option(help="Instead: seconds of live pages for studies of these sizes, like 100,600.")
     ] = None,
+    large: Annotated[
+        str | None,
+        typer.Option(help="Instead: seconds and peak memory of commands for studies of these sizes, like 6000,20000."),
+    ] = None,
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -65,6 +69,9 @@ def report(
         require_modules(("plotly",), "the benchmark of reports")
         if live is not None:
             _live_pages(integers(live, "--live"), table, quiet)
+            return
+        if large is not None:
+            _large_studies(integers(large, "--large"), table, quiet)
             return
         from pellucid_lab.costs.report import FEWEST_PARAMS, cost_of, markdown, samplers_of
         from pellucid_lab.tables.grids import PACKAGES, provenance_now, show_page
@@ -94,6 +101,21 @@ def _live_pages(sizes: Sequence[int], table: Path | None, quiet: bool) -> None:
     show_page(markdown(costs, provenance_now(command_line(), (*PACKAGES, "plotly"))), table, quiet)
     if stopped:
         say(f"Stopped after {len(costs)} of {len(sizes)} studies.")
+        raise typer.Exit(STOPPED)
+
+
+def _large_studies(sizes: Sequence[int], table: Path | None, quiet: bool) -> None:
+    from pellucid_lab.costs.large import SURFACES, costs_of, markdown, tasks_of
+    from pellucid_lab.tables.grids import PACKAGES, provenance_now, show_page
+
+    require_modules(("optuna_dashboard",), "the benchmark of large studies")
+    tasks = tasks_of(sizes)
+    measured = (cost for task in tasks for cost in costs_of(*task))
+    total = len(tasks) * len(SURFACES)
+    costs, stopped = collect("commands", measured, total, quiet, lambda cost: f"{cost.surface}, {cost.trials} trials")
+    show_page(markdown(costs, provenance_now(command_line(), (*PACKAGES, "plotly"))), table, quiet)
+    if stopped:
+        say(f"Stopped after {len(costs)} of {total} commands.")
         raise typer.Exit(STOPPED)
 
 
