@@ -73,9 +73,10 @@ def own_receipt(trial: FrozenTrial) -> Receipt | None:
     return receipt if receipt is not None and receipt.trial == trial.number else None
 
 
-# Parsed receipts that are kept, for studies of somewhat more than 10,000 trials: policies read all receipts at every
-# proposal, in order, so that a smaller cache would have forgotten each of them before it is read again.
-_MOST_PARSED = 16_384
+# Parsed receipts that are kept, for studies of 20,000 trials and more: policies at every proposal, and several answers,
+# read all receipts in order, so that a smaller cache would have forgotten each of them before it is read again. Then
+# reading took 10 s of a report on 20,000 proposals, and answers held copies of the same receipts.
+_MOST_PARSED = 32_768
 
 
 @lru_cache(maxsize=_MOST_PARSED)
