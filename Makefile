@@ -105,7 +105,11 @@ $(PEERS)/%/.stamp: lab/peers/%.txt
 	@$(PEERS)/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
 	@touch $@
 
-peers: $(PEERS)/ax/.stamp $(PEERS)/hebo/.stamp $(PEERS)/vizier/.stamp ## create the environments of Ax, HEBO and Vizier
+# Exit code 3: the clone has no history as far as that, and the script has said so.
+$(PEERS)/rc1/.stamp: tools/rc1.sh constraints.txt $(PEERS)/build/.stamp
+	@sh tools/rc1.sh $(PYTHON) $(PEERS)/build/bin/python $(PEERS)/rc1 && touch $@ || [ $$? -eq 3 ]
+
+peers: $(PEERS)/ax/.stamp $(PEERS)/hebo/.stamp $(PEERS)/vizier/.stamp $(PEERS)/rc1/.stamp ## create the environments of Ax, HEBO, Vizier and 1.0.0rc1
 
 # ------------------------------------------------------------------------------------- demo and tests
 

@@ -24,6 +24,7 @@ from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.policy import Policy
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Method, require_modules
+from pellucid_lab.methods.outside.forwarding import ForwardingSampler
 from pellucid_lab.methods.outside.sampler import OutsideSampler, interpreter
 
 if TYPE_CHECKING:
@@ -87,6 +88,15 @@ def _outside(environment: str) -> Method:
         return OutsideSampler(environment, interpreter(environment), seed, n_startup)
 
     return Method(environment, make, static_only=True, environment=environment)
+
+
+def _release(environment: str) -> Method:
+    """Our sampler as it was in a release, in an environment of its own."""
+
+    def make(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
+        return ForwardingSampler(environment, interpreter(environment), seed, n_startup)
+
+    return Method(environment, make, environment=environment)
 
 
 def _random(seed: int, n_startup: int, n_steps: int) -> BaseSampler:
@@ -154,6 +164,7 @@ METHODS: dict[str, Method] = {
         _outside("ax"),
         _outside("hebo"),
         _outside("vizier"),
+        _release("rc1"),
         Method("random", _random),
         Method("information", _information),
         Method("bobax", _bobax),

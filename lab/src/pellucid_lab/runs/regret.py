@@ -15,6 +15,7 @@ import numpy as np
 from pellucid.cli.errors import Mistake
 from pellucid.words import printable
 from pellucid_lab.base import Direction, Problem, Suite, require_modules, stable_seed
+from pellucid_lab.methods.outside.forwarding import ForwardingSampler
 from pellucid_lab.methods.outside.sampler import OutsideSampler
 from pellucid_lab.methods.samplers import find_method, prepare, usable_methods
 from pellucid_lab.problems.suites import (
@@ -157,14 +158,14 @@ def run_regret_task(task: RegretTask) -> RegretRun:
 
 def _cpu_clock(sampler: BaseSampler) -> Callable[[], float]:
     """A clock of the CPU seconds of this process and, if the sampler has one, of its peer's."""
-    if isinstance(sampler, OutsideSampler):
+    if isinstance(sampler, OutsideSampler | ForwardingSampler):
         return lambda: time.process_time() + sampler.cpu_s
     return time.process_time
 
 
 def _stamp(task: RegretTask, sampler: BaseSampler) -> dict[str, Any]:
     fields = stamp((*packages_of(task.method), *find_suite(task.suite).packages), task.command)
-    if isinstance(sampler, OutsideSampler):
+    if isinstance(sampler, OutsideSampler | ForwardingSampler):
         fields["versions"] = {**fields["versions"], **sampler.versions}
     return fields
 

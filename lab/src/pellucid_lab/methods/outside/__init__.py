@@ -13,4 +13,13 @@ per parameter, in that order; a choice is its index. So no name or choice of a s
 | ``{"space": [parameter, ...], "seed": 0}`` | ``{"versions": {package: version}}`` |
 | ``{"tell": [[configuration, loss], ...]}``: the trials that finished since the last message | \
 ``{"params": configuration, "seconds": CPU seconds of telling and asking}`` |
+
+`forwarding` is our side of another release of pellucid (`rc1`), which is asked for one parameter after the other. So it
+works wherever pellucid does:
+
+| sent | answered |
+|---|---|
+| ``{"directions": ["minimize"], "seed": 0, "n_startup": 10}`` | ``{"versions": {package: version}}`` |
+| ``{"ended": [trial, ...], "trial": number, "name": parameter, "distribution": as Optuna's JSON}`` | \
+``{"value": as Optuna stores it, "seconds": CPU seconds}`` |
 """

@@ -1,7 +1,8 @@
 """The program of a peer's process: ``python -I loop.py PEER_FILE``. The package describes the messages.
 
-The file of a peer has ``PACKAGES``, whose versions belong to a result, and a class ``Peer``, made from a space and a
-seed, with ``tell(rows)`` and ``ask()``. This program and those files import nothing of the laboratory.
+The file of a peer has ``PACKAGES``, whose versions belong to a result, and a class ``Peer``, made from the first
+message, such as a space and a seed. It has ``tell(rows)`` and ``ask()``, or ``answer(message)`` for messages of its
+own. This program and those files import nothing of the laboratory.
 """
 
 from __future__ import annotations
@@ -44,15 +45,19 @@ def serve(module: ModuleType, lines: TextIO, messages: TextIO) -> None:
     first = lines.readline()
     if not first:
         return
-    start = json.loads(first)
-    peer = module.Peer(start["space"], start["seed"])
+    peer = module.Peer(**json.loads(first))
     answer({"versions": {package: version(package) for package in module.PACKAGES}})
     for line in lines:
-        rows = json.loads(line)["tell"]
+        message = json.loads(line)
         started = time.process_time()
-        peer.tell(rows)
-        params = peer.ask()
-        answer({"params": params, "seconds": time.process_time() - started})
+        content = proposal(peer, message["tell"]) if "tell" in message else peer.answer(message)
+        answer({**content, "seconds": time.process_time() - started})
+
+
+def proposal(peer: Any, rows: list[Any]) -> dict[str, Any]:
+    """What the peer proposes next, knowing these trials too."""
+    peer.tell(rows)
+    return {"params": peer.ask()}
 
 
 if __name__ == "__main__":

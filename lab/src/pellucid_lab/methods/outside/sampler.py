@@ -39,6 +39,11 @@ def interpreter(environment: str) -> Path:
     return path
 
 
+def peer_file(environment: str) -> Path:
+    """The program that a peer's process loads."""
+    return _HERE / f"{environment}.py"
+
+
 class PeerProcess:
     """A running peer. One message at a time: a line of JSON there, a line of JSON back."""
 
@@ -95,7 +100,7 @@ class OutsideSampler(StaticSampler):
         super().__init__(seed, n_startup)
         self._name = name
         self._python = python
-        self._file = _HERE / f"{name}.py" if file is None else file
+        self._file = peer_file(name) if file is None else file
         self._process: PeerProcess | None = None
         self._space: Space = {}
         self._reported: set[int] = set()
