@@ -4,10 +4,11 @@
     python -m tests.golden.record --check          compare all studies with it
     python -m tests.golden.record --check flat tpe compare two of them
 
-Proposals and receipts must be equal to the last bit, numbers in answers to 1e-12. Sentences are not recorded: they may
-be rewritten. Record again only when proposals or answers are meant to change, and say so in the commit. The process
-selects the instructions that OpenBLAS and NumPy use, unless the environment already does, so that the last bits are
-those of most processors. `Tolerances` says how much others, and torch on any of them, may differ.
+Proposals and receipts must be equal to the last bit, numbers in answers to 1e-12. Of fifteen studies, sentences and
+notes are recorded too, without their numbers, in texts/answers: they may be rewritten, and the diff of the files shows
+how. Record again only when proposals or answers are meant to change, and say so in the commit. The process selects the
+instructions that OpenBLAS and NumPy use, unless the environment already does, so that the last bits are those of most
+processors. `Tolerances` says how much others, and torch on any of them, may differ.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ import math
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from hashlib import blake2b
+from itertools import combinations
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
+
+from tests.golden.masks import NAMES, changes, part, text_file, write_text
 
 FILE = Path(__file__).parent / "golden.json.gz"
 # NumPy's own loops with AVX-512 stay on: the studies were recorded with them.
@@ -39,7 +44,7 @@ PINNED = {
     "MKL_CBWR": "AVX2",
     "GOLDEN_PINNED": "1",
 }
-WORDS = ("cannot tell", "no effect", "standardised variance")
+WORDS = ("cannot tell", "no effect", "not known", "standardised variance")
 Record = dict[str, Any]
 
 
@@ -69,6 +74,15 @@ ROUNDED_OTHERWISE = Tolerances(1e-3, 1e-3, math.inf)
 
 def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Every question that pellucid answers about a study, with the function that asks it."""
+    if len(study.directions) == 1:
+        yield from questions_of_one(study)
+    else:
+        yield from questions_of_several(study)
+    yield from questions_of_any(study)
+
+
+def questions_of_one(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What is asked about a study with one objective."""
     import optuna
 
     import pellucid
@@ -115,6 +129,62 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "evaluator", lambda: optuna.importance.get_param_importances(study, evaluator=evaluator)
 
 
+def questions_of_several(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What is asked about a study with several objectives, and about each of them."""
+    import pellucid
+
+    params = sorted({name for trial in study.trials for name in trial.params})
+    objectives = range(len(study.directions))
+    n = len(study.trials)
+    last = max(trial.number for trial in study.trials if trial.values)
+    yield "history", lambda: pellucid.history(study)
+    yield "recommendation", lambda: pellucid.recommend(study)
+    yield "recommendation, weighted", lambda: pellucid.recommend(study, prefer={i: i + 1 for i in objectives})
+    yield "recommendation, limited", lambda: pellucid.recommend(study, limits=middling(study))
+    yield "stopping", lambda: pellucid.stopping_verdict(study, min_trials=10)
+    yield "course", lambda: pellucid.regret_history(study, min_trials=10)
+    for pair in combinations(objectives, 2):
+        yield "tradeoff of {} and {}".format(*pair), lambda pair=pair: pellucid.tradeoff(study, pair)
+    yield (
+        "front",
+        lambda: pellucid.hsic_importance(
+            study, pellucid.on_the_front(0.2), source="all", pairs=False, n_permutations=99
+        ),
+    )
+    yield f"proposal {n - 1}", lambda: pellucid.explain_proposal(study, n - 1)
+    for i in objectives:
+        about = f" of objective {i}"
+        yield f"history{about}", lambda i=i: pellucid.history(study, objective=i)
+        yield f"stopping{about}", lambda i=i: pellucid.stopping_verdict(study, objective=i, min_trials=10)
+        yield f"shares{about}", lambda i=i: pellucid.importance(study, objective=i)
+        yield f"calibration{about}", lambda i=i: pellucid.calibration(study, objective=i)
+        yield f"ranges{about}", lambda i=i: pellucid.parameter_ranges(study, objective=i)
+        yield f"profile{about}", lambda i=i: pellucid.profile_effect(study, params[-1], objective=i)
+        yield f"effect{about}", lambda i=i: pellucid.partial_dependence(study, params[-1], objective=i)
+        yield f"prediction{about}", lambda i=i: pellucid.explain_proposal(study, n - 1, objective=i)
+        yield f"comparison{about}", lambda i=i: pellucid.compare_importance(study, n - 1, objective=i)
+        yield f"rebuilt{about}", lambda i=i: rebuilt(study, last, i)
+
+
+def questions_of_any(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What is asked about every study, and about its constraints."""
+    import pellucid
+
+    yield "verdict", lambda: pellucid.stopping_verdict(study)
+    yield "failing settings", lambda: pellucid.failing_settings(study)
+    yield "coordinates", lambda: pellucid.parallel_coordinates(study)
+    yield "timeline", lambda: pellucid.timeline(copy_at_known_times(study))
+    for name in sorted({name for trial in study.trials for name in trial.constraints}):
+        about = f" of {name}"
+        yield f"shares{about}", lambda name=name: pellucid.importance(study, objective=name)
+        yield f"calibration{about}", lambda name=name: pellucid.calibration(study, objective=name)
+        for param in sorted({name for trial in study.trials for name in trial.params})[:2]:
+            yield (
+                f"effect of {param}{about}",
+                lambda name=name, param=param: pellucid.partial_dependence(study, param, objective=name),
+            )
+
+
 def answer(record: Any) -> Any:
     """An answer as plain data."""
     if isinstance(record, list):
@@ -144,10 +214,36 @@ def interactions(study: Any, trial: int) -> Record:
 # ---------------------------------------------------------------------------------------------- recording
 
 
-def rebuilt(study: Any, trial: int) -> Record:
+def middling(study: Any) -> dict[int, str]:
+    """A limit on every objective but the first: its middle value."""
+    signs = ["<=" if direction.name == "MINIMIZE" else ">=" for direction in study.directions]
+    columns = [sorted(column) for column in zip(*(trial.values for trial in study.trials if trial.values), strict=True)]
+    limits = [f"{sign} {column[len(column) // 2]!r}" for sign, column in zip(signs, columns, strict=True)]
+    return dict(enumerate(limits[1:], start=1))
+
+
+def at_known_times(study: Any, start: datetime) -> list[Any]:
+    """The trials of a study as if they had run at times that no machine decides, some of them side by side."""
+    trials = study.get_trials()
+    for trial in trials:
+        trial.datetime_start = start + timedelta(seconds=37 * trial.number)
+        if trial.datetime_complete is not None:
+            trial.datetime_complete = trial.datetime_start + timedelta(seconds=5 + 29 * trial.number % 83)
+    return list(trials)
+
+
+def copy_at_known_times(study: Any) -> Any:
+    import optuna
+
+    out = optuna.create_study(directions=study.directions)
+    out.add_trials(at_known_times(study, datetime(2026, 1, 2, 3, 4, 5)))
+    return out
+
+
+def rebuilt(study: Any, trial: int, objective: int = 0) -> Record:
     import pellucid
 
-    proposal = pellucid.rebuild(study, trial)
+    proposal = pellucid.rebuild(study, trial, objective=objective)
     last = study.trials[trial].params
     mean, sd = proposal.predict([last])
     return {
@@ -173,36 +269,56 @@ def plain(value: Any) -> Any:
 
 
 def recorded(study: Any) -> Record:
-    """All questions share one view of the study, and so the models behind it: each would fit them again."""
+    """Everything about a study. Only public functions are called: they stay when the packages are reorganised."""
     import pellucid
-    from pellucid.study.view import StudyView
 
-    view = StudyView.whole(study)
-    with patch.object(StudyView, "whole", lambda _: view):
-        answers = {question: attempted(ask) for question, ask in questions(study)}
+    asked = {question: attempted(ask) for question, ask in questions(study)}
+    receipts = pellucid.receipts(study)
     return {
         "trials": [plain({"state": t.state.name, "params": t.params, "values": t.values}) for t in study.trials],
-        "receipts": {str(entry.trial): plain(receipt(entry)) for entry in pellucid.receipts(study)},
-        "answers": answers,
+        "receipts": {str(entry.trial): plain(receipt(entry)) for entry in receipts},
+        "answers": {question: numbers(outcome) for question, outcome in asked.items()},
+        "words": [
+            *(line for question, outcome in asked.items() for line in part(question, words(outcome))),
+            *part("receipts", (f"{each.kind}: {each.phase} {each.reason}" for each in receipts)),
+        ],
     }
 
 
 def attempted(ask: Callable[[], Any]) -> Any:
-    """The answer as plain data, or the type of the error."""
+    """The answer, or the error."""
+    try:
+        return ask()
+    except (ValueError, IndexError, RuntimeError) as error:
+        return error
+
+
+def numbers(outcome: Any) -> Any:
+    """An answer as plain data, or the type of the error."""
     import pellucid
 
-    try:
-        return plain(answer(ask()))
-    except pellucid.Unanswered:  # When this was recorded, reasons for the reader had no type of their own.
+    # When the first studies were recorded, reasons for the reader had no type of their own.
+    if isinstance(outcome, pellucid.Unanswered):
         return {"error": "ValueError"}
-    except (ValueError, IndexError, RuntimeError) as error:
-        return {"error": type(error).__name__}
+    return {"error": type(outcome).__name__} if isinstance(outcome, Exception) else plain(answer(outcome))
+
+
+def words(outcome: Any) -> Iterator[str]:
+    """The sentence of an answer and those of its notes that this leaves out, or the message of an error."""
+    if isinstance(outcome, Exception):
+        yield f"{type(outcome).__name__}: {outcome}"
+    elif isinstance(outcome, list):
+        yield from map(str, outcome)
+    elif not isinstance(outcome, dict):
+        yield str(outcome)
+        yield from (f"note: {note}" for note in getattr(outcome, "notes", ()) if note not in str(outcome))
 
 
 def record(names: list[str]) -> Record:
     import optuna
     from tests.golden.studies import STUDIES
 
+    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return {name: recorded(STUDIES[name]()) for name in names or STUDIES}
 
@@ -220,7 +336,11 @@ def rounding() -> str:
 
 
 def write(studies: Record) -> None:
-    text = json.dumps({**studies, "rounding": rounding()}, separators=(",", ":"), sort_keys=True)
+    """Write all studies: numbers into one file, and what is said about some of them into a file for each."""
+    for name in NAMES:
+        write_text(text_file("answers", name), studies[name]["words"])
+    kept = {name: {key: study[key] for key in ("trials", "receipts", "answers")} for name, study in studies.items()}
+    text = json.dumps({**kept, "rounding": rounding()}, separators=(",", ":"), sort_keys=True)
     FILE.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
@@ -258,8 +378,10 @@ def compared(golden: Record, present: Record, *, exact: bool) -> list[str]:
     out: list[str] = []
     for name, study in present.items():
         tolerances = ROUNDED_OTHERWISE if not exact else RANKED if name in RANKED_STUDIES else EXACT
-        for part in ("trials", "receipts", "answers"):
-            out += differences(golden[name][part], study[part], getattr(tolerances, part), f"{name}: {part}")
+        for kind in ("trials", "receipts", "answers"):
+            out += differences(golden[name][kind], study[kind], getattr(tolerances, kind), f"{name}: {kind}")
+        if name in NAMES and "words" in study:
+            out += changes(text_file("answers", name), study["words"], exact=exact)
     return out
 
 
@@ -283,9 +405,12 @@ def main() -> int:
     return 1 if changes else 0
 
 
-if __name__ == "__main__":
+def pinned(module: str) -> None:
+    """Start this process again with the instructions of `PINNED`, unless it has them."""
     if "GOLDEN_PINNED" not in os.environ:
-        os.execve(
-            sys.executable, [sys.executable, "-m", "tests.golden.record", *sys.argv[1:]], {**PINNED, **os.environ}
-        )
+        os.execve(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]], {**PINNED, **os.environ})
+
+
+if __name__ == "__main__":
+    pinned("tests.golden.record")
     raise SystemExit(main())

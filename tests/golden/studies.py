@@ -13,6 +13,7 @@ from typing import Any
 import optuna
 from optuna.study import Study
 from optuna.trial import Trial
+from tests.golden.several import SEVERAL
 
 import pellucid
 from pellucid import acquisition
@@ -201,4 +202,6 @@ STUDIES: Mapping[str, Callable[[], Study]] = {
     "ranking alone": ranked_alone,
     "tpe": lambda: run(conditional, 45, optuna.samplers.TPESampler(seed=4)),
     "random": lambda: run(failing, 90, optuna.samplers.RandomSampler(seed=5)),
+    "first trial": lambda: bayesian(flat, 1),
+    **SEVERAL,
 }

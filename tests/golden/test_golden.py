@@ -10,7 +10,7 @@ from tests.golden.record import compared, read
 from tests.golden.studies import STUDIES
 from tests.helpers import ROOT
 
-N_GROUPS = 2
+N_GROUPS = 3
 
 
 @pytest.mark.parametrize("group", range(N_GROUPS))
