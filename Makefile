@@ -137,9 +137,9 @@ build/axe-core/axe.min.js: tools/axe.sh
 	@sh tools/axe.sh build/axe-core
 	@touch $@
 
-test-pages: $(VENV)/.stamp-test docs build/axe-core/axe.min.js ## look at reports and at the site with axe-core: everybody can use them, and they are silent
+test-pages: $(VENV)/.stamp-test docs build/axe-core/axe.min.js ## use reports in a browser, and look at them and at the site with axe-core: everybody can use them, and they are silent
 	@sh tools/ensure.sh chromium
-	$(BIN)/python -m pytest -n $(JOBS) -m pages tests/reporting/test_accessible.py tests/docs/test_accessible.py $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m pages tests/reporting tests/docs $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-lab $(VENV)/.stamp-engines ## run the slow statistical tests
 	@sh tools/ensure.sh postgres

@@ -10,13 +10,27 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from pellucid.plots import browser as program
 
 _FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
           "--hide-scrollbars", "--disable-component-update", "--disable-default-apps", "--disable-sync")  # fmt: skip
+
+Test = TypeVar("Test", bound=Callable[..., None])
+NEEDS_BROWSER = pytest.mark.skipif(
+    program() is None, reason="no Chromium here: `apt-get install chromium`, or set $CHROMIUM"
+)
+
+
+def in_a_browser(test: Test) -> Test:
+    """A test that looks at a page: `make test-pages` runs it."""
+    marked: Test = pytest.mark.pages(NEEDS_BROWSER(test))
+    return marked
 
 
 # The browser reads commands on descriptor 3 and answers on 4; both may be in use for the other one.

@@ -9,10 +9,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from tests.accessible import barriers, findings
-from tests.browser import Browser
+from tests.browser import NEEDS_BROWSER, Browser
 from tests.helpers import ROOT
 from tests.pages import DOCS
-from tests.reporting.test_report import NEEDS_BROWSER
 
 pytestmark = [pytest.mark.pages, NEEDS_BROWSER]
 SITE = ROOT / "build" / "site"

@@ -11,17 +11,12 @@ from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
 import optuna
-import pytest
 from optuna.samplers import RandomSampler
 from tests.helpers import STUDY
 
-from pellucid import plots
 from pellucid.reporting.live import LiveReport
 from pellucid.reporting.server import serving
 
-NEEDS_BROWSER = pytest.mark.skipif(
-    plots.browser() is None, reason="no Chromium here: `apt-get install chromium`, or set $CHROMIUM"
-)
 PATIENCE_S = 120
 READY = "document.body && document.body.dataset.ready === 'yes'"
 LINE = "(document.querySelector('#live')?.innerText ?? '')"

@@ -12,8 +12,7 @@ import pytest
 from optuna.study import Study
 from optuna.trial import Trial
 from tests.accessible import barriers, findings
-from tests.browser import Browser
-from tests.reporting.test_report import NEEDS_BROWSER
+from tests.browser import NEEDS_BROWSER, Browser
 
 import pellucid
 

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import optuna
 import pytest
-from tests.browser import Browser
+from tests.browser import Browser, in_a_browser
 from tests.helpers import STUDY, bowl, finish, start_worker
 from tests.reporting.served import (
     LINE,
-    NEEDS_BROWSER,
     PATIENCE_S,
     READY,
     answer,
@@ -79,7 +78,7 @@ def command(url: str, *options: str, terminal: int | None = None) -> Iterator[tu
         process.communicate()
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_a_page_renews_itself_and_the_reader_loses_nothing(url: str, tmp_path: Path) -> None:
     study = stored_study(url)
     with command(url, "--port", "0") as (process, address), Browser(tmp_path) as browser:
@@ -127,7 +126,7 @@ def hide(browser: Browser, hidden: bool) -> None:
     browser.run("document.dispatchEvent(new Event('visibilitychange'))")
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_a_page_waits_for_its_reader_and_tells_about_problems(url: str, tmp_path: Path) -> None:
     study = stored_study(url)
     with served(impatient(url)) as (live, port), watching(live), Browser(tmp_path) as browser:

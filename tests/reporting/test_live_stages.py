@@ -12,11 +12,10 @@ from typing import Any
 import optuna
 import pytest
 from optuna.study import Study
-from tests.browser import Browser
+from tests.browser import Browser, in_a_browser
 from tests.helpers import bowl
 from tests.reporting.served import (
     LINE,
-    NEEDS_BROWSER,
     PATIENCE_S,
     READY,
     answer,
@@ -160,7 +159,7 @@ def test_a_study_without_ended_trials_needs_one_page_only() -> None:
         assert live.next_change(0) is None
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_a_browser_shows_the_first_page_then_the_rest_and_the_age(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,20 +16,16 @@ import optuna
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import Trial
-from tests.browser import Browser
+from tests.browser import Browser, in_a_browser
 from tests.helpers import page_data
 
 import pellucid
-from pellucid import plots
 from pellucid.records import NotKnown
 from pellucid.reporting.doubts import doubts
 from pellucid.reporting.gather import gather
 from pellucid.reporting.markup import Markup, joined, prose, tag
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
 
-NEEDS_BROWSER = pytest.mark.skipif(
-    plots.browser() is None, reason="no Chromium here: `apt-get install chromium`, or set $CHROMIUM"
-)
 SCRIPT = "<script>document.body.dataset.hacked = 'yes'</script>"
 HOSTILE = (
     SCRIPT,
@@ -75,7 +71,7 @@ def page(study: optuna.Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---------------------------------------------------------------------- in a browser
 
 
-@NEEDS_BROWSER
+@in_a_browser
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_a_browser_draws_the_whole_page_without_network_requests(
     page: Path, tmp_path: Path, width: int, dark: bool
@@ -118,7 +114,7 @@ def test_a_browser_draws_the_whole_page_without_network_requests(
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_a_trial_is_picked_by_mouse_by_keyboard_and_by_address(page: Path, tmp_path: Path) -> None:
     words = "document.querySelector('#trial-words').innerText"
     with Browser(tmp_path) as browser:
@@ -140,7 +136,7 @@ def test_a_trial_is_picked_by_mouse_by_keyboard_and_by_address(page: Path, tmp_p
         assert browser.messages == []
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_light_and_dark_change_the_figures_too(page: Path, tmp_path: Path) -> None:
     ink = "getComputedStyle(document.querySelector('[data-figure=importance] .ytick text')).fill"
     with Browser(tmp_path) as browser:
@@ -151,7 +147,7 @@ def test_light_and_dark_change_the_figures_too(page: Path, tmp_path: Path) -> No
         assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 31)"
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_on_paper_figures_are_light_and_fit(page: Path, tmp_path: Path) -> None:
     with Browser(tmp_path, dark=True) as browser:
         browser.open(page)
@@ -168,7 +164,7 @@ def test_on_paper_figures_are_light_and_fit(page: Path, tmp_path: Path) -> None:
         assert browser.messages == []
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_hostile_names_are_text(tmp_path: Path) -> None:
     def strange(trial: Trial) -> float:
         trial.set_user_attr(SCRIPT, SCRIPT)

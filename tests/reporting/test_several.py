@@ -11,8 +11,8 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import Trial
-from tests.browser import Browser
-from tests.reporting.test_report import NEEDS_BROWSER, SCRIPT
+from tests.browser import Browser, in_a_browser
+from tests.reporting.test_report import SCRIPT
 
 import pellucid
 from pellucid import dashboard
@@ -48,7 +48,7 @@ def answers(study: Study) -> StudyAnswers:
     return gather(study, progress=False)
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_a_browser_shows_the_front_and_a_section_for_each_objective(answers: StudyAnswers, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(page(answers), encoding="utf-8")

@@ -13,8 +13,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import create_trial
-from tests.browser import Browser
-from tests.reporting.test_report import NEEDS_BROWSER
+from tests.browser import Browser, in_a_browser
 
 import pellucid
 from pellucid.records import NotKnown
@@ -64,7 +63,7 @@ def copied(browser: Browser, number: int, language: str) -> str:
     return str(browser.run(f"report.configuration({number}, '{language}')"))
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_a_configuration_is_copied_as_it_was(tmp_path: Path) -> None:
     study = study_of(48)
     with Browser(tmp_path) as browser:
@@ -87,7 +86,7 @@ def typed(params: dict[str, Any]) -> dict[str, tuple[str, Any]]:
     return {name: (type(value).__name__, value) for name, value in params.items()}
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_buttons_copy_to_the_clipboard(tmp_path: Path) -> None:
     study = study_of(30)
     with Browser(tmp_path) as browser:
@@ -99,7 +98,7 @@ def test_buttons_copy_to_the_clipboard(tmp_path: Path) -> None:
         assert browser.messages == []
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_trials_are_sorted_and_filtered(tmp_path: Path) -> None:
     study = study_of(60)
 
@@ -134,7 +133,7 @@ def test_trials_are_sorted_and_filtered(tmp_path: Path) -> None:
         assert browser.messages == []
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_five_thousand_trials_have_few_rows_and_any_can_be_picked(tmp_path: Path) -> None:
     with Browser(tmp_path) as browser:
         browser.open(written(study_of(5000), tmp_path / "page.html"))
