@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from html import escape as escaped_markup
-from traceback import format_tb
+from traceback import format_exception
 
 # The categories Cc, Cs, Zl and Zp of Unicode, the marks that change the direction of text, and invisible tags. All
 # other letters are left as they are: text in any language, and emoji that are joined of several.
@@ -40,15 +40,22 @@ class PrintableError(Exception):
         super().__init__(printable(message))
 
 
+def printable_error(error: BaseException) -> BaseException:
+    """A copy of an error, and of those that led to it, for tracebacks: each message is printable."""
+    return _copied(error, {})
+
+
+def _copied(error: BaseException, copies: dict[int, BaseException]) -> BaseException:
+    if id(error) not in copies:
+        kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
+        copy = copies[id(error)] = kind(printable(str(error)))
+        copy.__cause__ = None if error.__cause__ is None else _copied(error.__cause__, copies)
+        copy.__context__ = None if error.__context__ is None else _copied(error.__context__, copies)
+        copy.__suppress_context__ = error.__suppress_context__
+        copy.__traceback__ = error.__traceback__
+    return copies[id(error)]
+
+
 def printable_traceback(error: BaseException) -> str:
-    """The traceback of an error and of those that led to it, each message on one line."""
-    chain: list[BaseException] = []
-    earlier: BaseException | None = error
-    while earlier is not None and earlier not in chain:
-        chain.insert(0, earlier)
-        earlier = earlier.__cause__ or (None if earlier.__suppress_context__ else earlier.__context__)
-    lines = []
-    for each in chain:
-        frames = "".join(format_tb(each.__traceback__)).rstrip("\n").split("\n")
-        lines += ["Traceback (most recent call last):", *frames, f"{type(each).__name__}: {each}"]
-    return "\n".join(map(printable, lines))
+    """The traceback of an error, in lines that are printable."""
+    return printable_lines("".join(format_exception(printable_error(error))).rstrip("\n"))

@@ -20,6 +20,7 @@ BUILTIN_ERRORS = {
 SYSTEM_ERRORS = {name for name in BUILTIN_ERRORS if issubclass(getattr(builtins, name), OSError)}
 # Errors of the command line's own framework that take a text.
 FRAMEWORK_ERRORS = {"BadParameter", "UsageError", "ClickException"}
+TERMINAL = "pellucid.cli.terminal"
 # Functions that print, and pass every line through `printable` themselves.
 SPEAKERS = {"say", "print_lines", "print_table", "print_json"}
 # Those that print as they are told.
@@ -28,6 +29,7 @@ LOG_LEVELS = {"debug", "info", "warning", "error", "critical", "exception", "log
 # Functions whose text is printable.
 PRINTABLE = {
     "printable",
+    "printable_error",
     "printable_lines",
     "printable_output",
     "printable_traceback",
@@ -88,6 +90,7 @@ def places(root: Path, *folders: str) -> list[Place]:
 
 def _places_of(file: str, tree: ast.Module, own: set[str]) -> Iterator[Place]:
     seen: list[Place] = []
+    speakers = _speakers(tree)
     for statement in ast.walk(tree):
         if isinstance(statement, ast.FunctionDef) and statement.name in ("__str__", "__repr__"):
             for node in ast.walk(statement):
@@ -95,14 +98,26 @@ def _places_of(file: str, tree: ast.Module, own: set[str]) -> Iterator[Place]:
                     text = ast.unparse(node.value)
                     seen.append(Place(file, node.lineno, node.end_lineno or 0, "repr", text, safe(node.value)))
         if isinstance(statement, ast.Call):
-            kind, passes = _kind(statement, own)
+            kind, passes = _kind(statement, own, speakers)
             if kind:
                 text = ast.unparse(statement)
                 seen.append(Place(file, statement.lineno, statement.end_lineno or 0, kind, text, passes))
     yield from sorted(seen, key=lambda place: (place.line, place.end))
 
 
-def _kind(call: ast.Call, own: set[str]) -> tuple[str, bool]:
+def _speakers(tree: ast.Module) -> set[str]:
+    """The functions of the terminal that a module imports or defines; others may have the same name."""
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == TERMINAL
+        for alias in node.names
+    }
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} & {"say", "print_lines"}
+    return imported | (defined if "print_json" in {getattr(node, "name", "") for node in tree.body} else set())
+
+
+def _kind(call: ast.Call, own: set[str], speakers: set[str]) -> tuple[str, bool]:
     """What a call is, and whether its text is printable; "" if it says nothing, or a constant."""
     name = _last(call.func)
     on = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
@@ -121,7 +136,7 @@ def _kind(call: ast.Call, own: set[str]) -> tuple[str, bool]:
     if name == "warn" and on in ("warnings", ""):
         return ("warn", safe(texts[0])) if told else ("", True)
     if name in SPEAKERS and not on:
-        return ("print", True) if told else ("", True)
+        return ("print", True) if told and name in speakers else ("", True)
     if name == "from_ansi" or (name == "print" and on) or (name == "update" and "status" in on):
         return ("print", all(map(_is_rich, texts))) if told else ("", True)
     if name in PRINTERS or (name in ("write", "writelines") and on in ("sys.stdout", "sys.stderr")):
@@ -135,7 +150,8 @@ def _is_rich(node: ast.expr) -> bool:
 
 
 def _safe_log(call: ast.Call) -> bool:
-    if any(keyword.arg in ("exc_info", "stack_info") for keyword in call.keywords) or _last(call.func) == "exception":
+    shown = [keyword.value for keyword in call.keywords if keyword.arg in ("exc_info", "stack_info")]
+    if _last(call.func) == "exception" or not all(isinstance(error, ast.Call) and safe(error) for error in shown):
         return False
     message, *values = call.args
     if not isinstance(message, ast.Constant):
@@ -173,7 +189,7 @@ def safe(node: ast.expr) -> bool:
             return safe(node.left) and safe(node.right)
         case ast.IfExp():
             return safe(node.body) and safe(node.orelse)
-        case ast.Attribute(attr="__name__" | "__qualname__" | "shape" | "size" | "ndim" | "errno" | "strerror"):
+        case ast.Attribute(attr="__name__" | "shape" | "size" | "ndim" | "errno" | "strerror"):
             return True
         case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join"), args=[joined]):
             return _all_safe(joined)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from copy import copy
+from copy import copy as copied
+from traceback import format_exception
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.words import PrintableError, printable, printable_lines, printable_traceback
+from pellucid.words import PrintableError, printable, printable_error, printable_lines, printable_traceback
 
 BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
@@ -66,13 +68,13 @@ def test_an_error_of_ours_has_a_printable_message() -> None:
 
     error = Own("no `a\x1b[2J\n`")
     assert str(error) == r"no `a\x1b[2J\n`"
-    assert str(copy(PrintableError("a\x07"))) == r"a\x07"
+    assert str(copied(PrintableError("a\x07"))) == r"a\x07"
     assert str(PrintableError()) == ""
     with pytest.raises(ValueError, match="no `a"):
         raise error
 
 
-def test_a_traceback_has_every_message_on_one_line() -> None:
+def failed() -> ValueError:
     def fails() -> None:
         try:
             raise KeyError("first\n\x1b[2J")
@@ -82,12 +84,37 @@ def test_a_traceback_has_every_message_on_one_line() -> None:
     try:
         fails()
     except ValueError as error:
-        lines = printable_traceback(error).split("\n")
+        return error
+    raise AssertionError
+
+
+def test_a_traceback_has_every_message_on_one_line() -> None:
+    lines = printable_traceback(failed()).split("\n")
     assert lines[0] == "Traceback (most recent call last):"
     assert r"KeyError: 'first\n\x1b[2J'" in lines
     assert lines[-1] == r"ValueError: second\nTraceback of nobody\u202e"
     assert sum("in fails" in line for line in lines) == 2
     assert "\n".join(lines).count("Traceback (most recent call last):") == 2
+
+
+def test_a_harmless_traceback_is_that_of_python() -> None:
+    def fails() -> None:
+        try:
+            np.linalg.inv(np.zeros((2, 2)))
+        except np.linalg.LinAlgError:
+            int("none")
+
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        fails()
+    assert printable_traceback(caught.value) == "".join(format_exception(caught.value)).rstrip("\n")
+
+
+def test_a_log_gets_a_copy_of_the_error() -> None:
+    error = failed()
+    copy = printable_error(error)
+    assert str(copy) == r"second\nTraceback of nobody\u202e"
+    assert str(copy.__cause__) == r"'first\n\x1b[2J'"
+    assert str(error) == "second\nTraceback of nobody\u202e"
 
 
 def test_a_traceback_of_errors_that_led_to_each_other_ends() -> None:

@@ -72,8 +72,8 @@ def upper_bound_regret(
     if n == 0 or d != len(space) or not 0.0 < top_p <= 1.0:
         raise ValueError(
             printable(
-                f"The bound needs at least one configuration of {len(space)} columns and 0 < top_p <= 1, "
-                f"but got an array of shape {X.shape} and top_p = {top_p}."
+                f"The bound needs at least one configuration of {len(space)} columns and 0 < top_p <= 1, but got an "
+                f"array of shape {X.shape} and top_p = {top_p}."
             )
         )
     width = confidence_width(d, n) if width is None else width
@@ -316,8 +316,7 @@ class SAWEI:
             raise ValueError(
                 printable(
                     "SAWEI needs numbers: alpha in [0, 1], delta and epsilon of at least 0 and a whole window of at "
-                    "least "
-                    f"1, but got {self}."
+                    f"least 1, but got {self}."
                 )
             )
         if self.track not in ("last", "until_incumbent_change", "until_last_adjust"):

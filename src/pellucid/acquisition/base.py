@@ -182,8 +182,10 @@ class Acquisition(ABC):
         others = {kind.__module__ for kind in _subclasses(Acquisition) if kind.name == cls.name} - {cls.__module__}
         if any(module.split(".")[0] == __package__.split(".")[0] for module in others):
             raise TypeError(
-                f"{cls.__qualname__} needs another name: receipts refer to acquisitions by name, and pellucid has one "
-                f"called {cls.name!r}."
+                printable(
+                    f"{cls.__qualname__} needs another name: receipts refer to acquisitions by name, and pellucid has "
+                    f"one called {cls.name!r}."
+                )
             )
 
     @abstractmethod

@@ -105,8 +105,8 @@ class Feasible(Acquisition):
             raise ValueError(
                 printable(
                     f"The model must hold the {n_trials} trials and {len(self.lengthscales)} parameters that the "
-                    "chance of "
-                    f"failing was learned from, but has {model.n_observed} trials and {len(space)} parameters."
+                    f"chance of failing was learned from, but has {model.n_observed} trials and {len(space)} "
+                    "parameters."
                 )
             )
         return _FeasibleFunction(self, model, situation, self.base.bind(model, situation, space))

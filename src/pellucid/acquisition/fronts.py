@@ -348,8 +348,7 @@ def _below(Y: Array, reference: Array) -> tuple[Array, Array]:
         raise ValueError(
             printable(
                 f"The reference point must have one finite value per objective, but got {reference.tolist()} for "
-                "outcomes "
-                f"of shape {Y.shape}."
+                f"outcomes of shape {Y.shape}."
             )
         )
     rows = Y[(reference > Y).all(axis=1)]

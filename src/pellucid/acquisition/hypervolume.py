@@ -102,7 +102,7 @@ def _checked(m: Array, s: Array, boxes: Boxes) -> tuple[Array, Array]:
     if m.ndim != 2 or m.shape != s.shape or m.shape[1] != boxes.lower.shape[1]:
         raise ValueError(
             printable(
-                f"Means and sds must have one row per candidate and one column per objective, here "
+                "Means and sds must have one row per candidate and one column per objective, here "
                 f"{boxes.lower.shape[1]}, but got shapes {m.shape} and {s.shape}."
             )
         )

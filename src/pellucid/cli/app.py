@@ -24,7 +24,7 @@ from pellucid.cli.report import report
 from pellucid.cli.streams import OutputLost, open_closed_streams, told_if_lost
 from pellucid.cli.terminal import EXIT_CODES, FAILED, print_lines, say
 from pellucid.cli.tune.command import tune
-from pellucid.words import printable, printable_lines
+from pellucid.words import printable, printable_lines, printable_traceback
 
 # Other distributions add commands under this entry-point group: each entry is a Typer application.
 PLUGINS = "pellucid.commands"
@@ -60,11 +60,11 @@ def _harmless() -> Iterator[None]:
         raise
     except (typer.Exit, typer.Abort, OutputLost):
         raise
-    except Exception:
-        lines = traceback.format_exc()
-        if printable_lines(redacted(lines)) == lines:
+    except Exception as error:
+        lines = printable_lines(redacted(printable_traceback(error)))
+        if lines == traceback.format_exc().rstrip("\n"):
             raise
-        say(*redacted(lines).rstrip("\n").split("\n"))
+        say(*lines.split("\n"))
         raise typer.Exit(FAILED) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
@@ -17,6 +18,9 @@ from threading import Thread
 
 from pellucid.reporting.live import LiveReport, LiveState
 from pellucid.reporting.markup import Markup, joined, tag
+from pellucid.words import printable_traceback
+
+_logger = logging.getLogger("pellucid")
 
 _LOOPBACK = "127.0.0.1"
 # A site can point a name of its own at this machine and so read the page as if it were its own (DNS rebinding): only
@@ -63,8 +67,9 @@ class _Server(ThreadingMixIn, TCPServer):
         super().__init__((_LOOPBACK, port), _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        if not isinstance(sys.exc_info()[1], OSError):  # A browser that leaves is no error.
-            super().handle_error(request, client_address)  # type: ignore[arg-type]
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, OSError):  # A browser that leaves is no error.
+            _logger.error("A request was not answered.\n%s", printable_traceback(error))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -17,7 +17,7 @@ from pellucid.numerics import is_number, is_whole_number, one_thread
 from pellucid.study.curves import check_horizon
 from pellucid.study.storage import write_decision
 from pellucid.surrogates.curves import FEWEST_COMPLETE
-from pellucid.words import printable, printable_traceback
+from pellucid.words import printable, printable_error
 
 _logger = logging.getLogger("pellucid")
 
@@ -82,10 +82,10 @@ class CurvePruner(BasePruner):
                 made = decision(evidence, trial, self._keep, self._tolerance)
         except Exception as error:  # A pruner that raises would end the trial, so it goes on.
             _logger.warning(
-                "Trial %d goes on: its curve could not be judged (%s).\n%s",
+                "Trial %d goes on: its curve could not be judged (%s).",
                 trial.number,
                 printable(str(error)),
-                printable_traceback(error),
+                exc_info=printable_error(error),
             )
             return False
         write_decision(study, trial, made)

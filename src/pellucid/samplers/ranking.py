@@ -43,7 +43,7 @@ from pellucid.study.storage import keep_model
 from pellucid.study.trials import distributions
 from pellucid.study.view import StudyView, single_objective
 from pellucid.threads import no_fork
-from pellucid.words import printable, printable_traceback
+from pellucid.words import printable, printable_error
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -245,10 +245,10 @@ class RankingSampler(BaseSampler):
                 words, started = turn.words, not serving.space.conditions
         except Exception as error:  # A running study gets its next trial even if the model fails.
             _logger.warning(
-                "Trial %d: the ranking failed (%s).\n%s",
+                "Trial %d: the ranking failed (%s).",
                 trial.number,
                 printable(str(error)),
-                printable_traceback(error),
+                exc_info=printable_error(error),
             )
             turn, words = None, f"The fallback proposed it: {failure('the ranking', error)}."
         params, receipt = self._fallback.propose(view, trial, search_space, started=started)

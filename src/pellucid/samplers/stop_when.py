@@ -16,7 +16,7 @@ from pellucid.records import StoppingVerdict
 from pellucid.study.storage import set_user_attribute
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.gp import check_template
-from pellucid.words import printable, printable_traceback
+from pellucid.words import printable, printable_error
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"
 _logger = logging.getLogger("pellucid")
@@ -69,10 +69,10 @@ class StopWhen:
             )
         except Exception as error:  # A callback that raises would end the study, so it goes on without a verdict.
             _logger.warning(
-                "No verdict on stopping after trial %d (%s).\n%s",
+                "No verdict on stopping after trial %d (%s).",
                 trial.number,
                 printable(str(error)),
-                printable_traceback(error),
+                exc_info=printable_error(error),
             )
             self._agreed = 0
             return

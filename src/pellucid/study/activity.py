@@ -123,8 +123,8 @@ def declared_conditions(space: Space, declared: Mapping[str, tuple[str, Sequence
             raise ValueError(
                 printable(
                     f"A declared condition needs a parent with discrete values, but `{parent}` (the parent of "
-                    f"`{child}`) "
-                    f"is {dimension.distribution}: leave the condition out, and it is inferred from the trials."
+                    f"`{child}`) is {dimension.distribution}: leave the condition out, and it is inferred from the "
+                    "trials."
                 )
             )
         u, inside = dimension.encode(list(values))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import traceback
 from collections.abc import Mapping
 from secrets import token_hex
 from typing import Any
@@ -15,7 +14,7 @@ from pellucid.cli.mcp.bounds import bounded_json, bounded_text
 from pellucid.cli.mcp.session import Reply, Session
 from pellucid.cli.mcp.tools import Tool, tools_of
 from pellucid.cli.redaction import redacted
-from pellucid.words import printable, printable_lines
+from pellucid.words import printable, printable_lines, printable_traceback
 
 _logger = logging.getLogger("pellucid")
 # Begins and ends what comes from a study. The token is another one in every reply, so that no name can end it.
@@ -73,7 +72,7 @@ def _unexpected(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename} cannot be used ({error.strerror})."
     # Errors of drivers may repeat the address with its password.
-    _logger.error("%s", printable_lines(redacted(traceback.format_exc())))
+    _logger.error("%s", printable_lines(redacted(printable_traceback(error))))
     return (
         f"pellucid could not answer because of an error of its own ({type(error).__name__}); the log of the server, on "
         "its standard error, says more."

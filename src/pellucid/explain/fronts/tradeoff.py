@@ -107,8 +107,8 @@ def _pair(view: StudyView, between: Sequence[str | int] | None) -> tuple[int, in
         if k > 2:
             raise ValueError(
                 printable(
-                    f"`between` names two objectives, because this study has {k}: {named(view.objectives)}. "
-                    f"Pass, for example, between=({named(view.objectives[:2])})."
+                    f"`between` names two objectives, because this study has {k}: {named(view.objectives)}. Pass, for "
+                    f"example, between=({named(view.objectives[:2])})."
                 )
             )
         return 0, 1

@@ -91,15 +91,14 @@ def _index(view: StudyView, key: Any, argument: str) -> int:
     if key in view.each[0].observations.constraints.names:
         raise ValueError(
             printable(
-                f"`{argument}` is about objectives ({named(view.objectives)}), but {key!r} is a constraint, which "
-                "has a "
-                "limit of its own, 0. Pass `feasible`, the chance that constraints are kept."
+                f"`{argument}` is about objectives ({named(view.objectives)}), but {key!r} is a constraint, which has "
+                "a limit of its own, 0. Pass `feasible`, the chance that constraints are kept."
             )
         )
     raise ValueError(
         printable(
-            f"`{argument}` is about objectives of the study ({named(view.objectives)}), but got {key!r}. "
-            "Names are those of `study.set_metric_names`."
+            f"`{argument}` is about objectives of the study ({named(view.objectives)}), but got {key!r}. Names are "
+            "those of `study.set_metric_names`."
         )
     )
 

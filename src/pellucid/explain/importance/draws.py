@@ -99,8 +99,7 @@ def opened_for(
         raise ValueError(
             printable(
                 f"The goal ({checked.words}) is about all objectives, but got objective={objective!r}: leave it out, "
-                "or "
-                "use a goal of one objective, such as `pellucid.best()`."
+                "or use a goal of one objective, such as `pellucid.best()`."
             )
         )
     if checked.joint or (several and checked.failures):

@@ -147,9 +147,8 @@ def _curve(view: StudyView, number: int, step: int | None) -> Curves:
     if step is not None and (not is_whole_number(step) or step < first):
         raise ValueError(
             printable(
-                f"`step` must be a whole number from the first report of trial {number} on, which was at step "
-                f"{first}, but "
-                f"got {step!r}."
+                f"`step` must be a whole number from the first report of trial {number} on, which was at step {first}, "
+                f"but got {step!r}."
             )
         )
     return curve

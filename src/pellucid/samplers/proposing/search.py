@@ -23,7 +23,7 @@ from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.curves import extrapolated
-from pellucid.words import printable, printable_traceback
+from pellucid.words import printable, printable_error
 
 _logger = logging.getLogger("pellucid")
 # Characters of an error that a receipt keeps.
@@ -118,10 +118,10 @@ class ModelSearch:
             raise
         except Exception as error:  # A running study gets its next trial even if the model fails.
             _logger.warning(
-                "Trial %d is sampled at random: the model failed (%s).\n%s",
+                "Trial %d is sampled at random: the model failed (%s).",
                 trial.number,
                 printable(str(error)),
-                printable_traceback(error),
+                exc_info=printable_error(error),
             )
             space = Space.of(search_space, None, self._ordinal)
             rng = stream(seed, "fallback", trial.number)

@@ -211,7 +211,6 @@ def _require_same_parameters(space: Space, kept: _Kept) -> None:
             raise ValueError(
                 printable(
                     f"These studies do not share a space: `{name}` is in `{having}` and not in `{without[0]}`. Learn "
-                    "from "
-                    "studies of the same parameters; their ranges may differ."
+                    "from studies of the same parameters; their ranges may differ."
                 )
             )
