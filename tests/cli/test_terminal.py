@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -23,3 +24,11 @@ def test_the_page_and_the_help_list_the_exit_codes(repository: Path) -> None:
     help_text = " ".join(CliRunner().invoke(app, ["--help"]).stdout.split())
     for code, meaning in terminal.EXIT_CODES.items():
         assert f"{code} {meaning}" in help_text
+
+
+def test_json_is_printable_and_keeps_every_name() -> None:
+    value = {"a\x1b[2J\x7f\x9b\u202e\ud800\U000e0041": ["\n", "学習率"]}
+    text = terminal.json_text(value)
+    assert text.isascii()
+    assert text.isprintable()
+    assert json.loads(text) == value

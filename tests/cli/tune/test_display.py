@@ -9,7 +9,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from tests.cli.tune.scripts import PATIENCE_S, command
+
+from pellucid.cli.tune.display import PlainDisplay, printable_output
 
 
 def read_terminal(descriptor: int) -> Iterator[bytes]:
@@ -48,3 +51,16 @@ def test_a_terminal_gets_a_table_with_the_objectives_lines_above_it(folder: Path
     last = shown[shown.rindex("script in sqlite:///tuning.db") :]
     assert "printed" not in last
     assert "maximised WEI" in last
+
+
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\u202e"
+
+
+def test_a_terminal_gets_the_colours_of_the_objective_and_nothing_else() -> None:
+    escaped = r"\x1b]52;c;aGk=\x07\x1b[2J\u202e"
+    assert printable_output(f"\x1b[1;32mgreen\x1b[0m {HOSTILE}") == f"\x1b[1;32mgreen\x1b[0m {escaped}"
+
+
+def test_a_log_file_gets_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
+    PlainDisplay().line(f"\x1b[1;32mgreen\x1b[0m {HOSTILE}")
+    assert capsys.readouterr().err == r"green \x1b]52;c;aGk=\x07\x1b[2J\u202e" + "\n"
