@@ -9,13 +9,14 @@ import numpy as np
 
 from pellucid.explain.model import curve_notes, plausible_models
 from pellucid.explain.parts import descends, forced
-from pellucid.explain.text import condition_text, selection_note, unknown_parameter
+from pellucid.explain.text import choice_note, condition_text, selection_note, unknown_parameter
 from pellucid.numerics import Array, Integers, Mask
 from pellucid.records import NoAnswer, NoAnswerYet
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import INACTIVE, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.surrogates.thinning import MOST_ROWS
 from pellucid.words import printable
 
 # A model needs this many trials to say anything.
@@ -59,7 +60,12 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
     notes = []
     if inside < n:
         notes.append(f"{n - inside} of {n} trials lie outside the present ranges and are left out.")
-    if inside > most:
+    chosen = view.chosen(data)
+    if len(chosen.losses) < inside and most >= MOST_ROWS:
+        # Other answers have the model of these.
+        notes += choice_note(len(chosen.losses), inside)
+        data = chosen
+    elif inside > most:
         notes.append(selection_note(what, most, inside))
         data = _thinned(data, most)
     return data, [*notes, *curve_notes(data)]
