@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,17 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
+from pellucid.samplers.bayesian import BayesianSampler
+from pellucid.study.receipts import read_receipt, receipt_parts
 from pellucid_lab.runs.workers import THREAD_VARIABLES, Worker
 from pellucid_lab.tables.grids import Grid, page
 
 # Kinds of studies; the first one is measured at every size, the others at the largest.
-KINDS = ("one objective", "model choice", "two objectives", "a constraint", "failed and pruned trials")
+_WITH_RECEIPTS = "all proposed by pellucid"
+KINDS = (
+    *("one objective", "model choice", "two objectives", "a constraint", "failed and pruned trials"),
+    _WITH_RECEIPTS,
+)
 SURFACES = ("report", "explain", "agent", "publish")
 _STUDY = "large"
 # Of the trials that are perturbed: how many, how often they are chosen again, and scales as shares of the range.
@@ -119,7 +125,22 @@ def write_study(task: tuple[str, int, str]) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     directions = [StudyDirection.MINIMIZE] * (2 if kind == "two objectives" else 1)
     storage = JournalStorage(JournalFileBackend(journal))
-    optuna.create_study(study_name=_STUDY, storage=storage, directions=directions).add_trials(list(trials_of(kind, n)))
+    trials = list(trials_of(kind, n))
+    if kind == _WITH_RECEIPTS:
+        trials = _with_receipts(trials)
+    optuna.create_study(study_name=_STUDY, storage=storage, directions=directions).add_trials(trials)
+
+
+def _with_receipts(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """All with the receipt of one more proposal, as if each had been that: asking for all would take an hour."""
+    study = optuna.create_study(sampler=BayesianSampler(seed=0))
+    study.add_trials(trials)
+    asked = study.ask(trials[-1].distributions)
+    receipt = read_receipt(study.trials[asked.number])
+    assert receipt is not None
+    for number, trial in enumerate(trials):
+        trial.system_attrs = receipt_parts(replace(receipt, trial=number, params=trial.params))
+    return list(trials)
 
 
 def trials_of(kind: str, n: int) -> Iterator[FrozenTrial]:
@@ -199,6 +220,6 @@ def markdown(costs: Sequence[LargeCost], provenance: str) -> str:
         "Studies in a journal, with six parameters or more; half of the trials are random, half perturbations of the "
         "best so far. Every row is a process of its own with one thread: seconds of the processor beyond those of a "
         "process that only loads the trials, and the largest memory, with the study in it. `agent` is the tool "
-        "`overview` of `pellucid mcp`."
+        "`overview` of `pellucid mcp`. In the last study every trial has a receipt of its own."
     ]
     return page("What answers about large studies cost", notes, [Grid("", head, tuple(rows))], provenance)
