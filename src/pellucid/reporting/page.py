@@ -19,7 +19,7 @@ from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, joined, tag
 from pellucid.reporting.packed import packed
-from pellucid.reporting.picker import picked
+from pellucid.reporting.picker import picked, picks
 from pellucid.reporting.sections import sections_of
 from pellucid.reporting.trial_table import table_of
 
@@ -38,7 +38,7 @@ def page(study: StudyAnswers, *, live: int | None = None) -> str:
         "template": plots.template(),
         "inks": plots.ON_DARK,
         "picked": picked(study, figures),
-        "table": table_of(study),
+        "table": table_of(study, picks(study)),
     }
     links = [tag("a", title, href=f"#{name}") for name, title, _ in shown]
     counts = ", ".join(f"{n} {state}" for state, n in study.counts.most_common())

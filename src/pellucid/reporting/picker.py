@@ -21,11 +21,11 @@ _MOST_PICKED, _MOST_VALUES = 1000, 20_000
 
 def picker(study: StudyAnswers) -> Iterator[Markup]:
     """A list of trials, and places for what is said about the one that is picked."""
-    picks = _picks(study)
+    chosen = picks(study)
     explained = {explanation.trial for explanation in study.explanations}
-    first = study.explanations[0].trial if study.explanations else study.trials[picks[-1]].number
+    first = study.explanations[0].trial if study.explanations else study.trials[chosen[-1]].number
     options = []
-    for i in picks:
+    for i in chosen:
         trial = study.trials[i]
         text = f"trial {trial.number}: {_outcome(study, trial, study.history.states[i])}"
         if study.history.feasible and study.history.feasible[i] is False:
@@ -40,10 +40,10 @@ def picker(study: StudyAnswers) -> Iterator[Markup]:
         tag("button", "▶", type="button", id="after", aria_label="trial after"),
         class_="picker",
     )
-    if len(picks) < len(study.trials):
+    if len(chosen) < len(study.trials):
         yield tag(
             "p",
-            f"{len(picks)} of {len(study.trials)} trials can be picked: the explained ones, and an even selection.",
+            f"{len(chosen)} of {len(study.trials)} trials can be picked: the explained ones, and an even selection.",
             class_="soft",
         )
     yield tag("div", id="trial-words", aria_live="polite")
@@ -63,7 +63,7 @@ def _outcome(study: StudyAnswers, trial: FrozenTrial, state: str) -> str:
     return f"{state}, {value_text(report[1])} at step {report[0]}"
 
 
-def _picks(study: StudyAnswers) -> list[int]:
+def picks(study: StudyAnswers) -> list[int]:
     """Positions of the trials that can be picked: all, or the explained ones and an even selection."""
     n = len(study.trials)
     most = min(_MOST_PICKED, _MOST_VALUES // max([1, *(len(trial.params) for trial in study.trials)]))
@@ -78,7 +78,7 @@ def picked(study: StudyAnswers, figures: PageFigures) -> list[dict[str, Any]]:
     """What the page says about each trial that can be picked. Its values are in the table of all trials."""
     explained = {explanation.trial: explanation for explanation in study.explanations}
     trials: list[dict[str, Any]] = []
-    for i in _picks(study):
+    for i in picks(study):
         trial, receipt = study.trials[i], study.receipts[i]
         why = explained.get(trial.number)
         reason = study.unexplained.get(trial.number)

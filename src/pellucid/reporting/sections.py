@@ -30,7 +30,8 @@ from pellucid.reporting.doubts import others
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
-from pellucid.reporting.picker import picker
+from pellucid.reporting.picker import picker, picks
+from pellucid.reporting.trial_table import listed
 
 # Configurations of the front, and their parameters, in a table.
 _MOST_ROWS, _MOST_COLUMNS = 60, 12
@@ -90,7 +91,10 @@ def _trials(study: StudyAnswers, figures: PageFigures) -> Iterator[Markup]:
     )
     table = tag("table", tag("thead", tag("tr", id="titles")), tag("tbody", id="rows"))
     scrolled = tag("div", table, id="table", class_="table", tabindex="0", role="region", aria_label="All trials")
-    yield tag("div", tag("h3", "All trials"), search, scrolled, class_="screen")
+    rows, n = len(listed(study, picks(study))), len(study.trials)
+    selected = f"{rows:,} of {n:,} trials are listed: the explained and the recommended ones, and an even selection."
+    some = [tag("p", selected, class_="soft")] if rows < n else []
+    yield tag("div", tag("h3", "All trials"), *some, search, scrolled, class_="screen")
 
 
 _EXPECTED = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution
@@ -21,15 +21,30 @@ from pellucid.study.trials import distributions
 
 # Significant digits of what a trial returned: parameters keep all of theirs.
 _DIGITS = 8
+# Cells of a table: with 20 columns those of 12,500 trials, which take about 2 megabytes of a page.
+_MOST_CELLS = 250_000
 
 
-def table_of(study: StudyAnswers) -> dict[str, Any]:
-    """The columns of the table. `kind` of a column: 'number', 'float' or 'int' (of a parameter), 'choice' or 'text'."""
-    return {
-        "numbers": [trial.number for trial in study.trials],
-        "columns": [*_outcomes(study), *_parameters(study)],
-        "best": _best(study),
-    }
+def listed(study: StudyAnswers, needed: Collection[int]) -> list[int]:
+    """Positions of the trials in the table: all, or an even selection with those that are `needed` (positions), the
+    recommended ones and the newest."""
+    n = len(study.trials)
+    most = _MOST_CELLS // max(1, *(len(trial.params) for trial in study.trials)) if n else 0
+    if n <= most:
+        return list(range(n))
+    best = set(_best(study))
+    always = {*needed, n - 1, *(i for i, trial in enumerate(study.trials) if trial.number in best)}
+    return sorted(always | {round(i * (n - 1) / (most - 1)) for i in range(most)} if most > 1 else always)
+
+
+def table_of(study: StudyAnswers, needed: Collection[int]) -> dict[str, Any]:
+    """The columns of the table. `kind` of a column: 'number', 'float' or 'int' (of a parameter), 'choice' or 'text'.
+    `needed`: positions of trials that it must have."""
+    rows = listed(study, needed)
+    columns = [*_outcomes(study), *_parameters(study)]
+    if len(rows) < len(study.trials):
+        columns = [{**column, "values": [column["values"][i] for i in rows]} for column in columns]
+    return {"numbers": [study.trials[i].number for i in rows], "columns": columns, "best": _best(study)}
 
 
 def _best(study: StudyAnswers) -> list[int]:
