@@ -135,7 +135,8 @@ def test_every_proposal_is_explained_and_the_search_goes_on(
     study.sampler = pellucid.BayesianSampler(seed=3, n_startup_trials=3)
     trial = study.ask(study.trials[-1].distributions)
     assert kinds(study)[trial.number] == "model"
-    assert messages(caplog) == []
+    # Those that the journal left running are said to be lost when it is old.
+    assert [message for message in messages(caplog) if "have run for at least" not in message] == []
 
 
 def test_every_stop_by_a_learning_curve_is_explained_as_it_was(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.study.receipts import read_receipt, receipt_parts
+from pellucid.words import printable
 from pellucid_lab.runs.workers import THREAD_VARIABLES, Worker
 from pellucid_lab.tables.grids import Grid, page
 
@@ -88,7 +89,7 @@ def costs_of(kind: str, trials: int) -> Iterator[LargeCost]:
         finally:
             maker.stop()
         if outcome.error is not None:
-            raise RuntimeError(outcome.error)
+            raise RuntimeError(printable(outcome.error))
         loading, loaded = _measured([sys.executable, "-c", _LOAD, journal], folder)
         for surface in SURFACES:
             seconds, megabytes = _measured(_command(surface, journal), folder)
@@ -111,7 +112,9 @@ def _measured(command: Sequence[str], folder: str) -> tuple[float, float]:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             errors.seek(0)
-            raise RuntimeError(f"{' '.join(command[:4])} ended with {process.returncode}: {errors.read()!r:.500}")
+            raise RuntimeError(
+                printable(f"{' '.join(command[:4])} ended with {process.returncode}: {errors.read()!r:.500}")
+            )
     unit = 1024.0**2 if sys.platform == "darwin" else 1024.0
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit
 

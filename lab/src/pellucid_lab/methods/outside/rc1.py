@@ -46,7 +46,7 @@ class Peer:
             self._study.add_trial(added(row, state, params, distributions))
             return
         if trial.params != params:
-            raise ValueError(f"A trial has the parameters that were suggested, {trial.params}, but got {params}.")
+            raise ValueError(f"A trial has the parameters that were suggested, {trial.params!r}, but got {params!r}.")
         for step, value in row["reports"]:
             trial.report(value, step)
         for name, value in row["attributes"].items():
@@ -73,7 +73,7 @@ def added(row: dict[str, Any], state: TrialState, params: dict[str, Any], distri
 
 def check_number(here: int, there: int) -> None:
     if here != there:
-        raise ValueError(f"Both studies number their trials alike, but trial {there} is number {here} here.")
+        raise ValueError(f"Both studies number their trials alike, but trial {there!r} is number {here!r} here.")
 
 
 def suggested(trial: Trial, name: str, distribution: Any) -> Any:
