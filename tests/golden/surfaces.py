@@ -321,7 +321,7 @@ def main() -> int:
         n_changed += bool(lines)
         for line in lines:
             print(line)
-    how = "" if exact else ", by their structure alone, because this processor rounds otherwise"
+    how = "" if exact else ", within tolerances, because this processor rounds otherwise"
     print(f"{len(names)} files of texts compared{how}: {n_changed} with differences.")
     return 1 if n_changed else 0
 
