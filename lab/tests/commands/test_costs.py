@@ -7,9 +7,15 @@ import sys
 from importlib.metadata import requires
 from pathlib import Path
 
+import optuna
 import pytest
 from lab.tests.helpers import call
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from packaging.requirements import Requirement
+
+import pellucid
+from pellucid_lab.costs import large
 
 
 def test_the_table_of_stopping(tmp_path: Path) -> None:
@@ -43,6 +49,36 @@ def test_the_table_of_live_pages(tmp_path: Path) -> None:
     done = call("bench", "report", "--live", "12", "--table", str(table))
     assert done.exit_code == 0, done.output
     assert re.search(r"^\| 12 \|( \d+\.\d \|){4} \d+\.\d \(12\) \|$", table.read_text(), re.MULTILINE)
+
+
+def test_the_table_of_commands_on_large_studies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(large, "KINDS", large.KINDS[:1])
+    monkeypatch.setattr(large, "SURFACES", ("explain",))
+    table = tmp_path / "large.md"
+    done = call("bench", "report", "--large", "30", "--table", str(table))
+    assert done.exit_code == 0, done.output
+    row = re.search(r"^\| one objective \| 30 \| explain \|(.*)\|$", table.read_text(), re.MULTILINE)
+    assert row is not None
+    seconds, loading, peak, loaded = map(float, row.group(1).split("|"))
+    assert seconds > 0.0
+    assert loading > 0.0
+    assert 30.0 < loaded < peak, "megabytes"
+
+
+def test_a_command_that_fails_on_a_large_study_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large, "SURFACES", ("nonsense",))
+    with pytest.raises(RuntimeError, match="nonsense ended with 2"):
+        list(large.costs_of(large.KINDS[0], 10))
+
+
+@pytest.mark.parametrize("kind", large.KINDS)
+def test_every_kind_of_large_study_can_be_written_and_asked(kind: str, tmp_path: Path) -> None:
+    journal = str(tmp_path / "study.log")
+    large.write_study((kind, 60, journal))
+    study = optuna.load_study(study_name=None, storage=JournalStorage(JournalFileBackend(journal)))
+    assert len(study.trials) == 60
+    assert bool(pellucid.receipts(study)) == (kind == large.KINDS[-1])
+    assert pellucid.history(study).sentence
 
 
 def test_without_plotly_reports_name_an_extra_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,3 +117,16 @@ def test_corrections_of_a_trial_do_not_depend_on_the_others_even_if_many_curves_
     for row in range(len(new)):
         for alone, together in zip(neighbours.corrections(new[[row]]), neighbours.corrections(new), strict=True):
             np.testing.assert_allclose(alone[0], together[row], rtol=1e-9, atol=1e-12)
+
+
+def test_distances_are_computed_in_batches_if_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    neighbours = Neighbours(*some(30), 0.1)
+    new = some(17, seed=1)[0]
+    together = neighbours.corrections(new)
+    sizes: list[int] = []
+    monkeypatch.setattr(module, "_MOST_DISTANCES", 100)
+    distances = module._distances
+    monkeypatch.setattr(module, "_distances", lambda A, B: (sizes.append(len(A)), distances(A, B))[1])
+    for part, whole in zip(neighbours.corrections(new), together, strict=True):
+        np.testing.assert_allclose(part, whole, rtol=1e-9, atol=1e-12)
+    assert max(size for size in sizes if size != 8) <= 100 // 30
