@@ -20,6 +20,7 @@ from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Space
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
+from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, limit_of, log_chance, targets, zero_of
 
 _models: WeakKeyDictionary[StudyView, list[tuple[Space, tuple[tuple[ConstraintModel, ...], ...]]]] = WeakKeyDictionary()
@@ -88,7 +89,10 @@ class Feasibility:
         """None if there is nothing to keep."""
         if not view.constrained or view.constraint is not None:
             return None
-        return Feasibility(best_fits(view, data.space), float(data.losses.max()))
+        constraints = best_fits(view, data.space)
+        if view.choice is not None:
+            constraints = tuple(_conditioned_on(data, view, constraint) for constraint in constraints)
+        return Feasibility(constraints, float(data.losses.max()))
 
     def log_chance(self, X: Array) -> Array:
         """(m,)"""
@@ -100,6 +104,20 @@ class Feasibility:
             latent = joint_latent((constraint.gp,), Z, subject(constraint))
             F = np.where(np.resize(latent, F.shape) <= constraint.threshold, F, np.maximum(F, self.worst))
         return F
+
+
+def _conditioned_on(data: Arrays, view: StudyView, constraint: ConstraintModel) -> ConstraintModel:
+    """The model of a constraint on the trials of `data` alone, if these are much fewer: thousands of candidates are
+    asked about, and each costs the square of the trials."""
+    if len(data.losses) >= constraint.gp.n_observed // 2:
+        return constraint
+    observed = view.about_constraint(constraint.name).observations
+    numbers = set(data.observations.numbers)
+    own = encoded(data.space, observed.select([i for i, number in enumerate(observed.numbers) if number in numbers]))
+    if not len(own.losses):
+        return constraint
+    gp = GaussianProcess.from_hyperparameters(constraint.gp.hyperparameters)
+    return replace(constraint, gp=gp.condition(own.X, targets(own.losses, constraint.zero)))
 
 
 def none_feasible(observations: Observations) -> str:

@@ -387,7 +387,7 @@ def test_odd_studies_are_answered() -> None:
     )
     effect = pellucid.partial_dependence(many, "x")
     assert effect.n_trials == 1500
-    assert any("1500 of 2500 trials" in alarm for alarm in effect.notes)
+    assert any("1,500 of 2,500 trials" in alarm for alarm in effect.notes)
     assert np.abs(np.array(effect.mean) - np.array(effect.values[0]) ** 2).max() < 0.05
 
 
