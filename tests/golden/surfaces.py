@@ -35,9 +35,9 @@ from tests.golden.record import at_known_times, pinned, read, rounding
 
 STORAGE = "studies.log"
 # Studies whose note, figures of the dashboard and run of a tracker are recorded too: these repeat most of the page.
-PUBLISHED = ("failures", "gain and cost")
-# Studies that an agent asks about.
-ASKED = ("failures", "gain and cost")
+PUBLISHED = ("failures", "two objectives, constraint")
+# Studies that an agent asks about, each with one of its objectives or nothing.
+ASKED: dict[str, dict[str, str]] = {"failures": {}, "two objectives, constraint": {"objective": "right"}}
 SERVER = "mcp"
 
 # ---------------------------------------------------------------------------------------------- the page
@@ -231,16 +231,14 @@ def server_texts(folder: Path) -> Iterator[str]:
     from tests.cli.mcp.sessions import session
 
     asked: list[tuple[str, dict[str, Any]]] = [("list_studies", {})]
-    for name in ASKED:
+    for name, objective in ASKED.items():
         study = {"study": name}
-        param = "x" if name == "failures" else "lr"
-        objective = {} if name == "failures" else {"objective": "cost"}
         asked += [
             ("overview", study),
             ("recommend", study),
             ("can_i_stop", study),
             ("what_matters", {**study, **objective}),
-            ("what_parameters_do", {**study, **objective, "params": [param]}),
+            ("what_parameters_do", {**study, **objective, "params": ["x"]}),
             ("why_this_trial", {**study, "trial": 12}),
             ("ranges", {**study, **objective}),
             ("front", study),

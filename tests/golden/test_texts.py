@@ -13,7 +13,7 @@ from tests.golden.surfaces import SERVER, Outline, keys
 from tests.helpers import ROOT
 
 ALL = (*NAMES, SERVER)
-N_GROUPS = 4
+N_GROUPS = 2
 
 
 @pytest.mark.parametrize("group", range(N_GROUPS))
