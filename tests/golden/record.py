@@ -1,6 +1,7 @@
 """Record every proposal, receipt and answer of the golden studies, or compare them with the recorded ones.
 
-    python -m tests.golden.record                  write golden.json.gz
+    python -m tests.golden.record                  write golden.json.gz and texts/answers
+    python -m tests.golden.record flat             write those of one study
     python -m tests.golden.record --check          compare all studies with it
     python -m tests.golden.record --check flat tpe compare two of them
 
@@ -336,11 +337,15 @@ def rounding() -> str:
 
 
 def write(studies: Record) -> None:
-    """Write all studies: numbers into one file, and what is said about some of them into a file for each."""
-    for name in NAMES:
-        write_text(text_file("answers", name), studies[name]["words"])
-    kept = {name: {key: study[key] for key in ("trials", "receipts", "answers")} for name, study in studies.items()}
-    text = json.dumps({**kept, "rounding": rounding()}, separators=(",", ":"), sort_keys=True)
+    """Write the numbers of these studies into the file of all, and what is said about some of them into a file each."""
+    golden = read()
+    if golden["rounding"] != rounding() and not set(golden) <= {*studies, "rounding"}:
+        raise SystemExit("This processor rounds otherwise than the one that recorded the other studies: record all.")
+    for name, study in studies.items():
+        golden[name] = {kind: study[kind] for kind in ("trials", "receipts", "answers")}
+        if name in NAMES:
+            write_text(text_file("answers", name), study["words"])
+    text = json.dumps({**golden, "rounding": rounding()}, separators=(",", ":"), sort_keys=True)
     FILE.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 

@@ -17,33 +17,29 @@ from unittest.mock import patch
 import optuna
 import pytest
 from optuna.study import Study
-from tests.golden.several import accuracy_and_cost, limited, limited_bowls, made
-from tests.golden.studies import bayesian, failing, mixed, run
+from tests.golden.several import bowls, limited, limited_bowls, made
+from tests.golden.studies import bayesian, failing, flat, run
 
 import pellucid
 from pellucid.surrogates import GaussianProcess
 
 STUDIES: dict[str, Callable[[], Study]] = {
-    "one": lambda: bayesian(mixed, 24),
+    "one": lambda: bayesian(flat, 24),
     "failures": lambda: bayesian(failing, 24, avoid_failures=True),
     "constraint": lambda: made(limited, 24, ("minimize",), pending=1),
-    "two": lambda: made(accuracy_and_cost, 24, ("maximize", "minimize")),
+    "two": lambda: made(bowls, 24),
     "two, constraint": lambda: made(limited_bowls, 18),
-    "tpe": lambda: run(mixed, 24, optuna.samplers.TPESampler(seed=0)),
+    "tpe": lambda: run(flat, 24, optuna.samplers.TPESampler(seed=0)),
 }
 Ask = Callable[[Study], Any]
 NUMBER = 14  # of the trial that is asked about
-
-
-def param(study: Study) -> str:
-    return "x" if "x" in study.trials[0].params else "lr"
 
 
 ASKS: dict[str, Ask] = {
     "proposal": lambda study: study.ask(study.trials[-1].distributions),
     "recommend": pellucid.recommend,
     "recommend, weighted": lambda study: pellucid.recommend(study, prefer={0: 1, 1: 2}),
-    "recommend, limited": lambda study: pellucid.recommend(study, limits={1: "<= 8"}),
+    "recommend, limited": lambda study: pellucid.recommend(study, limits={1: "<= 1"}),
     "stopping_verdict": lambda study: pellucid.stopping_verdict(study, min_trials=10),
     "regret_history": lambda study: pellucid.regret_history(study, min_trials=10),
     "history": pellucid.history,
@@ -51,8 +47,8 @@ ASKS: dict[str, Ask] = {
     "importance, constraint": lambda study: pellucid.importance(study, objective="memory"),
     "calibration": lambda study: pellucid.calibration(study, objective=0),
     "parameter_ranges": lambda study: pellucid.parameter_ranges(study, objective=0),
-    "profile_effect": lambda study: pellucid.profile_effect(study, param(study), objective=0),
-    "partial_dependence": lambda study: pellucid.partial_dependence(study, param(study), objective=0),
+    "profile_effect": lambda study: pellucid.profile_effect(study, "x", objective=0),
+    "partial_dependence": lambda study: pellucid.partial_dependence(study, "x", objective=0),
     "hsic_importance": lambda study: pellucid.hsic_importance(study, source="surrogate", objective=0),
     "tradeoff": pellucid.tradeoff,
     "explain_proposal": lambda study: pellucid.explain_proposal(study, NUMBER),
