@@ -56,7 +56,7 @@ except OSError:
 """
 
 
-@pytest.mark.parametrize("kind", ["one", "several"])
+@pytest.mark.parametrize("kind", ["one", pytest.param("several", marks=pytest.mark.slow)])
 def test_a_report_on_six_thousand_trials_stays_below_600_megabytes(kind: str) -> None:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", SCRIPT, kind, str(N)]
