@@ -21,7 +21,7 @@ from pellucid_lab.faults.children import Child, attempted
 from pellucid_lab.faults.examples import example_studies, model_data
 from pellucid_lab.faults.homes import home
 from pellucid_lab.faults.mutations import code
-from pellucid_lab.faults.names import hostile_names, injected
+from pellucid_lab.faults.names import controls, hostile_names, injected
 from pellucid_lab.faults.receipts import count_executed
 from pellucid_lab.faults.studies import (
     Snapshot,
@@ -186,6 +186,12 @@ def test_markup_in_a_page_is_counted(tmp_path: Path) -> None:
     assert len(harmful) >= 7, "names that change a page if they are not escaped"
     assert injected(f"<p title='&lt;img onerror=x&gt;'>&lt;script&gt;</p>{scripts}") == []
     assert injected("<p>no scripts</p>") == ["0 scripts"]
+
+
+def test_names_that_would_control_a_terminal_are_found(tmp_path: Path) -> None:
+    assert sum(bool(controls(name)) for name in hostile_names(tmp_path)) >= 4
+    assert controls("a\tb\nc <b> \\x1b é 🙂\u200d") == []
+    assert controls("\x1b[2J\u202e\u200f\x9b") == ["\x1b", "\x9b", "\u200f", "\u202e"]
 
 
 # --------------------------------------------------------------------------------- hangs, crashes, memory

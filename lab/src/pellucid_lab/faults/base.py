@@ -6,6 +6,7 @@ executed    a text of the fault that ran as code: it would have created a file
 hangs       a step that took more than 30 seconds
 different   a trial after a kill that differs from the same trial of a process that was not killed
 crashes     an error that is not a sentence for the user
+shown       a name that reached a terminal or a reader with characters that control what is shown
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Tally:
     hangs: int = 0
     different: int = 0
     crashes: int = 0
+    shown: int = 0
     peak_mb: float = 0.0
     notes: list[str] = field(default_factory=list)
     counted: dict[str, int] = field(default_factory=dict)
@@ -80,7 +82,8 @@ class Tally:
 
     @property
     def failures(self) -> int:
-        return self.lost + self.unusable + self.executed + self.hangs + self.different + self.crashes
+        failed = self.lost + self.unusable + self.executed + self.hangs + self.different + self.crashes
+        return failed + self.shown
 
 
 COUNTS = tuple(each.name for each in fields(Tally) if each.name not in ("peak_mb", "notes", "counted"))
@@ -109,6 +112,7 @@ class FaultRecord:
     machine: str
     date: str
     command: str
+    shown: int = 0
 
     @property
     def key(self) -> tuple[Any, ...]:

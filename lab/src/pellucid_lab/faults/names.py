@@ -1,7 +1,7 @@
 """Hostile names: of the study, a parameter, the objective, a choice and an attribute, all at once.
 
 The study must go on, be explained and reported. Of a page, no element and no handler may come from a name, and nothing
-but the page may be written.
+but the page may be written. Nothing that is shown may have a character that controls a terminal or turns text.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import bidirectional, category
 
 from pellucid_lab.faults.base import FaultTask, Tally
 from pellucid_lab.faults.children import Say, attempted
@@ -24,6 +25,9 @@ TRIALS = 12
 # Script elements that every page has: three that run, its data and Plotly, compressed.
 _SCRIPTS = 5
 _MARK = "pellucidfault"
+# What turns the order of text: Unicode's classes of overrides, embeddings and isolates, and three marks.
+_TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+_MARKS = "\u200e\u200f\u061c"
 
 
 def hostile_names(canary: Path) -> tuple[str, ...]:
@@ -98,6 +102,18 @@ def injected(page: str) -> list[str]:
     return [*elements.injected, *extra]
 
 
+def controls(text: str) -> list[str]:
+    """Characters that control a terminal or turn the order of text; ends of lines and tabs are those of a layout."""
+    return sorted(
+        {
+            letter
+            for letter in text
+            if letter not in "\n\t"
+            and (category(letter) in ("Cc", "Cs", "Zl", "Zp") or bidirectional(letter) in _TURNING or letter in _MARKS)
+        }
+    )
+
+
 def run_names(task: FaultTask) -> Tally:
     """`size` names, from number `chunk` on, on SQLite."""
     tally = Tally()
@@ -124,6 +140,9 @@ def try_name(tally: Tally, name: str, folder: Path) -> None:
         if ended.value["problems"]:
             tally.unusable += 1
             tally.note(f"{name[:40]!r}: " + "; ".join(ended.value["problems"]))
+        if ended.value["shown"]:
+            tally.shown += 1
+            tally.note(f"{name[:40]!r} is shown as it is by {ended.value['shown']}")
         if ended.value["injected"]:
             tally.executed += 1
             tally.note(f"{name[:40]!r} is in the page as {ended.value['injected']}")
@@ -156,5 +175,25 @@ def _check(name: str, storage: str, pages: Path, say: Say) -> dict[str, Any]:
     say("trials")
     problems = check_goes_on(study, pages, say, objective)
     page = pages / "report.html"
-    found = injected(page.read_text(encoding="utf-8")) if page.exists() else []
-    return {"refused": "", "problems": problems, "injected": found}
+    html = page.read_text(encoding="utf-8") if page.exists() else ""
+    texts = {
+        "an answer": str(pellucid.recommend(study)) + repr(pellucid.importance(study)),
+        "explain": _printed("explain", "--storage", storage, name),
+        "explain --json": _printed("explain", "--storage", storage, name, "--json"),
+        "the page": html,
+    }
+    return {
+        "refused": "",
+        "problems": problems,
+        "injected": injected(html) if html else [],
+        "shown": [where for where, text in texts.items() if controls(text)],
+    }
+
+
+def _printed(*arguments: str) -> str:
+    from typer.testing import CliRunner
+
+    from pellucid.cli.app import app
+
+    result = CliRunner().invoke(app, list(arguments))
+    return result.stdout + result.stderr

@@ -30,7 +30,9 @@ _NOTES = (
     "afterwards. **Executed**: a text of the fault ran as code, became an element of a page, or made a file. "
     "**Hangs**: nothing happened for more than 30 seconds. **Different**: a trial after a kill is not, to the "
     "last bit, that of a process that was not killed. **Crashes**: any other error that is not a sentence for the "
-    "user. Peak memory is that of the largest process that met the fault.",
+    "user. **Shown**: of a hostile name, characters that control a terminal or turn the order of text stood in what "
+    "`pellucid explain` prints, as text or JSON, in an answer or in the page. Peak memory is that of the largest "
+    "process that met the fault.",
     "*SIGKILL at a statement*: one whole trial (ask, two parameters, four reports with `CurvePruner`, tell) is "
     "killed before each of its statements and commits, and once after `tell` has returned; a new process "
     "continues. On another copy of the study, the statement is undone instead, and the same process goes on with "
