@@ -16,7 +16,7 @@ class Recommendation(Finding):
 
     trial      the trial that evaluated it;  observed  what that trial returned
     low, high  of the interval at `level`; None if there is no evidence for one
-    n_trials   trials that the model was fitted to
+    n_trials   trials that it rests on; a note says if the model is conditioned on some of them
     feasible   the chance that it is truly feasible, for a study with constraints; otherwise None
     objective  its name
     """
