@@ -43,7 +43,21 @@ class Quote:
 
 
 SPEED = ("| 50 | 4.2 (35) | 167.1 (35)", "| 39.6× |", "| 23.9× |", "| 1000 | 58.9 (35) | 1623.6 (6)")
+LARGE = (
+    "| one objective | 20,000 | report | 6.7 | 1.2 | 341 |",
+    "| a constraint | 20,000 | report | 14.4 |",
+    "| two objectives | 20,000 | report | 14.5 |",
+    "| all proposed by pellucid | 20,000 | report | 10.1 | 1.2 | 748 |",
+    "| all proposed by pellucid | 20,000 | publish | 11.3 | 1.2 | 1012 |",
+)
 QUOTES = (
+    Quote(
+        "docs/faq.md",
+        "At 20,000 trials a report takes 7 to 15 s of one core and 341 to 748 MB",
+        "report/large.md",
+        LARGE,
+    ),
+    Quote("docs/faq.md", "`publish` takes up to 1,012 MB", "report/large.md", LARGE),
     Quote(
         "docs/coming-from.md",
         "4 ms per proposal after 50 trials and 59 ms after 1,000; GPSampler needs 24 to 40 times as long",
