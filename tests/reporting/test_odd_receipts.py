@@ -25,13 +25,16 @@ ODD: dict[str, Change] = {
     "a parameter that the named trial does not have": lambda data: data["space"].update(z=0),
     "a range that is no distribution": lambda data: data["space"].update(x="{}"),
     "a trial that does not exist": lambda data: data["space"].update(x=999),
+    "a kernel that does not exist": lambda data: data["hyperparameters"].update(kernel="matern3<"),
+    "categories of one parameter only": lambda data: data["hyperparameters"].update(nominal=[3]),
+    "lengthscales of too many parameters": lambda data: data["hyperparameters"].update(lengthscales=[1.0] * 9),
 }
 
 
 @pytest.fixture(scope="module")
 def trials() -> list[FrozenTrial]:
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=6))
-    study.optimize(bowl, n_trials=14)
+    study.optimize(bowl, n_trials=8 + len(ODD))
     return study.trials
 
 
@@ -48,7 +51,7 @@ def odd(trial: FrozenTrial, change: Change) -> FrozenTrial:
 
 @pytest.fixture
 def study(trials: list[FrozenTrial]) -> Study:
-    """A study in which trials 7 to 12 have an odd receipt each."""
+    """A study in which trials have an odd receipt each, from number 7 to the last but one."""
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=6))
     changed = [odd(trial, change) for trial, change in zip(trials[7:], ODD.values(), strict=False)]
     study.add_trials([*trials[:7], *changed, *trials[7 + len(changed) :]])
@@ -64,10 +67,11 @@ def test_odd_receipts_cost_no_proposal_and_no_other_answer(study: Study) -> None
     study.optimize(bowl, n_trials=1)
     assert last_receipt(study).kind == "model"
     pellucid.calibration(study)
-    pellucid.explain_proposal(study, 13)
+    pellucid.explain_proposal(study, 7 + len(ODD))
 
 
 @pytest.mark.parametrize("number", range(7, 7 + len(ODD)), ids=ODD)
 def test_an_odd_receipt_is_named_when_its_trial_is_asked_about(study: Study, number: int) -> None:
-    with pytest.raises(ValueError, match=r"receipt|rebuilt|does not take"):
-        pellucid.explain_proposal(study, number)
+    for ask in (pellucid.explain_proposal, pellucid.rebuild):
+        with pytest.raises(pellucid.Unanswered, match=r"receipt|rebuilt|does not take"):
+            ask(study, number)

@@ -109,7 +109,7 @@ def test_the_table_adds_up_and_says_what_went_wrong() -> None:
     fine = recorded(FaultTask("kills", "sqlite", 0, 25, "pellucid x"), Tally(tried=25, peak_mb=200.4), 60.0)
     bad = replace(fine, chunk=25, lost=2, notes=("lost: trial 7",), counted={"trials told": 1200})
     text = fault_page([fine, bad, replace(fine, kind="names")])
-    assert "| SIGKILL of a worker | sqlite | 50 | 2 | 0 | 0 | 0 | 0 | 0 | 200 | 2.0 |" in text
+    assert "| SIGKILL of a worker | sqlite | 50 | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 200 | 2.0 |" in text
     assert "| all |  | 75 | 2 |" in text
     assert "- SIGKILL of a worker, sqlite: lost: trial 7" in text
     assert "| SIGKILL of a worker | trials told | 1,200 |" in text

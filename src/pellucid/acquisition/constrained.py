@@ -70,6 +70,10 @@ class Constrained(Acquisition):
     weight: float = 1.0
     enough: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not 0.0 < self.enough <= 1.0:
+            raise ValueError(f"The chance that is enough must be above 0 and at most 1, but got {self.enough!r}.")
+
     @staticmethod
     def among_feasible(base: Acquisition, constraints: tuple[str, ...], pool: Pool, best: float) -> Constrained:
         """With the weight and the chance that suit the base, given candidates and the best feasible trial's loss."""

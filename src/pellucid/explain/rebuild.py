@@ -13,7 +13,8 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
 from pellucid.explain.model import opened
 from pellucid.numerics import Array, expand_integers, first_integers
-from pellucid.records import ConstraintState, NoAnswer, NoAnswerYet, Receipt
+from pellucid.records import ConstraintState, NoAnswer, NoAnswerYet, Receipt, Unanswered, UnreadableRecordError
+from pellucid.records.finding import cause_of
 from pellucid.records.notebook import document
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Condition, Space
@@ -138,7 +139,23 @@ def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int]
 
 
 def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
-    """`receipt`: about the objective of the view. A view about a constraint gets the model of the first objective."""
+    """`receipt`: about the objective of the view. A view about a constraint gets the model of the first objective.
+
+    Raises UnreadableRecordError if what the receipt holds defines no model: its fields can be of the right form and not
+    belong together.
+    """
+    try:
+        return _rebuilt_from(receipt, view)
+    except Unanswered:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UnreadableRecordError(
+            f"Nothing can be rebuilt from the receipt of trial {receipt.trial}: it was changed or damaged "
+            f"({cause_of(error)}). If nobody has changed it, please report this."
+        ) from error
+
+
+def _rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
     assert receipt.acquisition is not None
     view = view.each[view.index]
     imputed = expand_integers(receipt.believed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -90,7 +91,9 @@ def changed_structure(rng: random.Random, value: Any, odd: Sequence[Any]) -> Any
                 other, name = rng.choice(list(_places(value)))
                 holder[key] = json.loads(json.dumps(other[name]))
             case 4 if isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
-                holder[key] = holder[key] * rng.choice((-1, 1e-300, 1e300, 1.5))
+                factor = rng.choice((-1, 1e-300, 1e300, 1.5))
+                huge = abs(holder[key]) > sys.float_info.max
+                holder[key] = -holder[key] if huge else holder[key] * factor
             case _:
                 holder[key] = deepcopy(rng.choice(odd))  # Or the next change would change it for all.
     return value

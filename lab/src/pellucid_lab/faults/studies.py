@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 STUDY = "study"
 STEPS = 4
-_ANSWERS = ("recommend", "importance", "stopping_verdict", "parameter_ranges", "calibration", "history", "receipts")
+_ANSWERS = ("recommend", "stopping_verdict", "history", "receipts")
+# Of several objectives, these are about one at a time.
+_ABOUT_ONE = ("importance", "parameter_ranges", "calibration")
 # Trials that a study must be able to add after a fault.
 MORE = 2
 
@@ -206,8 +208,11 @@ def check_answers(study: Study, folder: Path, say: Say) -> list[str]:
     import pellucid
 
     problems = []
-    for name in _ANSWERS:
-        problems += failure_of(name, partial(getattr(pellucid, name), study))
+    for name in (*_ANSWERS, *_ABOUT_ONE):
+        about = range(len(study.directions)) if name in _ABOUT_ONE else (None,)
+        for objective in about:
+            subject = {} if objective is None else {"objective": objective}
+            problems += failure_of(name, partial(getattr(pellucid, name), study, **subject))
         say(name)
     try:
         page = pellucid.report(study, folder / "report.html", progress=False)
