@@ -454,6 +454,13 @@ def test_a_model_receipt_needs_a_model() -> None:
         Receipt(0, "guess", 0, {})
 
 
+@pytest.mark.parametrize(("field", "word"), [("turn", "mine"), ("acquisition", "pi"), ("reference", "first")])
+def test_a_ranking_has_words_that_it_can_be_explained_with(field: str, word: str) -> None:
+    ranking = {**json.loads(ONE.to_json())["ranking"], field: word}
+    with pytest.raises(RecordError, match="`ranking` has the wrong form"):
+        Receipt.from_json(changed(ranking=ranking))
+
+
 @pytest.mark.parametrize("wrong", [{"hyperparameters": {"kernel": "x" * 100_000}}, {"x" * 100_000: 1}])
 def test_an_error_does_not_repeat_all_of_a_long_receipt(wrong: dict[str, Any]) -> None:
     with pytest.raises(RecordError) as error:

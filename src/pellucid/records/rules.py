@@ -88,6 +88,8 @@ def is_ranking(state: dict[str, Any]) -> bool:
     return (
         all(isinstance(state[name], str) for name in ("model", "turn", "acquisition", "reference"))
         and state["turn"] in ("transferred", "tuned", "alone")
+        and state["acquisition"] in ("mean", "ucb", "ei")
+        and state["reference"] in ("incumbent", "last")
         and all(map(is_count, (state["epochs"], state["candidates"], state["studies"])))
         and is_number(state["rank"])
         and is_number(state["sd"])
