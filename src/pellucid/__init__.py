@@ -46,8 +46,6 @@ if TYPE_CHECKING:
         Importance,
         ImportanceComparison,
         IntervalReduction,
-        NoAnswer,
-        NoAnswerYet,
         NotKnown,
         ParallelCoordinates,
         ParameterRanges,
@@ -65,7 +63,6 @@ if TYPE_CHECKING:
         Timeline,
         Tradeoff,
         TwoStepPlan,
-        Unanswered,
     )
     from pellucid.reporting import report
     from pellucid.samplers.bayesian import BayesianSampler
@@ -75,6 +72,7 @@ if TYPE_CHECKING:
     from pellucid.samplers.two_step.sampler import TwoStepSampler
     from pellucid.study.observations import report_noise
     from pellucid.study.view import receipt, receipts
+    from pellucid.words import NoAnswer, NoAnswerYet, Unanswered
 
 __version__ = "1.0.0rc1"
 
@@ -192,10 +190,10 @@ _MODULES = {
     "pellucid.explain.timeline": "timeline",
     "pellucid.goals": "best failed on_the_front",
     "pellucid.records": "Calibration Compromise DesirabilityPaths FailingSettings Finding Front FrontHistory "
-    "FrontVerdict History HsicImportance Importance ImportanceComparison IntervalReduction NoAnswer "
-    "NoAnswerYet NotKnown ParallelCoordinates ParameterRanges PartialDependence ProfileEffect "
-    "ProposalExplanation ProposalInteractions PruningExplanation PruningRecord RangeAdvice Receipt "
-    "Recommendation RegretHistory StoppingVerdict Timeline Tradeoff TwoStepPlan Unanswered",
+    "FrontVerdict History HsicImportance Importance ImportanceComparison IntervalReduction "
+    "NotKnown ParallelCoordinates ParameterRanges PartialDependence ProfileEffect "
+    "ProposalExplanation ProposalInteractions PruningExplanation PruningRecord RangeAdvice "
+    "Receipt Recommendation RegretHistory StoppingVerdict Timeline Tradeoff TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.curve_pruner": "CurvePruner",
@@ -204,6 +202,7 @@ _MODULES = {
     "pellucid.samplers.two_step.sampler": "TwoStepSampler",
     "pellucid.study.observations": "report_noise",
     "pellucid.study.view": "receipt receipts",
+    "pellucid.words": "NoAnswer NoAnswerYet Unanswered",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

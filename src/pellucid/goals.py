@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pellucid.numerics import Array, Mask
-from pellucid.records import OBJECTIVE, number_text
-from pellucid.words import printable
+from pellucid.words import OBJECTIVE, number_text, printable
 
 Sign = float | Array
 _DEFAULT_SHARE = 0.1

@@ -1,21 +1,37 @@
-"""The mouth: what makes a text harmless before it reaches a terminal, a log or a message.
+"""Text for people: numbers, names and sentences, and what makes a text harmless before it is shown.
 
 Names of studies, parameters, choices, objectives and constraints are the user's, or those of whoever writes to the same
 storage. A terminal obeys some characters instead of showing them: they move its cursor, clear it, fill its clipboard,
-or turn the order of what follows.
+or turn the order of what follows. `printable` is the mouth: every message, log record and line passes it.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
 from html import escape as escaped_markup
 from traceback import format_exception
+from typing import Any
 
+# The name of an objective that has none of its own, and of its unit.
+OBJECTIVE = "objective"
 # The categories Cc, Cs, Zl and Zp of Unicode, the marks that change the direction of text, and invisible tags. All
 # other letters are left as they are: text in any language, and emoji that are joined of several.
 _CONTROLS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
+# With more digits after the point than this, or for values this large, significant digits are shown instead.
+_MOST_DECIMALS, _LARGE = 6, 1e6
+# Significant digits that a number of double precision has.
+_ALL_DIGITS = 15
+# How trials are chosen if an answer would take too long with all of them.
+_SELECTED = "the best ones and an even selection."
+_CHOSEN = "the newest, those near the best and some of every region."
+
+
+# ---------------------------------------------------------------------- what is shown
 
 
 def printable(text: str) -> str:
@@ -59,3 +75,149 @@ def _copied(error: BaseException, copies: dict[int, BaseException]) -> BaseExcep
 def printable_traceback(error: BaseException) -> str:
     """The traceback of an error, in lines that are printable."""
     return printable_lines("".join(format_exception(printable_error(error))).rstrip("\n"))
+
+
+class Unanswered(PrintableError, ValueError):
+    """Why there is no answer, in a sentence for the user. Errors about arguments are a ValueError of another type."""
+
+
+class NoAnswer(Unanswered):
+    """Why a question has no answer, and never will have: more trials do not change it."""
+
+
+class NoAnswerYet(Unanswered):
+    """Why a question has no answer yet: more trials may change it."""
+
+
+class RecordError(PrintableError, ValueError):
+    """A record that cannot exist: a field has the wrong form."""
+
+
+class UnreadableRecordError(RecordError, NoAnswer):
+    """A stored record that cannot be read: damaged, or written by a newer version."""
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+def number_text(value: float, form: str = ".4g") -> str:
+    """A number in a format such as ".4g" or "+.2f". What rounds to zero has no minus: "-0.00" says nothing."""
+    text = f"{value:{form}}"
+    return f"{0.0:{form}}" if text == f"{-0.0:{form}}" else text
+
+
+def decimals(value: float, error: float) -> int | None:
+    """The digits after the point of a value that its error leaves meaningful; None if significant digits are better."""
+    if not (math.isfinite(error) and error > 0.0) or abs(value) >= _LARGE:
+        return None
+    count = max(0, 1 - math.floor(math.log10(error)))
+    return count if count <= _MOST_DECIMALS else None
+
+
+def rounded(value: float, error: float) -> str:
+    """A value to the digits that its error leaves meaningful."""
+    count = decimals(value, error)
+    return number_text(value, f".{significant(value, error, 6)}g" if count is None else f".{count}f")
+
+
+def significant(value: float, error: float, fewest: int) -> int:
+    """The significant digits of a value that its error leaves meaningful, at least `fewest` and at most all of them."""
+    if value == 0.0 or not (math.isfinite(value) and math.isfinite(error) and error > 0.0):
+        return fewest
+    needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2
+    return min(max(needed, fewest), _ALL_DIGITS)
+
+
+def percent(chance: float) -> str:
+    """ "97%"; never 0% or 100%, because a model is never sure."""
+    return "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"{chance:.0%}"
+
+
+def with_error(value: float, half_width: float) -> str:
+    """A value with its half-width, both to the digits that the half-width leaves meaningful."""
+    if not (math.isfinite(half_width) and half_width > 0.0):
+        return number_text(value)
+    digits = decimals(value, half_width)
+    if digits is None:
+        return f"{number_text(value, f'.{significant(value, half_width, 4)}g')} ± {half_width:.2g}"
+    return f"{number_text(value, f'.{digits}f')} ± {half_width:.{digits}f}"
+
+
+def as_share(text: str) -> float | None:
+    """0.02 for "2%"; None if the text is no share."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*%\s*", text)
+    return float(match.group(1)) / 100.0 if match else None
+
+
+def share_text(share: float) -> str:
+    """ "1.2%", "34%", "250%" """
+    return f"{100.0 * share:.2g}%" if share < 0.995 else f"{100.0 * share:.0f}%"
+
+
+# ---------------------------------------------------------------------- names and values
+
+
+def value_text(value: Any) -> str:
+    """A number with four digits, a word unchanged. A word that looks like a number or a constant is quoted."""
+    if isinstance(value, float):
+        return number_text(value)
+    return repr(value) if isinstance(value, str) and _looks_like_a_literal(value) else str(value)
+
+
+def _looks_like_a_literal(text: str) -> bool:
+    if text in ("None", "True", "False"):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def called(objective: str) -> str:
+    """An objective in a sentence: by its name, if it has one."""
+    return "the objective" if objective == OBJECTIVE else objective
+
+
+def prefix(objective: str) -> str:
+    """What stands before a value: "accuracy "; nothing if the objective has no name."""
+    return "" if objective == OBJECTIVE else f"{objective} "
+
+
+def about(objective: str, sentence: str) -> str:
+    """A sentence about an objective, with its name if it has one: "For accuracy, ..." """
+    return sentence if objective == OBJECTIVE else f"For {objective}, {sentence[0].lower()}{sentence[1:]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 trial", "2 trials" """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def spoken(names: Sequence[str]) -> str:
+    """ "a, b and c" """
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+
+
+def unknown_parameter(name: object, known: Collection[str]) -> str:
+    """The message for a parameter that a study does not have."""
+    close = get_close_matches(str(name), known, n=1)
+    hint = f" Did you mean `{close[0]}`?" if close else ""
+    return f"The study has no parameter `{name}`; it has {', '.join(f'`{other}`' for other in known)}.{hint}"
+
+
+# ---------------------------------------------------------------------- notes
+
+
+def selection_note(what: str, used: int, of: int) -> str:
+    """A note of an answer that is computed from some of the trials."""
+    return f"{what} uses {used} of {of} trials: {_SELECTED}"
+
+
+def choice_note(used: int, of: int, model: str = "The model rests") -> list[str]:
+    """A note of an answer whose model is conditioned on some of the trials; none if it is on all."""
+    return [] if used == of else [f"{model} on {used:,} of {of:,} trials: {_CHOSEN}"]
+
+
+def is_selection_note(note: str) -> bool:
+    return note.endswith((_SELECTED, _CHOSEN))

@@ -21,7 +21,8 @@ from pellucid.acquisition import EI, Alternation, PointwiseAcquisition
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
-from pellucid.records import RecordError, Term
+from pellucid.records import Term
+from pellucid.words import RecordError
 
 
 @dataclass(frozen=True)

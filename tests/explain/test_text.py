@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.explain.text import with_error
-from pellucid.records import rounded
+from pellucid.words import rounded, with_error
 
 MAGNITUDES = st.floats(1e-12, 1e12)
 

@@ -16,7 +16,8 @@ from optuna.study import Study
 from tests.helpers import conditional, new_study
 
 import pellucid
-from pellucid.records import Finding, HeldParameter, NoAnswer, NotKnown, attempt, plain
+from pellucid.records import Finding, HeldParameter, NotKnown, attempt, plain
+from pellucid.words import NoAnswer
 
 
 def failing() -> Study:
@@ -82,7 +83,7 @@ def test_every_public_answer_is_a_finding() -> None:
     public = [getattr(pellucid, name) for name in pellucid.__all__]
     records = [kind for kind in public if inspect.isclass(kind) and kind.__module__.startswith("pellucid.records")]
     others = {kind.__name__ for kind in records if not issubclass(kind, Finding)}
-    assert others == {"NoAnswer", "NoAnswerYet", "NotKnown", "Receipt", "Unanswered"}
+    assert others == {"NotKnown", "Receipt"}
 
 
 def test_options_are_keyword_only() -> None:

@@ -16,13 +16,12 @@ import pellucid
 from pellucid.cli.answers import answers_text, answers_to
 from pellucid.cli.questions import overview
 from pellucid.cli.storage.places import place_of
-from pellucid.explain.text import value_text, with_error
-from pellucid.records import number_text, rounded
 from pellucid.records.notebook import cell
 from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page
 from pellucid.study.view import StudyView
+from pellucid.words import number_text, rounded, value_text, with_error
 
 FORMS = ("g", ".2g", ".4g", ".6g", ".2f", ".0f", ".6f", "+.2f", "+.3g", ".0%", ".3e")
 # A minus before a number without any other digit than 0; not in a range such as 0-12, a name, or a longer number.

@@ -23,9 +23,9 @@ from pellucid.records import (
     RankingState,
     Receipt,
     Recommendation,
-    RecordError,
     Warp,
 )
+from pellucid.words import RecordError
 
 WARP = Warp("log", centre=-1.5, spread=2.0, shape=0.01, low=-1.5, high=1e3)
 

@@ -11,9 +11,9 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from tests.helpers import RECEIPT_KEY, bowl, conditional, new_study
 
 import pellucid
-from pellucid.records import RecordError
 from pellucid.study.observations import NOISE_ATTRIBUTE
 from pellucid.study.view import StudyView
+from pellucid.words import RecordError
 
 
 @pytest.fixture(scope="module")

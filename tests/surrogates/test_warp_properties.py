@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.numerics import Array
-from pellucid.records import RecordError, Warp
+from pellucid.records import Warp
 from pellucid.surrogates import warp
+from pellucid.words import RecordError
 
 
 @st.composite

@@ -26,13 +26,13 @@ import numpy.typing as npt
 from pellucid.acquisition.fronts import Boxes, boxes, volume
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
-from pellucid.records import AcquisitionState, Term, UnreadableRecordError
+from pellucid.records import AcquisitionState, Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 from pellucid.surrogates.posterior import Posteriors
 from pellucid.threads import cached_property
-from pellucid.words import printable
+from pellucid.words import UnreadableRecordError, printable
 
 # Rows of a front that bound what can be gained.
 _FEW_ROWS = 12

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.numerics import Array, Indices, Mask
-from pellucid.records import NoAnswer
 from pellucid.threads import cached_property
-from pellucid.words import printable
+from pellucid.words import NoAnswer, printable
 
 Row = tuple[float, ...]
 # Of each box: the lower and upper end of the first objective, of the second, and so on.

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pellucid.records import OBJECTIVE
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import OBJECTIVE
 
 # Latent values closer than this are moved by this much to either side of their middle before a slope between them is
 # computed, because their difference would otherwise be rounding error.

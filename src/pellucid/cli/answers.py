@@ -174,7 +174,7 @@ def _counted(view: StudyView) -> str:
 
 def _aims(view: StudyView) -> str:
     """ "maximize accuracy, minimize latency"; without a name, the direction alone."""
-    from pellucid.records import OBJECTIVE
+    from pellucid.words import OBJECTIVE
 
     return ", ".join(
         objective.direction if objective.name == OBJECTIVE else f"{objective.direction} {objective.name}"

@@ -19,7 +19,7 @@ def publish(
         require_extra("dashboard", ["optuna_dashboard"], "Publishing")
         require_plots("Publishing")
         from pellucid.dashboard import publish as publish_figures
-        from pellucid.records import Unanswered
+        from pellucid.words import Unanswered
 
         with storage_sentences(place):
             try:

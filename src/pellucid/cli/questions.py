@@ -221,7 +221,7 @@ def requested(
 
 def _check_named(view: StudyView, trial: int | None, params: tuple[str, ...]) -> None:
     """Raise a mistake if the study has no such trial or parameter. One without any of them has no answer yet."""
-    from pellucid.explain.text import unknown_parameter
+    from pellucid.words import unknown_parameter
 
     if trial is not None and view.trials and trial not in view.by_number:
         raise Mistake(f"The study has no trial {trial}; its trials are 0 to {max(view.by_number)}.")
@@ -275,7 +275,7 @@ def _last_proposal(view: StudyView) -> int:
     """The newest trial that a model of pellucid proposed; if there is none, the newest complete trial."""
     from optuna.trial import TrialState
 
-    from pellucid.records import NoAnswerYet
+    from pellucid.words import NoAnswerYet
 
     proposed = _proposals(view)
     complete = [trial.number for trial in view.trials if trial.state == TrialState.COMPLETE]
@@ -303,7 +303,7 @@ def _advice(ranges: ParameterRanges) -> str:
 
 def _contributions(explanation: ProposalExplanation) -> TextTable:
     """Every parameter of a proposal, the largest contribution first."""
-    from pellucid.records import OBJECTIVE, called, number_text
+    from pellucid.words import OBJECTIVE, called, number_text
 
     terms = explanation.term_names
     unit = called(explanation.objective) if explanation.unit == OBJECTIVE else explanation.unit
@@ -322,7 +322,7 @@ def _contributions(explanation: ProposalExplanation) -> TextTable:
 
 
 def _importances(importance: HsicImportance) -> TextTable:
-    from pellucid.records import number_text
+    from pellucid.words import number_text
 
     rows = [
         (

@@ -95,8 +95,8 @@ def check_report(path: Path) -> None:
 
 
 def write_report(study: Study, path: Path, quiet: bool) -> Path:
-    from pellucid.records import Unanswered
     from pellucid.reporting import report as write
+    from pellucid.words import Unanswered
 
     try:
         return write(study, path, progress=not quiet)

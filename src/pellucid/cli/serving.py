@@ -30,8 +30,8 @@ _TICK_S, _END_S = 0.2, 0.5
 
 def serve_report(study: Study, place: Place, port: int | None, quiet: bool) -> None:
     """Serve the report until Ctrl-C or SIGTERM. `port`: None is the default one, or a free one if that is taken."""
-    from pellucid.records import Unanswered
     from pellucid.reporting.live import LiveReport
+    from pellucid.words import Unanswered
 
     try:
         live = LiveReport(study, lambda error: sentence_about(error, place))

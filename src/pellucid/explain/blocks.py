@@ -24,13 +24,13 @@ from pellucid.explain.parts import (
     inside_branch,
     joint_losses,
 )
-from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import counted, value_text
 
 # Fewer trials say too little about the rest of the space for a verdict to stop.
 MIN_TRIALS = 20

@@ -19,10 +19,10 @@ from scipy.special import bdtr
 
 from pellucid.explain.model import curve_notes, fitted_model, opened
 from pellucid.explain.predictions import predictions
-from pellucid.explain.text import about, counted
 from pellucid.numerics import Array, check_level
-from pellucid.records import Calibration, CalibrationWindow, NoAnswerYet, PredictedTrial
+from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.study.view import StudyView
+from pellucid.words import NoAnswerYet, about, counted
 
 # With fewer predictions a verdict would be luck: of 14, one outside more or less moves the coverage by 7 points. The
 # same number decides between receipts and leave-one-out.

@@ -10,12 +10,12 @@ from optuna.study import Study
 from pellucid.acquisition.fronts import front
 from pellucid.explain.model import view_of
 from pellucid.explain.ranges import axis_ticks
-from pellucid.explain.text import value_text
 from pellucid.numerics import Array, Mask, one_thread
-from pellucid.records import Coordinate, NoAnswerYet, ParallelCoordinates
+from pellucid.records import Coordinate, ParallelCoordinates
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
+from pellucid.words import NoAnswerYet, value_text
 
 # With fewer finished trials, or fewer good ones, having something in common means nothing.
 _FEWEST, _FEWEST_BEST = 10, 3

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from pellucid.explain.model import fitted_model, plausible_models
-from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices, stream
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import counted
 
 LEVEL = 0.95
 # With fewer trials than this, or than twice the parameters, a recommendation is called provisional and has no interval.

@@ -12,13 +12,13 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.failing_rules import Rule, Table, failing_rules
-from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Mask, low_discrepancy
-from pellucid.records import FailingCondition, FailingSetting, FailingSettings, NoAnswerYet, NotKnown, attempt
+from pellucid.records import FailingCondition, FailingSetting, FailingSettings, NotKnown, attempt
 from pellucid.study.encoding import Space
 from pellucid.study.trials import ended
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import NoAnswerYet, counted, value_text
 
 # With fewer failed trials, nothing can be said about what they share.
 _FEWEST = 3

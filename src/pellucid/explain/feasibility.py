@@ -14,7 +14,6 @@ import numpy as np
 
 from pellucid.explain.model import fitted_model, plausible_models
 from pellucid.explain.parts import joint_latent
-from pellucid.explain.text import value_text
 from pellucid.numerics import Array
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.encoding import Space
@@ -22,6 +21,7 @@ from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, limit_of, log_chance, targets, zero_of
+from pellucid.words import value_text
 
 _models: WeakKeyDictionary[StudyView, list[tuple[Space, tuple[tuple[ConstraintModel, ...], ...]]]] = WeakKeyDictionary()
 

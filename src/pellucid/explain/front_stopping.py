@@ -27,13 +27,13 @@ from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, observed_outcomes, reference_of
 from pellucid.explain.parts import Branch, drawn_models, inside_branch
 from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
-from pellucid.explain.text import as_share, choice_note, counted, share_text
 from pellucid.numerics import Array
 from pellucid.records import FrontVerdict, Hyperparameters, RegretHistory
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import as_share, choice_note, counted, share_text
 
 # The doubt about every stop.
 _UNSEEN = (

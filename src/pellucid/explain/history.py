@@ -11,10 +11,10 @@ from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
 from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.explain.predictions import predicted_constraint
-from pellucid.explain.text import counted, share_text, value_text
-from pellucid.records import OBJECTIVE, FrontHistory, History, Phase, Receipt
+from pellucid.records import FrontHistory, History, Phase, Receipt
 from pellucid.study.trials import interrupted, nobodys_choice, repeated
 from pellucid.study.view import StudyView
+from pellucid.words import OBJECTIVE, counted, share_text, value_text
 
 _STATES = {
     TrialState.COMPLETE: "complete",

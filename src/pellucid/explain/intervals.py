@@ -12,13 +12,12 @@ from scipy.special import bdtr
 
 from pellucid.explain.importance.draws import Sample, Subject, opened_for, sample_of
 from pellucid.explain.importance.hsic import MEDIAN, PermutationTest, hsic_index, negligible, permutation_test
-from pellucid.explain.text import unknown_parameter, value_text
 from pellucid.goals import Goal
 from pellucid.numerics import Array, Mask
-from pellucid.records import IntervalReduction, NoAnswer
+from pellucid.records import IntervalReduction
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.encoding import Dimension
-from pellucid.words import printable
+from pellucid.words import NoAnswer, printable, unknown_parameter, value_text
 
 Cheap = Literal["low", "high"]
 # Cuts of a range with many values: each costs a permutation test.

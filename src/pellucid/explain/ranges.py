@@ -28,12 +28,12 @@ from pellucid.explain.range_model import (
     needed,
     segments,
 )
-from pellucid.explain.text import choice_note, counted, value_text
 from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
-from pellucid.records import FailingSetting, NoAnswerYet, ParameterRanges, RangeAdvice, RangeAxis, percent
+from pellucid.records import FailingSetting, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
+from pellucid.words import NoAnswerYet, choice_note, counted, percent, value_text
 
 # Widening, chosen on the design problems of the truth bench. With this many of the best configurations, the bound must
 # be better on average than a point this far inside, with this chance of error; with the best one the bound must be the

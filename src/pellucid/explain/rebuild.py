@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
 from pellucid.explain.model import opened
 from pellucid.numerics import Array, expand_integers, first_integers
-from pellucid.records import ConstraintState, NoAnswer, NoAnswerYet, Receipt, Unanswered, UnreadableRecordError
+from pellucid.records import ConstraintState, Receipt
 from pellucid.records.finding import cause_of
 from pellucid.records.notebook import document
 from pellucid.study.arrays import Arrays, encoded
@@ -23,7 +23,7 @@ from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, targets
 from pellucid.surrogates.curves import as_recorded
-from pellucid.words import printable
+from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, UnreadableRecordError, printable
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
 

@@ -11,9 +11,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.explain.history import state_of
-from pellucid.explain.text import counted
-from pellucid.records import NoAnswerYet, Timeline
+from pellucid.records import Timeline
 from pellucid.study.view import StudyView
+from pellucid.words import NoAnswerYet, counted
 
 _SHORT, _MINUTE, _HOUR, _DAY = 0.01, 60.0, 3600.0, 86400.0
 

@@ -17,7 +17,6 @@ from pellucid.records import (
     Front,
     History,
     Importance,
-    NoAnswerYet,
     NotKnown,
     ParameterRanges,
     Recommendation,
@@ -25,7 +24,7 @@ from pellucid.records import (
     plain,
 )
 from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers, gather
-from pellucid.words import printable
+from pellucid.words import NoAnswerYet, printable
 
 # Importances of an objective among the metrics: those of four fit into one request of MLflow. Files have all of them.
 _MOST_SHARES = 100

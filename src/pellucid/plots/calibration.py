@@ -11,8 +11,8 @@ from plotly.subplots import make_subplots
 from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
-from pellucid.records import OBJECTIVE, Calibration, PredictedTrial, number_text
-from pellucid.words import escape
+from pellucid.records import Calibration, PredictedTrial
+from pellucid.words import OBJECTIVE, escape, number_text
 
 # Points that a figure can show legibly.
 _MOST_POINTS = 1000

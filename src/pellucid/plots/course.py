@@ -10,8 +10,8 @@ from plotly.subplots import make_subplots
 from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, symbols
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY
-from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict, number_text
-from pellucid.words import escape
+from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
+from pellucid.words import escape, number_text
 
 # Trials and shaded phases that a figure can show legibly.
 _MOST_POINTS, _MOST_PHASES = 2000, 12

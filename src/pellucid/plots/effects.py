@@ -11,8 +11,8 @@ from plotly.subplots import make_subplots
 from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, symbols
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, GREY, PALE, parameter_colour
-from pellucid.records import PartialDependence, ProfileEffect, number_text
-from pellucid.words import escape
+from pellucid.records import PartialDependence, ProfileEffect
+from pellucid.words import escape, number_text
 
 Curve = ProfileEffect | PartialDependence
 # Trials with a choice are ticks beside the estimate of it, this far to its left; an axis of choices has a step of 1.

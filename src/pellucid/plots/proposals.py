@@ -12,18 +12,15 @@ from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
 from pellucid.plots.colours import COLOURS
 from pellucid.plots.curves import Line, panels
 from pellucid.records import (
-    OBJECTIVE,
     Contribution,
     DesirabilityPaths,
     ImportanceComparison,
     ProposalExplanation,
     ProposalInteractions,
     Term,
-    called,
 )
-from pellucid.records.numbers import number_text
 from pellucid.records.proposal import Role
-from pellucid.words import escape
+from pellucid.words import OBJECTIVE, called, escape, number_text
 
 # What a term stands for has the same colour in every figure: predictions blue, uncertainty yellow.
 _ROLE_COLOURS: dict[Role, str] = {

@@ -20,9 +20,8 @@ from pellucid.records import (
     PruningRecord,
     StoppedTrial,
     chance_text,
-    number_text,
 )
-from pellucid.words import escape
+from pellucid.words import escape, number_text
 
 # Stopped trials, and reports of one curve, that a figure can show legibly.
 _MOST_TRIALS, _MOST_REPORTS = 1000, 500

@@ -9,8 +9,8 @@ from plotly.subplots import make_subplots
 
 from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
 from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, GREY
-from pellucid.records import OBJECTIVE, Importance, ParameterShare
-from pellucid.words import escape
+from pellucid.records import Importance, ParameterShare
+from pellucid.words import OBJECTIVE, escape
 
 _COLOURS = {"matters": EXPLOIT, "cannot tell": EXPLORE, "no effect": GREY}
 _WORDS = {"matters": "matters", "cannot tell": "share unclear", "no effect": "hardly matters"}

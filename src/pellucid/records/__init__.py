@@ -14,18 +14,7 @@ from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, 
 from pellucid.records.curves import LearningCurve, LearningCurves
 from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
 from pellucid.records.failures import FailingCondition, FailingSetting, FailingSettings
-from pellucid.records.finding import (
-    OBJECTIVE,
-    Finding,
-    NoAnswer,
-    NoAnswerYet,
-    NotKnown,
-    Unanswered,
-    attempt,
-    called,
-    plain,
-    prefix,
-)
+from pellucid.records.finding import Finding, NotKnown, attempt, plain
 from pellucid.records.front import (
     Compromise,
     ExchangeRate,
@@ -36,10 +25,8 @@ from pellucid.records.front import (
     Knee,
     ParameterRole,
     Tradeoff,
-    spoken,
 )
 from pellucid.records.importance import HsicImportance, PairImportance, ParameterImportance
-from pellucid.records.numbers import decimals, number_text, percent, rounded, significant
 from pellucid.records.plan import HeldParameter, TwoStepPlan
 from pellucid.records.proposal import (
     PREDICTED,
@@ -74,14 +61,11 @@ from pellucid.records.states import (
     ObjectiveState,
     PolicyState,
     RankingState,
-    RecordError,
-    UnreadableRecordError,
     Warp,
 )
 from pellucid.records.timeline import Timeline
 
 __all__ = [
-    "OBJECTIVE",
     "PREDICTED",
     "RECEIPT_VERSION",
     "AcquisitionState",
@@ -119,8 +103,6 @@ __all__ = [
     "Knee",
     "LearningCurve",
     "LearningCurves",
-    "NoAnswer",
-    "NoAnswerYet",
     "NotKnown",
     "ObjectiveState",
     "PairImportance",
@@ -145,7 +127,6 @@ __all__ = [
     "RankingState",
     "Receipt",
     "Recommendation",
-    "RecordError",
     "RegretHistory",
     "StoppedTrial",
     "StoppingVerdict",
@@ -153,19 +134,9 @@ __all__ = [
     "Timeline",
     "Tradeoff",
     "TwoStepPlan",
-    "Unanswered",
-    "UnreadableRecordError",
     "Warp",
     "attempt",
     "by_text",
-    "called",
     "chance_text",
-    "decimals",
-    "number_text",
-    "percent",
     "plain",
-    "prefix",
-    "rounded",
-    "significant",
-    "spoken",
 ]

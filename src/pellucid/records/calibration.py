@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pellucid.records.finding import OBJECTIVE, Finding
+from pellucid.records.finding import Finding
 from pellucid.records.notebook import Rows
+from pellucid.words import OBJECTIVE
 
 
 @dataclass(frozen=True)

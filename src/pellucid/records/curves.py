@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pellucid.records.finding import OBJECTIVE, Finding, prefix
-from pellucid.records.numbers import number_text
+from pellucid.records.finding import Finding
+from pellucid.words import OBJECTIVE, number_text, prefix
 
 # States of trials, and what a sentence calls them, in this order.
 _WORDS = {"complete": "complete", "stopped": "stopped early", "failed": "failed", "running": "running"}

@@ -15,11 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pellucid.records import notebook
-from pellucid.words import PrintableError, printable, printable_traceback
+from pellucid.words import NoAnswer, Unanswered, printable, printable_traceback
 
 Answer = TypeVar("Answer")
-# The name of an objective that has none of its own, and of its unit.
-OBJECTIVE = "objective"
 # Characters of an error's message that are shown: errors of NumPy can repeat whole arrays.
 _LONGEST_CAUSE = 300
 
@@ -119,18 +117,6 @@ def _data_of(value: Any) -> Any:
     return value
 
 
-class Unanswered(PrintableError, ValueError):
-    """Why there is no answer, in a sentence for the user. Errors about arguments are a ValueError of another type."""
-
-
-class NoAnswer(Unanswered):
-    """Why a question has no answer, and never will have: more trials do not change it."""
-
-
-class NoAnswerYet(Unanswered):
-    """Why a question has no answer yet: more trials may change it."""
-
-
 @dataclass(frozen=True)
 class NotKnown:
     """Stands where an answer would.
@@ -190,13 +176,3 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # Arrays and numbers of NumPy.
         return plain(value.tolist())
     return str(value)
-
-
-def called(objective: str) -> str:
-    """An objective in a sentence: by its name, if it has one."""
-    return "the objective" if objective == OBJECTIVE else objective
-
-
-def prefix(objective: str) -> str:
-    """What stands before a value: "accuracy "; nothing if the objective has no name."""
-    return "" if objective == OBJECTIVE else f"{objective} "

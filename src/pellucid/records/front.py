@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pellucid.records.finding import Finding
 from pellucid.records.notebook import Rows
-from pellucid.records.numbers import number_text, percent, rounded
+from pellucid.words import number_text, percent, rounded, spoken
 
 
 @dataclass(frozen=True)
@@ -286,8 +286,3 @@ class Tradeoff(Finding):
 
 def _code(names: Sequence[str]) -> str:
     return spoken([f"`{name}`" for name in names])
-
-
-def spoken(names: Sequence[str]) -> str:
-    """ "a, b and c" """
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -10,8 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from pellucid.records.numbers import number_text
-from pellucid.words import escape
+from pellucid.words import escape, number_text
 
 # Rows of a table: more would push the figure and the notes off the screen. Longer texts of a cell are cut.
 _MOST_ROWS, _LONGEST_TEXT = 8, 200

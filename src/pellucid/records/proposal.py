@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.records.finding import OBJECTIVE, Finding
+from pellucid.records.finding import Finding
 from pellucid.records.notebook import Rows
-from pellucid.words import printable
+from pellucid.words import OBJECTIVE, printable
 
 Array = npt.NDArray[np.float64]
 # The only term of an explained prediction.

@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from pellucid.records.finding import OBJECTIVE, Finding, prefix
+from pellucid.records.finding import Finding
 from pellucid.records.notebook import Rows
-from pellucid.records.numbers import number_text
 from pellucid.records.rules import is_count, is_finite_from, is_spans
-from pellucid.records.states import RecordError, UnreadableRecordError
-from pellucid.words import printable
+from pellucid.words import OBJECTIVE, RecordError, UnreadableRecordError, number_text, prefix, printable
 
 DECISION_VERSION = 1
 # Chances below this are not told apart.

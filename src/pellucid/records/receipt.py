@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pellucid.records import notebook
-from pellucid.records.numbers import percent, rounded
 from pellucid.records.rules import (
     is_acquisition,
     is_conditions,
@@ -38,10 +37,8 @@ from pellucid.records.states import (
     ObjectiveState,
     PolicyState,
     RankingState,
-    RecordError,
-    UnreadableRecordError,
 )
-from pellucid.words import printable
+from pellucid.words import RecordError, UnreadableRecordError, percent, printable, rounded
 
 RECEIPT_VERSION = 1
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pellucid.records.finding import OBJECTIVE, Finding, prefix
-from pellucid.records.numbers import number_text, percent, rounded
+from pellucid.records.finding import Finding
+from pellucid.words import OBJECTIVE, number_text, percent, prefix, rounded
 
 
 @dataclass(frozen=True)

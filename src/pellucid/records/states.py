@@ -9,16 +9,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pellucid.records.finding import NoAnswer
-from pellucid.words import PrintableError
-
-
-class RecordError(PrintableError, ValueError):
-    """A record that cannot exist: a field has the wrong form."""
-
-
-class UnreadableRecordError(RecordError, NoAnswer):
-    """A stored record that cannot be read: damaged, or written by a newer version."""
+from pellucid.words import RecordError, UnreadableRecordError
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pellucid.records import NotKnown, Recommendation, RegretHistory, rounded, spoken
+from pellucid.records import NotKnown, Recommendation, RegretHistory
 from pellucid.reporting.gather import StudyAnswers
+from pellucid.words import rounded, spoken
 
 # Parameters that a line names.
 _MOST_NAMES = 3

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pellucid.explain.text import value_text, with_error
 from pellucid.plots import parameter_colour
-from pellucid.records import (
-    Front,
-    History,
-    NotKnown,
-    ParameterRanges,
-    Recommendation,
-    RegretHistory,
-    Tradeoff,
-    percent,
-    prefix,
-)
+from pellucid.records import Front, History, NotKnown, ParameterRanges, Recommendation, RegretHistory, Tradeoff
 from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import COMPUTING, ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
+from pellucid.words import percent, prefix, value_text, with_error
 
 # Entries of a card; more would push the other answers off the first screen.
 _MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_MEMBERS = 8, 5, 4, 6

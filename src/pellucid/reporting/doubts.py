@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from optuna.trial import TrialState
 
-from pellucid.explain.text import is_selection_note, value_text
 from pellucid.records import (
     Calibration,
     FailingSettings,
@@ -18,12 +17,11 @@ from pellucid.records import (
     NotKnown,
     PruningRecord,
     Tradeoff,
-    percent,
-    spoken,
 )
 from pellucid.reporting.agreement import advises_to_stop, beyond_the_verdict
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.study.trials import nobodys_choice, repeated
+from pellucid.words import is_selection_note, percent, spoken, value_text
 
 # Reasons that a page shows: more would hide the ones that matter.
 MOST_SHOWN = 3

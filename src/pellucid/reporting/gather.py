@@ -46,8 +46,6 @@ from pellucid.records import (
     History,
     HsicImportance,
     Importance,
-    NoAnswer,
-    NoAnswerYet,
     NotKnown,
     ParallelCoordinates,
     ParameterRanges,
@@ -65,6 +63,7 @@ from pellucid.reporting.curves import CurveAnswers, curve_answers
 from pellucid.study.encoding import Space
 from pellucid.study.liveness import dead_trials
 from pellucid.study.view import StudyView
+from pellucid.words import NoAnswer, NoAnswerYet
 
 Answer = TypeVar("Answer")
 # Answers about every study, and about each of its objectives: steps of the progress bar. There are ranges of one

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from pellucid.explain.text import value_text
 from pellucid.records import Finding, Front, NotKnown, ParameterRanges, Recommendation
 from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.answers import LUCK, best_elsewhere
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import StudyAnswers
-from pellucid.words import printable
+from pellucid.words import printable, value_text
 
 # Entries of a list or a table: a note is a summary.
 _MOST_ROWS = 12

@@ -12,8 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from pellucid import plots
-from pellucid.explain.text import counted
-from pellucid.records import OBJECTIVE, History, plain
+from pellucid.records import History, plain
 from pellucid.reporting.answers import answers
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
@@ -22,6 +21,7 @@ from pellucid.reporting.packed import packed
 from pellucid.reporting.picker import picked, picks
 from pellucid.reporting.sections import sections_of
 from pellucid.reporting.trial_table import table_of
+from pellucid.words import OBJECTIVE, counted
 
 # In the order in which the page runs them.
 _SCRIPTS = ("figures.js", "trials.js", "report.js")

@@ -7,13 +7,13 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from pellucid.explain.text import value_text
 from pellucid.records import ProposalExplanation
 from pellucid.reporting.answers import copies
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, tag
 from pellucid.reporting.trial_table import last_report, returned
+from pellucid.words import value_text
 
 # A list of more trials is no help, and a page stays small with many parameters too.
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000

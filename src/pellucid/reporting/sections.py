@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pellucid.explain.text import value_text, with_error
 from pellucid.records import (
     Calibration,
     ExpectedOutcome,
@@ -22,7 +21,6 @@ from pellucid.records import (
     RegretHistory,
     Timeline,
     Tradeoff,
-    spoken,
 )
 from pellucid.reporting.agreement import advises_to_stop, beyond_the_verdict
 from pellucid.reporting.answers import chance_text, parameter
@@ -32,6 +30,7 @@ from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, prose, tag
 from pellucid.reporting.picker import picker, picks
 from pellucid.reporting.trial_table import listed
+from pellucid.words import spoken, value_text, with_error
 
 # Configurations of the front, and their parameters, in a table.
 _MOST_ROWS, _MOST_COLUMNS = 60, 12

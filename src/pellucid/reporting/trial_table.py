@@ -14,10 +14,10 @@ from typing import Any
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.text import value_text
 from pellucid.records import Front, NotKnown
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.study.trials import distributions
+from pellucid.words import value_text
 
 # Significant digits of what a trial returned: parameters keep all of theirs.
 _DIGITS = 8

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from optuna.trial import FrozenTrial
 
-from pellucid.records import PruningDecision, RecordError
+from pellucid.records import PruningDecision
+from pellucid.words import RecordError
 
 DECISION_KEY = "pellucid:pruning"
 REASON_ATTRIBUTE = "pellucid:pruned"

@@ -11,7 +11,8 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from pellucid.records import Receipt, RecordError, UnreadableRecordError
+from pellucid.records import Receipt
+from pellucid.words import RecordError, UnreadableRecordError
 
 RECEIPT_KEY = "pellucid:receipt"
 # Optuna's relational storages keep an attribute in a column of 2048 characters.

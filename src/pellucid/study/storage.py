@@ -17,11 +17,11 @@ from optuna.storages._cached_storage import _CachedStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.records import NoAnswerYet, PruningDecision, Receipt, UnreadableRecordError
+from pellucid.records import PruningDecision, Receipt
 from pellucid.study.pruning import DECISION_KEY, REASON_ATTRIBUTE
 from pellucid.study.receipts import PART_LENGTH, receipt_parts, split
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
-from pellucid.words import printable
+from pellucid.words import NoAnswerYet, UnreadableRecordError, printable
 
 MODEL_KEY = "pellucid:ranker"
 # Where Optuna Dashboard stores figures: "dashboard:plot_data:ID:0", in parts.

@@ -9,8 +9,8 @@ from optuna.distributions import BaseDistribution, distribution_to_json, json_to
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import is_whole_number
-from pellucid.records import UnreadableRecordError
 from pellucid.study.receipts import has_receipt, readable_receipt
+from pellucid.words import UnreadableRecordError
 
 INTERRUPTED_ATTRIBUTE = "pellucid:interrupted"
 

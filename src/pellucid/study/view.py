@@ -17,7 +17,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import is_whole_number
-from pellucid.records import NoAnswer, Receipt, RecordError
+from pellucid.records import Receipt
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.curves import Curves, Extrapolation, curves
 from pellucid.study.observations import Observations, observations
@@ -25,7 +25,7 @@ from pellucid.study.receipts import has_receipt, read_receipt, readable_receipt
 from pellucid.study.storage import kept_model
 from pellucid.study.trials import distributions
 from pellucid.threads import cached_property
-from pellucid.words import printable
+from pellucid.words import NoAnswer, RecordError, printable
 
 Direction = Literal["minimize", "maximize"]
 # loss = sign * value

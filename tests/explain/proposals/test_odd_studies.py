@@ -18,7 +18,7 @@ from tests.explain.proposals.studies import check, run, tilted
 from tests.helpers import RECEIPT_KEY, conditional
 
 import pellucid
-from pellucid.records import RecordError
+from pellucid.words import RecordError
 
 
 def test_parameters_that_the_proposal_lacks_take_no_share() -> None:

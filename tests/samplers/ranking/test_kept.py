@@ -13,8 +13,9 @@ from optuna.study import Study
 from tests.helpers import TASK, MakeRankingSampler, kinds, messages, page_data, params, run
 
 import pellucid
-from pellucid.records import Receipt, RecordError
+from pellucid.records import Receipt
 from pellucid.study.storage import MODEL_KEY, kept_model
+from pellucid.words import RecordError
 
 pytest.importorskip("torch")
 

@@ -223,7 +223,7 @@ def rows_of(progress: Progress) -> list[tuple[str, str]]:
 
 def _best(snapshot: Snapshot) -> str:
     """With the name of the objective, if it has one."""
-    from pellucid.records import number_text, prefix
+    from pellucid.words import number_text, prefix
 
     assert snapshot.best is not None
     value = number_text(snapshot.best.value, ".6g")
@@ -231,14 +231,14 @@ def _best(snapshot: Snapshot) -> str:
 
 
 def _values(trial: TrialOfSeveral) -> str:
-    from pellucid.records import number_text
+    from pellucid.words import number_text
 
     listed = ", ".join(f"{name} {number_text(value, '.6g')}" for name, value in trial.values.items())
     return f"{listed} (trial {trial.trial})"
 
 
 def _value(value: Any) -> str:
-    from pellucid.records import number_text
+    from pellucid.words import number_text
 
     return number_text(value) if isinstance(value, float) else str(value)
 
@@ -249,7 +249,7 @@ def _pruned(snapshot: Snapshot) -> str:
 
 
 def _curve(curve: RunningCurve, horizon: int | None) -> str:
-    from pellucid.records import number_text
+    from pellucid.words import number_text
 
     of = f" of {horizon}" if horizon is not None and curve.step <= horizon else ""
     return f"step {curve.step}{of}: {number_text(curve.values[-1], '.6g')} {sparkline(curve.values)}"

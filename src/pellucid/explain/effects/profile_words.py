@@ -12,11 +12,11 @@ import numpy as np
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.effects.words import gap_notes, provisional
 from pellucid.explain.failures import always_fails, fails_with
-from pellucid.explain.text import counted, value_text
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
-from pellucid.records import FailingSetting, rounded
+from pellucid.records import FailingSetting
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension, Space
+from pellucid.words import counted, rounded, value_text
 
 # Choices that a sentence names, and choices of other parameters that a note does.
 _MOST_CHOICES, _MOST_UNTRIED = 6, 3

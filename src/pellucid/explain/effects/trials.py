@@ -9,15 +9,14 @@ import numpy as np
 
 from pellucid.explain.model import curve_notes, plausible_models
 from pellucid.explain.parts import descends, forced
-from pellucid.explain.text import choice_note, condition_text, selection_note, unknown_parameter
+from pellucid.explain.text import condition_text
 from pellucid.numerics import Array, Integers, Mask
-from pellucid.records import NoAnswer, NoAnswerYet
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import INACTIVE, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.thinning import MOST_ROWS
-from pellucid.words import printable
+from pellucid.words import NoAnswer, NoAnswerYet, choice_note, printable, selection_note, unknown_parameter
 
 # A model needs this many trials to say anything.
 _FEWEST = 3

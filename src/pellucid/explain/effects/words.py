@@ -13,13 +13,12 @@ import numpy as np
 
 from pellucid.acquisition.information import axis_grid
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT, support_of
-from pellucid.explain.text import about, value_text, with_error
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
-from pellucid.records import called, spoken
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.mixture import Mixture
+from pellucid.words import about, called, spoken, value_text, with_error
 
 # Points at which the model's uncertainty over the whole space is averaged.
 _N_COVER = 256

@@ -12,12 +12,12 @@ from pellucid.explain.expectation import LEVEL, no_interval, too_few
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import MOST_DRAWN, TOLERANCE, Tried, distinct, ends_of, spread_of
-from pellucid.explain.text import choice_note, counted
 from pellucid.numerics import Array, Indices
-from pellucid.records import ExpectedOutcome, Front, FrontMember, NoAnswerYet
+from pellucid.records import ExpectedOutcome, Front, FrontMember
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
+from pellucid.words import NoAnswerYet, choice_note, counted
 
 # A configuration is named if its chance of being on the front is at least this. Where so many compete that hardly any
 # has it, as many are named as the front is expected to have.

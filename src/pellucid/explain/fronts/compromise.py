@@ -21,10 +21,10 @@ from pellucid.explain.fronts.answer import modelled, not_modelled, notes_on
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import Tried, usable
 from pellucid.explain.fronts.wishes import Limit
-from pellucid.explain.text import value_text
 from pellucid.numerics import Array
-from pellucid.records import Compromise, KeptLimit, NoAnswerYet, spoken
+from pellucid.records import Compromise, KeptLimit
 from pellucid.study.view import StudyView
+from pellucid.words import NoAnswerYet, spoken, value_text
 
 # Share of the sum in the cost: of two configurations with the same largest loss, the one that is better elsewhere.
 _SUM = 0.05

@@ -19,13 +19,12 @@ from pellucid.explain.fronts.membership import near_front, usable
 from pellucid.explain.fronts.roles import moves, parameter_roles
 from pellucid.explain.model import view_of
 from pellucid.explain.outcomes import objective_models, observed_outcomes
-from pellucid.explain.text import counted
 from pellucid.numerics import Array, Indices, is_whole_number, one_thread
-from pellucid.records import ExchangeRate, Knee, NoAnswer, NoAnswerYet, ParameterRole, Tradeoff
+from pellucid.records import ExchangeRate, Knee, ParameterRole, Tradeoff
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess
-from pellucid.words import printable
+from pellucid.words import NoAnswer, NoAnswerYet, counted, printable
 
 LEVEL = 0.9
 # Trials that are drawn together with the candidates, configurations on the front that parameters are moved from, and

@@ -21,14 +21,13 @@ from scipy.special import kolmogorov
 from pellucid.explain.model import opened, view_of
 from pellucid.goals import Goal, Sign, as_goal
 from pellucid.numerics import Array, Mask, one_thread, stream
-from pellucid.records import NoAnswer, NoAnswerYet
 from pellucid.study.activity import infer_conditions
 from pellucid.study.constraints import constraints
 from pellucid.study.encoding import Space
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
-from pellucid.words import printable
+from pellucid.words import NoAnswer, NoAnswerYet, printable
 
 Source = Literal["random", "all", "surrogate"]
 # With fewer trials, or fewer of them in the goal, the permutation test has no power at all.

@@ -20,15 +20,15 @@ from pellucid.explain.importance.hsic import MEDIAN, NEGLIGIBLE, embeddings, hol
 from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import rows_of
-from pellucid.explain.text import choice_note
 from pellucid.goals import Goal, Sign
 from pellucid.numerics import Array, Mask, stream
-from pellucid.records import HsicImportance, NoAnswerYet, ParameterImportance
+from pellucid.records import HsicImportance, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.arrays import arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import NoAnswerYet, choice_note
 
 # Fresh configurations, and posterior draws on them: their joint covariance costs the cube of the first.
 _N_FRESH, _N_DRAWS = 1024, 48

@@ -28,23 +28,13 @@ from pellucid.explain.proposals.predicted import PredictedMean
 from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
-from pellucid.explain.text import choice_note
 from pellucid.numerics import Array, expand_integers, is_whole_number
-from pellucid.records import (
-    OBJECTIVE,
-    Attribution,
-    ExpectedValue,
-    NoAnswer,
-    NoAnswerYet,
-    Receipt,
-    Term,
-    UnreadableRecordError,
-)
+from pellucid.records import Attribution, ExpectedValue, Receipt, Term
 from pellucid.study.encoding import Dimension, Space
 from pellucid.study.values import plain, same
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
-from pellucid.words import printable
+from pellucid.words import OBJECTIVE, NoAnswer, NoAnswerYet, UnreadableRecordError, choice_note, printable
 
 # Smaller contributions, as a share of the numbers they are differences of, are rounding errors.
 _ROUNDING = 1e-9

@@ -36,17 +36,9 @@ from pellucid.explain.proposals.why import (
     unsettled,
 )
 from pellucid.numerics import Array, is_whole_number, one_thread
-from pellucid.records import (
-    Contribution,
-    DesirabilityPaths,
-    NoAnswer,
-    NoAnswerYet,
-    ProposalExplanation,
-    ProposalInteractions,
-    Unanswered,
-)
+from pellucid.records import Contribution, DesirabilityPaths, ProposalExplanation, ProposalInteractions
 from pellucid.study.view import StudyView
-from pellucid.words import printable
+from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, printable
 
 Baseline = int | str | Mapping[str, Any] | None
 # Default level of intervals, and the largest: wider t-intervals of a few replicates say nothing.

@@ -6,17 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from pellucid.explain.proposals.relevance import Relevance
-from pellucid.explain.text import value_text, with_error
-from pellucid.records import (
-    OBJECTIVE,
-    PREDICTED,
-    Contribution,
-    ExpectedValue,
-    ProposalExplanation,
-    Term,
-    called,
-    spoken,
-)
+from pellucid.records import PREDICTED, Contribution, ExpectedValue, ProposalExplanation, Term
+from pellucid.words import OBJECTIVE, called, spoken, value_text, with_error
 
 # Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and
 # below a twentieth never.

@@ -9,25 +9,13 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
-from pellucid.explain.text import counted
 from pellucid.numerics import Array, check_level, expand_integers, is_whole_number, one_thread
-from pellucid.records import (
-    FanPoint,
-    NoAnswer,
-    NoAnswerYet,
-    PruningDecision,
-    PruningExplanation,
-    Unanswered,
-    by_text,
-    chance_text,
-    number_text,
-    prefix,
-)
+from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text
 from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
 from pellucid.study.trials import ended_before, state_word
 from pellucid.study.view import StudyView
-from pellucid.words import printable
+from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, counted, number_text, prefix, printable
 
 # With fewer complete curves than this, the answer says so.
 _FEW = 10

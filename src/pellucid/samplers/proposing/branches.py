@@ -30,7 +30,6 @@ from pellucid.acquisition.bounds import PosteriorVariance
 from pellucid.acquisition.policy import Decision
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.parts import Branch, branches, descends
-from pellucid.explain.text import value_text
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.looks import LIKELY, rooms
@@ -39,6 +38,7 @@ from pellucid.study import trials
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
+from pellucid.words import value_text
 
 # Of so many proposals, the first is no turn, the second a turn of any choice, and the others of unsettled choices.
 _PERIOD = 3

@@ -17,12 +17,12 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.explain.importance.analysis import importance_of
 from pellucid.explain.importance.draws import Sample, Subject, sample_of
 from pellucid.explain.intervals import Cheap, numeric_column, reduced
-from pellucid.explain.text import value_text
 from pellucid.goals import best
 from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
 from pellucid.records.importance import SIGNIFICANCE as LEVEL
 from pellucid.study.encoding import Dimension
 from pellucid.study.values import plain
+from pellucid.words import value_text
 
 # What matters is judged by the best tenth of the trials: fewer say too little.
 _GOAL = best(0.1)

@@ -22,9 +22,8 @@ from pellucid.acquisition.base import PointwiseAcquisition, check_settings
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.intervals import Cheap
-from pellucid.explain.text import unknown_parameter
 from pellucid.numerics import is_whole_number, one_thread, stream
-from pellucid.records import NoAnswerYet, Receipt, TwoStepPlan
+from pellucid.records import Receipt, TwoStepPlan
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
 from pellucid.samplers.proposing.maximising import Maximiser
@@ -35,7 +34,7 @@ from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.gp import check_template
-from pellucid.words import printable
+from pellucid.words import NoAnswerYet, printable, unknown_parameter
 
 _logger = logging.getLogger("pellucid")
 

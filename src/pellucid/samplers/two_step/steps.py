@@ -10,7 +10,6 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.intervals import Cheap
-from pellucid.explain.text import value_text
 from pellucid.records import NotKnown, TwoStepPlan, attempt
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.maximising import Fitted, Region
@@ -19,6 +18,7 @@ from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
+from pellucid.words import value_text
 
 Goal = Literal["accuracy", "accuracy+speed"]
 

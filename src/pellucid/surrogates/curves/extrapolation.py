@@ -16,12 +16,13 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import Array, compress_integers, expand_integers, first_integers
-from pellucid.records import CurveState, NoAnswer
+from pellucid.records import CurveState
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Curves, Extrapolation, curves
 from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates.curves.model import CurveModel, curve_model
+from pellucid.words import NoAnswer
 
 # The sd that a Gaussian process is told is half the width of the central interval of this probability: the tails of a
 # forecast are heavy, and its sd would say more about them than about the middle.
