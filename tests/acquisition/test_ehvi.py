@@ -14,9 +14,9 @@ from tests.problems import central_difference
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Pool, Situation, latent_rows
 from pellucid.acquisition.ehvi import EHVI
 from pellucid.acquisition.feasible import Feasible
-from pellucid.acquisition.fronts import front, volume
 from pellucid.acquisition.hypervolume import log_ehvi
 from pellucid.numerics import Array
+from pellucid.pareto import front, volume
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 

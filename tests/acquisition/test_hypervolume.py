@@ -7,11 +7,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from pellucid.acquisition import fronts
-from pellucid.acquisition.fronts import Boxes, apart, behind, boxes, front, reference_point, volume, volumes
+from pellucid import pareto as fronts
 from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_at_most, log_ehvi_slopes
 from pellucid.acquisition.improvement import log_expected_improvement
 from pellucid.numerics import Array, Mask, log_improvement, log_normal_cdf
+from pellucid.pareto import Boxes, apart, behind, boxes, front, reference_point, volume, volumes
 
 OBJECTIVES = (1, 2, 3, 4)
 CONTINUOUS, TIED = "continuous", "tied"

@@ -13,7 +13,7 @@ from optuna.trial import Trial
 from tests.helpers import FAIL
 
 import pellucid
-from pellucid.acquisition.fronts import front, volume
+from pellucid.pareto import front, volume
 
 
 def objective(trial: Trial) -> tuple[float, float]:

@@ -7,9 +7,9 @@ import optuna
 import pytest
 from optuna.trial import Trial
 
-from pellucid.acquisition.fronts import reference_point
 from pellucid.explain.fronts.draws import front_draws
 from pellucid.explain.outcomes import objective_models, observed_outcomes, reference_of
+from pellucid.pareto import reference_point
 from pellucid.study.view import StudyView
 
 

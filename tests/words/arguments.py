@@ -184,7 +184,8 @@ def _fails() -> None:
 
 def drive_mathematics(recorder: Recorder) -> None:
     """Functions on arrays."""
-    from pellucid.acquisition import adaptive, constrained, feasible, fronts, hypervolume, interleave
+    from pellucid import pareto as fronts
+    from pellucid.acquisition import adaptive, constrained, feasible, hypervolume, interleave
     from pellucid.acquisition.base import from_name
     from pellucid.explain import compare, shapley
     from pellucid.explain.importance import hsic

@@ -23,9 +23,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pellucid.acquisition.fronts import Boxes, boxes, volume
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
+from pellucid.pareto import Boxes, boxes, volume
 from pellucid.records import AcquisitionState, Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess

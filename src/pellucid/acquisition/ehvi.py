@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Effort, Outcomes, Pool, Situation
-from pellucid.acquisition.fronts import front, reference_point
 from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_at_most, log_ehvi_slopes
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
+from pellucid.pareto import front, reference_point
 from pellucid.records import Term
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess

@@ -34,8 +34,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx
 
-from pellucid.acquisition.fronts import Axis, Boxes
 from pellucid.numerics import LOG_SQRT_2PI, Array, Mask, normal_cdf, normal_pdf
+from pellucid.pareto import Axis, Boxes
 from pellucid.words import printable
 
 Slopes = tuple[Array, Array, Array]

@@ -145,8 +145,8 @@ def _tradeoffs(view: StudyView) -> list[Question[Any]]:
     """What one objective costs in another; of more than two, for every two of them."""
     from itertools import combinations
 
-    from pellucid.acquisition.fronts import MOST_OBJECTIVES
     from pellucid.explain.fronts.tradeoff import tradeoff_of
+    from pellucid.pareto import MOST_OBJECTIVES
 
     if len(view.objectives) > MOST_OBJECTIVES:
         return []

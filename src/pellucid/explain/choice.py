@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pellucid.acquisition.fronts import MOST_OBJECTIVES, apart, front
 from pellucid.numerics import Array, Indices, one_thread
+from pellucid.pareto import MOST_OBJECTIVES, apart, front
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from optuna.study import Study
 
-from pellucid.acquisition.fronts import front
 from pellucid.explain.model import view_of
 from pellucid.explain.ranges import axis_ticks
 from pellucid.numerics import Array, Mask, one_thread
+from pellucid.pareto import front
 from pellucid.records import Coordinate, ParallelCoordinates
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Dimension

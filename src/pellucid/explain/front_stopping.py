@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pellucid.acquisition.fronts import front, in_lengths, reference_point, volumes
 from pellucid.explain.blocks import (
     MIN_TRIALS,
     MOST_JUDGED,
@@ -28,6 +27,7 @@ from pellucid.explain.outcomes import check_front, observed_outcomes, reference_
 from pellucid.explain.parts import Branch, drawn_models, inside_branch
 from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
 from pellucid.numerics import Array
+from pellucid.pareto import front, in_lengths, reference_point, volumes
 from pellucid.records import FrontVerdict, Hyperparameters, RegretHistory
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts

@@ -6,11 +6,11 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition.fronts import front, in_lengths, volumes
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.model import opened
 from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.explain.predictions import predicted_constraint
+from pellucid.pareto import front, in_lengths, volumes
 from pellucid.records import FrontHistory, History, Phase, Receipt
 from pellucid.study.trials import interrupted, nobodys_choice, repeated
 from pellucid.study.view import StudyView

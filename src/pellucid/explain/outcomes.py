@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.acquisition.fronts import check_number, reference_point, steady_reference_point
 from pellucid.explain.model import fitted_model
 from pellucid.numerics import Array, Mask
+from pellucid.pareto import check_number, reference_point, steady_reference_point
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess

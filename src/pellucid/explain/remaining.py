@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.fronts import apart, front, in_lengths, volume
 from pellucid.acquisition.optimize import candidates
 from pellucid.explain.feasibility import subject
 from pellucid.explain.parts import joint_latent, joint_losses
 from pellucid.numerics import Array, Indices, low_discrepancy, stream
+from pellucid.pareto import apart, front, in_lengths, volume
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, log_chance

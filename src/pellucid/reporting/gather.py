@@ -13,7 +13,6 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition.fronts import check_number
 from pellucid.explain.calibration import calibration_of
 from pellucid.explain.coordinates import coordinates_of
 from pellucid.explain.effects.dependence import effects_of
@@ -37,6 +36,7 @@ from pellucid.explain.stopping import regret_history_of
 from pellucid.explain.timeline import timeline_of
 from pellucid.goals import failed
 from pellucid.numerics import low_discrepancy, one_thread
+from pellucid.pareto import check_number
 from pellucid.records import (
     Calibration,
     DesirabilityPaths,

@@ -19,12 +19,12 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.alternation import DEFAULT_POLICY, Alternation
 from pellucid.acquisition.base import Acquisition, check_settings
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
-from pellucid.acquisition.fronts import check_number
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
 from pellucid.acquisition.policy import Policy
 from pellucid.numerics import Array, is_whole_number, low_discrepancy, stream
+from pellucid.pareto import check_number
 from pellucid.records import Receipt
 from pellucid.samplers.proposing import branches, looks, others
 from pellucid.samplers.proposing.configuration import plain_params

@@ -7,11 +7,11 @@ import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.fronts import check_number
 from pellucid.explain.blocks import MIN_TRIALS
 from pellucid.explain.front_stopping import check_share
 from pellucid.explain.stopping import check_stopping, stopping_verdict
 from pellucid.numerics import is_whole_number
+from pellucid.pareto import check_number
 from pellucid.records import StoppingVerdict
 from pellucid.study.storage import set_user_attribute
 from pellucid.surrogates import GaussianProcess

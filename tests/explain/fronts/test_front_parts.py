@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
-from pellucid.acquisition.fronts import behind
 from pellucid.explain.fronts.exchange import FrontCurve, best_second, exchange_rates
 from pellucid.explain.fronts.membership import spread_of
 from pellucid.explain.fronts.roles import Moves, moves, parameter_roles
+from pellucid.pareto import behind
 from pellucid.study.encoding import Space
 
 INF = np.inf

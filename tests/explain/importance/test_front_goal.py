@@ -13,7 +13,7 @@ from optuna.trial import Trial
 
 import pellucid
 from pellucid import goals
-from pellucid.acquisition.fronts import front
+from pellucid.pareto import front
 
 
 def reached(goal: goals.Goal, values: np.ndarray, signs: np.ndarray) -> np.ndarray:

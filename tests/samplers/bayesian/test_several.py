@@ -17,8 +17,8 @@ from tests.helpers import assert_rebuilt_exactly, conditional, file_storage, kin
 import pellucid
 from pellucid import BayesianSampler
 from pellucid.acquisition import EI
-from pellucid.acquisition.fronts import front, volume
 from pellucid.numerics import expand_integers
+from pellucid.pareto import front, volume
 from pellucid.samplers.proposing import several
 
 Outcome = Sequence[float]

@@ -13,7 +13,7 @@ from statistics import fmean, median
 
 import numpy as np
 
-from pellucid.acquisition.fronts import volume
+from pellucid.pareto import volume
 from pellucid_lab.runs.front_verdicts import stops
 from pellucid_lab.runs.several import SeveralRun
 from pellucid_lab.tables.grids import Grid, page, provenance

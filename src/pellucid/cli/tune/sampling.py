@@ -64,7 +64,7 @@ def check_objectives(name: SamplerName, model: Path | None, n_objectives: int) -
     """Raise Mistake if the sampler cannot run a study with so many objectives."""
     if n_objectives == 1:
         return
-    from pellucid.acquisition.fronts import MOST_OBJECTIVES
+    from pellucid.pareto import MOST_OBJECTIVES
 
     if model is not None:
         raise Mistake(f"A model for --model knows one objective; the study has {n_objectives}: leave --model out.")

@@ -129,7 +129,7 @@ def front_trials(view: StudyView) -> list[TrialOfSeveral] | None:
     one objective, or more than fronts are computed for."""
     import numpy as np
 
-    from pellucid.acquisition.fronts import MOST_OBJECTIVES, front
+    from pellucid.pareto import MOST_OBJECTIVES, front
 
     if not view.several or len(view.objectives) > MOST_OBJECTIVES:
         return None

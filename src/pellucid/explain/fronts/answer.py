@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.fronts import check_number, front
 from pellucid.explain.expectation import LEVEL, no_interval, too_few
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import MOST_DRAWN, TOLERANCE, Tried, distinct, ends_of, spread_of
 from pellucid.numerics import Array, Indices
+from pellucid.pareto import check_number, front
 from pellucid.records import ExpectedOutcome, Front, FrontMember
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations

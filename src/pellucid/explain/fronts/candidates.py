@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.acquisition.fronts import front
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.parts import everywhere
 from pellucid.numerics import Array, Indices, log_normal_cdf, stream
+from pellucid.pareto import front
 from pellucid.study.arrays import Arrays
 from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess

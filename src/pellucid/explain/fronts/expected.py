@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pellucid.acquisition.fronts import front
 from pellucid.explain.expectation import (
     interval_models,
     losses_around,
@@ -22,6 +21,7 @@ from pellucid.explain.fronts.membership import near_front
 from pellucid.explain.model import default_template
 from pellucid.explain.outcomes import objective_models
 from pellucid.numerics import Array, Mask
+from pellucid.pareto import front
 from pellucid.records import ExpectedOutcome
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView

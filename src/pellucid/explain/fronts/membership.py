@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.fronts import apart, front
 from pellucid.explain.fronts.draws import Draws, front_draws
 from pellucid.explain.outcomes import objective_models, observed_outcomes
 from pellucid.numerics import Array, Indices, Mask
+from pellucid.pareto import apart, front
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.acquisition.fronts import behind
 from pellucid.numerics import Array, Indices, Mask
+from pellucid.pareto import behind
 from pellucid.records import ParameterRole
 from pellucid.study.encoding import Space
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from optuna.study import Study
 
-from pellucid.acquisition.fronts import front
 from pellucid.explain.expectation import WIDENING, fewest, too_few
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.fronts.answer import modelled, not_modelled, notes_on
@@ -20,6 +19,7 @@ from pellucid.explain.fronts.roles import moves, parameter_roles
 from pellucid.explain.model import view_of
 from pellucid.explain.outcomes import objective_models, observed_outcomes
 from pellucid.numerics import Array, Indices, is_whole_number, one_thread
+from pellucid.pareto import front
 from pellucid.records import ExchangeRate, Knee, ParameterRole, Tradeoff
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView, named

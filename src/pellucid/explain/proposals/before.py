@@ -9,10 +9,10 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import Outcomes
 from pellucid.acquisition.ehvi import latent_reference
-from pellucid.acquisition.fronts import front
 from pellucid.explain.choice import bounded
 from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, reference_of
+from pellucid.pareto import front
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.trials import distributions, ended_before
 from pellucid.study.view import StudyView

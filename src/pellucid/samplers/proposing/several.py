@@ -36,11 +36,11 @@ from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, 
 from pellucid.acquisition.constrained import HARD, Constrained
 from pellucid.acquisition.ehvi import EHVI, MANY, latent_reference
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
-from pellucid.acquisition.fronts import apart, behind, front, reference_point, steady_reference_point
 from pellucid.acquisition.optimize import SEPARATION, screen
 from pellucid.explain.outcomes import observed_outcomes, reference_of
 from pellucid.explain.predictions import recent_predictions
 from pellucid.numerics import Array, Indices, compress_integers, stream
+from pellucid.pareto import apart, behind, front, reference_point, steady_reference_point
 from pellucid.records import ObjectiveState, Receipt
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
