@@ -42,7 +42,7 @@ HELD_BETWEEN_FORKS = {
 
 # Files that somebody keeps are written by the first. The others write into temporary folders.
 WRITERS = {
-    "src/pellucid/records/files.py",
+    "src/pellucid/files.py",
     "src/pellucid/plots/base.py",
     "src/pellucid/integrations/mlflow.py",
 }
@@ -329,7 +329,7 @@ def test_an_offender_is_listed(rule: Rule, path: str, text: str) -> None:
         (private_names_of_others, "src/pellucid/a.py", "from pellucid.b import _private\nprint(x.__class__)"),
         (unpickled_or_evaluated, "lab/src/pellucid_lab/problems/functions.py", "import pickle"),
         (unpickled_or_evaluated, "src/pellucid/a.py", "np.load('a', allow_pickle=False)"),
-        (written_elsewhere, "src/pellucid/records/files.py", "os.replace(a, b)"),
+        (written_elsewhere, "src/pellucid/files.py", "os.replace(a, b)"),
         (written_elsewhere, "src/pellucid/a.py", "replace(record, a=1)\n'x'.replace('a', 'b')\nopen(path, 'rb')"),
         (locks, "src/pellucid/a.py", "from pellucid.threads import cached_property\nfrom threading import Event"),
     ],

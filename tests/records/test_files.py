@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from tests.threads.forks import child
 
-from pellucid.records import files
-from pellucid.records.files import write_atomically
+from pellucid import files
+from pellucid.files import write_atomically
 
 MEMORY = Path("/dev/shm")
 

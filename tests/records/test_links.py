@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.threads.forks import in_a_thread
 
-from pellucid.records import files
-from pellucid.records.files import write_atomically
+from pellucid import files
+from pellucid.files import write_atomically
 
 if not hasattr(os, "geteuid"):
     pytest.skip("Windows has no owners of this kind.", allow_module_level=True)

@@ -10,8 +10,8 @@ from tests.helpers import bowl, new_study, random_model
 from tests.records.recorder import Operation, Recorder, after_power_cut
 
 import pellucid
+from pellucid.files import make_folder, write_atomically
 from pellucid.records import Receipt
-from pellucid.records.files import make_folder, write_atomically
 
 OLD = b"the old file"
 Write = Callable[[Path], object]

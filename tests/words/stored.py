@@ -20,8 +20,8 @@ from tests.words.recorder import Recorder, name
 from tests.words.studies import ADAM, DEPTH, LIMIT, LR, OPT, SGD, new, one, pruned
 
 import pellucid
+from pellucid.files import write_atomically
 from pellucid.records import Hyperparameters, Receipt, Warp
-from pellucid.records.files import write_atomically
 from pellucid.records.proposal import Term
 from pellucid.records.pruning import PruningDecision
 
@@ -288,12 +288,12 @@ def drive_files(recorder: Recorder, folder: Path) -> None:
     recorder.attempt(lambda: _taken_meanwhile(base))
     os.mkfifo(base / "pipe")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pellucid.records.files._PATIENCE_S", 0.0)
+        patch.setattr("pellucid.files._PATIENCE_S", 0.0)
         recorder.attempt(lambda: write_atomically(base / "pipe", b"x"))
 
 
 def _through_a_trap(base: Path) -> None:
-    from pellucid.records import files
+    from pellucid import files
 
     link = os.lstat(base / "loop")
     files._check_link(replace_uid(link, 12345), replace_uid(base.stat(), 12346, stat.S_IWOTH))
@@ -304,7 +304,7 @@ def replace_uid(status: os.stat_result, user: int, mode: int = 0) -> os.stat_res
 
 
 def _taken_meanwhile(base: Path) -> None:
-    from pellucid.records import files
+    from pellucid import files
 
     (base / "taken").write_text("x")
     files._write_into(base / "taken", b"x")

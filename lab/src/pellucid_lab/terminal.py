@@ -110,7 +110,7 @@ def choose(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:
 
 
 def write(path: Path, text: str) -> None:
-    from pellucid.records.files import make_folder, write_atomically
+    from pellucid.files import make_folder, write_atomically
 
     make_folder(path.parent)
     write_atomically(path, text.encode())

@@ -8,8 +8,8 @@ from typing import Any
 
 from optuna.study import Study
 
+from pellucid.files import make_folder, write_atomically
 from pellucid.integrations.contents import RunContents, missing, run_contents
-from pellucid.records.files import make_folder, write_atomically
 
 # Limits of Weights & Biases, in characters: of the name of a run and of its notes.
 _LONGEST_NAME, _LONGEST_NOTES = 128, 5000

@@ -18,8 +18,8 @@ import plotly.io
 from plotly.io import to_json
 from plotly.offline import get_plotlyjs
 
+from pellucid.files import make_folder, write_atomically
 from pellucid.plots.colours import faint
-from pellucid.records.files import make_folder, write_atomically
 from pellucid.words import escape, printable
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from optuna.study import Study
 
-from pellucid.records.files import make_folder, write_atomically
+from pellucid.files import make_folder, write_atomically
 from pellucid.threads import no_fork
 from pellucid.words import printable
 

@@ -170,7 +170,7 @@ def _write_until_full(tally: Tally, address: str, told: dict[int, tuple[float, .
 
 def _write_both(address: str, folder: Path, model: bytes) -> None:
     import pellucid
-    from pellucid.records.files import write_atomically
+    from pellucid.files import write_atomically
 
     pellucid.report(opened(address), folder / "report.html", progress=False)
     write_atomically(folder / "model", model)
@@ -181,7 +181,7 @@ def _count_broken_files(tally: Tally, address: str, folder: Path, model: bytes, 
 
     def rewrite(say: Say) -> list[str]:
         import pellucid
-        from pellucid.records.files import write_atomically
+        from pellucid.files import write_atomically
 
         refused = []
         writers: dict[str, Callable[[], object]] = {

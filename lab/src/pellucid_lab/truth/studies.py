@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.records.files import make_folder, write_atomically
+from pellucid.files import make_folder, write_atomically
 from pellucid_lab.base import stable_seed
 from pellucid_lab.methods.samplers import find_method, prepare
 from pellucid_lab.truth.problems import find_problem

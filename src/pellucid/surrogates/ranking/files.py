@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
-from pellucid.records.files import write_atomically
+from pellucid.files import write_atomically
 from pellucid.study.encoding import Condition, Dimension, Space
 from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
 from pellucid.surrogates.ranking.network import Context
