@@ -15,7 +15,7 @@ from pellucid.acquisition.adaptive import adjust_now, moving_iqm, upper_bound_re
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.bounds import confidence_width
 from pellucid.numerics import Array
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 

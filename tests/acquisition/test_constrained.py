@@ -12,7 +12,7 @@ from pellucid.acquisition import EI, LCB
 from pellucid.acquisition.base import AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_state
 from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.feasible import Chance, Feasible
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, log_chance
 

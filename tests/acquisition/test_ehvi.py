@@ -17,7 +17,7 @@ from pellucid.acquisition.feasible import Feasible
 from pellucid.acquisition.hypervolume import log_ehvi
 from pellucid.numerics import Array
 from pellucid.pareto import front, volume
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 SPACE = Space.of({name: FloatDistribution(0, 1) for name in "abc"})

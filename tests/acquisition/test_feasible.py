@@ -18,7 +18,7 @@ import pellucid
 from pellucid.acquisition import EI, LCB, SAWEI, Acquisition
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.feasible import Feasible
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 

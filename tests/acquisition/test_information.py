@@ -16,7 +16,7 @@ from pellucid.acquisition.information import _path, effect_grid, stacked
 from pellucid.acquisition.interleave import Interleave, Multiplied, half_widths
 from pellucid.acquisition.optimize import screen
 from pellucid.numerics import Array
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.functionals import partial_dependence
 

@@ -14,7 +14,7 @@ from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVarianc
 from pellucid.acquisition.base import Effort, PointwiseFunction, Situation
 from pellucid.acquisition.optimize import climb, propose
 from pellucid.numerics import Array
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 
 SEEDS = range(9)

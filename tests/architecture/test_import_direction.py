@@ -80,5 +80,5 @@ def test_the_layers_are_those_of_the_design(repository: Path) -> None:
     line = " > ".join(layers["layers"]).replace("(", "").replace(")", "")
     assert line == (
         "cli > dashboard | integrations > reporting > plots | samplers > explain > acquisition"
-        " > surrogates > study | goals > records | pareto > numerics > threads | words | files"
+        " > surrogates > study | goals > records > space > pareto > numerics > threads | words | files"
     )

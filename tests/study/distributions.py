@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.study.encoding import Dimension
+from pellucid.space.encoding import Dimension
 
 NAN = float("nan")
 

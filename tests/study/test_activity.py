@@ -12,8 +12,8 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import Trial
 
-from pellucid.study.activity import declared_conditions, infer_conditions
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.conditions import declared_conditions, infer_conditions
+from pellucid.space.encoding import Condition, Space
 
 Objective = Callable[[Trial], float]
 

@@ -14,7 +14,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from tests.study.distributions import categoricals, continuous, integers, same, stepped
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import INACTIVE, Condition, Space
+from pellucid.space.encoding import INACTIVE, Condition, Space
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The distribution is specified by"),  # Optuna moves `high` onto the grid.

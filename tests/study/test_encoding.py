@@ -15,7 +15,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from scipy.stats import chisquare, kstest
 from tests.study.distributions import NAN, categoricals, continuous, encode_one, integers, same, stepped, value_of
 
-from pellucid.study.encoding import INACTIVE, Dimension, Space, is_ordered
+from pellucid.space.encoding import INACTIVE, Dimension, Space, is_ordered
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The distribution is specified by"),  # Optuna moves `high` onto the grid.

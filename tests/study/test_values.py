@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.study.values import plain, same
+from pellucid.space.values import plain, same
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=1e-300), st.integers(-8, 8))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import INACTIVE, Condition, Space
+from pellucid.space.encoding import INACTIVE, Condition, Space
 from pellucid.surrogates.averages.integrals import factor_double_mean, factor_mean
 from pellucid.surrogates.kernels import KERNELS, PRODUCT_KERNELS, Kernel
 from pellucid.surrogates.pairs import Pairs

@@ -189,7 +189,7 @@ def drive_mathematics(recorder: Recorder) -> None:
     from pellucid.acquisition.base import from_name
     from pellucid.explain import compare, shapley
     from pellucid.explain.importance import hsic
-    from pellucid.study.encoding import Condition, Space
+    from pellucid.space.encoding import Condition, Space
     from pellucid.surrogates import GaussianProcess
     from pellucid.surrogates.averages import functionals
 

@@ -243,7 +243,7 @@ def drive_models(recorder: Recorder, folder: Path) -> None:
 
 
 def _space() -> Any:
-    from pellucid.study.encoding import Condition, Space
+    from pellucid.space.encoding import Condition, Space
 
     return Space.of(
         {

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from pellucid.cli.errors import Mistake
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking import training
 from pellucid.surrogates.ranking.devices import tensor
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, scores

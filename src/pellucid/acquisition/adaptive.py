@@ -27,7 +27,7 @@ from pellucid.acquisition.optimize import maximum, screen
 from pellucid.acquisition.policy import Decision, Evidence
 from pellucid.numerics import Array, is_number, is_whole_number, normal_cdf, normal_pdf, stream
 from pellucid.records import PolicyState, Receipt
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 from pellucid.words import printable

@@ -27,7 +27,7 @@ from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.pareto import Boxes, boxes, volume
 from pellucid.records import AcquisitionState, Term
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 from pellucid.surrogates.posterior import Posteriors

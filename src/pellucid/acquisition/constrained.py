@@ -38,7 +38,7 @@ from pellucid.acquisition.feasible import Feasible
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.records import Term
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel
 from pellucid.surrogates.posterior import Posterior, Posteriors

@@ -17,7 +17,7 @@ from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.pareto import front, reference_point
 from pellucid.records import Term
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.posterior import Posteriors
 

@@ -24,7 +24,7 @@ from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Si
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.records import Term
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.kernels import Kernel
 from pellucid.threads import cached_property

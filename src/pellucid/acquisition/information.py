@@ -23,7 +23,7 @@ from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Si
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array, is_number, stream
 from pellucid.records import Term
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average
 from pellucid.surrogates.averages.effects import Effects

@@ -18,7 +18,7 @@ from pellucid.acquisition.information import InformationGain, Params, Target, st
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array, is_number, stream
 from pellucid.records import Term
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.words import printable
 

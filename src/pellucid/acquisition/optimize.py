@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pellucid.acquisition.base import USUAL, Effort, Model, Pool, Scored
 from pellucid.numerics import Array, low_discrepancy
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.averages.effects import FEW_CELLS
 
 # How the time of a proposal is spent. Candidates everywhere and around the incumbents; in a countable space many

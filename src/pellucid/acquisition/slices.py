@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pellucid.acquisition.base import Effort, Pool, Scored
 from pellucid.acquisition.optimize import SEPARATION, Allowed, Known, propose
 from pellucid.numerics import Array
-from pellucid.study.encoding import INACTIVE, Condition, Space
+from pellucid.space.encoding import INACTIVE, Condition, Space
 from pellucid.threads import cached_property
 
 # Rows around which the search looks closely.

@@ -25,8 +25,8 @@ from pellucid.explain.parts import (
     joint_losses,
 )
 from pellucid.numerics import Array, Mask
+from pellucid.space.encoding import Dimension
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Dimension
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess

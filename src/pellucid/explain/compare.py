@@ -24,7 +24,7 @@ from pellucid.explain.proposals.cases import ModelCase, case_of
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array, stream
 from pellucid.records import ImportanceComparison
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average, Factors
 from pellucid.words import printable

@@ -12,8 +12,8 @@ from pellucid.explain.ranges import axis_ticks
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.pareto import front
 from pellucid.records import Coordinate, ParallelCoordinates
+from pellucid.space.encoding import Dimension
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Dimension
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, value_text
 

@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.explain.failing_rules import Rule, Table, failing_rules
 from pellucid.numerics import Mask, low_discrepancy
 from pellucid.records import FailingCondition, FailingSetting, FailingSettings, NotKnown, attempt
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.study.trials import ended
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess

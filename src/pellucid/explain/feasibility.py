@@ -15,8 +15,8 @@ import numpy as np
 from pellucid.explain.model import fitted_model, plausible_models
 from pellucid.explain.parts import joint_latent
 from pellucid.numerics import Array
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays, encoded
-from pellucid.study.encoding import Space
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess

@@ -16,7 +16,7 @@ from pellucid.goals import Goal
 from pellucid.numerics import Array, Mask
 from pellucid.records import IntervalReduction
 from pellucid.records.importance import SIGNIFICANCE
-from pellucid.study.encoding import Dimension
+from pellucid.space.encoding import Dimension
 from pellucid.words import NoAnswer, printable, unknown_parameter, value_text
 
 Cheap = Literal["low", "high"]

@@ -13,8 +13,8 @@ from optuna.study import Study
 from pellucid.explain.choice import bounded
 from pellucid.numerics import Array, one_thread
 from pellucid.records import NotKnown, attempt
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.curves import extrapolated

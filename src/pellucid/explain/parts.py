@@ -15,8 +15,8 @@ import numpy as np
 
 from pellucid.explain.model import plausible_models
 from pellucid.numerics import Array, Mask, cholesky, low_discrepancy, stream
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 _N_DRAWS = 384

@@ -21,8 +21,8 @@ from pellucid.explain.parts import (
     joint_losses,
 )
 from pellucid.numerics import Array, Mask
+from pellucid.space.encoding import Dimension, Space
 from pellucid.study.arrays import Arrays, arrays
-from pellucid.study.encoding import Dimension, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.threads import cached_property

@@ -31,7 +31,7 @@ from pellucid.explain.range_model import (
 from pellucid.goals import best as best_tenth
 from pellucid.numerics import Array, Mask
 from pellucid.records import FailingSetting, ParameterRanges, RangeAdvice, RangeAxis
-from pellucid.study.encoding import Dimension
+from pellucid.space.encoding import Dimension
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, choice_note, counted, percent, value_text
 

@@ -16,8 +16,8 @@ from pellucid.numerics import Array, expand_integers, first_integers
 from pellucid.records import ConstraintState, Receipt
 from pellucid.records.finding import cause_of
 from pellucid.records.notebook import document
+from pellucid.space.encoding import Condition, Space
 from pellucid.study.arrays import Arrays, encoded
-from pellucid.study.encoding import Condition, Space
 from pellucid.study.trials import distribution_from, repeated
 from pellucid.study.view import StudyView, named
 from pellucid.surrogates import GaussianProcess

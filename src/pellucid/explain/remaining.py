@@ -22,7 +22,7 @@ from pellucid.explain.feasibility import subject
 from pellucid.explain.parts import joint_latent, joint_losses
 from pellucid.numerics import Array, Indices, low_discrepancy, stream
 from pellucid.pareto import apart, front, in_lengths, volume
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.constraint import ConstraintModel, log_chance
 

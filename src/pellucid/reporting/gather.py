@@ -60,7 +60,7 @@ from pellucid.records import (
     attempt,
 )
 from pellucid.reporting.curves import CurveAnswers, curve_answers
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.study.liveness import dead_trials
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet

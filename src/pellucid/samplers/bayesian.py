@@ -33,7 +33,7 @@ from pellucid.samplers.proposing.maximising import Fitted, Maximiser, Region
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Predicate, Rule, checked
 from pellucid.samplers.proposing.search import ModelSearch
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.study.trials import pending
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess

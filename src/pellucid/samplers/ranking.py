@@ -36,8 +36,8 @@ from pellucid.samplers.proposing.notices import DeadTrialNotices
 from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import failure
 from pellucid.samplers.proposing.turns import Ranks, Turn, turn_of
+from pellucid.space.encoding import Dimension, Space, is_ordered
 from pellucid.study.arrays import Arrays, encoded
-from pellucid.study.encoding import Dimension, Space, is_ordered
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.storage import keep_model
 from pellucid.study.trials import distributions

@@ -10,8 +10,8 @@ import numpy as np
 from optuna.distributions import BaseDistribution
 
 from pellucid.numerics import Array, Indices
-from pellucid.study.activity import declared_conditions, infer_conditions
-from pellucid.study.encoding import Space
+from pellucid.space.conditions import declared_conditions, infer_conditions
+from pellucid.space.encoding import Space
 from pellucid.study.observations import Observations
 
 

@@ -8,7 +8,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from pellucid.explain.effects.best_draws import candidates, drawn_best
 from pellucid.numerics import low_discrepancy
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 
 SPACE = Space.of(

@@ -18,7 +18,7 @@ from optuna.trial import Trial, create_trial
 
 import pellucid
 from pellucid.explain.effects.trials import condition_of
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 
 

@@ -18,7 +18,7 @@ from pellucid.explain.effects.best_draws import BestDraws
 from pellucid.explain.effects.profile import _verdict, profiles_of
 from pellucid.explain.effects.profile_words import Profile, profile_sentence
 from pellucid.explain.effects.trials import judged_choices, support_of
-from pellucid.study.encoding import Dimension, Space
+from pellucid.space.encoding import Dimension, Space
 from pellucid.study.view import StudyView
 
 

@@ -10,7 +10,7 @@ from pellucid.explain.fronts.exchange import FrontCurve, best_second, exchange_r
 from pellucid.explain.fronts.membership import spread_of
 from pellucid.explain.fronts.roles import Moves, moves, parameter_roles
 from pellucid.pareto import behind
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 
 INF = np.inf
 

@@ -17,7 +17,7 @@ import pellucid
 from pellucid.acquisition import InformationGain
 from pellucid.explain.parts import Branch
 from pellucid.samplers.proposing import branches, learning
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.study.view import StudyView
 
 

@@ -10,7 +10,7 @@ from numpy.polynomial.legendre import leggauss
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Axis
 from pellucid.surrogates.averages.effects import JACKKNIFE_SHARE, Effects, _Trees

@@ -9,7 +9,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates.averages.averages import Average, Axis, Factors
 from pellucid.surrogates.averages.variances import Functions, Variances
 from pellucid.surrogates.kernels import Kernel

@@ -6,7 +6,7 @@ import numpy as np
 from optuna.distributions import FloatDistribution
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking.training import Recipe
 
 SPACE = Space.of({name: FloatDistribution(0.0, 1.0) for name in ("a", "b")})

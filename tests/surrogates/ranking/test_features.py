@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates.ranking.features import features, n_features
 
 

@@ -25,7 +25,7 @@ from safetensors.torch import save as save_tensors
 from tests.surrogates.ranking.bowls import bowl
 
 import pellucid
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates.ranking import files
 from pellucid.surrogates.ranking.ensemble import Card, RankingEnsemble
 from pellucid.surrogates.ranking.files import ModelFileError, digest, from_bytes, load, save, to_bytes

@@ -13,7 +13,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking import earlier_studies
 from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, learn
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble

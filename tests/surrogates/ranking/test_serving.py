@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.study.encoding import INACTIVE, Condition, Space
+from pellucid.space.encoding import INACTIVE, Condition, Space
 from pellucid.surrogates.ranking.features import features
 from pellucid.surrogates.ranking.translation import Translation, differences
 

@@ -17,7 +17,7 @@ from scipy.special import erf
 
 from pellucid.cli.errors import Mistake
 from pellucid.numerics import low_discrepancy
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid_lab.problems.functions import HARTMANN, HARTMANN_ALPHA, SYNTHETIC
 
 Array = NDArray[np.float64]

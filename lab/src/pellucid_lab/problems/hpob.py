@@ -20,7 +20,7 @@ import numpy as np
 from optuna.distributions import FloatDistribution
 
 from pellucid.cli.errors import Mistake, Unavailable
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.data import find_data
 from pellucid_lab.problems.tabular import Collection, Indices, TabularTask

@@ -18,8 +18,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from pellucid.cli.errors import Mistake
 from pellucid.numerics import Array
-from pellucid.study.activity import declared_conditions
-from pellucid.study.encoding import Space
+from pellucid.space.conditions import declared_conditions
+from pellucid.space.encoding import Space
 from pellucid_lab.problems.data import find_data
 from pellucid_lab.problems.yahpo import SCENARIOS, Surrogate, load_surrogate
 

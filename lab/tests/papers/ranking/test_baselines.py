@@ -12,7 +12,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from pellucid.numerics import Array, stream
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking.scaling import standardise
 from pellucid_lab.papers.ranking.surrogates.rgpe import RGPE, left_out_ranking_loss, ranking_loss, ranking_weights
 

@@ -9,7 +9,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, RandomOrder, TableRuns, TransferMethod, search
 from pellucid_lab.problems.tabular import Indices, TabularTask
 

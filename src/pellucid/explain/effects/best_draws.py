@@ -21,7 +21,7 @@ import numpy as np
 
 from pellucid.explain.feasibility import Feasibility
 from pellucid.numerics import Array, cholesky, log_normal_cdf, low_discrepancy, stream
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average
 from pellucid.surrogates.averages.effects import surprise

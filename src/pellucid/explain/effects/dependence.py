@@ -27,11 +27,11 @@ from pellucid.explain.effects.trials import (
 )
 from pellucid.explain.effects.words import Curve, all_over, effect_notes, effect_sentence, unexplored
 from pellucid.explain.model import EffectModel, effect_model, opened
-from pellucid.explain.text import value_range
 from pellucid.numerics import Array, check_level
 from pellucid.records import IndividualCurve, PartialDependence
+from pellucid.space.encoding import Condition, Dimension
+from pellucid.space.text import value_range
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Condition, Dimension
 from pellucid.study.view import Objective, StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Axis

@@ -14,8 +14,8 @@ from pellucid.explain.effects.words import gap_notes, provisional
 from pellucid.explain.failures import always_fails, fails_with
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.records import FailingSetting
+from pellucid.space.encoding import Dimension, Space
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Dimension, Space
 from pellucid.words import counted, rounded, value_text
 
 # Choices that a sentence names, and choices of other parameters that a note does.

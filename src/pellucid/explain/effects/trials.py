@@ -9,10 +9,10 @@ import numpy as np
 
 from pellucid.explain.model import curve_notes, plausible_models
 from pellucid.explain.parts import descends, forced
-from pellucid.explain.text import condition_text
 from pellucid.numerics import Array, Integers, Mask
+from pellucid.space.encoding import INACTIVE, Space
+from pellucid.space.text import condition_text
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import INACTIVE, Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.thinning import MOST_ROWS

@@ -17,8 +17,8 @@ from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.parts import everywhere
 from pellucid.numerics import Array, Indices, log_normal_cdf, stream
 from pellucid.pareto import front
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 Models = tuple[GaussianProcess, ...]

@@ -24,7 +24,7 @@ import numpy as np
 from pellucid.numerics import Array, Indices, Mask
 from pellucid.pareto import behind
 from pellucid.records import ParameterRole
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 
 # Where an ordered parameter is moved to: steps from its own value, and values over its range.
 _STEPS, _VALUES = (-0.1, 0.1), (0.1, 0.3, 0.5, 0.7, 0.9)

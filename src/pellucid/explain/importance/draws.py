@@ -21,9 +21,9 @@ from scipy.special import kolmogorov
 from pellucid.explain.model import opened, view_of
 from pellucid.goals import Goal, Sign, as_goal
 from pellucid.numerics import Array, Mask, one_thread, stream
-from pellucid.study.activity import infer_conditions
+from pellucid.space.conditions import infer_conditions
+from pellucid.space.encoding import Space
 from pellucid.study.constraints import constraints
-from pellucid.study.encoding import Space
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView

@@ -18,9 +18,9 @@ from pellucid.explain.importance.shares import supported, thinned
 from pellucid.explain.model import effect_model
 from pellucid.goals import best
 from pellucid.numerics import Array, Mask, one_thread
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import arrays
 from pellucid.study.constraints import unconstrained
-from pellucid.study.encoding import Space
 from pellucid.study.observations import Observations
 from pellucid.study.trials import distributions
 from pellucid.study.view import Direction, single_objective

@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid.explain.proposals.background import rows_of
 from pellucid.numerics import Array, cholesky, stream
-from pellucid.study.encoding import Condition, Space
+from pellucid.space.encoding import Condition, Space
 from pellucid.surrogates import GaussianProcess, fitting
 from pellucid.surrogates.averages.averages import Average, Axis, Factors
 from pellucid.surrogates.averages.variances import Functions, Variances

@@ -24,8 +24,8 @@ from pellucid.goals import Goal, Sign
 from pellucid.numerics import Array, Mask, stream
 from pellucid.records import HsicImportance, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import arrays
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.words import NoAnswerYet, choice_note

@@ -17,11 +17,11 @@ from pellucid.explain.importance.indices import GroupIndices, indices_of
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
 from pellucid.explain.progress import Bar, progress_bar
-from pellucid.explain.text import condition_text
 from pellucid.numerics import Array, check_level
 from pellucid.records import Importance, PairShare, ParameterShare
+from pellucid.space.encoding import Space
+from pellucid.space.text import condition_text
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import fitting
 from pellucid.surrogates.hyperparameters import vary

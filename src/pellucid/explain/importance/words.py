@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 
 from pellucid.explain.importance.draws import Source
-from pellucid.explain.text import condition_text
 from pellucid.numerics import Array, Mask
 from pellucid.records import PairImportance, ParameterImportance
 from pellucid.records.importance import VERDICTS
-from pellucid.study.encoding import Dimension, Space
+from pellucid.space.encoding import Dimension, Space
+from pellucid.space.text import condition_text
 from pellucid.words import spoken, value_text
 
 # Bars per parameter: one per value up to the second number, tenths of the range otherwise. Discrete parameters with

@@ -14,7 +14,7 @@ import numpy as np
 from optuna.distributions import IntDistribution
 
 from pellucid.numerics import Array, Integers, stream
-from pellucid.study.encoding import Dimension, Space
+from pellucid.space.encoding import Dimension, Space
 from pellucid.surrogates.averages.averages import Axis
 from pellucid.threads import no_fork
 

@@ -19,7 +19,7 @@ from pellucid.explain import shapley
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.numerics import Array, Integers, stream
 from pellucid.records import Attribution
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Factors
 from pellucid.surrogates.posterior import Posteriors

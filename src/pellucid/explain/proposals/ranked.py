@@ -21,8 +21,8 @@ from pellucid.explain.proposals.cases import Case, Shares, changes, outcome
 from pellucid.explain.rebuild import require_own, space_and_data
 from pellucid.numerics import Array
 from pellucid.records import ExpectedValue, RankingState, Receipt, Term
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, UnreadableRecordError
 

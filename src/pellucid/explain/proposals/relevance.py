@@ -15,7 +15,7 @@ import numpy as np
 
 from pellucid.explain.proposals.background import rows_of
 from pellucid.numerics import Array, stream
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 
 # Rows behind T_j: enough to tell an index of 0.05 from one of 0.2; and behind D_j, which needs their joint covariance.

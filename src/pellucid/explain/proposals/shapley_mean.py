@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.averages.averages import Average, Axis, Factors
 from pellucid.threads import cached_property

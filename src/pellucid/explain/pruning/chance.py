@@ -29,9 +29,9 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.explain.feasibility import none_feasible
 from pellucid.numerics import Array, compress_integers
 from pellucid.records import PruningDecision
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Curves, curves
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView, single_objective
 from pellucid.surrogates.curves import FEWEST_COMPLETE, CurveModel, Forecast
 from pellucid.surrogates.curves.extrapolation import Learned, learned_from, to_learn_from

@@ -34,9 +34,9 @@ from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.looks import LIKELY, rooms
 from pellucid.samplers.proposing.maximising import Fitted, Region
+from pellucid.space.encoding import Space
 from pellucid.study import trials
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.words import value_text
 

@@ -10,10 +10,10 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from pellucid.numerics import Array, compress_integers
+from pellucid.space.encoding import Space
+from pellucid.space.values import plain
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.study.trials import source
-from pellucid.study.values import plain
 from pellucid.study.view import StudyView
 
 # Continuous coordinates are multiples of one part in a million of their range: finer than any objective can resolve,

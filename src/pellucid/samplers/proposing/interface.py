@@ -16,7 +16,7 @@ from pellucid.numerics import is_whole_number, one_thread, stream
 from pellucid.samplers.proposing.notices import DeadTrialNotices
 from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import ModelSearch
-from pellucid.study.encoding import Dimension, is_ordered
+from pellucid.space.encoding import Dimension, is_ordered
 from pellucid.study.receipts import own_receipt
 from pellucid.study.view import StudyView
 from pellucid.words import printable

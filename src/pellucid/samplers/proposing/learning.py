@@ -10,8 +10,8 @@ import numpy as np
 
 from pellucid.numerics import Array, Indices, expand_integers
 from pellucid.records import Hyperparameters, Receipt
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.study.receipts import last_model_receipt, own_receipt
 from pellucid.study.trials import same_distributions
 from pellucid.study.view import StudyView

@@ -15,7 +15,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 
 from pellucid.numerics import Array, Mask
 from pellucid.samplers.proposing.configuration import on_grid
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.words import PrintableError
 

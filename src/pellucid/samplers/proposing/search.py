@@ -18,8 +18,8 @@ from pellucid.samplers.proposing.maximising import Maximiser, Regions, whole_spa
 from pellucid.samplers.proposing.own_parts import PartError
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule, RuleError
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.curves import extrapolated

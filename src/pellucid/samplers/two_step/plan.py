@@ -20,8 +20,8 @@ from pellucid.explain.intervals import Cheap, numeric_column, reduced
 from pellucid.goals import best
 from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
 from pellucid.records.importance import SIGNIFICANCE as LEVEL
-from pellucid.study.encoding import Dimension
-from pellucid.study.values import plain
+from pellucid.space.encoding import Dimension
+from pellucid.space.values import plain
 from pellucid.words import value_text
 
 # What matters is judged by the best tenth of the trials: fewer say too little.

@@ -30,7 +30,7 @@ from pellucid.samplers.proposing.maximising import Maximiser
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.samplers.two_step.steps import Goal, TwoSteps
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.surrogates.gp import check_template

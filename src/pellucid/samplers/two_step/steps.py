@@ -14,8 +14,8 @@ from pellucid.records import NotKnown, TwoStepPlan, attempt
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.maximising import Fitted, Region
 from pellucid.samplers.two_step.plan import two_step_plan
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates import GaussianProcess
 from pellucid.words import value_text

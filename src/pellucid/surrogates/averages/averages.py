@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pellucid.numerics import Array, Mask
-from pellucid.study.encoding import INACTIVE, Condition, Dimension, Space
+from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space
 from pellucid.surrogates.averages import integrals
 from pellucid.surrogates.kernels import Kernel
 from pellucid.threads import cached_property

@@ -12,7 +12,7 @@ import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 
 from pellucid.numerics import Array, low_discrepancy
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.averages.averages import Average, Axis
 from pellucid.surrogates.averages.effects import Effects
 from pellucid.surrogates.gp import GaussianProcess

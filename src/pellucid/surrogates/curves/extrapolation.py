@@ -17,9 +17,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import Array, compress_integers, expand_integers, first_integers
 from pellucid.records import CurveState
+from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Curves, Extrapolation, curves
-from pellucid.study.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.surrogates.curves.model import CurveModel, curve_model
 from pellucid.words import NoAnswer

@@ -11,9 +11,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import Array, stream
-from pellucid.study.activity import infer_conditions
+from pellucid.space.conditions import infer_conditions
+from pellucid.space.encoding import Space, is_ordered
 from pellucid.study.arrays import encoded
-from pellucid.study.encoding import Space, is_ordered
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
 from pellucid.surrogates.ranking.ensemble import RankingEnsemble

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from pellucid.numerics import Array, stream
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking.devices import PRECISION, array, device, own_mode, tensor
 from pellucid.surrogates.ranking.features import features, n_features
 from pellucid.surrogates.ranking.network import Architecture, Context, Weights, has_context, initial, scores

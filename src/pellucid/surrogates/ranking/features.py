@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 
 
 def n_features(space: Space) -> int:

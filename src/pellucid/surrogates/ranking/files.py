@@ -24,7 +24,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
 from pellucid.files import write_atomically
-from pellucid.study.encoding import Condition, Dimension, Space
+from pellucid.space.encoding import Condition, Dimension, Space
 from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
 from pellucid.surrogates.ranking.network import Context
 from pellucid.surrogates.ranking.training import Recipe, TrainingRecord, is_number

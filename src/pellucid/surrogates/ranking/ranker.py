@@ -13,7 +13,7 @@ import numpy as np
 from optuna.distributions import BaseDistribution
 
 from pellucid.numerics import Array, low_discrepancy, stream
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking.ensemble import FittedRanking, RankingEnsemble, RankScale
 from pellucid.surrogates.ranking.files import digest, from_bytes, load, save, to_bytes
 from pellucid.surrogates.ranking.translation import Translation, differences

@@ -12,7 +12,7 @@ import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
+from pellucid.space.encoding import INACTIVE, Condition, Dimension, Space, is_ordered
 
 
 def differences(trained: Space, distributions: Mapping[str, BaseDistribution], *, partial: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid.acquisition.improvement import log_expected_improvement
 from pellucid.numerics import Array
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid_lab.papers.ranking.transfer import TableRuns
 from pellucid_lab.problems.tabular import Indices, TabularTask
 

@@ -18,7 +18,7 @@ import numpy as np
 from pellucid.acquisition import EI
 from pellucid.acquisition.base import Situation
 from pellucid.numerics import Array, stream
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid_lab.problems.tabular import Indices, TabularTask
 

@@ -26,7 +26,7 @@ from pellucid.explain.proposals.games import Game, estimated
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.numerics import Array
 from pellucid.records import Hyperparameters, Term
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates import GaussianProcess
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.shapley.walks import single_walks

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from pellucid.numerics import Array
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.ranking.devices import PRECISION, array, device, generators, own_mode, tensor
 from pellucid.surrogates.ranking.features import features
 from pellucid.surrogates.ranking.network import Architecture, Weights, initial, outputs

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.numerics import Array, cholesky, stream
-from pellucid.study.encoding import Space
+from pellucid.space.encoding import Space
 from pellucid.surrogates.gp import GaussianProcess
 from pellucid.surrogates.ranking.scaling import standardise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.study.encoding import Condition, Dimension, Space
+from pellucid.space.encoding import Condition, Dimension, Space
 from pellucid.words import value_text
 
 

@@ -24,7 +24,7 @@ from optuna.distributions import (
 )
 
 from pellucid.numerics import Array, Integers, Mask
-from pellucid.study.values import fraction, is_plain, key, numbers
+from pellucid.space.values import fraction, is_plain, key, numbers
 from pellucid.threads import cached_property
 from pellucid.words import printable
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.numerics import Array, Mask
-from pellucid.study.encoding import Condition, Dimension, Space
+from pellucid.space.encoding import Condition, Dimension, Space
 from pellucid.words import printable
 
 # An ordered parent with at most this many values may switch its child by any set of them; with more, only by a

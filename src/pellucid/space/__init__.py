@@ -1,0 +1,1 @@
+"""Search spaces: their encoding, the conditions under which parameters exist, and their values. Knows no study."""
