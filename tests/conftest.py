@@ -118,10 +118,10 @@ def earlier() -> Study:
 def ranker(earlier: Study) -> Any:
     """A ranking model that has learned from these studies, for about two seconds."""
     pytest.importorskip("torch")
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.ranker import Ranker
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.ranker import Ranker
+    from pellucid.models.ranking.training import Recipe
+    from pellucid.study.earlier_studies import EarlierStudies
 
     storage = earlier._storage
     past = EarlierStudies.of([optuna.load_study(study_name=f"earlier {i}", storage=storage) for i in range(8)])

@@ -227,10 +227,10 @@ def only_rankings(study: Study) -> bool:
 
 def random_model(objective: Callable[[Trial], float]) -> Any:
     """A model of this objective's parameters that has hardly been trained."""
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.ranker import Ranker
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.ranker import Ranker
+    from pellucid.models.ranking.training import Recipe
+    from pellucid.study.earlier_studies import EarlierStudies
 
     past = EarlierStudies.of([run(optuna.samplers.RandomSampler(seed=i), 20, objective) for i in range(3)])
     ensemble = RankingEnsemble(past.space, members=2, width=8, recipe=Recipe(steps=5, lists=2))

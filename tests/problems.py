@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
-from pellucid.surrogates import GaussianProcess
 
 
 def noisy_problem(seed: int, n: int, d: int, nominal: tuple[int, ...] = (), noise: float = 0.1) -> tuple[Array, Array]:

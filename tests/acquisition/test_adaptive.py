@@ -14,9 +14,9 @@ from pellucid.acquisition import EI, WEI
 from pellucid.acquisition.adaptive import adjust_now, moving_iqm, upper_bound_regret
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.bounds import confidence_width
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 
 
 def random_series(rng: np.random.Generator) -> Array:

@@ -12,9 +12,9 @@ from pellucid.acquisition import EI, LCB
 from pellucid.acquisition.base import AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_state
 from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.feasible import Chance, Feasible
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel, log_chance
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel, log_chance
 
 SPACE = Space.of({name: FloatDistribution(0, 1) for name in "ab"})
 X = np.random.default_rng(0).random((20, 2))

@@ -15,10 +15,10 @@ from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Pool, Situa
 from pellucid.acquisition.ehvi import EHVI
 from pellucid.acquisition.feasible import Feasible
 from pellucid.acquisition.hypervolume import log_ehvi
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
 from pellucid.pareto import front, volume
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 
 SPACE = Space.of({name: FloatDistribution(0, 1) for name in "abc"})
 

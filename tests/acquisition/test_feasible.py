@@ -18,8 +18,8 @@ import pellucid
 from pellucid.acquisition import EI, LCB, SAWEI, Acquisition
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.feasible import Feasible
+from pellucid.models import GaussianProcess
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 
 
 def out_of_memory(trial: Trial) -> float:

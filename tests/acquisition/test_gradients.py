@@ -15,8 +15,8 @@ from pellucid.acquisition import (
     PosteriorVariance,
 )
 from pellucid.acquisition.base import PointwiseFunction, Situation
+from pellucid.models.kernels import KERNELS
 from pellucid.numerics import Array
-from pellucid.surrogates.kernels import KERNELS
 
 ACQUISITIONS: list[Acquisition] = [
     EI(), EI(xi=0.1), PI(), PI(xi=0.1), LCB(), LCB(lam=0.0), LCB(lam=None), LCB(lam=None, beta=0.2),

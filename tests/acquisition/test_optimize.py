@@ -13,9 +13,9 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
 from pellucid.acquisition.base import Effort, PointwiseFunction, Situation
 from pellucid.acquisition.optimize import climb, propose
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates import GaussianProcess
 
 SEEDS = range(9)
 

@@ -10,8 +10,8 @@ from tests.problems import central_difference
 from pellucid.acquisition import LCB
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.slices import OnSlice, Slice
+from pellucid.models import GaussianProcess
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates import GaussianProcess
 
 UNIT = FloatDistribution(0.0, 1.0)
 SPACE = Space.of(

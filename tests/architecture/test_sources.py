@@ -24,7 +24,7 @@ LAZY = {
     "mlflow": (),
     "pandas": (),
     "plotly": ("src/pellucid/plots/",),
-    "torch": ("src/pellucid/surrogates/ranking/",),
+    "torch": ("src/pellucid/models/ranking/",),
     "wandb": (),
 }
 UNSAFE_MODULES = {"cloudpickle", "dill", "marshal", "pickle", "shelve"}
@@ -36,7 +36,7 @@ UNPICKLES = {"lab/src/pellucid_lab/problems/functions.py": {"pickle"}}
 LOCKS = {"BoundedSemaphore", "Condition", "Lock", "RLock", "Semaphore", "cached_property"}
 HELD_BETWEEN_FORKS = {
     "src/pellucid/numerics.py",
-    "src/pellucid/surrogates/ranking/ensemble.py",
+    "src/pellucid/models/ranking/ensemble.py",
     "src/pellucid/threads.py",
 }
 
@@ -323,7 +323,7 @@ def test_an_offender_is_listed(rule: Rule, path: str, text: str) -> None:
         (heavy_imports, "src/pellucid/a.py", "def f():\n    import pandas"),
         (heavy_imports, "src/pellucid/a.py", "if TYPE_CHECKING:\n    import pandas"),
         (heavy_imports, "src/pellucid/plots/a.py", "import plotly.graph_objects as go"),
-        (heavy_imports, "src/pellucid/surrogates/ranking/a.py", "import torch"),
+        (heavy_imports, "src/pellucid/models/ranking/a.py", "import torch"),
         (private_names_of_others, USES_PRIVATE_NAMES, "def f(study):\n    return study._storage"),
         (private_names_of_others, "src/pellucid/a.py", "class A:\n    def _f(self):\n        self._f()"),
         (private_names_of_others, "src/pellucid/a.py", "from pellucid.b import _private\nprint(x.__class__)"),

@@ -22,7 +22,7 @@ from typer.testing import CliRunner, Result
 import pellucid
 from pellucid.cli.app import app
 from pellucid.cli.terminal import json_text
-from pellucid.surrogates import GaussianProcess
+from pellucid.models import GaussianProcess
 
 URL = "sqlite:///studies.db"
 

@@ -41,7 +41,7 @@ def test_no_model_is_trained_if_its_file_cannot_be_written(folder: Path) -> None
 
 def test_the_verdict_says_how_many_studies_show_it() -> None:
     pytest.importorskip("torch")
-    from pellucid.surrogates.ranking.ensemble import Card, Check
+    from pellucid.models.ranking.ensemble import Card, Check
 
     good, bad = (Check(name, 20, (regret,) * 3, (0.2,) * 3) for name, regret in [("good", 0.1), ("bad", 0.25)])
     unused = "RankingSampler will not use the model."

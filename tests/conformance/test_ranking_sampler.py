@@ -107,8 +107,8 @@ def test_a_model_of_other_parameters_leaves_the_study_to_the_fallback(objective:
 @pytest.fixture
 def small_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a model the ranking learns from the study alone: a small one that trains briefly."""
-    from pellucid.surrogates.ranking import ranker
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking import ranker
+    from pellucid.models.ranking.training import Recipe
 
     small = partial(ranker.RankingEnsemble, members=3, width=8, recipe=Recipe(scratch_epochs=10))
     monkeypatch.setattr(ranker, "RankingEnsemble", small)

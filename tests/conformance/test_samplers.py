@@ -17,8 +17,8 @@ from tests.conformance.spaces import mixed
 from tests.helpers import kinds, messages, states
 
 from pellucid import BayesianSampler, TwoStepSampler
+from pellucid.models import GaussianProcess
 from pellucid.samplers.two_step import sampler as two_step
-from pellucid.surrogates import GaussianProcess
 
 
 class Suite(BasicSamplerTestCase, RelativeSamplerTestCase):

@@ -15,11 +15,12 @@ from tests.records.test_receipt import ACQUISITION
 
 import pellucid
 from pellucid.explain.predictions import predictions
-from pellucid.records import Hyperparameters, Receipt
+from pellucid.models import GaussianProcess
+from pellucid.models.predictive import recalibration
+from pellucid.models.states import Hyperparameters
+from pellucid.records import Receipt
 from pellucid.study.receipts import receipt_parts
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.predictive import recalibration
 
 RANGE = FloatDistribution(0.0, 1.0)
 LATENT = Hyperparameters("matern32", (1.0,), 1.0, 0.09, 0.0, 1.0)

@@ -15,11 +15,11 @@ from optuna.trial import Trial
 import pellucid
 from pellucid.explain.front_stopping import front_verdict_of
 from pellucid.explain.remaining import _Counted, front_candidates, growth
+from pellucid.models import GaussianProcess
 from pellucid.numerics import low_discrepancy
 from pellucid.pareto import front, reference_point, volume
 from pellucid.samplers.stop_when import STOPPED_ATTRIBUTE
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 Objective = Callable[[Trial], Sequence[float]]
 

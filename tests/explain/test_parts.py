@@ -20,8 +20,8 @@ from pellucid.explain.parts import (
     inside_branch,
     joint_losses,
 )
+from pellucid.models import GaussianProcess
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 
 def models(trial: Trial) -> float:

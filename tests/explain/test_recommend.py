@@ -14,8 +14,8 @@ from tests.study.receipts import with_receipts
 
 import pellucid
 from pellucid.explain.recommend import choice_bias
+from pellucid.models import GaussianProcess
 from pellucid.records import Recommendation
-from pellucid.surrogates import GaussianProcess
 
 NAN, INF = math.nan, math.inf
 

@@ -21,7 +21,7 @@ from tests.golden.several import bowls, limited, limited_bowls, made
 from tests.golden.studies import bayesian, failing, flat, run
 
 import pellucid
-from pellucid.surrogates import GaussianProcess
+from pellucid.models import GaussianProcess
 
 STUDIES: dict[str, Callable[[], Study]] = {
     "one": lambda: bayesian(flat, 24),

@@ -11,19 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pellucid.models.states import Hyperparameters, Warp
 from pellucid.numerics import expand_integers
 from pellucid.records import (
     RECEIPT_VERSION,
     AcquisitionState,
     ConstraintState,
     CurveState,
-    Hyperparameters,
     ObjectiveState,
     PolicyState,
     RankingState,
     Receipt,
     Recommendation,
-    Warp,
 )
 from pellucid.words import RecordError
 

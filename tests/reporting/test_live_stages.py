@@ -105,7 +105,7 @@ def test_no_model_is_fitted_for_the_first_page(two: Study, monkeypatch: pytest.M
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a model was fitted")
 
-    monkeypatch.setattr("pellucid.surrogates.gp.GaussianProcess.learn", refuse)
+    monkeypatch.setattr("pellucid.models.gp.GaussianProcess.learn", refuse)
     assert gather_at_once(two).counts["failed"] > 0
 
 

@@ -11,8 +11,8 @@ from optuna.study import Study
 from tests.helpers import bowl, new_study
 
 import pellucid
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.hyperparameters import FitProblem, Solution
+from pellucid.models import GaussianProcess
+from pellucid.models.hyperparameters import FitProblem, Solution
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, Trial
 from tests.helpers import conditional
 
 import pellucid
-from pellucid.surrogates import GaussianProcess
+from pellucid.models import GaussianProcess
 
 Objective = Callable[[Trial], Any]
 

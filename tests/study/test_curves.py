@@ -10,7 +10,8 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from pellucid.study.curves import Curves, check_horizon, curves
+from pellucid.models.curves.reports import Curves, check_horizon
+from pellucid.study.curves import curves
 from pellucid.study.view import StudyView
 
 COMPLETE, PRUNED, RUNNING, FAIL = TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING, TrialState.FAIL

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.problems import noisy_problem
 
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
-from pellucid.surrogates import GaussianProcess
 
 
 def skewed(seed: int, n: int, d: int) -> tuple[Array, Array]:

@@ -10,9 +10,9 @@ import pytest
 from tests.problems import noisy_problem
 from tests.surrogates.processes import skewed, somewhere
 
+from pellucid.models import GaussianProcess
+from pellucid.models.kernels import KERNELS
 from pellucid.numerics import Array
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.kernels import KERNELS
 
 # -------------------------------------------------------------------------------------------- bad data
 

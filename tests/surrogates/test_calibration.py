@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from pellucid.models import GaussianProcess
+from pellucid.models.kernels import Kernel
 from pellucid.numerics import cholesky
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.kernels import Kernel
 
 pytestmark = pytest.mark.slow
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel, limit_of, targets, zero_of
 from pellucid.numerics import Array
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel, limit_of, targets, zero_of
 
 
 def model(warp: str | None = None) -> ConstraintModel:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from tests.problems import noisy_problem
 
+from pellucid.models import GaussianProcess
+from pellucid.models.kernels import KERNELS, Kernel
+from pellucid.models.pairs import Pairs
+from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array
-from pellucid.records import Hyperparameters
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.kernels import KERNELS, Kernel
-from pellucid.surrogates.pairs import Pairs
 
 
 def mixed(d: int, every: int) -> tuple[int, ...]:

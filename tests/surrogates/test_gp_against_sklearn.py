@@ -8,10 +8,10 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 from tests.problems import noisy_problem
 
+from pellucid.models import GaussianProcess, fitting
+from pellucid.models.kernels import KERNELS
+from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array
-from pellucid.records import Hyperparameters
-from pellucid.surrogates import GaussianProcess, fitting
-from pellucid.surrogates.kernels import KERNELS
 
 RADIAL = ("rbf-radial", "matern52-radial")
 SHAPES = [(1, 5), (1, 40), (2, 12), (3, 25), (4, 30), (5, 60), (6, 8), (6, 60)]

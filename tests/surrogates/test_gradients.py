@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.problems import assert_gradient, central_difference, configurations, fitted_process, noisy_problem
 
-from pellucid.surrogates import fitting
-from pellucid.surrogates.kernels import KERNELS, Kernel
-from pellucid.surrogates.pairs import Pairs
+from pellucid.models import fitting
+from pellucid.models.kernels import KERNELS, Kernel
+from pellucid.models.pairs import Pairs
 
 NOMINALS = [(), (0, 3, 0), (2, 0, 4), (3, 2, 5)]
 

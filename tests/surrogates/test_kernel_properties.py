@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from pellucid.models.averages.integrals import factor_double_mean, factor_mean
+from pellucid.models.kernels import KERNELS, PRODUCT_KERNELS, Kernel
+from pellucid.models.pairs import Pairs
 from pellucid.numerics import Array
 from pellucid.space.encoding import INACTIVE, Condition, Space
-from pellucid.surrogates.averages.integrals import factor_double_mean, factor_mean
-from pellucid.surrogates.kernels import KERNELS, PRODUCT_KERNELS, Kernel
-from pellucid.surrogates.pairs import Pairs
 
 
 @st.composite

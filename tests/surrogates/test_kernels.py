@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pellucid.surrogates.kernels import KERNELS, Kernel
+from pellucid.models.kernels import KERNELS, Kernel
 
 
 def _columns(kernel: Kernel, rows: int, l: np.ndarray, seed: int) -> np.ndarray:

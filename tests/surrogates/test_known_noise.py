@@ -9,9 +9,9 @@ import pytest
 from tests.problems import noisy_problem
 from tests.surrogates.processes import assert_same_posterior, skewed, somewhere, warped_process
 
+from pellucid.models import GaussianProcess, warp
+from pellucid.models.kernels import KERNELS
 from pellucid.numerics import Array
-from pellucid.surrogates import GaussianProcess, warp
-from pellucid.surrogates.kernels import KERNELS
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.problems import noisy_problem
 
+from pellucid.models import GaussianProcess, fitting
+from pellucid.models.hyperparameters import FitProblem, theta_of
 from pellucid.numerics import Array
-from pellucid.surrogates import GaussianProcess, fitting
-from pellucid.surrogates.hyperparameters import FitProblem, theta_of
 
 N = 1600
 

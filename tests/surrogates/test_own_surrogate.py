@@ -12,7 +12,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from tests.helpers import bowl
 
 import pellucid
-from pellucid.surrogates import GaussianProcess
+from pellucid.models import GaussianProcess
 
 
 class Mine(GaussianProcess):

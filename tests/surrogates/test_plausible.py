@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pellucid.surrogates import GaussianProcess, fitting
-from pellucid.surrogates.hyperparameters import FitProblem, theta_of
-from pellucid.surrogates.plausible import plausible
+from pellucid.models import GaussianProcess, fitting
+from pellucid.models.hyperparameters import FitProblem, theta_of
+from pellucid.models.plausible import plausible
 
 
 def noisy_wave(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,8 @@ from scipy.stats import spearmanr
 from tests.problems import noisy_problem
 from tests.surrogates.processes import assert_same_posterior, skewed, somewhere, warped_process
 
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.kernels import KERNELS
+from pellucid.models import GaussianProcess
+from pellucid.models.kernels import KERNELS
 
 NOMINAL = (0, 3, 0)
 

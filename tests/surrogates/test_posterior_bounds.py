@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pellucid.surrogates import GaussianProcess
+from pellucid.models import GaussianProcess
 
 
 @pytest.fixture(scope="module")

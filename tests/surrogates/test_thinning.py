@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pellucid.models.kernels import Kernel
+from pellucid.models.thinning import newest_and_spread_rows, representative_rows, squared_distances
 from pellucid.numerics import Array
-from pellucid.surrogates.kernels import Kernel
-from pellucid.surrogates.thinning import newest_and_spread_rows, representative_rows, squared_distances
 
 KERNEL = Kernel("matern32", (0, 3, 0))
 L = np.array([0.5, 1.5, 2.0])

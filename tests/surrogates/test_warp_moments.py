@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pellucid.records import Warp
-from pellucid.surrogates import warp
+from pellucid.models import warp
+from pellucid.models.states import Warp
 
 WARPS = [
     *(

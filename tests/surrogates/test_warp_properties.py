@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pellucid.models import warp
+from pellucid.models.states import Warp
 from pellucid.numerics import Array
-from pellucid.records import Warp
-from pellucid.surrogates import warp
 from pellucid.words import RecordError
 
 

@@ -127,7 +127,7 @@ def drive_options(recorder: Recorder, study: Study, two: Study, drawn: Study) ->
     for wanted in weights:
         ask(lambda wanted=wanted: pellucid.recommend(two, prefer=wanted))
     ask(lambda: pellucid.recommend(study, prefer={LOSS: 1}))
-    ask(lambda: pellucid.recommend(two, surrogate=pellucid.surrogates.GaussianProcess()))
+    ask(lambda: pellucid.recommend(two, surrogate=pellucid.models.GaussianProcess()))
     for pair in pairs:
         ask(lambda pair=pair: pellucid.tradeoff(two, pair))
     for part in parts:
@@ -189,9 +189,9 @@ def drive_mathematics(recorder: Recorder) -> None:
     from pellucid.acquisition.base import from_name
     from pellucid.explain import compare, shapley
     from pellucid.explain.importance import hsic
+    from pellucid.models import GaussianProcess
+    from pellucid.models.averages import functionals
     from pellucid.space.encoding import Condition, Space
-    from pellucid.surrogates import GaussianProcess
-    from pellucid.surrogates.averages import functionals
 
     def linear(X: Any) -> Any:
         return np.asarray(X).sum(axis=1)

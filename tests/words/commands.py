@@ -121,7 +121,7 @@ def drive_reports(recorder: Recorder, folder: Path, study: Study, bare: Study) -
         commands.run("mcp", "--storage", url)
     learned = stored(folder, "learned", [made.run(made.new(f"of {i}"), made.one, 12) for i in range(3)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pellucid.surrogates.ranking.earlier_studies.steps_for", lambda _: 3)
+        patch.setattr("pellucid.study.earlier_studies.steps_for", lambda _: 3)
         commands.run("meta-train", "--storage", learned, "--out", folder / f"learned{FILE}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pellucid.cli.meta_train.NamedTemporaryFile", _full)

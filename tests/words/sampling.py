@@ -246,8 +246,8 @@ def drive_stopping(recorder: Recorder, study: Study) -> None:
 
 def drive_ranking(recorder: Recorder, folder: Path) -> None:
     """Rankings that learn from hostile studies, fail, do not fit, or are missing."""
-    from pellucid.surrogates.ranking import earlier_studies
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
+    from pellucid.study import earlier_studies
+    from pellucid.study.earlier_studies import EarlierStudies
 
     storage = InMemoryStorage()
     studies = []
@@ -299,11 +299,11 @@ def _changed_rankings(recorder: Recorder, study: Study) -> None:
     last = study.trials[-1].number
     data = json.loads(stored_text(study.trials[-1], "pellucid:receipt"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "pellucid.surrogates.ranking.files", None)
+        patch.setitem(sys.modules, "pellucid.models.ranking.files", None)
         recorder.attempt(lambda: pellucid.explain_proposal(study, last))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pellucid.surrogates, "import_module", _without_torch)
-        recorder.attempt(lambda: pellucid.surrogates.RankingEnsemble)
+        recorder.attempt(lambda: pellucid.models.RankingEnsemble)
     for wrong in ({"params": {**data["params"], LR: 1e9}}, {"trial": 7}):
         copy = with_text(study, last, json.dumps({**data, **wrong}))
         recorder.attempt(lambda copy=copy: pellucid.explain_proposal(copy, last))

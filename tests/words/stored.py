@@ -21,7 +21,8 @@ from tests.words.studies import ADAM, DEPTH, LIMIT, LR, OPT, SGD, new, one, prun
 
 import pellucid
 from pellucid.files import write_atomically
-from pellucid.records import Hyperparameters, Receipt, Warp
+from pellucid.models.states import Hyperparameters, Warp
+from pellucid.records import Receipt
 from pellucid.records.proposal import Term
 from pellucid.records.pruning import PruningDecision
 
@@ -178,9 +179,9 @@ def drive_models(recorder: Recorder, folder: Path) -> None:
     """Files of ranking models, and the conditions and distributions in them."""
     from safetensors.numpy import save as save_tensors
 
-    from pellucid.surrogates.ranking import files
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking import files
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.training import Recipe
 
     space = _space()
     rng = np.random.default_rng(0)
@@ -228,7 +229,7 @@ def drive_models(recorder: Recorder, folder: Path) -> None:
     with large.open("wb") as file:
         file.truncate(files._LARGEST_FILE + 1)
     recorder.attempt(lambda: files.load(large))
-    from pellucid.surrogates.ranking.network import Architecture
+    from pellucid.models.ranking.network import Architecture
 
     recorder.attempt(lambda: Architecture(3, context=HOSTILE))
     for wrong in ({"loss": HOSTILE}, {"steps": -1}, {"steps": HOSTILE}, {"learning_rate": -1}, {"list_size": 1}):
@@ -236,7 +237,7 @@ def drive_models(recorder: Recorder, folder: Path) -> None:
     recorder.attempt(lambda: RankingEnsemble(space, context=HOSTILE))
     import torch
 
-    from pellucid.surrogates.ranking.losses import position_weights
+    from pellucid.models.ranking.losses import position_weights
 
     recorder.attempt(lambda: position_weights(3, HOSTILE, torch.zeros(3)))
     drive_model_of_a_study(recorder, files.to_bytes(model))

@@ -17,11 +17,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from pellucid.cli.errors import Mistake
+from pellucid.models.ranking import training
+from pellucid.models.ranking.devices import tensor
+from pellucid.models.ranking.network import Architecture, Weights, initial, scores
+from pellucid.models.ranking.training import Lists, Recipe, fine_tune, meta_train
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking import training
-from pellucid.surrogates.ranking.devices import tensor
-from pellucid.surrogates.ranking.network import Architecture, Weights, initial, scores
-from pellucid.surrogates.ranking.training import Lists, Recipe, fine_tune, meta_train
 from pellucid_lab.base import Problem, suggest_all
 from pellucid_lab.costs import plain_network
 from pellucid_lab.costs import ranking as speed

@@ -139,7 +139,7 @@ def test_a_study_that_cannot_be_reported_is_unusable(tmp_path: Path) -> None:
 
 def test_a_model_whose_scores_are_not_finite_is_unusable() -> None:
     pytest.importorskip("torch")
-    from pellucid.surrogates.ranking.files import from_bytes
+    from pellucid.models.ranking.files import from_bytes
     from pellucid_lab.faults.models import try_to_load, try_to_score
 
     model, tally = from_bytes(model_data()), Tally()

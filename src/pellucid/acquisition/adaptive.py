@@ -25,11 +25,11 @@ from pellucid.acquisition.constrained import Constrained
 from pellucid.acquisition.improvement import EI, PI, WEI
 from pellucid.acquisition.optimize import maximum, screen
 from pellucid.acquisition.policy import Decision, Evidence
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel
 from pellucid.numerics import Array, is_number, is_whole_number, normal_cdf, normal_pdf, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel
 from pellucid.words import printable
 
 # Evaluated configurations whose upper bounds are computed at once. Few are needed: they are tried best first.

@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pellucid.acquisition.units import LatentScale, Unit
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel
+from pellucid.models.posterior import Posteriors
 from pellucid.numerics import Array
 from pellucid.pareto import Boxes, boxes, volume
 from pellucid.records import AcquisitionState, Term
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel
-from pellucid.surrogates.posterior import Posteriors
 from pellucid.threads import cached_property
 from pellucid.words import UnreadableRecordError, printable
 

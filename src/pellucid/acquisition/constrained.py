@@ -36,12 +36,12 @@ from pellucid.acquisition.base import (
 from pellucid.acquisition.bounds import LCB
 from pellucid.acquisition.feasible import Feasible
 from pellucid.acquisition.units import LatentScale, Unit
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel
+from pellucid.models.posterior import Posterior, Posteriors
 from pellucid.numerics import Array
 from pellucid.records import Term
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel
-from pellucid.surrogates.posterior import Posterior, Posteriors
 from pellucid.words import printable
 
 # The weight beside a logarithm; and beside a bound, where it is multiplied by the distance to the best bound anywhere,

@@ -14,12 +14,12 @@ import numpy as np
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Effort, Outcomes, Pool, Situation
 from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_at_most, log_ehvi_slopes
 from pellucid.acquisition.units import LatentScale, Unit
+from pellucid.models import GaussianProcess
+from pellucid.models.posterior import Posteriors
 from pellucid.numerics import Array
 from pellucid.pareto import front, reference_point
 from pellucid.records import Term
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.posterior import Posteriors
 
 # A front has as many ways to be improved as it has gaps and ends, so there are more optima than with one objective.
 MANY = Effort(evaluations=6, enough=1e-3, climbs=5, everywhere=256)

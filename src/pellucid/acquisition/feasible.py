@@ -22,11 +22,11 @@ import numpy as np
 
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation, from_name
 from pellucid.acquisition.units import LatentScale, Unit
+from pellucid.models import GaussianProcess
+from pellucid.models.kernels import Kernel
 from pellucid.numerics import Array
 from pellucid.records import Term
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.kernels import Kernel
 from pellucid.threads import cached_property
 from pellucid.words import printable
 

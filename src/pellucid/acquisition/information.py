@@ -21,13 +21,13 @@ import numpy as np
 
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Pool, Situation, weighted_sum
 from pellucid.acquisition.units import LatentScale, Unit
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.averages import Average
+from pellucid.models.averages.effects import Effects
+from pellucid.models.averages.functionals import average, monte_carlo_rows
 from pellucid.numerics import Array, is_number, stream
 from pellucid.records import Term
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.averages import Average
-from pellucid.surrogates.averages.effects import Effects
-from pellucid.surrogates.averages.functionals import average, monte_carlo_rows
 from pellucid.threads import cached_property
 from pellucid.words import printable
 

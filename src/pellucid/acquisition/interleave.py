@@ -16,10 +16,10 @@ from scipy.special import ndtri
 from pellucid.acquisition.base import Acquisition, AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_name
 from pellucid.acquisition.information import InformationGain, Params, Target, stacked
 from pellucid.acquisition.units import LatentScale, Unit
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, is_number, stream
 from pellucid.records import Term
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import printable
 
 Mode = Literal["every", "probability", "multiply"]

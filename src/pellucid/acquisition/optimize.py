@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pellucid.acquisition.base import USUAL, Effort, Model, Pool, Scored
+from pellucid.models.averages.effects import FEW_CELLS
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.space.encoding import Space
-from pellucid.surrogates.averages.effects import FEW_CELLS
 
 # How the time of a proposal is spent. Candidates everywhere and around the incumbents; in a countable space many
 # perturbations round to the same configuration and sweeps cover the neighbourhood, so more of them are global.

@@ -9,9 +9,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from pellucid.acquisition.base import Acquisition, Situation
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
 from pellucid.records import PolicyState, Receipt
-from pellucid.surrogates import GaussianProcess
 from pellucid.threads import cached_property
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pellucid.surrogates import GaussianProcess
+from pellucid.models import GaussianProcess
 from pellucid.words import OBJECTIVE
 
 # Latent values closer than this are moved by this much to either side of their middle before a slope between them is

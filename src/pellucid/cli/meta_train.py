@@ -23,8 +23,8 @@ from pellucid.words import printable
 if TYPE_CHECKING:
     from optuna.study import Study
 
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
-    from pellucid.surrogates.ranking.ensemble import Card, Check, RankingEnsemble
+    from pellucid.models.ranking.ensemble import Card, Check, RankingEnsemble
+    from pellucid.study.earlier_studies import EarlierStudies
 
 # Names of studies that a message lists, so that it stays readable.
 _MOST_NAMED = 5
@@ -108,7 +108,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _earlier_studies(studies: Sequence[Study]) -> EarlierStudies:
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
+    from pellucid.study.earlier_studies import EarlierStudies
 
     try:
         return EarlierStudies.of(studies)
@@ -118,14 +118,14 @@ def _earlier_studies(studies: Sequence[Study]) -> EarlierStudies:
 
 def _learned(earlier: EarlierStudies, seed: int, quiet: bool) -> RankingEnsemble:
     from pellucid.explain.progress import progress_bar
-    from pellucid.surrogates.ranking.earlier_studies import learn, steps_for
+    from pellucid.study.earlier_studies import learn, steps_for
 
     with progress_bar(f"learning from {len(earlier.tasks)} studies", steps_for(earlier), show=not quiet) as bar:
         return learn(earlier, seed=seed, progress=bar.reach)
 
 
 def _write(model: RankingEnsemble, out: Path) -> None:
-    from pellucid.surrogates.ranking.files import save
+    from pellucid.models.ranking.files import save
 
     save(model, out)
 

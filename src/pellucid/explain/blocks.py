@@ -24,12 +24,12 @@ from pellucid.explain.parts import (
     inside_branch,
     joint_losses,
 )
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask
 from pellucid.space.encoding import Dimension
 from pellucid.study.arrays import Arrays
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import counted, value_text
 
 # Fewer trials say too little about the rest of the space for a verdict to stop.

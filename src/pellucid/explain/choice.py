@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import targets, zero_of
+from pellucid.models.thinning import MOST_ROWS, MOST_TRIALS, representative_rows
 from pellucid.numerics import Array, Indices, one_thread
 from pellucid.pareto import MOST_OBJECTIVES, apart, front
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import targets, zero_of
-from pellucid.surrogates.thinning import MOST_ROWS, MOST_TRIALS, representative_rows
 from pellucid.threads import cached_property
 
 # The best of every objective, and members of the front, whose neighbours are kept: as many as for a proposal.

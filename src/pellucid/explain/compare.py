@@ -22,11 +22,11 @@ from pellucid.explain.model import opened
 from pellucid.explain.proposals.background import Part, parts_of, rows_of
 from pellucid.explain.proposals.cases import ModelCase, case_of
 from pellucid.explain.proposals.shapley_mean import mean_shapley
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.averages import Average, Factors
 from pellucid.numerics import Array, stream
 from pellucid.records import ImportanceComparison
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.averages import Average, Factors
 from pellucid.words import printable
 
 Function = Callable[[Array], Array]

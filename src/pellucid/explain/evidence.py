@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.models import GaussianProcess, fitting
+from pellucid.models.kernels import Kernel
 from pellucid.numerics import Array, Integers, cholesky
-from pellucid.surrogates import GaussianProcess, fitting
-from pellucid.surrogates.kernels import Kernel
 
 # Nats from which the trials speak for an effect. Chosen on the design problems of `pellucid bench truth`.
 ENOUGH = 3.0

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from pellucid.explain.model import fitted_model, plausible_models
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, stream
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import counted
 
 LEVEL = 0.95

@@ -12,12 +12,12 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.failing_rules import Rule, Table, failing_rules
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Mask, low_discrepancy
 from pellucid.records import FailingCondition, FailingSetting, FailingSettings, NotKnown, attempt
 from pellucid.space.encoding import Space
 from pellucid.study.trials import ended
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import NoAnswerYet, counted, value_text
 
 # With fewer failed trials, nothing can be said about what they share.

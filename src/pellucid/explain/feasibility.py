@@ -14,13 +14,13 @@ import numpy as np
 
 from pellucid.explain.model import fitted_model, plausible_models
 from pellucid.explain.parts import joint_latent
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel, limit_of, log_chance, targets, zero_of
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel, limit_of, log_chance, targets, zero_of
 from pellucid.words import value_text
 
 _models: WeakKeyDictionary[StudyView, list[tuple[Space, tuple[tuple[ConstraintModel, ...], ...]]]] = WeakKeyDictionary()

@@ -26,13 +26,14 @@ from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, observed_outcomes, reference_of
 from pellucid.explain.parts import Branch, drawn_models, inside_branch
 from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
+from pellucid.models import GaussianProcess
+from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array
 from pellucid.pareto import front, in_lengths, reference_point, volumes
-from pellucid.records import FrontVerdict, Hyperparameters, RegretHistory
+from pellucid.records import FrontVerdict, RegretHistory
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import as_share, choice_note, counted, share_text
 
 # The doubt about every stop.

@@ -11,14 +11,14 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.explain.choice import bounded
+from pellucid.models import GaussianProcess
+from pellucid.models.plausible import plausible
 from pellucid.numerics import Array, one_thread
 from pellucid.records import NotKnown, attempt
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
+from pellucid.study.extrapolation import extrapolated
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.curves import extrapolated
-from pellucid.surrogates.plausible import plausible
 from pellucid.words import printable
 
 # Models with plausible hyperparameters behind an answer: more of them make intervals smoother and cost time.

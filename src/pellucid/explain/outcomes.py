@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from pellucid.explain.model import fitted_model
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask
 from pellucid.pareto import check_number, reference_point, steady_reference_point
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 
 def observed_outcomes(view: StudyView, data: Arrays) -> Array:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.explain.model import plausible_models
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask, cholesky, low_discrepancy, stream
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
-from pellucid.surrogates import GaussianProcess
 
 _N_DRAWS = 384
 # With more trials than this the hyperparameters are known well, and with more parameters plausible models cost seconds:

@@ -14,12 +14,12 @@ from itertools import islice
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.models import GaussianProcess
 from pellucid.records import Receipt
 from pellucid.space.values import same
 from pellucid.study.constraints import reported_constraints
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from pellucid.explain.parts import (
     inside_branch,
     joint_losses,
 )
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask
 from pellucid.space.encoding import Dimension, Space
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.threads import cached_property
 
 # Trials that a choice must have had, for itself and for each parameter of its own: on the design problems the model

@@ -12,17 +12,17 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
 from pellucid.explain.model import opened
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel, targets
 from pellucid.numerics import Array, expand_integers, first_integers
 from pellucid.records import ConstraintState, Receipt
 from pellucid.records.finding import cause_of
 from pellucid.records.notebook import document
 from pellucid.space.encoding import Condition, Space
 from pellucid.study.arrays import Arrays, encoded
+from pellucid.study.extrapolation import as_recorded
 from pellucid.study.trials import distribution_from, repeated
 from pellucid.study.view import StudyView, named
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel, targets
-from pellucid.surrogates.curves import as_recorded
 from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, UnreadableRecordError, printable
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."

@@ -34,13 +34,13 @@ from pellucid.explain.fronts.answer import front_of, not_modelled
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.wishes import limits_of, weights_of
 from pellucid.explain.model import curve_notes, default_template, fitted_model, view_of
+from pellucid.models import GaussianProcess
+from pellucid.models.gp import check_template
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.records import Compromise, Front, Recommendation
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView, named
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.gp import check_template
 from pellucid.words import NoAnswerYet, choice_note, printable, value_text
 
 # Configurations, best first, that may look best under another noise.

@@ -20,11 +20,11 @@ import numpy as np
 from pellucid.acquisition.optimize import candidates
 from pellucid.explain.feasibility import subject
 from pellucid.explain.parts import joint_latent, joint_losses
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel, log_chance
 from pellucid.numerics import Array, Indices, low_discrepancy, stream
 from pellucid.pareto import apart, front, in_lengths, volume
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel, log_chance
 
 # Draws by the number of objectives: a volume of three costs ten times as much as one of two.
 _N_DRAWS = {2: 128, 3: 64, 4: 64}

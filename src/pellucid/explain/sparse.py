@@ -17,9 +17,9 @@ import numpy as np
 
 from pellucid.explain.evidence import NO_EFFECT, parameter_sets
 from pellucid.explain.parts import drawn_models
+from pellucid.models import GaussianProcess
 from pellucid.numerics import stream
 from pellucid.study.arrays import Arrays
-from pellucid.surrogates import GaussianProcess
 
 _sparse: WeakKeyDictionary[GaussianProcess, tuple[GaussianProcess, ...]] = WeakKeyDictionary()
 

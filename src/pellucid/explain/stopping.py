@@ -19,14 +19,15 @@ from pellucid.explain.feasibility import best_fits, none_feasible
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
 from pellucid.explain.model import curve_notes, fitted_model, opened, view_of
 from pellucid.explain.parts import gain_of_tuning
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import ConstraintModel
+from pellucid.models.gp import check_template
+from pellucid.models.states import Hyperparameters
 from pellucid.numerics import is_number, is_whole_number, one_thread
-from pellucid.records import Hyperparameters, Receipt, RegretHistory, StoppingVerdict
+from pellucid.records import Receipt, RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import ConstraintModel
-from pellucid.surrogates.gp import check_template
 from pellucid.words import as_share, called, choice_note, counted
 
 # The doubt about every stop.

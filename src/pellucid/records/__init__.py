@@ -57,11 +57,9 @@ from pellucid.records.states import (
     AcquisitionState,
     ConstraintState,
     CurveState,
-    Hyperparameters,
     ObjectiveState,
     PolicyState,
     RankingState,
-    Warp,
 )
 from pellucid.records.timeline import Timeline
 
@@ -94,7 +92,6 @@ __all__ = [
     "HeldParameter",
     "History",
     "HsicImportance",
-    "Hyperparameters",
     "Importance",
     "ImportanceComparison",
     "IndividualCurve",
@@ -134,7 +131,6 @@ __all__ = [
     "Timeline",
     "Tradeoff",
     "TwoStepPlan",
-    "Warp",
     "attempt",
     "by_text",
     "chance_text",

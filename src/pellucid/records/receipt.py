@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pellucid.models.states import Hyperparameters
 from pellucid.records import notebook
 from pellucid.records.rules import (
     is_acquisition,
@@ -33,7 +34,6 @@ from pellucid.records.states import (
     AcquisitionState,
     ConstraintState,
     CurveState,
-    Hyperparameters,
     ObjectiveState,
     PolicyState,
     RankingState,

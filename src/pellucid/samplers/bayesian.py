@@ -23,6 +23,8 @@ from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.interleave import Interleave
 from pellucid.acquisition.optimize import SEPARATION, Known, unseen
 from pellucid.acquisition.policy import Policy
+from pellucid.models import GaussianProcess
+from pellucid.models.gp import check_template
 from pellucid.numerics import Array, is_whole_number, low_discrepancy, stream
 from pellucid.pareto import check_number
 from pellucid.records import Receipt
@@ -36,8 +38,6 @@ from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.space.encoding import Space
 from pellucid.study.trials import pending
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.gp import check_template
 from pellucid.words import printable
 
 

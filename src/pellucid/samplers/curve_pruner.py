@@ -13,10 +13,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.explain.pruning.chance import current_evidence, decision
+from pellucid.models.curves import FEWEST_COMPLETE
+from pellucid.models.curves.reports import check_horizon
 from pellucid.numerics import is_number, is_whole_number, one_thread
-from pellucid.study.curves import check_horizon
 from pellucid.study.storage import write_decision
-from pellucid.surrogates.curves import FEWEST_COMPLETE
 from pellucid.words import printable, printable_error
 
 _logger = logging.getLogger("pellucid")

@@ -48,7 +48,7 @@ from pellucid.words import printable, printable_error
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
 
-    from pellucid.surrogates.ranking.ranker import FittedStudyRanker, Ranker, StudyRanker
+    from pellucid.models.ranking.ranker import FittedStudyRanker, Ranker, StudyRanker
 
 RankAcquisition = Literal["mean", "ucb", "ei"]
 RankReference = Literal["incumbent", "last"]
@@ -153,8 +153,8 @@ class RankingSampler(BaseSampler):
         from pellucid.explain.progress import progress_bar
 
         _rankers()
-        from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, learn, steps_for
-        from pellucid.surrogates.ranking.ranker import Ranker
+        from pellucid.models.ranking.ranker import Ranker
+        from pellucid.study.earlier_studies import EarlierStudies, learn, steps_for
 
         if isinstance(names, str):
             raise ValueError(f"`names` must be a list of names of studies, but got the text {names!r}.")
@@ -400,7 +400,7 @@ def _near(X: Array, tried: Array, placed: Callable[[Array], Array], apart: float
 def _rankers() -> Any:
     try:
         with no_fork:
-            from pellucid.surrogates.ranking import ranker
+            from pellucid.models.ranking import ranker
     except ModuleNotFoundError as error:
         if error.name not in ("torch", "safetensors"):
             raise

@@ -10,12 +10,12 @@ from optuna.trial import FrozenTrial
 from pellucid.explain.blocks import MIN_TRIALS
 from pellucid.explain.front_stopping import check_share
 from pellucid.explain.stopping import check_stopping, stopping_verdict
+from pellucid.models import GaussianProcess
+from pellucid.models.gp import check_template
 from pellucid.numerics import is_whole_number
 from pellucid.pareto import check_number
 from pellucid.records import StoppingVerdict
 from pellucid.study.storage import set_user_attribute
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.gp import check_template
 from pellucid.words import printable, printable_error
 
 STOPPED_ATTRIBUTE = "pellucid:stopped"

@@ -16,10 +16,11 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.models.curves.reports import Curves
 from pellucid.numerics import is_whole_number
 from pellucid.records import Receipt
 from pellucid.study.arrays import Arrays, arrays
-from pellucid.study.curves import Curves, Extrapolation, curves
+from pellucid.study.curves import Extrapolation, curves
 from pellucid.study.observations import Observations, observations
 from pellucid.study.receipts import has_receipt, read_receipt, readable_receipt
 from pellucid.study.storage import kept_model

@@ -53,10 +53,10 @@ def test_a_model_of_earlier_studies_proposes_although_the_objective_changes_the_
     import numpy as np
     from optuna.distributions import FloatDistribution
 
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.files import save
+    from pellucid.models.ranking.training import Recipe
     from pellucid.space.encoding import Space
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.files import save
-    from pellucid.surrogates.ranking.training import Recipe
 
     x = FloatDistribution(-1, 1)
     space = Space.of({"x": x})

@@ -7,9 +7,9 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from pellucid.explain.effects.best_draws import candidates, drawn_best
+from pellucid.models import GaussianProcess
 from pellucid.numerics import low_discrepancy
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates import GaussianProcess
 
 SPACE = Space.of(
     {

@@ -18,8 +18,8 @@ from optuna.trial import Trial, create_trial
 
 import pellucid
 from pellucid.explain.effects.trials import condition_of
+from pellucid.models import GaussianProcess
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates import GaussianProcess
 
 
 def known(trial: Trial) -> float:

@@ -17,8 +17,8 @@ from optuna.trial import Trial
 import pellucid
 from pellucid.explain.evidence import evidence
 from pellucid.explain.importance.share_words import share_sentence
+from pellucid.models import GaussianProcess
 from pellucid.records import Importance, PairShare, ParameterShare
-from pellucid.surrogates import GaussianProcess
 
 
 def run(objective: Callable[[Trial], float], n: int, sampler: BaseSampler | None = None, **options: str) -> Study:

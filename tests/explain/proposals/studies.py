@@ -12,8 +12,8 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
+from pellucid.models import GaussianProcess
 from pellucid.records import ProposalExplanation
-from pellucid.surrogates import GaussianProcess
 
 NO_WARP = GaussianProcess()
 

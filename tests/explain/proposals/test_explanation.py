@@ -20,8 +20,8 @@ from pellucid.explain.proposals.cases import case_of
 from pellucid.explain.proposals.games import estimated
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.shapley import shapley_values
+from pellucid.models import GaussianProcess
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 # ----------------------------------------------------------------------------------- every acquisition
 

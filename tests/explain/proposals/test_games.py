@@ -15,8 +15,8 @@ from pellucid.explain.proposals import games
 from pellucid.explain.proposals.background import rows_of
 from pellucid.explain.proposals.cases import case_of
 from pellucid.explain.proposals.games import Game
+from pellucid.models.posterior import Posterior
 from pellucid.study.view import StudyView
-from pellucid.surrogates.posterior import Posterior
 
 
 def mixed(trial: Trial) -> float:

@@ -18,11 +18,11 @@ from pellucid.cli.app import app
 from pellucid.explain.proposals.cases import case_of
 from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.why import contradictions, doubted, proposal_sentence
+from pellucid.models import GaussianProcess
 from pellucid.records import Contribution, Term
 from pellucid.reporting.gather import gather
 from pellucid.reporting.page import page
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 TERMS = {
     "mean": Term("prediction", "low predicted loss", "prediction"),

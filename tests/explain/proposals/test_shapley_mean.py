@@ -12,10 +12,10 @@ from tests.problems import noisy_problem
 from pellucid.explain import shapley
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.shapley import shapley_values
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.averages import Average, Axis, Factors
 from pellucid.numerics import Array
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.averages import Average, Axis, Factors
 
 # --------------------------------------------------------------------------- the closed form for means
 

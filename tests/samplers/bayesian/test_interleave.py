@@ -19,9 +19,9 @@ from tests.helpers import assert_rebuilt_exactly, conditional, file_storage
 import pellucid
 from pellucid.acquisition import EI, LCB, PI, SAWEI, InformationGain
 from pellucid.acquisition.interleave import half_widths
+from pellucid.models import GaussianProcess
 from pellucid.records import Receipt
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 WAYS: dict[str, dict[str, Any]] = {
     "every": {"interleave": pellucid.Interleave()},

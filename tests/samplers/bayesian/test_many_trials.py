@@ -26,9 +26,9 @@ from tests.helpers import (
 
 import pellucid
 from pellucid.acquisition import SAWEI
+from pellucid.models import thinning
+from pellucid.models.thinning import MOST_ROWS, MOST_TRIALS
 from pellucid.numerics import expand_integers
-from pellucid.surrogates import thinning
-from pellucid.surrogates.thinning import MOST_ROWS, MOST_TRIALS
 
 
 @pytest.fixture

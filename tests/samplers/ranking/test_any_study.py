@@ -94,8 +94,8 @@ def grid(trial: Trial) -> float:
 def test_a_finite_space_is_exhausted_without_repeats_and_then_goes_on_with_the_best(
     sampler: MakeRankingSampler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pellucid.surrogates.ranking import ranker
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking import ranker
+    from pellucid.models.ranking.training import Recipe
 
     short = partial(ranker.RankingEnsemble, recipe=Recipe(scratch_epochs=60))
     monkeypatch.setattr(ranker, "RankingEnsemble", short)
@@ -112,10 +112,10 @@ def test_one_parameter_alone_is_searched_by_the_ranking_to_the_end(sampler: Make
     def line(trial: Trial) -> float:
         return (trial.suggest_float("x", 0, 1) - 0.4) ** 2
 
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.ranker import Ranker
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.ranker import Ranker
+    from pellucid.models.ranking.training import Recipe
+    from pellucid.study.earlier_studies import EarlierStudies
 
     past = EarlierStudies.of([run(optuna.samplers.RandomSampler(seed=i), 30, line) for i in range(3)])
     ensemble = RankingEnsemble(past.space, members=3, width=8, recipe=Recipe(steps=150, lists=4))

@@ -159,7 +159,7 @@ def test_random_trials_of_a_task_turned_round_are_enough_to_notice(sampler: Make
 def test_a_model_that_did_not_help_on_held_out_studies_is_not_used(
     ranker: Any, sampler: MakeRankingSampler, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from pellucid.surrogates.ranking.ranker import Ranker
+    from pellucid.models.ranking.ranker import Ranker
 
     card = ranker.model.card
     useless = replace(card, checks=tuple(replace(check, regret=(1.0, 1.0, 1.0)) for check in card.checks))
@@ -175,7 +175,7 @@ def test_a_model_that_did_not_help_on_held_out_studies_is_not_used(
 def test_a_ranking_that_fails_is_logged_and_the_study_goes_on(
     sampler: MakeRankingSampler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from pellucid.surrogates.ranking.ranker import StudyRanker
+    from pellucid.models.ranking.ranker import StudyRanker
 
     def fails(*_: Any) -> None:
         raise ArithmeticError("on purpose")

@@ -64,7 +64,7 @@ def test_another_process_goes_on_as_this_one_would(
 def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
     earlier: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pellucid.surrogates.ranking import earlier_studies
+    from pellucid.study import earlier_studies
 
     monkeypatch.setattr(
         earlier_studies, "RankingEnsemble", partial(earlier_studies.RankingEnsemble, members=2, width=8)

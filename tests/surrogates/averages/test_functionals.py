@@ -9,14 +9,14 @@ import pytest
 from numpy.polynomial.legendre import leggauss
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.averages import Axis
+from pellucid.models.averages.effects import JACKKNIFE_SHARE, Effects, _Trees
+from pellucid.models.averages.functionals import average, partial_dependence
+from pellucid.models.averages.integrals import factor, rectangle_mean, second_antiderivative
+from pellucid.models.kernels import KERNELS, PRODUCT_KERNELS
 from pellucid.numerics import Array
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.averages import Axis
-from pellucid.surrogates.averages.effects import JACKKNIFE_SHARE, Effects, _Trees
-from pellucid.surrogates.averages.functionals import average, partial_dependence
-from pellucid.surrogates.averages.integrals import factor, rectangle_mean, second_antiderivative
-from pellucid.surrogates.kernels import KERNELS, PRODUCT_KERNELS
 
 GRID = np.array([0.0, 0.13, 0.5, 0.77, 1.0])
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from pellucid.models.averages.integrals import factor, factor_double_mean, factor_mean, midpoints
+from pellucid.models.kernels import PRODUCT_KERNELS, Kernel
 from pellucid.numerics import Array
-from pellucid.surrogates.averages.integrals import factor, factor_double_mean, factor_mean, midpoints
-from pellucid.surrogates.kernels import PRODUCT_KERNELS, Kernel
 
 # A usual range, and the bounds within which a fit chooses lengthscales.
 LENGTHSCALES = [5e-3, 0.05, 0.2, 0.7, 2.0, 6.0, 20.0, 100.0]

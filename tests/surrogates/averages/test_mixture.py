@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.effects import JACKKNIFE_SHARE, Effects, leave_one_out_residuals, surprise
-from pellucid.surrogates.averages.functionals import average
-from pellucid.surrogates.averages.mixture import contrasts, mixture
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.effects import JACKKNIFE_SHARE, Effects, leave_one_out_residuals, surprise
+from pellucid.models.averages.functionals import average
+from pellucid.models.averages.mixture import contrasts, mixture
 
 GRID = np.linspace(0.0, 1.0, 7)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pellucid.models.averages.integrals import factor
+from pellucid.models.averages.products import interval_product_mean
+from pellucid.models.kernels import PRODUCT_KERNELS
 from pellucid.numerics import Array
-from pellucid.surrogates.averages.integrals import factor
-from pellucid.surrogates.averages.products import interval_product_mean
-from pellucid.surrogates.kernels import PRODUCT_KERNELS
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
+from pellucid.models.averages.averages import Average, Axis, Factors
+from pellucid.models.averages.variances import Functions, Variances
+from pellucid.models.kernels import Kernel
 from pellucid.numerics import Array
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates.averages.averages import Average, Axis, Factors
-from pellucid.surrogates.averages.variances import Functions, Variances
-from pellucid.surrogates.kernels import Kernel
 
 DISCRETE: dict[str, BaseDistribution] = {
     "m": CategoricalDistribution(("p", "q", "r")),

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pellucid.models.curves import chain as module
+from pellucid.models.curves.chain import Between, Chain, Regression, fit_chain
+from pellucid.models.curves.neighbours import Neighbours
 from pellucid.numerics import Array
-from pellucid.surrogates.curves import chain as module
-from pellucid.surrogates.curves.chain import Between, Chain, Regression, fit_chain
-from pellucid.surrogates.curves.neighbours import Neighbours
 
 
 def walks(count: int, size: int, seed: int = 0) -> tuple[Array, Array]:

@@ -12,9 +12,9 @@ from optuna.trial import TrialState
 from tests.helpers import bowl
 from tests.trainings import STEPS, curve, stopped_at_random
 
+from pellucid.study import extrapolation
+from pellucid.study.extrapolation import as_recorded, curve_state, extrapolated, learned_from, to_learn_from
 from pellucid.study.view import StudyView
-from pellucid.surrogates.curves import as_recorded, curve_state, extrapolated, extrapolation
-from pellucid.surrogates.curves.extrapolation import learned_from, to_learn_from
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState
 
+from pellucid.models.curves import FEWEST_COMPLETE, CurveModel, Forecast, curve_model
+from pellucid.models.curves.model import features, kept_positions
+from pellucid.models.curves.reports import Curves
+from pellucid.models.states import Warp
 from pellucid.numerics import Array
-from pellucid.records import Warp
 from pellucid.study.arrays import encoded_rows
-from pellucid.study.curves import Curves
 from pellucid.study.view import StudyView
-from pellucid.surrogates.curves import FEWEST_COMPLETE, CurveModel, Forecast, curve_model
-from pellucid.surrogates.curves.model import features, kept_positions
 
 
 def made(losses: Array, stops: Array | int, *, steps: Array | None = None, final: Array | None = None) -> Curves:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pellucid.models.curves import neighbours as module
+from pellucid.models.curves.neighbours import Neighbours
 from pellucid.numerics import Array
-from pellucid.surrogates.curves import neighbours as module
-from pellucid.surrogates.curves.neighbours import Neighbours
 
 
 def correlation(a: Array, b: Array, noise: float) -> float:

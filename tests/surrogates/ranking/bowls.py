@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from optuna.distributions import FloatDistribution
 
+from pellucid.models.ranking.training import Recipe
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking.training import Recipe
 
 SPACE = Space.of({name: FloatDistribution(0.0, 1.0) for name in ("a", "b")})
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.surrogates.ranking.bowls import QUICK, SPACE, bowl
 
-from pellucid.surrogates.ranking.ensemble import (
-    RankingEnsemble,
-)
+from pellucid.models.ranking.ensemble import RankingEnsemble
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
+from pellucid.models.ranking.features import features, n_features
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates.ranking.features import features, n_features
 
 
 def test_features_mark_active_parameters() -> None:

@@ -25,12 +25,12 @@ from safetensors.torch import save as save_tensors
 from tests.surrogates.ranking.bowls import bowl
 
 import pellucid
+from pellucid.models.ranking import files
+from pellucid.models.ranking.ensemble import Card, RankingEnsemble
+from pellucid.models.ranking.files import ModelFileError, digest, from_bytes, load, save, to_bytes
+from pellucid.models.ranking.network import Context
+from pellucid.models.ranking.training import Recipe
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates.ranking import files
-from pellucid.surrogates.ranking.ensemble import Card, RankingEnsemble
-from pellucid.surrogates.ranking.files import ModelFileError, digest, from_bytes, load, save, to_bytes
-from pellucid.surrogates.ranking.network import Context
-from pellucid.surrogates.ranking.training import Recipe
 
 KEY = "pellucid:ranker"
 HOSTILE = [

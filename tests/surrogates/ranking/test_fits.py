@@ -9,12 +9,10 @@ from scipy.stats import kendalltau
 from tests.helpers import TORCH_MODES, torch_mode
 from tests.surrogates.ranking.bowls import SPACE, bowl
 
+from pellucid.models.ranking.ensemble import RankingEnsemble
+from pellucid.models.ranking.files import from_bytes, to_bytes
+from pellucid.models.ranking.training import Recipe
 from pellucid.numerics import Array
-from pellucid.surrogates.ranking.ensemble import (
-    RankingEnsemble,
-)
-from pellucid.surrogates.ranking.files import from_bytes, to_bytes
-from pellucid.surrogates.ranking.training import Recipe
 
 
 def ensembles(trained: RankingEnsemble) -> dict[str, RankingEnsemble]:

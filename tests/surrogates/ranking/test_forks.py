@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.threads.forks import PATIENCE_S, child, in_a_thread
 
-from pellucid.surrogates.ranking.ensemble import one_torch_thread
+from pellucid.models.ranking.ensemble import one_torch_thread
 
 USERS = 2
 

@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pellucid.surrogates.ranking import optimizer  # noqa: E402
-from pellucid.surrogates.ranking.layers import Arena, apply_layers, nearest  # noqa: E402
+from pellucid.models.ranking import optimizer  # noqa: E402
+from pellucid.models.ranking.layers import Arena, apply_layers, nearest  # noqa: E402
 
 
 def drawn(*shape: int, learns: bool = True) -> torch.Tensor:

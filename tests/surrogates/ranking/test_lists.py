@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import chisquare, rankdata
 
-from pellucid.surrogates.ranking.training import Lists, PastTask, Recipe, shifted, standardised
+from pellucid.models.ranking.training import Lists, PastTask, Recipe, shifted, standardised
 
 # ----------------------------------------------------------------------------------------------- lists
 

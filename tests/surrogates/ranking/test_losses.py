@@ -13,7 +13,7 @@ import torch
 from scipy.stats import rankdata
 from torch import Tensor
 
-from pellucid.surrogates.ranking.losses import descending, list_mle, list_net, rank_net, ranks, subset_regression
+from pellucid.models.ranking.losses import descending, list_mle, list_net, rank_net, ranks, subset_regression
 
 WEIGHTINGS = ["inverse_log", "inverse", "linear", None]
 Loss = Callable[[Tensor, Tensor], Tensor]

@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pellucid.surrogates.ranking.network import Architecture, Weights, deep_set, initial, nearby, outputs, scores
-from pellucid.surrogates.ranking.training import Recipe, fine_tune, objective, support_of
+from pellucid.models.ranking.network import Architecture, Weights, deep_set, initial, nearby, outputs, scores
+from pellucid.models.ranking.training import Recipe, fine_tune, objective, support_of
 
 ARCHITECTURES = {
     "scorer": Architecture(3, members=4, width=8, layers=2, context="none"),

@@ -13,11 +13,11 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
+from pellucid.models.ranking.ensemble import RankingEnsemble
+from pellucid.models.ranking.training import Recipe
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking import earlier_studies
-from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, learn
-from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-from pellucid.surrogates.ranking.training import Recipe
+from pellucid.study import earlier_studies
+from pellucid.study.earlier_studies import EarlierStudies, learn
 
 Objective = Callable[[Trial], float]
 

@@ -15,8 +15,8 @@ TRAINING = """
 import json
 import torch
 from tests.surrogates.ranking.bowls import SPACE, bowl
-from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-from pellucid.surrogates.ranking.training import Recipe
+from pellucid.models.ranking.ensemble import RankingEnsemble
+from pellucid.models.ranking.training import Recipe
 
 recipe = Recipe(steps=300, list_size=30, lists=4)
 empty = RankingEnsemble(SPACE, members=2, width=16, recipe=recipe)

@@ -10,14 +10,8 @@ import pytest
 from scipy.stats import rankdata
 from tests.surrogates.ranking.bowls import bowl
 
+from pellucid.models.ranking.ensemble import RankingEnsemble, RankScale, average_ranks, expected_best, rank_posterior
 from pellucid.numerics import Array
-from pellucid.surrogates.ranking.ensemble import (
-    RankingEnsemble,
-    RankScale,
-    average_ranks,
-    expected_best,
-    rank_posterior,
-)
 
 
 def test_average_ranks_are_those_of_scipy() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
+from pellucid.models.ranking.features import features
+from pellucid.models.ranking.translation import Translation, differences
 from pellucid.space.encoding import INACTIVE, Condition, Space
-from pellucid.surrogates.ranking.features import features
-from pellucid.surrogates.ranking.translation import Translation, differences
 
 Distributions = dict[str, BaseDistribution]
 TRAINED: Distributions = {

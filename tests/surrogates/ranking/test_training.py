@@ -10,16 +10,11 @@ import torch
 from scipy.stats import kendalltau
 from tests.surrogates.ranking.bowls import SPACE, bowl
 
-from pellucid.surrogates.ranking import training
-from pellucid.surrogates.ranking.ensemble import (
-    Card,
-    Check,
-    RankingEnsemble,
-    check,
-)
-from pellucid.surrogates.ranking.features import features
-from pellucid.surrogates.ranking.network import Architecture
-from pellucid.surrogates.ranking.training import PastTask, Recipe, meta_train
+from pellucid.models.ranking import training
+from pellucid.models.ranking.ensemble import Card, Check, RankingEnsemble, check
+from pellucid.models.ranking.features import features
+from pellucid.models.ranking.network import Architecture
+from pellucid.models.ranking.training import PastTask, Recipe, meta_train
 
 
 def test_meta_training_orders_tasks_that_it_has_not_seen(trained: RankingEnsemble) -> None:

@@ -69,7 +69,7 @@ def ranking(
 
 
 def _full_training(plan: SpeedPlan, quiet: bool) -> TrainingTime:
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.training import Recipe
     from pellucid_lab.costs.ranking import full_training
 
     recipe = Recipe()

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from pellucid.surrogates.ranking.training import Lists, Recipe
+    from pellucid.models.ranking.training import Lists, Recipe
 
 
 def plain_network(features: int) -> Any:
     """A scorer with a context that is weighted by nearness, in the sizes of `Architecture`."""
     from torch.nn import Linear, ModuleDict, ReLU, Sequential
 
-    from pellucid.surrogates.ranking.devices import PRECISION, device
-    from pellucid.surrogates.ranking.network import Architecture
+    from pellucid.models.ranking.devices import PRECISION, device
+    from pellucid.models.ranking.network import Architecture
 
     a = Architecture(features, members=1)
     hidden = [part for _ in range(a.layers - 1) for part in (Linear(a.width, a.width), ReLU())]
@@ -52,7 +52,7 @@ def plain_scores(network: Any, x: Any, support: Any) -> Any:
 def plain_meta_train(network: Any, recipe: Recipe, lists: Lists) -> Any:
     from torch.optim import AdamW
 
-    from pellucid.surrogates.ranking.training import objective
+    from pellucid.models.ranking.training import objective
 
     optimizer = AdamW(network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     for _ in range(recipe.steps):
@@ -67,7 +67,7 @@ def plain_meta_train(network: Any, recipe: Recipe, lists: Lists) -> Any:
 def plain_fine_tune(network: Any, recipe: Recipe, x: Any, y: Any, epochs: int, rng: np.random.Generator) -> Any:
     from torch.optim import Adam
 
-    from pellucid.surrogates.ranking.training import objective, parts, support_of
+    from pellucid.models.ranking.training import objective, parts, support_of
 
     tuned = deepcopy(network)
     optimizer = Adam(tuned.parameters(), lr=recipe.tuning_rate)

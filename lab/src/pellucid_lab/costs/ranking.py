@@ -25,9 +25,9 @@ from pellucid_lab.tables.grids import Grid
 if TYPE_CHECKING:
     from optuna.study import Study
 
-    from pellucid.surrogates.ranking.network import Weights
-    from pellucid.surrogates.ranking.ranker import Ranker
-    from pellucid.surrogates.ranking.training import Lists, PastTask, Recipe
+    from pellucid.models.ranking.network import Weights
+    from pellucid.models.ranking.ranker import Ranker
+    from pellucid.models.ranking.training import Lists, PastTask, Recipe
 
 MEMBERS = 10
 CONTESTANTS = ("batched", "torch.nn", "own")
@@ -127,17 +127,17 @@ def race(name: str, steps: int, contestants: Mapping[str, Callable[[], object]],
 
 
 def past_tasks(collection: Collection) -> list[PastTask]:
-    from pellucid.surrogates.ranking.features import features
-    from pellucid.surrogates.ranking.training import PastTask
+    from pellucid.models.ranking.features import features
+    from pellucid.models.ranking.training import PastTask
 
     return [PastTask(task.name, features(collection.space, task.X), task.y) for task in collection.train]
 
 
 def meta_training_race(tasks: Sequence[PastTask], recipe: Recipe, turns: int) -> Race:
     """`recipe.steps` steps of each network."""
-    from pellucid.surrogates.ranking.ensemble import one_torch_thread
-    from pellucid.surrogates.ranking.network import Architecture
-    from pellucid.surrogates.ranking.training import Lists, meta_train
+    from pellucid.models.ranking.ensemble import one_torch_thread
+    from pellucid.models.ranking.network import Architecture
+    from pellucid.models.ranking.training import Lists, meta_train
 
     n = tasks[0].features.shape[1]
 
@@ -168,10 +168,10 @@ def fine_tuning_race(x: Array, y: Array, recipe: Recipe, turns: int) -> Race:
     """x (n, F): features of the observed configurations; y (n,): larger is better."""
     import torch
 
-    from pellucid.surrogates.ranking.devices import tensor
-    from pellucid.surrogates.ranking.ensemble import one_torch_thread
-    from pellucid.surrogates.ranking.network import Architecture, initial
-    from pellucid.surrogates.ranking.training import fine_tune, shifted
+    from pellucid.models.ranking.devices import tensor
+    from pellucid.models.ranking.ensemble import one_torch_thread
+    from pellucid.models.ranking.network import Architecture, initial
+    from pellucid.models.ranking.training import fine_tune, shifted
 
     n, epochs = len(y), recipe.tuning_epochs(len(y))
     inputs, targets = tensor(x), tensor(shifted(y))
@@ -207,9 +207,9 @@ def problem_of(collection: Collection, data: str | None) -> Problem:
 
 
 def quickly_trained(collection: Collection) -> Ranker:
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.ranker import Ranker
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.ranker import Ranker
+    from pellucid.models.ranking.training import Recipe
     from pellucid_lab.problems.tabular import as_losses
 
     model = RankingEnsemble(collection.space, recipe=Recipe(steps=_FEW_STEPS))
@@ -265,7 +265,7 @@ def _timed_ask(study: Study, problem: Problem, ranker: Ranker) -> tuple[float, i
 
 def full_training(plan: SpeedPlan, recipe: Recipe, progress: Callable[[int], None]) -> TrainingTime:
     """Meta-training on the first collection; as for a user, validation tasks may end it early."""
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.ensemble import RankingEnsemble
     from pellucid_lab.problems.tabular import as_losses
 
     collection = tabular(plan.collections[0], plan.data)
@@ -285,7 +285,7 @@ def full_training(plan: SpeedPlan, recipe: Recipe, progress: Callable[[int], Non
 
 def measure(plan: SpeedPlan) -> Iterator[Measurement]:
     """Races on the first collection, asks on all of them, as they come."""
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.training import Recipe
 
     first = tabular(plan.collections[0], plan.data)
     tasks = past_tasks(first)
@@ -342,7 +342,7 @@ def _ask_row(times: AskTimes) -> tuple[str, ...]:
 
 def note(load: float) -> str:
     """`load`: load average per core before the start."""
-    from pellucid.surrogates.ranking.devices import device
+    from pellucid.models.ranking.devices import device
 
     kind = device().type
     where = [] if kind == "cpu" else [f"Networks were trained on {kind}, not on the processor."]

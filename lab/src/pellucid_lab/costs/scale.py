@@ -116,7 +116,7 @@ def run_scale_task(task: ScaleTask) -> ScaleRun:
 @contextmanager
 def all_rows() -> Iterator[None]:
     """Samplers condition their models on all trials meanwhile, for comparison."""
-    from pellucid.surrogates import thinning
+    from pellucid.models import thinning
 
     limit = thinning.MOST_TRIALS
     thinning.MOST_TRIALS = sys.maxsize

@@ -66,8 +66,8 @@ def example_studies() -> dict[str, Study]:
         "curves": _study(sampler(), training, pruner=pellucid.CurvePruner()),
     }
     if find_spec("torch") is not None:
-        from pellucid.surrogates.ranking.files import from_bytes
-        from pellucid.surrogates.ranking.ranker import Ranker
+        from pellucid.models.ranking.files import from_bytes
+        from pellucid.models.ranking.ranker import Ranker
 
         studies["ranking"] = _study(pellucid.RankingSampler(model=Ranker.of(from_bytes(model_data())), seed=0), mixed)
     return studies
@@ -78,10 +78,10 @@ def model_data() -> bytes:
     """A small ranking model of the parameters of `mixed`, as a file holds it."""
     import optuna
 
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.files import to_bytes
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.files import to_bytes
+    from pellucid.models.ranking.training import Recipe
+    from pellucid.study.earlier_studies import EarlierStudies
 
     past = EarlierStudies.of([_study(optuna.samplers.RandomSampler(seed=i), mixed) for i in range(3)])
     ensemble = RankingEnsemble(past.space, members=2, width=8, recipe=Recipe(steps=5, lists=2))

@@ -50,8 +50,8 @@ def _bayesian(seed: int) -> BaseSampler:
 
 def _ranking() -> Callable[[int], BaseSampler]:
     import pellucid
-    from pellucid.surrogates.ranking.files import from_bytes
-    from pellucid.surrogates.ranking.ranker import Ranker
+    from pellucid.models.ranking.files import from_bytes
+    from pellucid.models.ranking.ranker import Ranker
 
     model = Ranker.of(from_bytes(model_data()))
     return lambda seed: pellucid.RankingSampler(model=model, seed=seed)

@@ -57,7 +57,7 @@ def with_changed_header(rng: random.Random, data: bytes, odd: tuple[Any, ...]) -
 
 
 def try_to_load(tally: Tally, data: bytes, file: Path | None) -> None:
-    from pellucid.surrogates.ranking.files import ModelFileError, from_bytes, load
+    from pellucid.models.ranking.files import ModelFileError, from_bytes, load
 
     try:
         if file is None:

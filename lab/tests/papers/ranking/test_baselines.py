@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
+from pellucid.models.ranking.scaling import standardise
 from pellucid.numerics import Array, stream
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking.scaling import standardise
 from pellucid_lab.papers.ranking.surrogates.rgpe import RGPE, left_out_ranking_loss, ranking_loss, ranking_weights
 
 torch = pytest.importorskip("torch")
 
-from pellucid.surrogates.ranking.devices import generators
+from pellucid.models.ranking.devices import generators
 from pellucid_lab.papers.ranking.baselines import (
     DeepEnsembleEI,
     DeepKernelEI,

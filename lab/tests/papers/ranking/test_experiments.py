@@ -20,9 +20,9 @@ from pellucid_lab.problems.data import data_folder
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from pellucid.surrogates.ranking import ensemble
-from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-from pellucid.surrogates.ranking.training import Recipe
+from pellucid.models.ranking import ensemble
+from pellucid.models.ranking.ensemble import RankingEnsemble
+from pellucid.models.ranking.training import Recipe
 from pellucid_lab.papers.ranking.baselines import StaticForest
 from pellucid_lab.papers.ranking.experiments import (
     EXPERIMENTS,

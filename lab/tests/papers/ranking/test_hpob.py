@@ -52,7 +52,7 @@ def test_a_method_may_learn_from_every_split_but_the_answers(folder: Path, monke
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Networks that hardly learn."""
     pytest.importorskip("torch")
-    from pellucid.surrogates.ranking import earlier_studies
+    from pellucid.study import earlier_studies
     from pellucid_lab.papers.ranking import baselines as transfer_baselines
     from pellucid_lab.papers.ranking.surrogates import deep_kernel
 

@@ -14,7 +14,7 @@ from pellucid.acquisition.base import PointwiseFunction, Situation
 from pellucid.cli.errors import Unavailable
 from pellucid.explain.proposals.games import Game, estimated
 from pellucid.explain.proposals.shapley_mean import mean_shapley
-from pellucid.surrogates import GaussianProcess
+from pellucid.models import GaussianProcess
 from pellucid_lab.papers.shapley import forest as shapley_forest
 from pellucid_lab.papers.shapley import source, tables
 from pellucid_lab.papers.shapley.walks import single_walks

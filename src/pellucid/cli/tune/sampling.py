@@ -52,7 +52,7 @@ def check_model(model: Path, name: SamplerName) -> None:
             f"ones; got `{name.value}`: leave one of the two out."
         )
     require_ranking("--model")
-    from pellucid.surrogates.ranking.files import ModelFileError, load
+    from pellucid.models.ranking.files import ModelFileError, load
 
     try:
         load(model)

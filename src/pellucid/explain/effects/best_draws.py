@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.explain.feasibility import Feasibility
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.averages import Average
+from pellucid.models.averages.effects import surprise
 from pellucid.numerics import Array, cholesky, log_normal_cdf, low_discrepancy, stream
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.averages import Average
-from pellucid.surrogates.averages.effects import surprise
 
 # Candidates per grid point: spread over the whole space, and the other parameters of the best trials.
 _N_EVERYWHERE, _N_TRANSPLANTED = 128, 12

@@ -27,17 +27,17 @@ from pellucid.explain.effects.trials import (
 )
 from pellucid.explain.effects.words import Curve, all_over, effect_notes, effect_sentence, unexplored
 from pellucid.explain.model import EffectModel, effect_model, opened
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.averages import Axis
+from pellucid.models.averages.functionals import average
+from pellucid.models.averages.mixture import Mixture, contrasts, mixture
+from pellucid.models.gp import check_template
 from pellucid.numerics import Array, check_level
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.space.encoding import Condition, Dimension
 from pellucid.space.text import value_range
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import Objective, StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.averages import Axis
-from pellucid.surrogates.averages.functionals import average
-from pellucid.surrogates.averages.mixture import Mixture, contrasts, mixture
-from pellucid.surrogates.gp import check_template
 from pellucid.threads import cached_property
 from pellucid.words import printable
 

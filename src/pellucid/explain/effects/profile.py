@@ -31,11 +31,11 @@ from pellucid.explain.evidence import ENOUGH, evidence
 from pellucid.explain.failures import known_failing, unaware
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
 from pellucid.records import FailingSetting, ProfileEffect
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import about, number_text
 
 # Joint draws cost the square of the trials: beyond this many, the best ones and an even selection are used.

@@ -9,13 +9,13 @@ import numpy as np
 
 from pellucid.explain.model import curve_notes, plausible_models
 from pellucid.explain.parts import descends, forced
+from pellucid.models import GaussianProcess
+from pellucid.models.thinning import MOST_ROWS
 from pellucid.numerics import Array, Integers, Mask
 from pellucid.space.encoding import INACTIVE, Space
 from pellucid.space.text import condition_text
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.thinning import MOST_ROWS
 from pellucid.words import NoAnswer, NoAnswerYet, choice_note, printable, selection_note, unknown_parameter
 
 # A model needs this many trials to say anything.

@@ -15,11 +15,11 @@ import numpy as np
 
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.parts import everywhere
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, log_normal_cdf, stream
 from pellucid.pareto import front
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
-from pellucid.surrogates import GaussianProcess
 
 Models = tuple[GaussianProcess, ...]
 

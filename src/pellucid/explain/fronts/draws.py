@@ -27,10 +27,10 @@ from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.outcomes import objective_models
 from pellucid.explain.parts import drawn_models, joint_latent
 from pellucid.explain.sparse import sparse_models
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, Mask
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,12 +20,12 @@ from pellucid.explain.expectation import (
 from pellucid.explain.fronts.membership import near_front
 from pellucid.explain.model import default_template
 from pellucid.explain.outcomes import objective_models
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask
 from pellucid.pareto import front
 from pellucid.records import ExpectedOutcome
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 
 # Configurations that may look best under another noise.
 _N_RIVALS = 100

@@ -19,11 +19,11 @@ import numpy as np
 
 from pellucid.explain.fronts.draws import Draws, front_draws
 from pellucid.explain.outcomes import objective_models, observed_outcomes
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, Mask
 from pellucid.pareto import apart, front
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.threads import cached_property
 
 # Trials that differ by less than this in every objective are nearly equal, as a share of the spread of the front: what

@@ -18,12 +18,12 @@ from pellucid.explain.fronts.membership import near_front, usable
 from pellucid.explain.fronts.roles import moves, parameter_roles
 from pellucid.explain.model import view_of
 from pellucid.explain.outcomes import objective_models, observed_outcomes
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, is_whole_number, one_thread
 from pellucid.pareto import front
 from pellucid.records import ExchangeRate, Knee, ParameterRole, Tradeoff
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView, named
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import NoAnswer, NoAnswerYet, counted, printable
 
 LEVEL = 0.9

@@ -17,6 +17,7 @@ from pellucid.explain.importance.indices import total_indices
 from pellucid.explain.importance.shares import supported, thinned
 from pellucid.explain.model import effect_model
 from pellucid.goals import best
+from pellucid.models.hyperparameters import vary
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import arrays
@@ -24,7 +25,6 @@ from pellucid.study.constraints import unconstrained
 from pellucid.study.observations import Observations
 from pellucid.study.trials import distributions
 from pellucid.study.view import Direction, single_objective
-from pellucid.surrogates.hyperparameters import vary
 from pellucid.words import printable
 
 Target = Callable[[FrozenTrial], float]

@@ -15,11 +15,11 @@ from itertools import combinations
 import numpy as np
 
 from pellucid.explain.proposals.background import rows_of
+from pellucid.models import GaussianProcess, fitting
+from pellucid.models.averages.averages import Average, Axis, Factors
+from pellucid.models.averages.variances import Functions, Variances
 from pellucid.numerics import Array, cholesky, stream
 from pellucid.space.encoding import Condition, Space
-from pellucid.surrogates import GaussianProcess, fitting
-from pellucid.surrogates.averages.averages import Average, Axis, Factors
-from pellucid.surrogates.averages.variances import Functions, Variances
 
 # Rows of P: of trials at most, and of the sequence. More of them cost time, and what lies between them is added in
 # expectation. A model has this many draws.

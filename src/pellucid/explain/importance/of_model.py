@@ -21,13 +21,13 @@ from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import rows_of
 from pellucid.goals import Goal, Sign
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask, stream
 from pellucid.records import HsicImportance, ParameterImportance
 from pellucid.records.importance import SIGNIFICANCE
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import NoAnswerYet, choice_note
 
 # Fresh configurations, and posterior draws on them: their joint covariance costs the cube of the first.

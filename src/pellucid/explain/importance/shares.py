@@ -17,14 +17,14 @@ from pellucid.explain.importance.indices import GroupIndices, indices_of
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
 from pellucid.explain.progress import Bar, progress_bar
+from pellucid.models import fitting
+from pellucid.models.hyperparameters import vary
 from pellucid.numerics import Array, check_level
 from pellucid.records import Importance, PairShare, ParameterShare
 from pellucid.space.encoding import Space
 from pellucid.space.text import condition_text
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import fitting
-from pellucid.surrogates.hyperparameters import vary
 from pellucid.words import NoAnswer, NoAnswerYet, about, called, selection_note, spoken
 
 # Trials below which nothing is computed.

@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from optuna.distributions import IntDistribution
 
+from pellucid.models.averages.averages import Axis
 from pellucid.numerics import Array, Integers, stream
 from pellucid.space.encoding import Dimension, Space
-from pellucid.surrogates.averages.averages import Axis
 from pellucid.threads import no_fork
 
 Background = Literal["global", "local", "hybrid"]

@@ -12,12 +12,12 @@ from pellucid.acquisition.ehvi import latent_reference
 from pellucid.explain.choice import bounded
 from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, reference_of
+from pellucid.models import GaussianProcess
 from pellucid.pareto import front
 from pellucid.study.arrays import Arrays, arrays
+from pellucid.study.extrapolation import extrapolated
 from pellucid.study.trials import distributions, ended_before
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.curves import extrapolated
 from pellucid.words import NoAnswer, NoAnswerYet
 
 # A model needs this many trials to say anything about a trial of another sampler.

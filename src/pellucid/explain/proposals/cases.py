@@ -28,12 +28,12 @@ from pellucid.explain.proposals.predicted import PredictedMean
 from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, expand_integers, is_whole_number
 from pellucid.records import Attribution, ExpectedValue, Receipt, Term
 from pellucid.space.encoding import Dimension, Space
 from pellucid.space.values import plain, same
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import OBJECTIVE, NoAnswer, NoAnswerYet, UnreadableRecordError, choice_note, printable
 
 # Smaller contributions, as a share of the numbers they are differences of, are rounding errors.

@@ -17,12 +17,12 @@ from scipy.special import stdtrit
 from pellucid.acquisition.base import AcquisitionFunction
 from pellucid.explain import shapley
 from pellucid.explain.proposals.background import Part, rows_of
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.averages import Factors
+from pellucid.models.posterior import Posteriors
 from pellucid.numerics import Array, Integers, stream
 from pellucid.records import Attribution
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.averages import Factors
-from pellucid.surrogates.posterior import Posteriors
 from pellucid.threads import cached_property
 
 # With more parameters, walks are cheaper than all coalitions at the same precision.

@@ -27,7 +27,7 @@ from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, UnreadableRecordError
 
 if TYPE_CHECKING:
-    from pellucid.surrogates.ranking.ranker import FittedStudyRanker
+    from pellucid.models.ranking.ranker import FittedStudyRanker
 
 # Background rows, and the fewer for more parameters than this, whose coalitions would take too long otherwise.
 _N_ROWS, _FEW_ROWS, _MANY_PLAYERS = 256, 64, shapley.MOST_PLAYERS - 2
@@ -129,9 +129,9 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> Ranked
 def _refitted(view: StudyView, receipt: Receipt, state: RankingState, space: Space, data: Arrays) -> FittedStudyRanker:
     """The ranking as it was when it proposed the trial."""
     try:
-        from pellucid.surrogates.ranking.files import ModelFileError
-        from pellucid.surrogates.ranking.ranker import Ranker, StudyRanker
-        from pellucid.surrogates.ranking.translation import Translation
+        from pellucid.models.ranking.files import ModelFileError
+        from pellucid.models.ranking.ranker import Ranker, StudyRanker
+        from pellucid.models.ranking.translation import Translation
     except ModuleNotFoundError as error:
         raise NoAnswer(
             f"Trial {receipt.trial} was proposed by a ranking surrogate; explaining it needs torch and safetensors: "

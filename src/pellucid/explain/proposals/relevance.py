@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.explain.proposals.background import rows_of
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, stream
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 
 # Rows behind T_j: enough to tell an index of 0.05 from one of 0.2; and behind D_j, which needs their joint covariance.
 _N_ROWS, _N_CONTRAST = 256, 32

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.averages import Average, Axis, Factors
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.averages import Average, Axis, Factors
 from pellucid.threads import cached_property
 
 

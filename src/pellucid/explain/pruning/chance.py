@@ -27,14 +27,15 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.feasibility import none_feasible
+from pellucid.models.curves import FEWEST_COMPLETE, CurveModel, Forecast
+from pellucid.models.curves.reports import Curves
 from pellucid.numerics import Array, compress_integers
 from pellucid.records import PruningDecision
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
-from pellucid.study.curves import Curves, curves
+from pellucid.study.curves import curves
+from pellucid.study.extrapolation import Learned, learned_from, to_learn_from
 from pellucid.study.view import StudyView, single_objective
-from pellucid.surrogates.curves import FEWEST_COMPLETE, CurveModel, Forecast
-from pellucid.surrogates.curves.extrapolation import Learned, learned_from, to_learn_from
 
 # Of the interval that a decision states.
 LEVEL = 0.95

@@ -9,9 +9,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
+from pellucid.models.curves.reports import Curves, check_horizon
 from pellucid.numerics import Array, check_level, expand_integers, is_whole_number, one_thread
 from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text
-from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
 from pellucid.study.trials import ended_before, state_word
 from pellucid.study.view import StudyView

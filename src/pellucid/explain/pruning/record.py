@@ -8,10 +8,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.explain.pruning.explanation import horizon_notes, trials_before
+from pellucid.models.curves.reports import Curves, check_horizon
 from pellucid.numerics import Array, one_thread
 from pellucid.records import ChanceBin, PruningRecord, StoppedTrial
 from pellucid.study.arrays import encoded_rows
-from pellucid.study.curves import Curves, check_horizon
 from pellucid.study.pruning import read_decision
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet

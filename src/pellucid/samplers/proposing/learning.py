@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.models import GaussianProcess, thinning, warp
+from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array, Indices, expand_integers
-from pellucid.records import Hyperparameters, Receipt
+from pellucid.records import Receipt
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import last_model_receipt, own_receipt
 from pellucid.study.trials import same_distributions
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess, thinning, warp
 
 # Hyperparameters are learned again once the observations have grown by one in this many: one observation among a
 # hundred hardly moves them, and learning is the most expensive part of a proposal.

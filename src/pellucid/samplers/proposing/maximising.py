@@ -25,6 +25,9 @@ from pellucid.acquisition.optimize import SEPARATION, propose, screen
 from pellucid.acquisition.policy import Decision, Evidence, Policy
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.predictions import recent_predictions
+from pellucid.models import GaussianProcess
+from pellucid.models.constraint import log_chance
+from pellucid.models.predictive import RECENT, predictive_sd, recalibration
 from pellucid.numerics import Array, Indices, Mask, compress_integers, stream
 from pellucid.records import PolicyState, Receipt
 from pellucid.samplers.proposing import others
@@ -35,12 +38,9 @@ from pellucid.samplers.proposing.own_parts import at_work, check_scores, is_own
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Predicate, Rule
 from pellucid.study.arrays import Arrays
+from pellucid.study.extrapolation import curve_state
 from pellucid.study.receipts import newest_model_receipts
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.constraint import log_chance
-from pellucid.surrogates.curves import curve_state
-from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
 from pellucid.threads import cached_property
 
 # Observed configurations around which candidates are drawn: the best by the model's mean.

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.models import GaussianProcess, thinning
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
 from pellucid.study import trials
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess, thinning
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial
 
+from pellucid.models import GaussianProcess
 from pellucid.numerics import stream
 from pellucid.records import Receipt
 from pellucid.samplers.proposing import several
@@ -20,9 +21,8 @@ from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule, RuleError
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded
+from pellucid.study.extrapolation import extrapolated
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.curves import extrapolated
 from pellucid.words import printable, printable_error
 
 _logger = logging.getLogger("pellucid")

@@ -39,6 +39,8 @@ from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.optimize import SEPARATION, screen
 from pellucid.explain.outcomes import observed_outcomes, reference_of
 from pellucid.explain.predictions import recent_predictions
+from pellucid.models import GaussianProcess
+from pellucid.models.predictive import RECENT, predictive_sd, recalibration
 from pellucid.numerics import Array, Indices, compress_integers, stream
 from pellucid.pareto import apart, behind, front, reference_point, steady_reference_point
 from pellucid.records import ObjectiveState, Receipt
@@ -51,8 +53,6 @@ from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.predictive import RECENT, predictive_sd, recalibration
 
 # Every proposal whose number is not a multiple of this has the near reference point.
 _FAR_EVERY = 2

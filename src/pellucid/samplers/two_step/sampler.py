@@ -22,6 +22,8 @@ from pellucid.acquisition.base import PointwiseAcquisition, check_settings
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.explain.feasibility import none_feasible
 from pellucid.explain.intervals import Cheap
+from pellucid.models import GaussianProcess
+from pellucid.models.gp import check_template
 from pellucid.numerics import is_whole_number, one_thread, stream
 from pellucid.records import Receipt, TwoStepPlan
 from pellucid.samplers.proposing.configuration import plain_params
@@ -32,8 +34,6 @@ from pellucid.samplers.proposing.search import ModelSearch
 from pellucid.samplers.two_step.steps import Goal, TwoSteps
 from pellucid.space.encoding import Space
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.gp import check_template
 from pellucid.words import NoAnswerYet, printable, unknown_parameter
 
 _logger = logging.getLogger("pellucid")

@@ -10,6 +10,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.slices import Slice
 from pellucid.explain.intervals import Cheap
+from pellucid.models import GaussianProcess
 from pellucid.records import NotKnown, TwoStepPlan, attempt
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.maximising import Fitted, Region
@@ -17,7 +18,6 @@ from pellucid.samplers.two_step.plan import two_step_plan
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.surrogates import GaussianProcess
 from pellucid.words import value_text
 
 Goal = Literal["accuracy", "accuracy+speed"]

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pellucid.acquisition.information import stacked
+from pellucid.models import GaussianProcess
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 from pellucid_lab.problems.effects import GRID_SIZE, KnownEffects
 from pellucid_lab.runs.files import RunFile
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from pellucid.acquisition import EI, InformationGain
 from pellucid.acquisition.interleave import Interleave
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.effects import Effects
+from pellucid.models.averages.functionals import average
 from pellucid.study.constraints import unconstrained
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.effects import Effects
-from pellucid.surrogates.averages.functionals import average
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.bobax.experiment import (
     N_INIT,

@@ -18,10 +18,10 @@ from pellucid.acquisition import (
 )
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.interleave import Interleave
-from pellucid.records import Hyperparameters
-from pellucid.surrogates import GaussianProcess
-from pellucid.surrogates.averages.effects import Effects
-from pellucid.surrogates.averages.functionals import average
+from pellucid.models import GaussianProcess
+from pellucid.models.averages.effects import Effects
+from pellucid.models.averages.functionals import average
+from pellucid.models.states import Hyperparameters
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.bobax.experiment import (
     N_CANDIDATES,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def seeds_of(runs: TableRuns, n: int, seed: int, label: str) -> list[int]:
     """A seed for each run, a different one at every step."""
-    from pellucid.surrogates.ranking.scaling import seed_of
+    from pellucid.models.ranking.scaling import seed_of
 
     return [seed_of(seed, label, g, own, n) for g, own in enumerate(runs.seeds)]
 
@@ -109,8 +109,8 @@ class StaticForest:
     def learned(space: Space, train: Sequence[TabularTask], seed: int = 0) -> StaticForest:
         from sklearn.ensemble import ExtraTreesRegressor
 
-        from pellucid.surrogates.ranking.features import features
-        from pellucid.surrogates.ranking.scaling import standardise
+        from pellucid.models.ranking.features import features
+        from pellucid.models.ranking.scaling import standardise
 
         X = np.concatenate([features(space, task.X) for task in train])
         y = np.concatenate([standardise(task.y)[0] for task in train])

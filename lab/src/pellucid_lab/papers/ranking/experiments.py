@@ -30,8 +30,8 @@ MakeMethod = Callable[[Collection, int], TransferMethod]
 
 def _ranking(collection: Collection, seed: int, recipe: Mapping[str, object], **settings: Any) -> TransferMethod:
     """`recipe`: settings of the model, including "context" and "transfer"; `settings`: of the method."""
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.training import Recipe
     from pellucid_lab.papers.ranking.ranking import Ranking, meta_trained
 
     remaining = dict(recipe)

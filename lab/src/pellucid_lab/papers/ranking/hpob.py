@@ -26,9 +26,9 @@ from pellucid_lab.problems.tabular import Collection, TabularTask
 def _ranking(collection: Collection) -> TransferMethod:
     """The ranking surrogate with as many steps of meta-training as earlier studies of that size would get; tables whose
     values are all equal are left out because they have no order."""
-    from pellucid.surrogates.ranking.earlier_studies import EarlierStudies, steps_for
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.training import Recipe
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.training import Recipe
+    from pellucid.study.earlier_studies import EarlierStudies, steps_for
     from pellucid_lab.papers.ranking.ranking import Ranking
     from pellucid_lab.problems.tabular import as_losses
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from pellucid.acquisition import LCB, PointwiseAcquisition
 from pellucid.acquisition.base import Situation
+from pellucid.models.ranking.ensemble import RankingEnsemble, rank_posterior
 from pellucid.numerics import Array, stream
-from pellucid.surrogates.ranking.ensemble import RankingEnsemble, rank_posterior
 from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, TableRuns, handed_over
 from pellucid_lab.problems.tabular import Collection, Indices, as_losses
 
@@ -57,10 +57,10 @@ class Ranking:
         """Scores of all configurations, (G, M, N): runs, members, configurations."""
         import torch
 
-        from pellucid.surrogates.ranking.devices import PRECISION, array, device, tensor
-        from pellucid.surrogates.ranking.ensemble import one_torch_thread
-        from pellucid.surrogates.ranking.network import has_context, initial, scores
-        from pellucid.surrogates.ranking.training import fine_tune, shifted, support_of
+        from pellucid.models.ranking.devices import PRECISION, array, device, tensor
+        from pellucid.models.ranking.ensemble import one_torch_thread
+        from pellucid.models.ranking.network import has_context, initial, scores
+        from pellucid.models.ranking.training import fine_tune, shifted, support_of
 
         model, recipe, n, where = self.model, self.model.recipe, chosen.shape[1], device()
         tables = tensor(runs.features)

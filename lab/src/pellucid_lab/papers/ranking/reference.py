@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pellucid.models.ranking.ensemble import rank_posterior
 from pellucid.numerics import Array
-from pellucid.surrogates.ranking.ensemble import rank_posterior
 from pellucid_lab.papers.ranking.ranking import Ranking
 from pellucid_lab.papers.ranking.transfer import TableRuns, search
 from pellucid_lab.problems.tabular import Collection, Indices

@@ -19,7 +19,7 @@ from pellucid_lab.problems.tabular import Collection, TabularTask
 from pellucid_lab.problems.yahpo import SCENARIOS, yahpo
 
 if TYPE_CHECKING:
-    from pellucid.surrogates.ranking.ranker import Ranker
+    from pellucid.models.ranking.ranker import Ranker
 
 TRIALS = 60
 # Trials after which the samplers are compared with the one that does not learn from other tasks.
@@ -54,8 +54,8 @@ def tune(
 
 
 def _model(collection: Collection, seed: int) -> Ranker:
-    from pellucid.surrogates.ranking.ensemble import RankingEnsemble
-    from pellucid.surrogates.ranking.ranker import Ranker
+    from pellucid.models.ranking.ensemble import RankingEnsemble
+    from pellucid.models.ranking.ranker import Ranker
     from pellucid_lab.papers.ranking.ranking import meta_trained
 
     return Ranker.of(meta_trained(RankingEnsemble(collection.space), collection, seed))

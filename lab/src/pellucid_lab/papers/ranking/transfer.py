@@ -17,9 +17,9 @@ import numpy as np
 
 from pellucid.acquisition import EI
 from pellucid.acquisition.base import Situation
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, stream
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 from pellucid_lab.problems.tabular import Indices, TabularTask
 
 # Observations after which a ranking on tables hands over. Runs go side by side, so one schedule has to serve them all;
@@ -39,7 +39,7 @@ class TableRuns:
     @cached_property
     def features(self) -> Array:
         """Inputs of networks, (T, N, F)."""
-        from pellucid.surrogates.ranking.features import features
+        from pellucid.models.ranking.features import features
 
         return np.stack([features(self.space, X) for X in self.X])
 

@@ -13,10 +13,10 @@ from pellucid.explain.compare import ablation_path, friedman_h
 from pellucid.explain.proposals.background import rows_of
 from pellucid.explain.proposals.games import Game
 from pellucid.explain.proposals.shapley_mean import mean_shapley
+from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, one_thread
 from pellucid.records import DesirabilityPaths, ProposalExplanation
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 from pellucid_lab.papers.shapley.forest import K_SOURCE, N_INIT, Interaction, ShapleyCost, game_of
 from pellucid_lab.tables.grids import Grid
 

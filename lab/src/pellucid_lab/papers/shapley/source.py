@@ -24,10 +24,11 @@ from pellucid.acquisition.base import PointwiseFunction, Situation
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.explain.proposals.games import Game, estimated
 from pellucid.explain.proposals.shapley_mean import mean_shapley
+from pellucid.models import GaussianProcess
+from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array
-from pellucid.records import Hyperparameters, Term
+from pellucid.records import Term
 from pellucid.space.encoding import Space
-from pellucid.surrogates import GaussianProcess
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.shapley.walks import single_walks
 from pellucid_lab.runs.provenance import stamp

@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from pellucid.models.ranking.devices import array, generators, own_mode, tensor
+from pellucid.models.ranking.features import features
+from pellucid.models.ranking.network import Architecture, Weights, initial, outputs
+from pellucid.models.ranking.scaling import seed_of, standardise
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking.devices import array, generators, own_mode, tensor
-from pellucid.surrogates.ranking.features import features
-from pellucid.surrogates.ranking.network import Architecture, Weights, initial, outputs
-from pellucid.surrogates.ranking.scaling import seed_of, standardise
 
 # Keeps the likelihood bounded when a network interpolates the observations.
 _SMALLEST_VARIANCE = 1e-4

@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.models.ranking.devices import PRECISION, array, device, generators, own_mode, tensor
+from pellucid.models.ranking.features import features
+from pellucid.models.ranking.network import Architecture, Weights, initial, outputs
+from pellucid.models.ranking.scaling import seed_of, standardise, unit_range
 from pellucid.numerics import Array
 from pellucid.space.encoding import Space
-from pellucid.surrogates.ranking.devices import PRECISION, array, device, generators, own_mode, tensor
-from pellucid.surrogates.ranking.features import features
-from pellucid.surrogates.ranking.network import Architecture, Weights, initial, outputs
-from pellucid.surrogates.ranking.scaling import seed_of, standardise, unit_range
 
 # Noise variance that is always added (of losses with variance 1), for a stable Cholesky factor; and what is added to
 # the diagonal, as a share of it, if that is not enough.

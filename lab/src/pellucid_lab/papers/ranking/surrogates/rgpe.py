@@ -19,10 +19,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pellucid.models.gp import GaussianProcess
+from pellucid.models.ranking.scaling import standardise
 from pellucid.numerics import Array, cholesky, stream
 from pellucid.space.encoding import Space
-from pellucid.surrogates.gp import GaussianProcess
-from pellucid.surrogates.ranking.scaling import standardise
 
 # Tables whose predictions by the base processes are kept: more than the tables of a collection's test tasks.
 _REMEMBERED = 64
