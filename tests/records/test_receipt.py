@@ -222,6 +222,12 @@ def test_a_recommendation_prints_as_a_sentence() -> None:
         assert part in text
 
 
+def test_equal_lists_of_trials_are_kept_once() -> None:
+    state = replace(FULL.objectives[0], fitted_on=FULL.fitted_on)
+    read = Receipt.from_json(replace(FULL, objectives=(state, state)).to_json())
+    assert all(each.fitted_on is read.fitted_on for each in read.objectives)
+
+
 # ---------------------------------------------------------------------------------------------- damage
 
 
