@@ -11,8 +11,7 @@ from pathlib import Path
 
 import optuna
 from optuna.trial import Trial
-from tests.browser import Browser
-from tests.reporting.test_report import NEEDS_BROWSER
+from tests.browser import Browser, in_a_browser
 
 import pellucid
 from pellucid import words
@@ -31,7 +30,7 @@ def test_the_page_escapes_what_python_escapes(repository: Path) -> None:
     assert pattern.findall(letters) == words._CONTROLS.findall(letters)
 
 
-@NEEDS_BROWSER
+@in_a_browser
 def test_names_are_shown_as_escapes_and_copied_as_they_are(tmp_path: Path) -> None:
     def objective(trial: Trial) -> float:
         return trial.suggest_float(HOSTILE, 0, 1) + len(trial.suggest_categorical("opt", [CHOICE, "adam"]))

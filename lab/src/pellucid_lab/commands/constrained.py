@@ -35,11 +35,6 @@ def constrained(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Best feasible values, first feasible trials, feasible proposals and time of methods on constrained problems.
-
-    Rules and defaults are chosen on the design problems and seeds; results are reported on the others.
-    Repeat the command to continue after a stop, or use other methods or problems to add to the same file.
-    """
     with sentences():
         from pellucid_lab.problems.constrained import SETS
         from pellucid_lab.runs.constrained import constrained_file, plan_constrained, run_constrained_task

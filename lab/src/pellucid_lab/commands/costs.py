@@ -31,7 +31,6 @@ def stopping(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """How much of a budget `StopWhen` saves, and what that costs. Repeat the command to continue after a stop."""
     with sentences():
         from pellucid_lab.costs.stopping import StoppingRun, StoppingTask, markdown, run_stopping_task
         from pellucid_lab.problems.suites import find_suite, problem_names
@@ -64,7 +63,6 @@ def report(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Seconds and megabytes of a report, for a random study and, up to 1000 trials, for one that pellucid ran."""
     with sentences():
         require_modules(("plotly",), "the benchmark of reports")
         if live is not None:
@@ -124,7 +122,6 @@ def pruning(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Milliseconds of `should_prune` on SQLite, and of asks of studies with learning curves."""
     with sentences():
         from pellucid_lab.costs.pruning import cost_of, markdown
         from pellucid_lab.tables.grids import provenance_now, show_page
@@ -145,7 +142,6 @@ def running(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Milliseconds per ask of studies in which trials of dead workers still count as running."""
     with sentences():
         from pellucid_lab.costs.running import OTHER, OWN, RunningTask, cost_of_ask, markdown
         from pellucid_lab.tables.grids import provenance_now, show_page

@@ -45,11 +45,6 @@ def curves(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Regret by epochs spent, winners that were pruned, and time of samplers with pruners.
-
-    Rules and defaults are chosen on the design problems and seeds; results are reported on the others.
-    Repeat the command to continue after a stop, or use other samplers, pruners or problems to add to the same file.
-    """
     with sentences():
         from pellucid_lab.problems.curves import SETS
         from pellucid_lab.runs.curves import curve_file, plan_curves, run_curve_task

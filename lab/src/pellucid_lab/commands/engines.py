@@ -26,8 +26,6 @@ def engines(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Trials per second of workers that share a study, and whether anything is lost. Needs an idle machine. Repeat the
-    command to continue after a stop."""
     with sentences():
         from pellucid.cli.errors import Mistake
         from pellucid_lab.engines.kinds import ENGINES

@@ -31,10 +31,6 @@ def faults(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Kill workers at every statement, fill disks, stop servers, and change receipts, models and names: what is lost?
-
-    Exits with 1 if anything is. Repeat the command to continue after a stop.
-    """
     with sentences():
         require_modules(("plotly", "psycopg2", "torch"), "the benchmark of faults")
         from pellucid_lab.faults.base import FaultRecord

@@ -28,10 +28,6 @@ def forecasts(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Chances of becoming the best trial, intervals of the last value and winners that were stopped, against the truth.
-
-    Every study has 60 trials, ten of them random, and is pruned by `CurvePruner()`.
-    """
     with sentences():
         from pellucid_lab.problems.curves import SETS, check_curves
         from pellucid_lab.runs.files import RunFile

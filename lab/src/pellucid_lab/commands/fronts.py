@@ -30,11 +30,6 @@ def fronts(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Chances of being on the front, intervals, exchange rates, roles, compromises and what matters for being on the
-    front against the truth, on studies of 60 trials.
-
-    Rules and constants are chosen on the design problems and seeds; errors are reported on the others.
-    """
     with sentences():
         from pellucid_lab.runs.files import RunFile
         from pellucid_lab.runs.runner import complete
@@ -72,7 +67,6 @@ def dense_fronts(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Trials that `recommend` names on dense fronts of two to four objectives, and how much of the front they span."""
     with sentences():
         from pellucid_lab.tables.grids import page, provenance_now, show_page
         from pellucid_lab.truth.dense_fronts import dense_front, dense_grid, dense_summary, dense_tasks

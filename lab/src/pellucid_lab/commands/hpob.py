@@ -29,11 +29,6 @@ def hpob(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Regret, average ranks and critical differences of methods on the test tasks of HPO-B-v3.
-
-    Every method searches every task from the published starts. Repeat the command to continue after a stop, or use
-    other methods to add them.
-    """
     with sentences():
         chosen = names_in(methods, "--methods")
         chosen_spaces = None if spaces is None else names_in(spaces, "--spaces")

@@ -38,7 +38,6 @@ def latency(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Milliseconds per ask against the number of trials, all methods side by side in one run."""
     with sentences():
         from pellucid_lab.costs.latency import assemble, measure
         from pellucid_lab.costs.latency_tables import (

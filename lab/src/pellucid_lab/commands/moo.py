@@ -36,11 +36,6 @@ def moo(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Dominated volume and time of methods on problems with several objectives.
-
-    Rules and defaults are chosen on the design problems and seeds; results are reported on the others.
-    Repeat the command to continue after a stop, or use other methods or problems to add to the same file.
-    """
     with sentences():
         from pellucid_lab.problems.several import SETS
         from pellucid_lab.runs.runner import run_missing, stop_on_failures

@@ -37,7 +37,6 @@ def ranking(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Seconds of ten members at once and one by one, of an ask with fine-tuning, and of meta-training."""
     with sentences():
         require_modules(("torch", "safetensors", "onnxruntime"), "the ranking surrogate")
         from pellucid_lab.costs import ranking as speed

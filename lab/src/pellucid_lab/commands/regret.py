@@ -39,10 +39,6 @@ def regret(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run methods on problems and tabulate ranks, wins, regret and time.
-
-    Repeat the command to continue after a stop, or use other methods or problems to add to the same file.
-    """
     with sentences():
         from pellucid_lab.problems.suites import find_suite, problem_names
         from pellucid_lab.runs.regret import plan_regret, regret_file, run_regret_task
@@ -82,7 +78,6 @@ def tabulate(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Tabulate a file of runs again, without running anything."""
     with sentences():
         if not file.is_file():
             raise Mistake(f"The file of runs has to exist; there is no {file}.")

@@ -14,8 +14,21 @@ from pellucid_lab.papers.sawei.command import sawei
 from pellucid_lab.papers.shapley.command import shapley
 
 app = typer.Typer(no_args_is_help=True, help="Repeat the experiments of five papers.")
-app.command()(sawei)
-app.command()(bobax)
-app.command()(shapley)
-app.command()(hsic)
-app.command()(ranking)
+app.command(
+    help="SAWEI and the schedules it was compared with: ranks over time, final regret and traces of alpha.",
+)(sawei)
+app.command(
+    help="Effects and regret of BOBAX, its variants and its baselines; coverage of the bands; a-BOBAX on tuned "
+    "networks.",
+)(bobax)
+app.command(
+    help="The interaction example, the hyper-ellipsoid with λ = 1 and 10, and a tuned network (predicted by a forest).",
+)(shapley)
+app.command(
+    help="The paper's three examples, and networks for Runge's function, Bateman's equations and handwritten digits.",
+)(hsic)
+app.command(
+    help="Losses, weightings, contexts, fine-tuning, acquisitions and the comparison with other surrogates, on "
+    "tables of tuned networks and of XGBoost. Uses a GPU if there is one; without it, all experiments "
+    "take hours.",
+)(ranking)

@@ -28,8 +28,6 @@ def scale(
     table: TableFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Milliseconds and megabytes of an ask in large studies, and the regret of a model of a choice of their trials.
-    Repeat the command to continue after a stop."""
     with sentences():
         require_modules(("ioh",), "the scale benchmark")
         from pellucid_lab.costs.scale import ScaleRun, ScaleTask, cost_tasks, markdown, run_scale_task

@@ -39,10 +39,6 @@ def truth(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Importance, intervals, bands, verdicts and advice against the truth, on studies of 40 to 150 trials.
-
-    Rules and defaults are chosen on the design problems and seeds; errors are reported on the others.
-    """
     with sentences():
         from pellucid_lab.runs.files import RunFile
         from pellucid_lab.runs.runner import complete

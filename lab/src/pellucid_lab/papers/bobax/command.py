@@ -32,7 +32,6 @@ def bobax(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Effects and regret of BOBAX, its variants and its baselines; coverage of the bands; a-BOBAX on tuned networks."""
     with sentences():
         from pellucid_lab.papers.bobax import tables
         from pellucid_lab.papers.bobax.experiment import effect_file

@@ -38,7 +38,6 @@ def hsic(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """The paper's three examples, and networks for Runge's function, Bateman's equations and handwritten digits."""
     with sentences():
         from pellucid_lab.tables.grids import show_grids
 

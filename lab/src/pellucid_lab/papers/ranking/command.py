@@ -48,8 +48,6 @@ def ranking(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Losses, weightings, contexts, fine-tuning, acquisitions and the comparison with other surrogates, on tables of
-    tuned networks and of XGBoost. Uses a GPU if there is one; without it, all experiments take hours."""
     with sentences():
         require_modules(("torch", "onnxruntime"), "the ranking surrogate")
         from pellucid_lab.papers.ranking import experiments

@@ -74,7 +74,6 @@ def sawei(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """SAWEI and the schedules it was compared with: ranks over time, final regret and traces of alpha."""
     with sentences():
         if (suite, budget) not in PROTOCOLS:
             raise Mistake(f"--suite is bbob or hpobench and --budget is quick or paper; got `{suite}` and `{budget}`.")

@@ -35,7 +35,6 @@ def shapley(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """The interaction example, the hyper-ellipsoid with λ = 1 and 10, and a tuned network (predicted by a forest)."""
     with sentences():
         from pellucid_lab.tables.grids import show_grids
 
