@@ -43,6 +43,15 @@ _N_PARENTS, _EVERY, _SMALLEST_SCALE, _LARGEST_SCALE = 10, 200, 3e-3, 0.2
 # Steps of a learning curve, of one that is stopped, and which trials may be stopped.
 _STEPS, _STOPPED_AT, _FIRST_STOPPED = 12, 4, 20
 _MODELS = ("svc", "trees", "linear")
+# Starts a command from a small process, because the largest memory of a process is at least that of its parent. Prints
+# seconds of the processor and the largest memory.
+_LAUNCH = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+sys.exit(code)
+"""
 # What a process does that only loads, and one that answers an agent.
 _LOAD = """
 import sys
@@ -106,17 +115,12 @@ def _command(surface: str, journal: str) -> list[str]:
 def _measured(command: Sequence[str], folder: str) -> tuple[float, float]:
     """Seconds of the processor, and the largest memory in megabytes."""
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            errors.seek(0)
-            raise RuntimeError(
-                printable(f"{' '.join(command[:4])} ended with {process.returncode}: {errors.read()!r:.500}")
-            )
-    unit = 1024.0**2 if sys.platform == "darwin" else 1024.0
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit
+    launched = [sys.executable, "-S", "-c", _LAUNCH, *command]
+    done = subprocess.run(launched, cwd=folder, env=environment, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(printable(f"{' '.join(command[:4])} ended with {done.returncode}: {done.stderr!r:.500}"))
+    seconds, most = map(float, done.stdout.split())
+    return seconds, most / (1024.0**2 if sys.platform == "darwin" else 1024.0)
 
 
 # ---------------------------------------------------------------------------------------------------- studies
