@@ -199,6 +199,15 @@ def spoken(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
+def parts_of(sentence: str) -> list[tuple[str, bool]]:
+    """The parts of a sentence, and which of them are `names`. None is if a name contains a backtick, or the end was
+    cut."""
+    pieces = sentence.split("`")
+    if len(pieces) % 2 == 0:
+        return [(sentence, False)]
+    return [(piece, i % 2 == 1) for i, piece in enumerate(pieces)]
+
+
 def unknown_parameter(name: object, known: Collection[str]) -> str:
     """The message for a parameter that a study does not have."""
     close = get_close_matches(str(name), known, n=1)

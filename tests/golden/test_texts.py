@@ -16,6 +16,7 @@ ALL = (*NAMES, SERVER)
 N_GROUPS = 2
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("group", range(N_GROUPS))
 def test_page_note_figures_commands_and_server_say_what_was_recorded(group: int) -> None:
     command = [sys.executable, "-m", "tests.golden.surfaces", "--check", *ALL[group::N_GROUPS]]

@@ -302,7 +302,7 @@ def _changed_rankings(recorder: Recorder, study: Study) -> None:
         patch.setitem(sys.modules, "pellucid.models.ranking.files", None)
         recorder.attempt(lambda: pellucid.explain_proposal(study, last))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pellucid.surrogates, "import_module", _without_torch)
+        patch.setattr(pellucid.models, "import_module", _without_torch)
         recorder.attempt(lambda: pellucid.models.RankingEnsemble)
     for wrong in ({"params": {**data["params"], LR: 1e9}}, {"trial": 7}):
         copy = with_text(study, last, json.dumps({**data, **wrong}))

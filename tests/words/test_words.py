@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.words import PrintableError, printable, printable_error, printable_lines, printable_traceback
+from pellucid.words import PrintableError, parts_of, printable, printable_error, printable_lines, printable_traceback
 
 BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
@@ -121,3 +121,16 @@ def test_a_traceback_of_errors_that_led_to_each_other_ends() -> None:
     first, second = ValueError("first"), ValueError("second")
     first.__cause__, second.__cause__ = second, first
     assert printable_traceback(first).endswith("ValueError: first")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "parts"),
+    [
+        ("no names", [("no names", False)]),
+        ("`lr` and `x`.", [("", False), ("lr", True), (" and ", False), ("x", True), (".", False)]),
+        ("`a`b` is no name", [("`a`b` is no name", False)]),
+        ("", [("", False)]),
+    ],
+)
+def test_names_stand_between_backticks(sentence: str, parts: list[tuple[str, bool]]) -> None:
+    assert parts_of(sentence) == parts

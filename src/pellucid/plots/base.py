@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +19,7 @@ from plotly.offline import get_plotlyjs
 
 from pellucid.files import make_folder, write_atomically
 from pellucid.plots.colours import faint
-from pellucid.words import escape, printable
+from pellucid.words import escape, parts_of, printable
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 LEGEND_ABOVE = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 1.0, "xanchor": "right"}
@@ -123,9 +122,7 @@ def say(figure: go.Figure, finding: str, doubts: Sequence[str], *, width: int = 
 
 def bold_names(text: str) -> str:
     """Names between backticks in bold, which is the markup that Plotly has for them."""
-    if text.count("`") % 2:  # A name contains a backtick, or the end was cut.
-        return text
-    return re.sub(r"`([^`]*)`", r"<b>\1</b>", text)
+    return "".join(f"<b>{part}</b>" if name else part for part, name in parts_of(text))
 
 
 def add_band(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from pellucid.words import escape, number_text
+from pellucid.words import escape, number_text, parts_of
 
 # Rows of a table: more would push the figure and the notes off the screen. Longer texts of a cell are cut.
 _MOST_ROWS, _LONGEST_TEXT = 8, 200
@@ -25,10 +25,7 @@ Rows = Literal["first", "last", "even"]
 
 def prose(text: str) -> str:
     """A sentence in which `names` are set as code."""
-    pieces = text.split("`")
-    if len(pieces) % 2 == 0:  # A name contains a quote: nothing is set as code.
-        return escape(text)
-    return "".join(f"<code>{escape(piece)}</code>" if i % 2 else escape(piece) for i, piece in enumerate(pieces))
+    return "".join(f"<code>{escape(part)}</code>" if name else escape(part) for part, name in parts_of(text))
 
 
 def document(sentence: str, columns: Mapping[str, Sequence[Any]], notes: Iterable[str], rows: Rows = "first") -> str:

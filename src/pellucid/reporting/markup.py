@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pellucid.words import escape
+from pellucid.words import escape, parts_of
 
 
 class Markup(str):
@@ -30,7 +30,4 @@ def joined(*children: str | Markup) -> Markup:
 
 def prose(text: str) -> Markup:
     """A sentence in which `names` are set as code."""
-    pieces = text.split("`")
-    if len(pieces) % 2 == 0:  # A name contains a quote: nothing is set as code.
-        return joined(text)
-    return joined(*(tag("code", piece) if i % 2 else piece for i, piece in enumerate(pieces)))
+    return joined(*(tag("code", part) if name else part for part, name in parts_of(text)))

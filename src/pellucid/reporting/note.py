@@ -13,7 +13,7 @@ from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.answers import LUCK, best_elsewhere
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import StudyAnswers
-from pellucid.words import printable, value_text
+from pellucid.words import parts_of, printable, value_text
 
 # Entries of a list or a table: a note is a summary.
 _MOST_ROWS = 12
@@ -28,15 +28,12 @@ def escaped(text: str) -> str:
 
 def prose(text: str) -> str:
     """A sentence in which `names` are set as code."""
-    pieces = text.split("`")
-    if len(pieces) % 2 == 0:  # A name contains a quote: nothing is set as code.
-        return escaped(text)
-    lead = [piece[: len(piece) - len(piece.lstrip())] for piece in pieces]
-    tail = [piece[len(piece.rstrip()) :] if piece.strip() else "" for piece in pieces]
-    return "".join(
-        f"`{printable(' '.join(piece.split()))}`" if i % 2 else f"{lead[i]}{escaped(piece)}{tail[i]}"
-        for i, piece in enumerate(pieces)
-    )
+    out = []
+    for part, name in parts_of(text):
+        lead = part[: len(part) - len(part.lstrip())]
+        tail = part[len(part.rstrip()) :] if part.strip() else ""
+        out.append(f"`{printable(' '.join(part.split()))}`" if name else f"{lead}{escaped(part)}{tail}")
+    return "".join(out)
 
 
 def note(study: StudyAnswers, trials: str) -> str:
