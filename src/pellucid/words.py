@@ -2,7 +2,7 @@
 
 Names of studies, parameters, choices, objectives and constraints are the user's, or those of whoever writes to the same
 storage. A terminal obeys some characters instead of showing them: they move its cursor, clear it, fill its clipboard,
-or turn the order of what follows. `printable` is the mouth: every message, log record and line passes it.
+or turn the order of what follows. Every message, log record and line of a command passes `printable`.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def drive_options(recorder: Recorder, study: Study, two: Study, drawn: Study) ->
     ):  # fmt: skip
         ask(goal)
     for missing in (HOSTILE, "RankingEnsemble"):
-        for module in (pellucid, pellucid.explain, surrogates):
+        for module in (pellucid, pellucid.explain, pellucid.models, surrogates):
             ask(lambda module=module, missing=missing: getattr(module, missing))
 
 

@@ -111,6 +111,8 @@ def drive_studies_with_receipts(recorder: Recorder, study: Study) -> None:
             for wrong in (
                 {"fitted_on": ""},
                 {"fitted_on": "0-99"},
+                {"hyperparameters": {**data["hyperparameters"], "kernel": HOSTILE}},
+                {"acquisition": {**acquisition, "settings": {**acquisition["settings"], "enough": 0.0}}},
                 {"trial": 3},
                 {"params": {**data["params"], LR: 1e9}},
                 {"space": {**data["space"], LR: HOSTILE}},

@@ -22,7 +22,7 @@ LONELY = "lonely\ud800\x1b[2J"  # Storages in memory take it.
 
 
 class Failure(Exception):
-    """Of an objective."""
+    """What an objective raises."""
 
 
 def _drawn(trial: Trial) -> tuple[float, float]:

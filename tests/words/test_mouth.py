@@ -137,7 +137,7 @@ def test_nothing_hostile_comes_out(drive: str, world: World, capsys: pytest.Capt
 @pytest.mark.slow
 @pytest.mark.failing_answers
 def test_nearly_every_place_is_reached(repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of all places that say a text that is not constant. The rest have a reason."""
+    """Nine tenths of the places that say a text which is not constant are reached. The rest have a reason."""
     world = World(Recorder(places(repository, "src/pellucid")), tmp_path)
     for drive in DRIVES:
         _drive(world, drive, capsys)

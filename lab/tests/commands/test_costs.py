@@ -74,7 +74,7 @@ def test_a_command_that_fails_on_a_large_study_is_an_error(monkeypatch: pytest.M
 @pytest.mark.parametrize("kind", large.KINDS)
 def test_every_kind_of_large_study_can_be_written_and_asked(kind: str, tmp_path: Path) -> None:
     journal = str(tmp_path / "study.log")
-    large.write_study((kind, 60, journal))
+    large.write_study(kind, 60, journal)
     study = optuna.load_study(study_name=None, storage=JournalStorage(JournalFileBackend(journal)))
     assert len(study.trials) == 60
     assert bool(pellucid.receipts(study)) == (kind == large.KINDS[-1])

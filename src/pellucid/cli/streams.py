@@ -19,7 +19,7 @@ class OutputLost(PrintableError):
 
 
 class _Output(io.TextIOWrapper):
-    """Standard output, whose errors are told from those of files. A pipe whose reader has left is no error."""
+    """Standard output. Its errors have a type of their own; a pipe whose reader has left is no error."""
 
     def write(self, text: str) -> int:
         with _lost():
@@ -31,7 +31,7 @@ class _Output(io.TextIOWrapper):
 
 
 class _Errors(io.TextIOWrapper):
-    """Standard errors. A command goes on without them: what cannot be written is discarded."""
+    """Standard error. A command goes on without it: what cannot be written is discarded."""
 
     def write(self, text: str) -> int:
         with suppress(OSError):

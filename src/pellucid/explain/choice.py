@@ -1,6 +1,6 @@
 """The trials that the models of all answers are conditioned on, if there are too many for all of them.
 
-They are chosen as for a proposal (`surrogates.thinning`): the newest, those near the best, and some of every region. On
+They are chosen as for a proposal (`models.thinning`): the newest, those near the best, and some of every region. On
 top come those that answers name: the best by their values and by the models, the ends of every objective, running
 trials that have a value, and the trials that show where a constraint is violated, if they are few.
 
@@ -105,7 +105,7 @@ def _best(Y: Array, count: int, most: int) -> Indices:
 
 
 def _rare(values: Array) -> list[Indices]:
-    """Of every constraint, given its values (n, c): the fewer of those that violate it and those that do not."""
+    """For each constraint, given all values (n, c): the rows that violate it, or the others if those are fewer."""
     out = []
     for column in values.T:
         over, under = np.flatnonzero(column > 0.0), np.flatnonzero(column <= 0.0)

@@ -79,7 +79,7 @@ class _Evidence:
 
     @property
     def means(self) -> list[Array]:
-        """Of every objective at all trials (n,), as losses."""
+        """Predicted losses (n,) of every objective at all trials."""
         X = self.view.data.X
         every = len(X) == len(self.data.X)
         return [gp.losses(gp.latent_at_observed() if every else gp.latent_means(X)) for gp in self.fits]

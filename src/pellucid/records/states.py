@@ -87,7 +87,7 @@ class ConstraintState:
     """The model of a constraint behind a proposal, and what it predicted there.
 
     limit             configurations count as feasible up to this value;  zero  what a value of 0 stands for: see
-                      `surrogates.constraint`
+                      `models.constraint`
     fitted_on         trials that the model saw ('0-24,26');  learned_from, curvature  as in the receipt
     mean, sd          of the constraint's true value at the proposal, in its own unit;  latent_mean/sd  where exact
     probability       that the proposal is feasible in this respect

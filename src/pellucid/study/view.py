@@ -97,7 +97,7 @@ class StudyView:
     index        the objective that answers are about
     constraint   the constraint that takes the place of the objective in every answer; None: the objective itself
     extrapolation   what trials that were stopped early or still run would return; None: it is not known, or not asked.
-                    A model of curves makes it (`surrogates.curves.extrapolated`): a view holds data
+                    A model of curves makes it (`study.extrapolation`): a view holds data
     choice          the trials that models are conditioned on; None: all. See `explain.choice`
     """
 

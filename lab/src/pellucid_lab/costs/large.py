@@ -27,7 +27,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.study.receipts import read_receipt, receipt_parts
 from pellucid.words import printable
-from pellucid_lab.runs.workers import THREAD_VARIABLES, Worker
+from pellucid_lab.runs.workers import THREAD_VARIABLES
 from pellucid_lab.tables.grids import Grid, page
 
 # Kinds of studies; the first one is measured at every size, the others at the largest.
@@ -89,16 +89,10 @@ def tasks_of(sizes: Sequence[int]) -> list[tuple[str, int]]:
 
 
 def costs_of(kind: str, trials: int) -> Iterator[LargeCost]:
-    """Of every surface. The study is made elsewhere: what this process holds counts for those that it starts."""
+    """What each surface takes for a study that is made first."""
     with tempfile.TemporaryDirectory() as folder:
         journal = str(Path(folder) / "study.log")
-        maker = Worker()
-        try:
-            outcome = maker.call(write_study, (kind, trials, journal))
-        finally:
-            maker.stop()
-        if outcome.error is not None:
-            raise RuntimeError(printable(outcome.error))
+        write_study(kind, trials, journal)
         loading, loaded = _measured([sys.executable, "-c", _LOAD, journal], folder)
         for surface in SURFACES:
             seconds, megabytes = _measured(_command(surface, journal), folder)
@@ -126,9 +120,7 @@ def _measured(command: Sequence[str], folder: str) -> tuple[float, float]:
 # ---------------------------------------------------------------------------------------------------- studies
 
 
-def write_study(task: tuple[str, int, str]) -> None:
-    """Kind, trials and the journal."""
-    kind, n, journal = task
+def write_study(kind: str, n: int, journal: str) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     directions = [StudyDirection.MINIMIZE] * (2 if kind == "two objectives" else 1)
     storage = JournalStorage(JournalFileBackend(journal))

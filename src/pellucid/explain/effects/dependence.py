@@ -1,7 +1,7 @@
 """Partial dependence: what a parameter does to the objective on average, and how certain that is.
 
 Works on studies of any sampler: a surrogate is fitted to the finished trials, and exact averages of it follow (see
-`surrogates.averages.effects`). Inside, numbers are latent and encoded; results are in the user's unit and direction.
+`models.averages.effects`). Inside, numbers are latent and encoded; results are in the user's unit and direction.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Notation
     phi_j = integral over t in [0, 1] of dM/dp_j  (Owen); a polynomial in t of degree < p, so Gauss-Legendre with p / 2
                                                   nodes has no error
 Per observation, M is a product over parameters, and over trees of parameters where some switch others (see
-`surrogates.averages`): the mixture (1 - t) average + t value is taken node by node, and so are its derivatives.
+`models.averages`): the mixture (1 - t) average + t value is taken node by node, and so are its derivatives.
 """
 
 from __future__ import annotations
