@@ -80,5 +80,6 @@ def test_the_layers_are_those_of_the_design(repository: Path) -> None:
     line = " > ".join(layers["layers"]).replace("(", "").replace(")", "")
     assert line == (
         "cli > dashboard | integrations > reporting > plots | samplers > explain > acquisition"
-        " > study | goals | surrogates > records > models > space > pareto > numerics > threads | words | files"
+        " > study | goals | surrogates > records > models > space > pareto > numerics"
+        " > claims | threads | words | files"
     )

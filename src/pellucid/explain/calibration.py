@@ -17,6 +17,7 @@ from optuna.study import Study
 from optuna.trial import TrialState
 from scipy.special import bdtr
 
+from pellucid.claims import SHIFTED, TOO_SURE
 from pellucid.explain.model import curve_notes, fitted_model, opened
 from pellucid.explain.predictions import predictions
 from pellucid.numerics import Array, check_level
@@ -27,10 +28,8 @@ from pellucid.words import NoAnswerYet, about, counted
 # With fewer predictions a verdict would be luck: of 14, one outside more or less moves the coverage by 7 points. The
 # same number decides between receipts and leave-one-out.
 _FEWEST = 15
-# A verdict is given against the model if so few (or many) values inside would be rarer than this with true intervals.
-_RARE = 0.025
-# A shift of the mean is worth a sentence from this many sd on, if it is also clear (in standard errors).
-_SHIFT, _CLEAR = 0.4, 2.5
+# A shift of the mean is clear from this many standard errors on.
+_CLEAR = 2.5
 # Leave-one-out costs the cube of the trials: of more trials than this, the newest are predicted.
 _MOST_LEFT_OUT = 600
 # The study is divided into this many windows.
@@ -175,10 +174,10 @@ def _verdict(z: Array, inside: int, level: float) -> str:
     n, mean, sd = len(z), float(np.mean(z)), float(np.std(z))
     if n < _FEWEST:
         return "too few"
-    shifted = abs(mean) >= _SHIFT and abs(mean) >= _CLEAR * max(sd, 1e-9) / math.sqrt(n)
+    shifted = abs(mean) >= SHIFTED.threshold and abs(mean) >= _CLEAR * max(sd, 1e-9) / math.sqrt(n)
     if shifted:
         return "optimistic" if mean > 0 else "pessimistic"
-    if bdtr(inside, n, level) < _RARE:
+    if bdtr(inside, n, level) < TOO_SURE.threshold:
         return "too sure"
     # Coverage above a high level cannot be told from it with few predictions; a spread of z that is half of 1 can.
     if sd < 0.5 and inside >= level * n:

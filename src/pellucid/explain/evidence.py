@@ -23,8 +23,6 @@ from pellucid.models import GaussianProcess, fitting
 from pellucid.models.kernels import Kernel
 from pellucid.numerics import Array, Integers, cholesky
 
-# Nats from which the trials speak for an effect. Chosen on the design problems of `pellucid bench truth`.
-ENOUGH = 3.0
 # A lengthscale with which a parameter does nothing, ordered or nominal.
 NO_EFFECT = 1e6
 # Noise ratios that are compared, on top of the fitted one; with the last there is nothing but noise.

@@ -31,8 +31,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import hypergeom
 
+from pellucid.claims import SIGNIFICANCE
 from pellucid.numerics import Array, Integers, Mask
-from pellucid.records.importance import SIGNIFICANCE
 from pellucid.threads import cached_property
 
 End = Literal["at least", "at most"]

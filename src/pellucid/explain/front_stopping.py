@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pellucid.claims import STOP_SEVERAL
 from pellucid.explain.blocks import (
     MIN_TRIALS,
     MOST_JUDGED,
@@ -41,11 +42,8 @@ _UNSEEN = (
     "The models cannot see a part of the front that no trial has come near; "
     "if there may be one, add some random trials before you stop."
 )
-# Chosen on the design problems of `pellucid bench moo`: 270 verdicts after 30 to 100 trials of 54 runs. The quantile of
-# the draws alone was exceeded in 47% of them, mostly where objectives have kinks; doubled in 20%.
-_QUANTILE, _WIDENING = 0.95, 2.0
-# The default tolerance.
-_DEFAULT_SHARE = 0.03
+# The quantile of the draws is doubled, see `claims.STOP_SEVERAL`.
+_WIDENING = 2.0
 # Between the ends of the front, the quantile alone must be within the tolerance: of 54 verdicts on the design problems,
 # with the present search, 15 were stops and 2 of them left more than the tolerance; doubled 10 and 1, without it 27 and
 # 5. In 27 no more than that was left.
@@ -148,7 +146,7 @@ def front_verdict_of(
 
 def growth_bound(beliefs: Beliefs, data: Arrays, X: Array) -> float:
     """By what share the volume that the front dominates could still grow at most. X: the feasible trials."""
-    return _WIDENING * float(np.quantile(growth_draws(beliefs, data.space, X), _QUANTILE))
+    return _WIDENING * float(np.quantile(growth_draws(beliefs, data.space, X), STOP_SEVERAL.confidence))
 
 
 def check_share(regret_below: float | str | None) -> None:
@@ -159,7 +157,7 @@ def check_share(regret_below: float | str | None) -> None:
 def _tolerance(regret_below: float | str | None) -> tuple[float, str]:
     """As a share, and in words."""
     if regret_below is None:
-        return _DEFAULT_SHARE, f"the tolerance of {share_text(_DEFAULT_SHARE)}"
+        return STOP_SEVERAL.threshold, f"the tolerance of {share_text(STOP_SEVERAL.threshold)}"
     share = as_share(regret_below) if isinstance(regret_below, str) else None
     if share is None:
         raise ValueError(
@@ -234,7 +232,7 @@ def _coarse(evidence: _Evidence) -> list[str]:
     outcomes = observed_outcomes(evidence.view, evidence.data)[evidence.data.observations.feasible]
     near = replace(evidence.best_fits, reference=reference_point(outcomes[front(outcomes)]))
     draws = growth_draws(near, evidence.data.space, evidence.X)
-    bound = float(np.quantile(draws, _QUANTILE))
+    bound = float(np.quantile(draws, STOP_SEVERAL.confidence))
     if bound <= evidence.tolerance:
         return []
     return [f"between its ends, the volume that the front dominates could still grow by {share_text(bound)}"]

@@ -10,12 +10,12 @@ import numpy as np
 from optuna.study import Study
 from scipy.special import bdtr
 
+from pellucid.claims import SIGNIFICANCE
 from pellucid.explain.importance.draws import Sample, Subject, opened_for, sample_of
 from pellucid.explain.importance.hsic import MEDIAN, PermutationTest, hsic_index, negligible, permutation_test
 from pellucid.goals import Goal
 from pellucid.numerics import Array, Mask
 from pellucid.records import IntervalReduction
-from pellucid.records.importance import SIGNIFICANCE
 from pellucid.space.encoding import Dimension
 from pellucid.words import NoAnswer, printable, unknown_parameter, value_text
 

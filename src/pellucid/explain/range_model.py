@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.explain.evidence import ENOUGH, evidence
+from pellucid.claims import EVIDENCE
+from pellucid.explain.evidence import evidence
 from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.importance.draws import in_a_step
 from pellucid.explain.model import fitted_model
@@ -93,7 +94,7 @@ class Judged:
         """
         ends = 2 * sum(not self.data.space.dimensions[j].categorical for j in self.columns)
         out = np.zeros(len(self.data.space), dtype=bool)
-        out[self.columns] = evidence(self.gp, np.array(self.columns)) >= ENOUGH + np.log(max(ends, 1))
+        out[self.columns] = evidence(self.gp, np.array(self.columns)) >= EVIDENCE + np.log(max(ends, 1))
         return out
 
     @cached_property

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from optuna.study import Study
 
+from pellucid.claims import NARROW_OR_DROP, WIDEN
 from pellucid.explain.failures import always_fails, fails_with, known_failing
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.importance.draws import FEWEST, Subject, in_a_step, sample_of
@@ -36,15 +37,15 @@ from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, choice_note, counted, percent, value_text
 
 # Widening, chosen on the design problems of the truth bench. With this many of the best configurations, the bound must
-# be better on average than a point this far inside, with this chance of error; with the best one the bound must be the
+# be better on average than a point this far inside (`claims.WIDEN`); with the best one the bound must be the
 # best point of the whole range, and the gain a visible share of what tuning brought. 12% is far enough for a difference
 # to show and near enough for the slope to be that of the bound. The trials must also speak for an effect of the
 # parameter (`Judged.clear`): without that, a stated chance of 13% was wrong in 42% of 24 cases, with it in 13% of 15.
-_N_SLICES, _INSIDE, _WIDEN_ERROR, _WIDEN_GAIN = 5, 0.12, 0.2, 0.01
+_N_SLICES, _INSIDE, _WIDEN_GAIN = 5, 0.12, 0.01
 _N_SLICE = 26
-# Narrowing and dropping lose the optimum if they are wrong. The chance of that, where a part counts as good already if
-# it comes this close to the best (a share of what tuning brought); and the shortest stretch that is worth an edit.
-_REMOVE_ERROR, _CLOSE, _SHORTEST = 0.01, 0.05, 0.2
+# A part counts as good already if it comes this close to the best (a share of what tuning brought); and the shortest
+# stretch that is worth an edit.
+_CLOSE, _SHORTEST = 0.05, 0.2
 # No range is widened towards a bound that is less likely to be feasible than this.
 _LIKELY_FEASIBLE = 0.5
 # The end of a range in the figure.
@@ -140,7 +141,7 @@ def _widen(judged: Judged) -> tuple[list[RangeAdvice], list[str]]:
             error = _no_gain(judged, moved(judged.data.space, rows, j, at[[bound, inside]]))
             there = moved(judged.data.space, best, j, at[[bound]])
             likely = chance_of_feasible(judged.view, judged.data.space, there)[0] >= _LIKELY_FEASIBLE
-            if error > _WIDEN_ERROR or not likely:
+            if error > WIDEN.threshold or not likely:
                 continue
             if end_of_counts(dimension.distribution, end):
                 notes.append(_limit(dimension, end, at[bound]))
@@ -221,7 +222,7 @@ def _narrowing(
     if not inside.any() or not outside.any():
         return None
     chance = chance_of(judged.draws, inside, outside, -_CLOSE * judged.gain)
-    if chance.probability > _REMOVE_ERROR:
+    if chance.probability > NARROW_OR_DROP.threshold:
         return None
     kept = np.array([safe[1] if end == "below" else safe[0]])
     at = dimension.snap(kept + (1e-9 if end == "below" else -1e-9)) if dimension.cells else kept
@@ -256,7 +257,7 @@ def _drops(judged: Judged) -> Iterator[RangeAdvice]:
         if not outside.any():
             continue
         chance = chance_of(judged.draws, inside, outside, -_CLOSE * judged.gain)
-        if chance.probability <= _REMOVE_ERROR:
+        if chance.probability <= NARROW_OR_DROP.threshold:
             sentence = (
                 f"Drop `{dimension.name}` = {_choice(judged, branch)}: the chance that it holds anything as good is "
                 f"{_risk(chance, branch.n_trials)}"

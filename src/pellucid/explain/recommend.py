@@ -20,6 +20,7 @@ from typing import Any, overload
 import numpy as np
 from optuna.study import Study
 
+from pellucid.claims import RECOMMENDED
 from pellucid.explain.expectation import (
     LEVEL,
     interval_models,
@@ -45,8 +46,6 @@ from pellucid.words import NoAnswerYet, choice_note, printable, value_text
 
 # Configurations, best first, that may look best under another noise.
 _N_RIVALS = 100
-# The chance of being truly feasible that a recommendation has by default.
-LIKELY = 0.9
 
 
 # The number of objectives is not part of a study's type. `Any` stands for `Front`, so that code for one objective needs
@@ -57,7 +56,7 @@ def recommend(
     *,
     prefer: None = None,
     limits: None = None,
-    feasible: float = LIKELY,
+    feasible: float = RECOMMENDED.threshold,
     surrogate: GaussianProcess | None = None,
 ) -> Recommendation | Any: ...
 
@@ -68,7 +67,7 @@ def recommend(
     *,
     prefer: Mapping[str, float] | None = None,
     limits: Mapping[str, str] | None = None,
-    feasible: float = LIKELY,
+    feasible: float = RECOMMENDED.threshold,
     surrogate: GaussianProcess | None = None,
 ) -> Compromise: ...
 
@@ -78,7 +77,7 @@ def recommend(
     *,
     prefer: Mapping[str, float] | None = None,
     limits: Mapping[str, str] | None = None,
-    feasible: float = LIKELY,
+    feasible: float = RECOMMENDED.threshold,
     surrogate: GaussianProcess | None = None,
 ) -> Recommendation | Front | Compromise:
     """The evaluated configuration with the best *expected* objective, and a 95% interval of its true value.
@@ -132,7 +131,7 @@ def recommend(
 
 
 def recommendation_of(
-    view: StudyView, surrogate: GaussianProcess | None = None, feasible: float = LIKELY
+    view: StudyView, surrogate: GaussianProcess | None = None, feasible: float = RECOMMENDED.threshold
 ) -> Recommendation:
     complete = view.observations.of_complete_trials
     if not len(complete):

@@ -13,6 +13,7 @@ from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
+from pellucid.claims import STOP
 from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials, until_a_stop
 from pellucid.explain.failures import unaware
 from pellucid.explain.feasibility import best_fits, none_feasible
@@ -37,8 +38,6 @@ _UNSEEN = (
 )
 # Half-width of the bounds, in standard deviations: each is crossed in 5% of cases.
 _WIDTH = 1.64
-# The default tolerance without noise: this share of what tuning has gained so far.
-_DEFAULT_SHARE = 0.03
 # Bounds over the run: each costs a Cholesky factor of the trials so far, so a dozen of them, and none beyond this many
 # trials except the last.
 _N_BOUNDS, _MOST_CONDITIONED = 12, 1500
@@ -173,10 +172,10 @@ def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> t
         return limit, f"your tolerance of {limit:.2g} ({regret_below.strip()} of the gain so far)"
     if regret_below is not None:
         return regret_below, f"your tolerance of {regret_below:.2g}"
-    if noise >= _DEFAULT_SHARE * gain:
+    if noise >= STOP.threshold * gain:
         return noise, f"the noise of one trial (about {noise:.2g})"
-    limit = _DEFAULT_SHARE * gain
-    return limit, f"the tolerance of {limit:.2g} ({_DEFAULT_SHARE:.0%} of the gain so far)"
+    limit = STOP.threshold * gain
+    return limit, f"the tolerance of {limit:.2g} ({STOP.threshold:.0%} of the gain so far)"
 
 
 def _noise(gp: GaussianProcess) -> float:

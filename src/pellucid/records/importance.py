@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pellucid.claims import GOAL_IMPACTFUL
 from pellucid.records.finding import Finding
 
 VERDICTS = ("impactful", "cannot tell", "no effect")
-# An effect is significant if its adjusted p-value is at most this.
-SIGNIFICANCE = 0.05
 # Names in one list of a headline.
 _MOST_LISTED = 3
 
@@ -55,7 +54,7 @@ class PairImportance:
 
     @property
     def interact(self) -> bool:
-        return self.p_adjusted <= SIGNIFICANCE
+        return self.p_adjusted <= GOAL_IMPACTFUL.threshold
 
 
 @dataclass(frozen=True)

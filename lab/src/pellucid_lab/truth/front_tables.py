@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from pellucid.claims import GOAL_NO_EFFECT
 from pellucid.explain.fronts.membership import TOLERANCE
-from pellucid.explain.importance.hsic import NEGLIGIBLE
 from pellucid_lab.tables.grids import Grid
 from pellucid_lab.truth.front_claims import FEASIBLE, GOALS
 from pellucid_lab.truth.front_runs import FrontRun
@@ -135,7 +135,7 @@ def _importance(runs: Sequence[FrontRun]) -> Grid:
         for goal in GOALS:
             cases = [case for run in runs if run.noisy == noisy for case in run.importance if case[0] == goal]
             for matters, label in ((True, "matters"), (False, "negligible")):
-                said = [verdict for _, verdict, share in cases if (share > NEGLIGIBLE) == matters]
+                said = [verdict for _, verdict, share in cases if (share > GOAL_NO_EFFECT.threshold) == matters]
                 counts = [str(said.count(verdict)) for verdict in ("impactful", "cannot tell", "no effect")]
                 rows.append((f"{kind}, {goal}, truly {label}", str(len(said)), *counts))
     columns = ("parameters", "n", "“impactful”", "“cannot tell”", "“no effect”")

@@ -15,6 +15,7 @@ from optuna.study import Study
 from scipy.special import ndtri
 
 from pellucid.acquisition.information import effect_grid
+from pellucid.claims import AVERAGE_MATTERS, AVERAGE_NO_EFFECT
 from pellucid.explain.effects.trials import (
     CANNOT_TELL,
     MATTERS,
@@ -45,13 +46,6 @@ from pellucid.words import printable
 _MOST_TRIALS = 1500
 # Grid points of a curve, and per side of a map.
 _LINE, _SIDE = 40, 15
-# A difference between two values of a parameter is clear if it is this many times its standard deviation, though the
-# largest of all pairs is looked at: shrinkage more than makes up for that. On the design problems of the truth bench,
-# no parameter without an effect was said to matter in 576 cases; of those with a first-order index above 0.3, 88% were
-# at 60 trials and 93% at 150. At 3 it is 82% and 88%.
-CLEAR = 2.0
-# "No average effect" if the whole band is this small a share of how much the objective varies over the space.
-_SMALL = 0.05
 # Curves through single trials: a figure with more is crowded.
 _N_INDIVIDUAL = 12
 # A range is widened by this much, so that rounding does not exclude a value at its end.
@@ -202,7 +196,7 @@ def _curve(
     values = [fitted.data.space.dimensions[j].decode(grid[:, i]) for i, j in enumerate(columns)]
     differences, sd = contrasts(band.mean, band.covariance)
     best = int(np.argmin(band.mean))
-    gaps = np.where(differences[:, best] >= CLEAR * sd[:, best], differences[:, best], -np.inf)
+    gaps = np.where(differences[:, best] >= AVERAGE_MATTERS.threshold * sd[:, best], differences[:, best], -np.inf)
     worse, better = int(np.argmax(gaps)), best
     if not np.isfinite(gaps[worse]):  # The best value is not well known, but others differ.
         worse, better = (int(i) for i in np.unravel_index(np.argmax(differences / sd), sd.shape))
@@ -223,10 +217,10 @@ def _verdict(fitted: _Fitted, band: Mixture, z: float, *, constant: bool) -> str
     if constant:
         return CANNOT_TELL
     differences, sd = contrasts(band.mean, band.covariance)
-    if float((differences / sd).max()) >= CLEAR:
+    if float((differences / sd).max()) >= AVERAGE_MATTERS.threshold:
         return MATTERS
     widest = float((band.mean + z * band.sd).max() - (band.mean - z * band.sd).min())
-    return NO_EFFECT if widest < _SMALL * fitted.spread else CANNOT_TELL
+    return NO_EFFECT if widest < AVERAGE_NO_EFFECT.threshold * fitted.spread else CANNOT_TELL
 
 
 def _floats(values: Array) -> tuple[float, ...]:

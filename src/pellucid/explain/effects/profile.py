@@ -13,6 +13,7 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.acquisition.information import effect_grid
+from pellucid.claims import EVIDENCE, PROFILE_MATTERS, PROFILE_MATTERS_EVIDENTLY, PROFILE_NO_EFFECT
 from pellucid.explain.effects.best_draws import BestDraws, candidates, drawn_best
 from pellucid.explain.effects.profile_words import Profile, profile_notes, profile_sentence
 from pellucid.explain.effects.trials import (
@@ -27,7 +28,7 @@ from pellucid.explain.effects.trials import (
     names_of,
     support_of,
 )
-from pellucid.explain.evidence import ENOUGH, evidence
+from pellucid.explain.evidence import evidence
 from pellucid.explain.failures import known_failing, unaware
 from pellucid.explain.feasibility import Feasibility
 from pellucid.explain.model import default_template, fitted_model, opened
@@ -50,17 +51,8 @@ _RESOLUTION = 0.015
 # Differences are judged in units of the spread, or of so many standard deviations of the noise of one trial if that is
 # more: where there is nothing but noise, the model's spread is next to nothing.
 _NOISES = 5.0
-# Shares of that unit. A difference below the first is not worth a verdict. If the whole profile differs by less than
-# the second, the parameter has no effect on the best.
-_MARGIN, _SMALL = 0.03, 0.05
 # How small the leave-one-out errors of a model without a warp must be, in units of those with it, to be preferred.
 _HALF = 0.5
-# Share of the draws in which one value must be better than another by the margin, and the same for a parameter that the
-# trials speak for (`evidence`): the far ends of its range, where a search has no trials, may always hold a surprise.
-# Never if they speak against it by as much. On the design problems of the truth bench, 1 of 1200 parameters without an
-# effect is said to matter, and 866 of 960 with a first-order index above 0.3; most others are in branches that had too
-# few trials.
-_CLEAR, _CLEAR_AND_EVIDENT = 0.97, 0.93
 
 
 def profile_effect(
@@ -148,12 +140,12 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         judged=judged,
         best=best,
         lost=_surely_lost(draws, best),
-        margin=_MARGIN * unit,
+        margin=PROFILE_MATTERS.threshold * unit,
         condition=condition_of(data.space, [name], {}),
         n_trials=len(data.losses),
         tried=sum(name in c for c in data.observations.configurations),
         enough=enough,
-        needless=bool(fitted.gain[column] <= -ENOUGH),
+        needless=bool(fitted.gain[column] <= -EVIDENCE),
     )
     verdict = _verdict(draws, judged, unit, float(fitted.gain[column]))
     return ProfileEffect(
@@ -238,7 +230,7 @@ def _band(gp: GaussianProcess, draws: BestDraws, spread: float, level: float, kn
 
 def _surely_lost(draws: BestDraws, best: int) -> Array:
     """How much worse (G,) every value is than the best one in all but few draws; negative if it may be better."""
-    return np.asarray(np.quantile(draws.best - draws.best[:, [best]], 1.0 - _CLEAR, axis=0))
+    return np.asarray(np.quantile(draws.best - draws.best[:, [best]], 1.0 - PROFILE_MATTERS.confidence, axis=0))
 
 
 def _noise(gp: GaussianProcess, data: Arrays) -> float:
@@ -253,8 +245,9 @@ def _verdict(draws: BestDraws, judged: Mask, unit: float, gain: float) -> str:
     """By differences between all pairs of values; one that has had too few trials is not called worse."""
     if unit <= 0.0:
         return CANNOT_TELL
-    worse = (draws.best[:, :, None] - draws.best[:, None, :] > _MARGIN * unit).mean(axis=0)
-    if gain > -ENOUGH and float(worse[judged].max(initial=0.0)) >= (_CLEAR_AND_EVIDENT if gain >= ENOUGH else _CLEAR):
+    claim = PROFILE_MATTERS_EVIDENTLY if gain >= EVIDENCE else PROFILE_MATTERS
+    worse = (draws.best[:, :, None] - draws.best[:, None, :] > claim.threshold * unit).mean(axis=0)
+    if gain > -EVIDENCE and float(worse[judged].max(initial=0.0)) >= claim.confidence:
         return MATTERS
-    widest = float(np.quantile(np.ptp(draws.best, axis=1), _CLEAR))
-    return NO_EFFECT if judged.all() and widest < _SMALL * unit else CANNOT_TELL
+    widest = float(np.quantile(np.ptp(draws.best, axis=1), PROFILE_NO_EFFECT.confidence))
+    return NO_EFFECT if judged.all() and widest < PROFILE_NO_EFFECT.threshold * unit else CANNOT_TELL

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.claims import ON_THE_FRONT
 from pellucid.explain.expectation import LEVEL, no_interval, too_few
 from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
@@ -19,9 +20,6 @@ from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, choice_note, counted
 
-# A configuration is named if its chance of being on the front is at least this. Where so many compete that hardly any
-# has it, as many are named as the front is expected to have.
-THRESHOLD = 0.25
 # The ends of the front are named unless the models rule them out, with a chance below this: where a front is flat,
 # noise hides which trial is its end. Chosen on 84 studies of convex fronts with noise of 1% and 5% of their length: the
 # named trials spanned 95% of the true front in 69 of them without this rule, and in all of them with it. In eight noisy
@@ -57,7 +55,7 @@ def front_of(view: StudyView) -> Front:
         )
         for i, (row, expected) in enumerate(zip(named.tolist(), outcomes, strict=True))
     ]
-    threshold = math.floor(100.0 * min(THRESHOLD, float(chances[likely].min()))) / 100.0
+    threshold = math.floor(100.0 * min(ON_THE_FRONT.threshold, float(chances[likely].min()))) / 100.0
     thinned = [data.observations.numbers[row] for row in on_it[shown.left_out].tolist()]
     notes = notes_on(view, data, n)
     if skipped := tried.skipped():
@@ -70,7 +68,7 @@ def front_of(view: StudyView) -> Front:
 
 def _likely(chances: Array) -> Indices:
     """The rows with enough of a chance, and no fewer than are expected to be on the front."""
-    count = max(int((chances >= THRESHOLD).sum()), round(float(chances.clip(0.0).sum())), 1)
+    count = max(int((chances >= ON_THE_FRONT.threshold).sum()), round(float(chances.clip(0.0).sum())), 1)
     return np.sort(np.argsort(-chances, kind="stable")[:count])
 
 
@@ -182,4 +180,4 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
     why = not_modelled(view)
     notes = [f"{why[0].upper()}{why[1:]}, so there is no model: this is the front of what the trials returned."]
     thinned = [complete.numbers[row] for row in rows[ahead[shown.left_out]].tolist()]
-    return _front(view, complete, len(complete), members, THRESHOLD, shown.within, thinned, notes)
+    return _front(view, complete, len(complete), members, ON_THE_FRONT.threshold, shown.within, thinned, notes)

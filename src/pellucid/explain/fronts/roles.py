@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.claims import TRADES, WASTES
 from pellucid.numerics import Array, Indices, Mask
 from pellucid.pareto import behind
 from pellucid.records import ParameterRole
@@ -30,10 +31,6 @@ from pellucid.space.encoding import Space
 _STEPS, _VALUES = (-0.1, 0.1), (0.1, 0.3, 0.5, 0.7, 0.9)
 # Choices that a parameter is moved to, at most.
 _MOST_CHOICES = 7
-# What matters, as a share of the length of the front: less than this is neither a trade nor a waste.
-_MATTERS = 0.05
-# How certain a role has to be: as certain as the bands.
-_SURE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +75,7 @@ def parameter_roles(space: Space, moved: Moves, G: Array, n_members: int) -> tup
         change = outcomes - members[:, moved.origin]
         wasted = np.nan_to_num(lag - own, nan=0.0, posinf=1.0)
     gain, loss = -change.min(axis=2), change.max(axis=2)
-    close = np.asarray(wasted <= _MATTERS)
+    close = np.asarray(wasted <= WASTES.threshold)
     traded = np.where(close, np.nan_to_num(np.minimum(gain, loss), nan=0.0, posinf=0.0), 0.0).clip(0.0)
     roles = []
     for j, name in enumerate(space.names):
@@ -92,18 +89,18 @@ def _role(name: str, traded: Array, wasted: Array, borrowed: Mask) -> ParameterR
     """From what the moves of one parameter do, (s, m) each."""
     if not traded.shape[1]:
         return ParameterRole(name, "not known", *(0.0,) * 6)
-    trades, wastes = (traded >= _MATTERS).mean(axis=0), (wasted >= _MATTERS).mean(axis=0)
+    trades, wastes = (traded >= TRADES.threshold).mean(axis=0), (wasted >= WASTES.threshold).mean(axis=0)
     best = int(np.lexsort((np.median(traded, axis=0), trades))[-1])
     trading = max(float(trades[best]), float(wastes[borrowed].max(initial=0.0)))
-    if trading >= _SURE:
+    if trading >= TRADES.confidence:
         role = "trades"
-    elif trading > 1.0 - _SURE:
+    elif trading > 1.0 - TRADES.confidence:
         role = "not known"
-    elif wastes.max() >= _SURE:
+    elif wastes.max() >= WASTES.confidence:
         role = "wastes"
     else:
-        role = "neither" if wastes.max() <= 1.0 - _SURE else "not known"
-    tail = 0.5 * (1.0 - _SURE)
+        role = "neither" if wastes.max() <= 1.0 - WASTES.confidence else "not known"
+    tail = 0.5 * (1.0 - TRADES.confidence)
     ranges = wasted[:, ~borrowed] if not borrowed.all() else wasted
     amounts = np.quantile(np.stack([traded[:, best], ranges.mean(axis=1)]), [0.5, tail, 1.0 - tail], axis=1).T.tolist()
     return ParameterRole(name, role, *amounts[0], *amounts[1])

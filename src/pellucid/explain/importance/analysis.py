@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from optuna.study import Study
 
+from pellucid.claims import GOAL_IMPACTFUL
 from pellucid.explain.importance.choices import choice_index, choice_test
 from pellucid.explain.importance.draws import FEWEST, Sample, Source, Subject, check_random, opened_for, sample_of
 from pellucid.explain.importance.hsic import (
@@ -30,7 +31,6 @@ from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.goals import Goal
 from pellucid.numerics import Array
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance
-from pellucid.records.importance import SIGNIFICANCE
 from pellucid.study.view import StudyView
 from pellucid.words import printable
 
@@ -164,7 +164,7 @@ def _tested(sample: Sample, j: int, h: float, settings: PermutationSettings) -> 
             index, stderr = hsic_index(u, z, h)
             outcome = permutation_test(u, z, h, n_permutations, settings.seed)
         # An effect in a small part of the range has a small index, so a small p-value overrules a small index.
-        if outcome.p > SIGNIFICANCE and negligible(index, stderr, outcome, z, h):
+        if outcome.p > GOAL_IMPACTFUL.threshold and negligible(index, stderr, outcome, z, h):
             verdict = "no effect"
     return ParameterImportance(
         name=dimension.name,
@@ -183,7 +183,7 @@ def _tested(sample: Sample, j: int, h: float, settings: PermutationSettings) -> 
 
 def _judged(parameter: ParameterImportance, random: bool) -> ParameterImportance:
     """With the verdict that the adjusted p-value allows."""
-    if parameter.p_adjusted <= SIGNIFICANCE:
+    if parameter.p_adjusted <= GOAL_IMPACTFUL.threshold:
         return replace(parameter, verdict="impactful")
     return parameter if random else replace(parameter, verdict="cannot tell")
 

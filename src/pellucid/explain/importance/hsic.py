@@ -22,6 +22,7 @@ from typing import Literal
 
 import numpy as np
 
+from pellucid.claims import GOAL_NO_EFFECT
 from pellucid.numerics import Array, Mask, stream
 from pellucid.words import printable
 
@@ -29,8 +30,6 @@ Bandwidth = Literal["max", "median"] | float
 
 # Median of |u - v| for two uniform numbers: a bandwidth that does not depend on the data.
 MEDIAN = 1.0 - 0.5**0.5
-# An effect is negligible if its index is below this share of the index of a parameter that alone decides.
-NEGLIGIBLE = 0.05
 # Bandwidths among which "max" chooses.
 _GRID = tuple(float(h) for h in np.geomspace(0.06, 3.0, 14))
 # Below this bandwidth the kernel needs more nodes than its matrix has rows in a typical study.
@@ -130,7 +129,7 @@ def largest_possible(in_goal: Mask, h: float) -> float:
 
 def negligible(index: float, stderr: float, test: PermutationTest, in_goal: Mask, h: float) -> bool:
     """Whether the effect is negligible, and a larger one would have been seen."""
-    limit = NEGLIGIBLE * largest_possible(in_goal, h)
+    limit = GOAL_NO_EFFECT.threshold * largest_possible(in_goal, h)
     return test.usual <= limit and index - test.null + 2.0 * stderr <= limit
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr
 
+from pellucid.claims import EVIDENCE, GOAL_IMPACTFUL, GOAL_NO_EFFECT
 from pellucid.explain.effects.words import unexplored
-from pellucid.explain.evidence import ENOUGH, evidence
+from pellucid.explain.evidence import evidence
 from pellucid.explain.importance.choices import ranks
 from pellucid.explain.importance.draws import Subject, encoded_trials, spread_over_cells, usable_trials
-from pellucid.explain.importance.hsic import MEDIAN, NEGLIGIBLE, embeddings, holm, largest_possible
+from pellucid.explain.importance.hsic import MEDIAN, embeddings, holm, largest_possible
 from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import rows_of
@@ -24,7 +25,6 @@ from pellucid.goals import Goal, Sign
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask, stream
 from pellucid.records import HsicImportance, ParameterImportance
-from pellucid.records.importance import SIGNIFICANCE
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import arrays
 from pellucid.study.view import StudyView
@@ -110,8 +110,8 @@ def _verdict(verdict: str, p: float, gain: float, *, sure: bool) -> str:
 
     `sure`: whether the model may say that there is no effect.
     """
-    if p <= SIGNIFICANCE:
-        return "impactful" if gain > ENOUGH else "cannot tell"
+    if p <= GOAL_IMPACTFUL.threshold:
+        return "impactful" if gain > EVIDENCE else "cannot tell"
     return verdict if sure else "cannot tell"
 
 
@@ -128,7 +128,8 @@ class _Agreement:
     @property
     def negligible(self) -> bool:
         """Draws that agree about nothing may each see an effect: then nothing is known."""
-        return self.largest > 0.0 and max(self.index + 2.0 * self.stderr, self.alone) <= NEGLIGIBLE * self.largest
+        limit = GOAL_NO_EFFECT.threshold * self.largest
+        return self.largest > 0.0 and max(self.index + 2.0 * self.stderr, self.alone) <= limit
 
 
 def _agreement(position: Array, goals: Array) -> _Agreement:
@@ -139,7 +140,7 @@ def _agreement(position: Array, goals: Array) -> _Agreement:
     agreement = (E * others).sum(axis=0)
     index, stderr = max(float(agreement.mean()), 0.0), 2.0 * float(agreement.std(ddof=1)) / np.sqrt(R)
     largest = float(np.mean([largest_possible(draw.astype(bool), MEDIAN) for draw in goals[:_N_LARGEST]]))
-    p = max(float(ndtr(-(index - NEGLIGIBLE * largest) / max(stderr, 1e-300))), _SMALLEST_P)
+    p = max(float(ndtr(-(index - GOAL_NO_EFFECT.threshold * largest) / max(stderr, 1e-300))), _SMALLEST_P)
     return _Agreement(index, stderr, p, largest, float((E * E).sum(axis=0).mean()))
 
 

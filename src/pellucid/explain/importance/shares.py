@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from optuna.study import Study
 
+from pellucid.claims import EVIDENCE, SHARE_MATTERS, SHARE_SMALL, SHARE_SMALL_THOUGH_EVIDENT
 from pellucid.explain.effects.words import all_over, unexplored
-from pellucid.explain.evidence import ENOUGH, evidence
+from pellucid.explain.evidence import evidence
 from pellucid.explain.importance.indices import GroupIndices, indices_of
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
 from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
@@ -34,19 +35,12 @@ _MOST_TRIALS = 600
 # Trials above which the answer takes more than a second, so that a progress bar is shown, and its steps.
 _MANY_TRIALS, _STEPS = 200, ("model", "plausible models", "shares of the variance", "evidence")
 _HIDDEN = Bar()
-# Chosen on the design problems of `pellucid bench truth`, as are the next ones. A parameter matters if its total index
-# is above the first number with confidence and the trials speak for it (`evidence`). It has no effect if its index is
-# below the second number with confidence; with such evidence for an effect it must be below the third, because a model
-# may be wrong about trials that lie close together.
-_MATTERS, _NO_EFFECT, _NO_EFFECT_AT_ALL = 0.02, 0.1, 0.02
 # One, two or three trials are named if they account for more than these shares of the variance of the values.
 # If one trial accounts for more than the last number, nothing is known about the shares: where it lies decides them.
 _MOSTLY, _ALONE = (0.5, 0.65, 0.8), 0.9
 # Draws do not know that the model may be wrong far from the trials of an optimiser. On the scale arcsin(sqrt(index)),
 # on which errors hardly depend on the index, intervals are longer than those of the draws by a factor and a constant.
 _LONGER, _MARGIN = 1.5, 0.05
-# Quantiles of the draws behind a verdict, whatever the level of the intervals.
-_CONFIDENCE = 0.95
 
 
 def importance(
@@ -173,7 +167,7 @@ def _judged(answer: GroupIndices, gains: Array, data: Arrays, level: float) -> l
         total = supported(float(answer.total[i]), gain, len(data.losses))
         n_trials = sum(name in configuration for configuration in data.observations.configurations)
         low, high = (0.0, 1.0) if rests_on_one else _interval(answer.draws[i], total, level)
-        verdict = _verdict(*_interval(answer.draws[i], total, _CONFIDENCE), gain, n_trials)
+        verdict = _verdict(*_interval(answer.draws[i], total, SHARE_MATTERS.confidence), gain, n_trials)
         out.append(
             ParameterShare(
                 name=name,
@@ -207,10 +201,10 @@ def _interval(draws: Array, total: float, level: float) -> tuple[float, float]:
 def _verdict(low: float, high: float, gain: float, n_trials: int) -> str:
     if n_trials < FEWEST_TO_JUDGE:
         return "cannot tell"
-    if low > _MATTERS and gain > ENOUGH:
+    if low > SHARE_MATTERS.threshold and gain > EVIDENCE:
         return "matters"
-    small = _NO_EFFECT if gain < ENOUGH else _NO_EFFECT_AT_ALL
-    return "no effect" if high < small else "cannot tell"
+    small = SHARE_SMALL if gain < EVIDENCE else SHARE_SMALL_THOUGH_EVIDENT
+    return "no effect" if high < small.threshold else "cannot tell"
 
 
 def _pairs(answer: GroupIndices, space: Space) -> list[PairShare]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from pellucid.claims import NO_REASON, PREDICTED_REASON, REASON
 from pellucid.explain.proposals.relevance import Relevance
 from pellucid.records import PREDICTED, Contribution, ExpectedValue, ProposalExplanation, Term
 from pellucid.words import OBJECTIVE, called, spoken, value_text, with_error
@@ -12,12 +13,6 @@ from pellucid.words import OBJECTIVE, called, spoken, value_text, with_error
 # Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and
 # below a twentieth never.
 _HALF, _QUARTER, _SMALL = 0.5, 0.25, 0.05
-# A share of the prediction's variance (total index): from the first on a parameter matters overall; below the second a
-# contribution from uncertainty alone says only that few trials had such values, which is true of any dummy.
-_MATTERS, _NO_EFFECT = 0.2, 0.1
-# Posterior sd by which a value must be predicted to differ from others to be named for its prediction. On the design
-# problems of the truth bench 94% of the parameters with an effect that were named pass, and 35% of the dummies.
-_SURE = 1.96
 # Parameters in one list: a sentence with more is not read.
 _MOST_NAMED = 3
 # The share of all contributions to a prediction from which on a parameter is named.
@@ -108,9 +103,9 @@ def _no_reason(c: Contribution, terms: Terms, relevance: Mapping[str, Relevance]
     sign = 1.0 if c.total > 0.0 else -1.0
     match terms[max(c.terms, key=lambda name: sign * c.terms[name])].role:
         case "uncertainty":
-            return known.total < _NO_EFFECT
+            return known.total < NO_REASON.threshold
         case "prediction":
-            return max(sign * evidence for evidence in known.evidence.values()) < _SURE
+            return max(sign * evidence for evidence in known.evidence.values()) < PREDICTED_REASON.threshold
     return False
 
 
@@ -147,11 +142,14 @@ def contradictions(
     size = sum(abs(c.total) for c in contributions)
     notes = []
     for c in contributions:
-        matters = c.name in relevance and relevance[c.name].total >= _MATTERS
+        matters = c.name in relevance and relevance[c.name].total >= REASON.threshold
         if not matters or (c.sure and abs(c.total) >= _SMALL * size) or size <= rounding:
             continue
         predicted = sum(value for name, value in c.terms.items() if terms[name].role == "prediction")
-        opposed = [[what for what, e in relevance[c.name].evidence.items() if s * e >= _SURE] for s in (1.0, -1.0)]
+        opposed = [
+            [what for what, e in relevance[c.name].evidence.items() if s * e >= PREDICTED_REASON.threshold]
+            for s in (1.0, -1.0)
+        ]
         if all(opposed):
             why = f"its value speaks for {spoken(opposed[0])} and against {spoken(opposed[1])}, and the two cancel"
         elif predicted >= _SMALL * size and predicted > 0.0:
@@ -179,7 +177,7 @@ def _reason(c: Contribution, terms: Terms, relevance: Mapping[str, Relevance]) -
     known = relevance.get(c.name)
     if term.role != "prediction" or known is None or len(known.evidence) < 2:
         return term.reason
-    helped = [objective for objective, evidence in known.evidence.items() if evidence >= _SURE]
+    helped = [objective for objective, evidence in known.evidence.items() if evidence >= PREDICTED_REASON.threshold]
     return f"{term.reason}, by {spoken(helped)}" if helped else term.reason
 
 

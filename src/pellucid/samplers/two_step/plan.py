@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.claims import SIGNIFICANCE as LEVEL
 from pellucid.explain.importance.analysis import importance_of
 from pellucid.explain.importance.draws import Sample, Subject, sample_of
 from pellucid.explain.intervals import Cheap, numeric_column, reduced
 from pellucid.goals import best
 from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
-from pellucid.records.importance import SIGNIFICANCE as LEVEL
 from pellucid.space.encoding import Dimension
 from pellucid.space.values import plain
 from pellucid.words import value_text
