@@ -12,13 +12,14 @@ from scipy.stats import spearmanr
 
 from pellucid.acquisition import EI, InformationGain
 from pellucid.acquisition.base import Situation
-from pellucid.acquisition.information import _path, effect_grid, stacked
+from pellucid.acquisition.information import _path, stacked
 from pellucid.acquisition.interleave import Interleave, Multiplied, half_widths
 from pellucid.acquisition.optimize import screen
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.functionals import partial_dependence
 from pellucid.numerics import Array
 from pellucid.space.encoding import Condition, Space
+from pellucid.space.grids import effect_grid
 
 SPACES = {
     "continuous": Space.of({f"x{j}": FloatDistribution(0.0, 1.0) for j in range(3)}),

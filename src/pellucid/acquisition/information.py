@@ -28,6 +28,7 @@ from pellucid.models.averages.functionals import average, monte_carlo_rows
 from pellucid.numerics import Array, is_number, stream
 from pellucid.records import Term
 from pellucid.space.encoding import Space
+from pellucid.space.grids import effect_grid
 from pellucid.threads import cached_property
 from pellucid.words import printable
 
@@ -120,20 +121,6 @@ class InformationGain(Acquisition):
 def _as_effects(params: Params) -> list[tuple[str, ...]]:
     listed = [params] if isinstance(params, str) else params
     return [(effect,) if isinstance(effect, str) else tuple(effect) for effect in listed]
-
-
-def axis_grid(space: Space, column: int, size: int) -> Array:
-    """At most `size` values evenly spread over an axis, ends included; all values of a discrete parameter with few."""
-    dimension = space.dimensions[column]
-    if dimension.cells and dimension.cells <= size:
-        return dimension.midpoint(np.arange(dimension.cells))
-    return np.unique(dimension.snap(np.linspace(0.0, 1.0, size)))
-
-
-def effect_grid(space: Space, columns: Sequence[int], size: int) -> Array:
-    """Grid points (G, len(columns)) of one effect: a line, or a lattice for a pair."""
-    axes = [axis_grid(space, column, size) for column in columns]
-    return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
 def _sizes(effects: Sequence[tuple[str, ...]]) -> list[int]:

@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 from optuna.study import Study
 
-from pellucid.acquisition.information import axis_grid
 from pellucid.explain import shapley
 from pellucid.explain.model import opened
 from pellucid.explain.proposals.background import Part, parts_of, rows_of
@@ -27,6 +26,7 @@ from pellucid.models.averages.averages import Average, Factors
 from pellucid.numerics import Array, stream
 from pellucid.records import ImportanceComparison
 from pellucid.space.encoding import Space
+from pellucid.space.grids import axis_grid
 from pellucid.words import printable
 
 Function = Callable[[Array], Array]

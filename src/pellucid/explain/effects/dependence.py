@@ -14,7 +14,6 @@ import numpy as np
 from optuna.study import Study
 from scipy.special import ndtri
 
-from pellucid.acquisition.information import effect_grid
 from pellucid.claims import AVERAGE_MATTERS, AVERAGE_NO_EFFECT
 from pellucid.explain.effects.trials import (
     CANNOT_TELL,
@@ -36,6 +35,7 @@ from pellucid.models.gp import check_template
 from pellucid.numerics import Array, check_level
 from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.space.encoding import Condition, Dimension
+from pellucid.space.grids import effect_grid
 from pellucid.space.text import value_range
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import Objective, StudyView

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from optuna.study import Study
 
-from pellucid.acquisition.information import effect_grid
 from pellucid.claims import EVIDENCE, PROFILE_MATTERS, PROFILE_MATTERS_EVIDENTLY, PROFILE_NO_EFFECT
 from pellucid.explain.effects.best_draws import BestDraws, candidates, drawn_best
 from pellucid.explain.effects.profile_words import Profile, profile_notes, profile_sentence
@@ -35,6 +34,7 @@ from pellucid.explain.model import default_template, fitted_model, opened
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
 from pellucid.records import FailingSetting, ProfileEffect
+from pellucid.space.grids import effect_grid
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
 from pellucid.words import about, number_text

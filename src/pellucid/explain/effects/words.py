@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.acquisition.information import axis_grid
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT, support_of
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.mixture import Mixture
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.space.encoding import Space
+from pellucid.space.grids import axis_grid
 from pellucid.study.arrays import Arrays
 from pellucid.words import about, called, spoken, value_text, with_error
 
