@@ -27,7 +27,7 @@ from pellucid.acquisition.bounds import LCB
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.optimize import SEPARATION, Known, candidates, unseen
 from pellucid.numerics import Array, is_whole_number, one_thread, stream
-from pellucid.records import NotKnown, RankingState, Receipt
+from pellucid.records import RankingState, Receipt
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import rounded, shared_fields
@@ -234,8 +234,8 @@ class RankingSampler(BaseSampler):
         started = False
         try:
             serving = self._serving(view, search_space)
-            if isinstance(serving, NotKnown):
-                words = f"The fallback proposed it: {serving.reason}." if serving.reason else ""
+            if isinstance(serving, str):
+                words = f"The fallback proposed it: {serving}." if serving else ""
             else:
                 turn = self._turn(view, trial, serving)
                 if turn.proposer != "model":
@@ -268,22 +268,22 @@ class RankingSampler(BaseSampler):
             return Turn(rankings[trial.number % 2 - 1], "")
         return turn_of(view, trial.number, rankings)
 
-    def _serving(self, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> StudyRanker | NotKnown:
-        """The model applied to this study, or why the fallback makes all proposals."""
+    def _serving(self, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> StudyRanker | str:
+        """The model applied to this study, or in words why the fallback makes all proposals."""
         if self._hand_over is not None and len(view.observations) >= self._hand_over:
-            return NotKnown(f"the ranking hands over after {self._hand_over} trials")
+            return f"the ranking hands over after {self._hand_over} trials"
         if self._ranker is None:
             return self._alone(view, search_space)
         reason = self._mismatch(self._ranker, view, search_space)
         if reason:
             if self._warn:
                 self._warn_once("The fallback proposes all trials, because %s.", reason)
-            return NotKnown(reason)
+            return reason
         serving = self._ranker.for_study(_known(view))
         data = encoded(serving.space, view.observations)
         contradiction = serving.contradiction(data.X, data.losses)
         if contradiction:
-            return NotKnown(f"earlier studies mislead here, because {contradiction}")
+            return f"earlier studies mislead here, because {contradiction}"
         # Receipts that name the model do not prove that the study has it: trials may come from another study.
         self._warn_once(
             "The ranking model could not be stored with the study (%s); the study goes on.",
@@ -291,12 +291,12 @@ class RankingSampler(BaseSampler):
         )
         return serving
 
-    def _alone(self, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> StudyRanker | NotKnown:
-        """An ensemble that is trained on this study alone."""
+    def _alone(self, view: StudyView, search_space: Mapping[str, BaseDistribution]) -> StudyRanker | str:
+        """An ensemble that is trained on this study alone, or why there is none."""
         if not search_space:
-            return NotKnown("")
+            return ""
         if len(view.observations) < max(self._fallback.n_startup_trials, 2):
-            return NotKnown("too few trials have a value yet")
+            return "too few trials have a value yet"
         serving: StudyRanker = _rankers().StudyRanker.untrained(view.arrays(search_space).space)
         return serving
 
