@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from html.parser import HTMLParser
+from typing import Any
 
 import optuna
 import pytest
@@ -15,8 +16,9 @@ from optuna.trial import Trial
 from tests.helpers import conditional
 
 import pellucid
+from pellucid.answers.base import GoalName, Question
 from pellucid.cli.answers import answers_text, answers_to
-from pellucid.cli.questions import GoalName, Question, overview, requested
+from pellucid.cli.questions import overview, requested
 from pellucid.cli.storage.places import place_of
 from pellucid.integrations.contents import contents_of
 from pellucid.reporting.gather import StudyAnswers, gather
@@ -158,7 +160,7 @@ def of_page(html: str) -> list[tuple[str, str]]:
     return parser.pairs
 
 
-def asked(kind: str) -> Iterator[list[Question[object]]]:
+def asked(kind: str) -> Iterator[list[Question[Any]]]:
     """What the command line can ask about a study: without options, and with each of them."""
     view = StudyView.whole(study_of(kind))
     yield overview(view, None)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pellucid.answers.agreement import lead
+from pellucid.answers.base import WHOLE, Question
+from pellucid.answers.catalogue import CURVES
 from pellucid.cli.errors import Mistake
-from pellucid.cli.questions import Question, objectives_data
+from pellucid.cli.questions import objectives_data
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import trials_by_state
 from pellucid.words import printable
@@ -27,7 +30,7 @@ def answers_to(questions: Sequence[Question[Any]], no_curves: NotKnown | None = 
     with one_thread:
         answers: list[tuple[Question[Any], Finding | NotKnown]] = [(each, each.answered()) for each in questions]
     if no_curves is not None:
-        answers.append((Question("curves", "What learning curves promise", lambda: no_curves), no_curves))
+        answers.append((Question(questions[0].overview, CURVES, WHOLE, CURVES.title), no_curves))
     return answers
 
 
@@ -95,8 +98,8 @@ def answers_data(view: StudyView, place: Place, answers: Answers) -> dict[str, A
 
 
 def _put(part: dict[str, Any], question: Question[Any], value: Any) -> None:
-    if question.objective:
-        part.setdefault(question.key, {})[question.objective] = value
+    if question.label:
+        part.setdefault(question.key, {})[question.label] = value
     else:
         part[question.key] = value
 
@@ -121,23 +124,17 @@ def dead(view: StudyView) -> DeadTrials:
 def sentences_of(answers: Answers) -> Iterator[tuple[Question[Any], Finding | NotKnown, str]]:
     """Every answer that is known, has failed or will never be, and its sentence, with those notes that no earlier
     answer had."""
-    from pellucid.records import NotKnown, ParameterRanges, StoppingVerdict
+    from pellucid.records import NotKnown
 
     said: set[str] = set()
-    stopped = False
     for question, answer in answers:
         if isinstance(answer, NotKnown):
             if answer.final:
                 yield question, answer, f"{printable(_subject(question))}: {printable(answer.reason)}"
             continue
-        text = question.text(answer)
-        for note in said.intersection(answer.notes):
-            text = text.replace(f" {note}", "", 1)
-        said.update(answer.notes)
-        if isinstance(answer, StoppingVerdict):
-            stopped = answer.stop
-        if stopped and isinstance(answer, ParameterRanges) and answer.advice:
-            text = f"If you go on: {text}"
+        notes = [note for note in answer.notes if note not in said]
+        said.update(notes)
+        text = " ".join(filter(None, (lead(question), answer.reply, *notes)))
         yield question, answer, f"{printable(question.title)}: {printable(text)}"
 
 
@@ -162,7 +159,7 @@ def _unknown(answers: Answers) -> list[tuple[Question[Any], NotKnown]]:
 
 
 def _subject(question: Question[Any]) -> str:
-    return f"{question.title} ({question.objective})" if question.objective else question.title
+    return f"{question.title} ({question.label})" if question.label else question.title
 
 
 def _counted(view: StudyView) -> str:

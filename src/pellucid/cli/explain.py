@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pellucid.answers.base import GoalName, resolve
 from pellucid.cli.answers import (
     answers_data,
     answers_to,
@@ -19,7 +20,7 @@ from pellucid.cli.answers import (
 )
 from pellucid.cli.errors import Mistake
 from pellucid.cli.options import OUTPUT, QUESTION, Storage, StorageFile, StudyName, StudyOption, one_name
-from pellucid.cli.questions import GoalName, overview, requested
+from pellucid.cli.questions import overview, requested
 from pellucid.cli.storage.naming import named_place
 from pellucid.cli.storage.places import Place
 from pellucid.cli.storage.studies import find_study, storage_sentences
@@ -108,6 +109,6 @@ def _print_text(view: StudyView, place: Place, answers: Answers, *, detailed: bo
         print_lines(notice)
     for question, answer, text in sentences_of(answers):
         print_lines(text)
-        if detailed and question.table is not None and not isinstance(answer, NotKnown):
-            print_table(question.table(answer))
+        if detailed and question.answer.table and not isinstance(answer, NotKnown):
+            print_table(resolve(question.answer.table)(answer))
     print_lines(*unknown_lines(answers))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import typer
 
+from pellucid.answers.base import TextTable
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.redaction import redacted
 from pellucid.words import printable
@@ -86,14 +86,6 @@ def json_text(value: Any) -> str:
     from pellucid.records import plain
 
     return json.dumps(plain(value), allow_nan=False).replace("\x7f", r"\u007f")
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """Cells of a table. The first column holds names, the others hold numbers."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def print_table(table: TextTable) -> None:

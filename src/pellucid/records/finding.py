@@ -76,6 +76,11 @@ class Finding(ABC):
             raise ImportError("Figures need plotly: install it with `pip install 'pellucid[plots]'`.") from error
         return plots.draw(self, what)
 
+    @property
+    def reply(self) -> str:
+        """The sentence as it stands after the question. Some answers say there more than in their sentence alone."""
+        return self.sentence
+
     def __str__(self) -> str:
         return printable(" ".join((self.sentence, *self.notes)))
 

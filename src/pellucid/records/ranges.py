@@ -114,6 +114,11 @@ class ParameterRanges(Finding):
         text = "; ".join(parts)
         return f"{text[0].upper()}{text[1:]}."
 
+    @property
+    def reply(self) -> str:
+        """Every piece of advice; without any, the sentence that says so."""
+        return " ".join(map(str, self.advice)) if self.advice else self.sentence
+
     def _columns(self) -> Mapping[str, Any]:
         """One row per piece of advice."""
         names = ("param", "what", "probability", "cost", "start", "stop", "sentence")

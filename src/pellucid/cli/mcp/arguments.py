@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from pellucid.answers.base import GoalName
 from pellucid.cli.errors import Mistake
 from pellucid.cli.mcp.bounds import bounded_text
-from pellucid.cli.questions import GoalName
 from pellucid.cli.terminal import json_text
 from pellucid.words import printable
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pellucid.answers.base import GoalName, Question
 from pellucid.cli.answers import answers_data, answers_text, answers_to, check_any_known, check_known, named_objective
 from pellucid.cli.errors import Mistake
 from pellucid.cli.mcp.session import Answer, Session
-from pellucid.cli.questions import GoalName, Question, objectives_data, overview, requested
+from pellucid.cli.questions import objectives_data, overview, requested, why_not_asked
 from pellucid.cli.storage.studies import load, names_in, reading, trials_by_state
 from pellucid.words import printable
 
@@ -67,7 +68,7 @@ def part_of_overview(session: Session, study: str | None, objective: str | None,
     def part(view: StudyView, named: str | int | None) -> list[Question[Any]]:
         questions = [question for question in overview(view, named) if question.key in keys]
         if not questions:
-            raise Mistake(_not_asked(view))
+            raise Mistake(why_not_asked(view, named, keys))
         return questions
 
     return _answer(session, study, objective, part, check_any_known)
@@ -124,11 +125,3 @@ def _answer(
         check(answers)
         text, data = answers_text(view, session.place, answers), answers_data(view, session.place, answers)
     return Answer(text, data)
-
-
-def _not_asked(view: StudyView) -> str:
-    """Why the overview of this study does not ask a question."""
-    names = ", ".join(f"`{printable(objective.name)}`" for objective in view.objectives)
-    if view.several:
-        return f"This question is about one objective, and this study has {len(view.objectives)}: name one of {names}."
-    return f"This question is about the objective, not about a constraint; name {names}, or leave `objective` out."

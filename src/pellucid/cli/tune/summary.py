@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pellucid.answers.catalogue import CATALOGUE
 from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.questions import conclusions, objectives_data
 from pellucid.cli.report import write_report
@@ -125,9 +126,7 @@ def _summary(
         "counts": trials_by_state(view.trials),
         "best": None if best is None else asdict(best),
         **({} if on_front is None else {"front": [asdict(trial) for trial in on_front]}),
-        "recommendation": None,
-        "verdict": None,
-        "pruning": None,
+        **{answer.key: None for answer in CATALOGUE if answer.concludes},
         "report": None,
     }
 

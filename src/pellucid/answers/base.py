@@ -1,0 +1,290 @@
+"""What an answer is before it is computed: an entry of the catalogue, what it can be about, and all answers of a study.
+
+Functions and records are named by references, so that the catalogue costs nothing to import. A test resolves them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+if TYPE_CHECKING:
+    from pellucid.records import Finding, NotKnown
+    from pellucid.study.view import StudyView
+
+Record = TypeVar("Record", bound="Finding")
+
+
+def resolve(reference: str) -> Any:
+    """What "package.module:name" names."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
+
+
+# ---------------------------------------------------------------------- what a question is about
+
+
+class GoalName(str, Enum):
+    """Trials that a user asks about as a group."""
+
+    BEST = "best"
+    WORST = "worst"
+    FRONT = "front"
+    FAILED = "failed"
+
+
+class Takes(Enum):
+    """What the asker of a question names, besides an objective or a constraint."""
+
+    NOTHING = "nothing"
+    TRIAL = "trial"
+    PARAMS = "params"
+    GOAL = "goal"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a question is about: the whole study, unless a field says more.
+
+    objective   one of several, by its position;  constraint  by its name
+    pair        two objectives, by their positions
+    params      one parameter or two, by name;  goal  a group of trials;  trial  by its number
+    """
+
+    objective: int | None = None
+    constraint: str | None = None
+    pair: tuple[int, int] | None = None
+    params: tuple[str, ...] = ()
+    goal: GoalName | None = None
+    trial: int | None = None
+
+    @property
+    def part(self) -> bool:
+        """Whether it is one of several objectives, or a constraint."""
+        return self.objective is not None or self.constraint is not None
+
+
+WHOLE = Subject()
+
+
+# ---------------------------------------------------------------------- entries of the catalogue
+
+
+Parts = Callable[["Overview", Subject], Sequence[Subject]]
+Choice = Callable[["Overview", Subject], Sequence[Subject]]
+
+
+Reason = Callable[["Overview", Subject], "str | None"]
+Wording = Callable[["Overview", Subject], str]
+
+
+def always(_: Overview, __: Subject) -> None:
+    """No study is without this answer."""
+
+
+def as_it_is(_: Overview, part: Subject) -> Sequence[Subject]:
+    """The part of the study itself: nothing has to be chosen."""
+    return (part,)
+
+
+@dataclass(frozen=True)
+class ChosenBy:
+    """Subjects that a function chooses, by its reference: one that asks other answers, or that is heavy to import."""
+
+    reference: str
+
+    def __call__(self, overview: Overview, part: Subject) -> Sequence[Subject]:
+        return cast("Sequence[Subject]", resolve(self.reference)(overview, part))
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Cells of a table. The first column holds names, the others hold numbers."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Record]):
+    """One entry of the catalogue: a question about a study, and how it is answered.
+
+    key        its name on every surface. Two entries have the same if they answer one question about different subjects
+    title      the question, as it stands before the answer;  wording  the same about a subject that was named, where
+               that differs;  listing  in a list of answers, where that differs
+    compute    reference to a function of an overview and a subject, which returns a record or raises a reason. If
+               subjects are answered `together`, it takes those of one part of the study and returns a record for each
+    records    references to the records that it can return, each with its figures by name; the first one is drawn
+               unless another is named
+    parts      of the study that it is asked about, given what was named besides: all of it, each objective, every two
+    takes      what the asker names besides
+    applies    why there is no such answer about a subject, in a sentence; None if there may be one
+    listed     what it is about in a list of answers if nobody names it; None: it is in no list
+    shown      the same on a page
+    needed     whether it is an error if a user asks for it by name and there is no answer; if not, another may do
+    with_goal  the goal that asks this question, too
+    concludes  whether a run ends with it
+    table      reference to a function of the record: details, printed if the question was asked by name
+    function   references to the public functions that ask it
+    """
+
+    key: str
+    title: str
+    compute: str
+    records: Mapping[str, Mapping[str, str]]
+    parts: Parts
+    function: tuple[str, ...]
+    takes: Takes = Takes.NOTHING
+    applies: Reason = always
+    listed: Choice | None = None
+    shown: Choice | None = None
+    together: bool = False
+    wording: Wording | None = None
+    listing: Wording | None = None
+    needed: Callable[[Overview, Subject], bool] = lambda _, __: True
+    with_goal: GoalName | None = None
+    concludes: bool = False
+    table: str = ""
+
+
+@dataclass(frozen=True)
+class Question(Generic[Record]):
+    """An entry of the catalogue with one of its subjects.
+
+    title  as it stands before the answer
+    label  tells answers to one question about several subjects apart; empty if there is only one
+    """
+
+    overview: Overview = field(repr=False)
+    answer: Answer[Record]
+    subject: Subject
+    title: str
+    label: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.answer.key
+
+    @property
+    def needed(self) -> bool:
+        return self.answer.needed(self.overview, self.subject)
+
+    def answered(self) -> Record | NotKnown:
+        """The answer, or why there is none."""
+        return self.overview.ask(self.answer, self.subject)
+
+
+# ---------------------------------------------------------------------- all answers of a study
+
+
+@dataclass(eq=False)
+class Overview:
+    """All answers about one view of a study: each is computed when it is first asked for, and kept.
+
+    only  the objective or the constraint that the user has named, if the answers are about that alone
+    """
+
+    view: StudyView
+    only: Subject = WHOLE
+    _known: dict[tuple[str, Subject], Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def part(self) -> Subject:
+        """`only`, unless it is all that the study has."""
+        return self.only if self.view.several or self.only.constraint is not None else WHOLE
+
+    def about(self, subject: Subject) -> StudyView:
+        """The view for answers about the objective or the constraint of a subject."""
+        if subject.constraint is not None:
+            return self.view.about_constraint(subject.constraint)
+        return self.view if subject.objective is None else self.view.each[subject.objective]
+
+    def ask(self, answer: Answer[Record], subject: Subject = WHOLE) -> Record | NotKnown:
+        """An answer, or why there is none."""
+        key = (answer.compute, subject)
+        if key not in self._known:
+            self._compute(answer, subject)
+        return cast("Record | NotKnown", self._known[key])
+
+    def known(self, answer: Answer[Record], subject: Subject = WHOLE) -> Record | None:
+        """An answer that has been asked for already; None if it has not, or if there is none."""
+        from pellucid.records import NotKnown
+
+        record = self._known.get((answer.compute, subject))
+        return None if isinstance(record, NotKnown) else cast("Record | None", record)
+
+    def _compute(self, answer: Answer[Any], subject: Subject) -> None:
+        from pellucid.records import NotKnown, attempt
+
+        compute = resolve(answer.compute)
+        if not answer.together:
+            self._known[answer.compute, subject] = attempt(lambda: compute(self, subject))
+            return
+        part = Subject(objective=subject.objective, constraint=subject.constraint)
+        others = [] if answer.shown is None else self._choose(answer, answer.shown, part)
+        subjects = others if subject in others else [subject]
+        records = attempt(lambda: compute(self, subjects))
+        for i, each in enumerate(subjects):
+            self._known[answer.compute, each] = records if isinstance(records, NotKnown) else records[i]
+
+    def listed(self, answer: Answer[Any]) -> list[Question[Any]]:
+        """The questions of an entry that stand in a list of answers."""
+        if answer.listed is None:
+            return []
+        return self._questions(answer, answer.listing or answer.wording, self._chosen(answer, answer.listed))
+
+    def shown(self, answer: Answer[Any]) -> list[Question[Any]]:
+        """The questions of an entry that a page answers."""
+        if answer.shown is None:
+            return []
+        return self._questions(answer, answer.wording, self._chosen(answer, answer.shown))
+
+    def named(self, answer: Answer[Any], named: Subject) -> list[Question[Any]]:
+        """The questions of an entry about the trial, the parameters or the goal that a user has named."""
+        parts = answer.parts(self, named)
+        asked = [replace(named, objective=part.objective, constraint=part.constraint) for part in parts]
+        asked = [subject for subject in asked if answer.applies(self, subject) is None]
+        return self._questions(answer, answer.wording, asked)
+
+    def reason(self, answer: Answer[Any]) -> str | None:
+        """Why no question of an entry is in a list of answers; None if one is."""
+        reasons = [answer.applies(self, part) for part in answer.parts(self, WHOLE) or (WHOLE,)]
+        return None if None in reasons else reasons[0]
+
+    def _chosen(self, answer: Answer[Any], choice: Choice) -> list[Subject]:
+        parts = [part for part in answer.parts(self, WHOLE) if answer.applies(self, part) is None]
+        return [subject for part in parts for subject in self._choose(answer, choice, part)]
+
+    def _choose(self, answer: Answer[Any], choice: Choice, part: Subject) -> Sequence[Subject]:
+        """The subjects that belong to a part. If none can be chosen, the part itself, and the answer to it is why."""
+        from pellucid.records import NotKnown, attempt
+
+        chosen = attempt(lambda: choice(self, part))
+        if isinstance(chosen, NotKnown):
+            self._known[answer.compute, part] = chosen
+            return (part,)
+        return chosen
+
+    def _questions(
+        self, answer: Answer[Any], wording: Wording | None, subjects: Sequence[Subject]
+    ) -> list[Question[Any]]:
+        several = len(subjects) > 1
+        return [
+            Question(
+                self,
+                answer,
+                subject,
+                answer.title if wording is None else wording(self, subject),
+                self.label(subject) if several else "",
+            )
+            for subject in subjects
+        ]
+
+    def label(self, subject: Subject) -> str:
+        """The names of the objectives or of the constraint of a subject."""
+        if subject.pair is not None:
+            return " and ".join(self.view.objectives[i].name for i in subject.pair)
+        return self.about(subject).objective.name if subject.part else ""

@@ -1,0 +1,16 @@
+"""The settings at which trials fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pellucid.answers.base import Overview, Subject
+
+if TYPE_CHECKING:
+    from pellucid.records import FailingSettings
+
+
+def failures(overview: Overview, subject: Subject) -> FailingSettings:
+    from pellucid.explain.failures import failing_settings_of
+
+    return failing_settings_of(overview.about(subject))
