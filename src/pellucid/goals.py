@@ -12,9 +12,8 @@ from pellucid.numerics import Array, Mask
 from pellucid.words import OBJECTIVE, number_text, printable
 
 Sign = float | Array
+Reached = Callable[[Array, Mask, Sign], Mask]
 _DEFAULT_SHARE = 0.1
-# How words begin that speak of an objective without knowing its name.
-_AN_OBJECTIVE = "an objective"
 # Trials that are compared with all others at once: they bound the memory.
 _AT_ONCE = 256
 
@@ -30,14 +29,18 @@ class Goal:
     wanted    whether reaching the goal is desirable
     share     of the trials that reach the goal, if the goal is defined by a share
     joint     whether the goal is about all objectives: `reached` then takes values (n, k) and signs (k,)
+    place     where trials are that reach the goal: "among the best 10%"; empty if there is no such word
+    bounds    what the goal asks of an objective whose name it does not know: "below 3"; empty if it is another goal
     """
 
     words: str
-    reached: Callable[[Array, Mask, Sign], Mask]
+    reached: Reached
     failures: bool = False
     wanted: bool = True
     share: float | None = None
     joint: bool = False
+    place: str = ""
+    bounds: str = ""
 
     def __repr__(self) -> str:
         return printable(f"<Goal: {self.words}>")
@@ -46,9 +49,17 @@ class Goal:
         """With the name of the objective in its words, if it has one and if they speak of it."""
         if self.joint or self.failures or objective == OBJECTIVE:
             return self
-        if self.words.startswith(_AN_OBJECTIVE):
-            return replace(self, words=self.words.replace(_AN_OBJECTIVE, objective, 1))
-        return self if self.share is None else replace(self, words=f"{self.words} in {objective}")
+        if self.bounds:
+            return replace(self, words=f"{objective} {self.bounds}")
+        if self.share is None:
+            return self
+        place = f"{self.place} in {objective}" if self.place else ""
+        return replace(self, words=f"{self.words} in {objective}", place=place)
+
+    @property
+    def fewer(self) -> str:
+        """What fewer trials are where the goal is out of reach: completes "fewer trials are ..." """
+        return self.place or f"good for {self.words}"
 
 
 def as_goal(goal: Goal | Callable[[float], bool] | None, *, joint: bool = False) -> Goal:
@@ -68,14 +79,15 @@ def as_goal(goal: Goal | Callable[[float], bool] | None, *, joint: bool = False)
 
 def best(share: float = 0.1) -> Goal:
     """The best `share` of the trials, in the study's direction."""
-    words = f"being among the best {100 * _share(share):g}%"
-    return Goal(words, lambda values, _, sign: _lowest(sign * values, share), share=share)
+    place = f"among the best {100 * _share(share):g}%"
+    return Goal(f"being {place}", lambda values, _, sign: _lowest(sign * values, share), share=share, place=place)
 
 
 def worst(share: float = 0.1) -> Goal:
     """The worst `share` of the trials."""
-    words = f"being among the worst {100 * _share(share):g}%"
-    return Goal(words, lambda values, _, sign: _lowest(-sign * values, share), wanted=False, share=share)
+    place = f"among the worst {100 * _share(share):g}%"
+    reached: Reached = lambda values, _, sign: _lowest(-sign * values, share)  # noqa: E731
+    return Goal(f"being {place}", reached, wanted=False, share=share, place=place)
 
 
 def on_the_front(share: float | None = None) -> Goal:
@@ -86,21 +98,25 @@ def on_the_front(share: float | None = None) -> Goal:
     objective, the front is the best trial, and `on_the_front(0.1)` the same as `best(0.1)`.
     """
     if share is None:
-        return Goal("being on the front", lambda values, _, signs: _n_better(values * signs) == 0, joint=True)
-    words = f"being among the {100 * _share(share):g}% nearest to the front"
-    return Goal(words, lambda values, _, signs: _lowest(_n_better(values * signs), share), share=share, joint=True)
+        front: Reached = lambda values, _, signs: _n_better(values * signs) == 0  # noqa: E731
+        return Goal("being on the front", front, joint=True, place="on the front")
+    place = f"among the {100 * _share(share):g}% nearest to the front"
+    near: Reached = lambda values, _, signs: _lowest(_n_better(values * signs), share)  # noqa: E731
+    return Goal(f"being {place}", near, share=share, joint=True, place=place)
 
 
 def below(value: float) -> Goal:
     """An objective below `value`, in the user's unit."""
     limit = float(value)
-    return Goal(f"{_AN_OBJECTIVE} below {number_text(limit, 'g')}", lambda values, _, __: values < limit)
+    bounds = f"below {number_text(limit, 'g')}"
+    return Goal(f"an objective {bounds}", lambda values, _, __: values < limit, bounds=bounds)
 
 
 def above(value: float) -> Goal:
     """An objective above `value`, in the user's unit."""
     limit = float(value)
-    return Goal(f"{_AN_OBJECTIVE} above {number_text(limit, 'g')}", lambda values, _, __: values > limit)
+    bounds = f"above {number_text(limit, 'g')}"
+    return Goal(f"an objective {bounds}", lambda values, _, __: values > limit, bounds=bounds)
 
 
 def failed() -> Goal:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from html import escape as escaped_markup
 from traceback import format_exception
-from typing import Any
+from typing import Any, Literal
 
 # The name of an objective that has none of its own, and of its unit.
 OBJECTIVE = "objective"
@@ -133,14 +133,26 @@ def percent(chance: float) -> str:
     return "more than 99%" if chance > 0.99 else "less than 1%" if chance < 0.01 else f"{chance:.0%}"
 
 
+def short_percent(chance: float) -> str:
+    """The same for a table: ">99%", "<1%"."""
+    return ">99%" if chance > 0.99 else "<1%" if chance < 0.01 else f"{chance:.0%}"
+
+
+def within_error(value: float, half_width: float) -> str:
+    """A value to the digits that its half-width leaves meaningful; to four of them if there is none."""
+    if not (math.isfinite(half_width) and half_width > 0.0):
+        return number_text(value)
+    digits = decimals(value, half_width)
+    return number_text(value, f".{significant(value, half_width, 4)}g" if digits is None else f".{digits}f")
+
+
 def with_error(value: float, half_width: float) -> str:
     """A value with its half-width, both to the digits that the half-width leaves meaningful."""
     if not (math.isfinite(half_width) and half_width > 0.0):
         return number_text(value)
     digits = decimals(value, half_width)
-    if digits is None:
-        return f"{number_text(value, f'.{significant(value, half_width, 4)}g')} ± {half_width:.2g}"
-    return f"{number_text(value, f'.{digits}f')} ± {half_width:.{digits}f}"
+    error = f"{half_width:.2g}" if digits is None else f"{half_width:.{digits}f}"
+    return f"{within_error(value, half_width)} ± {error}"
 
 
 def as_share(text: str) -> float | None:
@@ -218,15 +230,55 @@ def unknown_parameter(name: object, known: Collection[str]) -> str:
 # ---------------------------------------------------------------------- notes
 
 
-def selection_note(what: str, used: int, of: int) -> str:
+NoteKind = Literal[
+    "selection",  # There are so many trials that the answer is computed from some of them.
+    "omission",  # Trials that do not count, or things that are not shown.
+    "sampling",  # How the trials were chosen: at random, or by an optimiser.
+    "curves",  # Values that a model of learning curves predicted.
+    "size",  # Few trials for so many parameters.
+    "evidence",  # A value, a choice, a branch or a place about which the trials say little.
+    "failures",  # Settings at which trials fail.
+    "feasibility",  # Constraints.
+    "scope",  # What the answer is about, and how it was worked out.
+    "outcome",  # What became of a trial.
+    "receipt",  # What the receipt of a trial says of it.
+    "reason",  # What spoke for a proposal, or was no reason for it.
+]
+
+
+class Note(str):
+    """A reason for doubt, or what else a reader should know of an answer: a sentence with its kind.
+
+    Programs choose notes by their kind, never by their words.
+    """
+
+    kind: NoteKind
+
+    def __new__(cls, text: str, kind: NoteKind) -> Note:
+        note = super().__new__(cls, text)
+        note.kind = kind
+        return note
+
+    def __getnewargs__(self) -> tuple[str, NoteKind]:  # type: ignore[override]
+        """What copies and pickles are made of."""
+        return str(self), self.kind
+
+
+def kind_of(note: str) -> NoteKind | None:
+    """The kind of a note; None if it is a text of another class, as in records that a user made."""
+    return note.kind if isinstance(note, Note) else None
+
+
+def selection_note(what: str, used: int, of: int) -> Note:
     """A note of an answer that is computed from some of the trials."""
-    return f"{what} uses {used} of {of} trials: {_SELECTED}"
+    return Note(f"{what} uses {used} of {of} trials: {_SELECTED}", "selection")
 
 
 def choice_note(used: int, of: int, model: str = "The model rests") -> list[str]:
     """A note of an answer whose model is conditioned on some of the trials; none if it is on all."""
-    return [] if used == of else [f"{model} on {used:,} of {of:,} trials: {_CHOSEN}"]
+    return [] if used == of else [Note(f"{model} on {used:,} of {of:,} trials: {_CHOSEN}", "selection")]
 
 
-def is_selection_note(note: str) -> bool:
-    return note.endswith((_SELECTED, _CHOSEN))
+def outside_note(outside: int, of: int) -> Note:
+    """A note of an answer that leaves out the trials outside the present ranges."""
+    return Note(f"{outside} of {of} trials lie outside the present ranges and are left out.", "omission")

@@ -14,7 +14,7 @@ import pytest
 from optuna.study import Study
 
 import pellucid
-from pellucid.records import Finding, NotKnown, notebook
+from pellucid.records import Finding, NotKnown, StoppingVerdict, notebook
 
 HOSTILE = "<script>alert('x')</script> & \"y\""
 TAGS = {"p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code"}
@@ -157,11 +157,12 @@ def test_an_empty_table_is_left_out() -> None:
 
 
 def test_columns_that_add_nothing_are_left_out() -> None:
-    reason = "after 40 trials, the model sees room to improve the objective by at most 0.018"
-    columns = {"trial": [3], "branch": [""], "bound": [None], "reason": [reason]}
-    shown = notebook.document(f"Continue: {reason}.", columns, ())
+    shown = notebook.document("Continue.", {"trial": [3], "branch": [""], "bound": [None]}, ())
     assert shown.count("<th ") == 1
     assert "trial" in shown
+    verdict = StoppingVerdict(False, 40, 0.1, 0.018, 0.01, None, "the model sees room to improve by at most 0.018")
+    assert verdict._repr_html_().count("at most 0.018") == 1, "the sentence has the reason"
+    assert "tolerance" in verdict._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from pellucid.explain.parts import (
 )
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask
+from pellucid.records import Hold
 from pellucid.space.encoding import Dimension
 from pellucid.study.arrays import Arrays
 from pellucid.study.trials import interrupted
@@ -83,7 +84,7 @@ class Evidence:
         return self.data.observations.feasible
 
 
-def blocks(evidence: Evidence) -> tuple[str, ...]:
+def blocks(evidence: Evidence) -> tuple[Hold, ...]:
     """Reasons to go on. The expensive questions are only asked if the cheap ones give none.
 
     There are none if the tolerance exceeds all differences between trials: then nothing is worth looking for.
@@ -94,7 +95,7 @@ def blocks(evidence: Evidence) -> tuple[str, ...]:
     return cheap or (*_not_ruled_out(evidence), *_other_fits(evidence))
 
 
-def _still_improving(evidence: Evidence) -> list[str]:
+def _still_improving(evidence: Evidence) -> list[Hold]:
     data = evidence.data
     rows = [i for i, done in enumerate(data.observations.complete) if done and evidence.feasible[i]]
     losses = data.losses[rows]
@@ -104,10 +105,11 @@ def _still_improving(evidence: Evidence) -> list[str]:
     if gain <= evidence.tolerance:
         return []
     number = data.observations.numbers[rows[int(np.argmin(losses))]]
-    return [f"trial {number} has only just improved the best value by {gain:.2g}"]
+    words = f"trial {number} has only just improved the best value by {gain:.2g}"
+    return [Hold("improvement", words, trial=number)]
 
 
-def _unseen(evidence: Evidence) -> list[str]:
+def _unseen(evidence: Evidence) -> list[Hold]:
     """In a space of one or two parameters: a narrow optimum between the trials is beyond the model."""
     space = evidence.data.space
     numeric = [j for j, dimension in enumerate(space.dimensions) if not dimension.categorical]
@@ -120,27 +122,28 @@ def _unseen(evidence: Evidence) -> list[str]:
     covered = float((nearest <= 0.5 * _BOX).mean())
     if covered >= _COVERED:
         return []
-    names = " and ".join(f"`{space.names[j]}`" for j in numeric)
-    return [
-        f"trials have covered only {covered:.0%} of the range of {names}, and a narrow optimum may be in the rest; "
-        "stop if you know that there is none"
-    ]
+    names = [space.names[j] for j in numeric]
+    words = (
+        f"trials have covered only {covered:.0%} of the range of {' and '.join(f'`{name}`' for name in names)}, and a "
+        "narrow optimum may be in the rest; stop if you know that there is none"
+    )
+    return [Hold("coverage", words, param=names[0] if len(names) == 1 else None)]
 
 
 # ---------------------------------------------------------------------- choices
 
 
-def _untried(evidence: Evidence) -> list[str]:
+def _untried(evidence: Evidence) -> list[Hold]:
     """Choices with too few trials, except those that the model may rule out."""
     few = [branch for branch in short_of_trials(evidence.view) if needs_trials(branch)]
-    return _words(evidence, few)
+    return _choices(evidence, few)
 
 
-def _not_ruled_out(evidence: Evidence) -> list[str]:
+def _not_ruled_out(evidence: Evidence) -> list[Hold]:
     """Choices with few trials that may hold something better by more than the tolerance, according to the model."""
     few, data, space = short_of_trials(evidence.view), evidence.data, evidence.data.space
     if not few or len(few) > MOST_JUDGED:
-        return _words(evidence, few)
+        return _choices(evidence, few)
     parts = [inside_branch(evidence.gp, data, branch, N_SPREAD) for branch in few]
     Z = np.unique(np.vstack([best_rows(evidence.gp, data, 8), *parts]), axis=0)
     draws, active = joint_losses(drawn_models(evidence.gp, data), Z), space.active(Z)
@@ -150,7 +153,7 @@ def _not_ruled_out(evidence: Evidence) -> list[str]:
         inside = branch.holds(space, Z, active)
         if inside.all() or chance_of(draws, inside, ~inside, evidence.tolerance).probability > RULED_OUT:
             possible.append(branch)
-    return _words(evidence, possible)
+    return _choices(evidence, possible)
 
 
 def needs_trials(branch: Branch) -> bool:
@@ -179,32 +182,35 @@ def _failures(trials: Sequence[FrozenTrial], dimension: Dimension, code: int) ->
     return int((known & (dimension.code(u) == code)).sum())
 
 
-def _words(evidence: Evidence, few: Sequence[Branch]) -> list[str]:
+def _choices(evidence: Evidence, few: Sequence[Branch]) -> list[Hold]:
     data = evidence.data
-    return choice_words(data, few, data.X[[int(np.argmin(data.standing(data.losses)))]])
+    return choices_held(data, few, data.X[[int(np.argmin(data.standing(data.losses)))]])
 
 
-def choice_words(data: Arrays, few: Sequence[Branch], best: Array) -> list[str]:
+def choices_held(data: Arrays, few: Sequence[Branch], best: Array) -> list[Hold]:
     """Why choices with few trials hold a stop back. `best`: the configurations (m, d) that lead."""
-    out, active = [], data.space.active(best)
+    out: list[Hold] = []
+    active = data.space.active(best)
     for column in dict.fromkeys(branch.column for branch in few):
         dimension = data.space.dimensions[column]
         of_this = [branch for branch in few if branch.column == column]
         if len(of_this) > _MOST_NAMED:
-            out.append(f"{len(of_this)} choices of `{dimension.name}` were tried too few times to rule them out")
+            words = f"{len(of_this)} choices of `{dimension.name}` were tried too few times to rule them out"
+            out.append(Hold("choice", words, param=dimension.name))
             continue
         for branch in of_this:
             choice = value_text(dimension.decode(dimension.midpoint(np.array([branch.code])))[0])
             leads = branch.holds(data.space, best, active).any()
             why = "too few to know how good it gets" if leads else "too few to rule it out"
-            out.append(f"`{dimension.name}` = {choice} was tried {counted(branch.n_trials, 'time')}, {why}")
+            words = f"`{dimension.name}` = {choice} was tried {counted(branch.n_trials, 'time')}, {why}"
+            out.append(Hold("choice", words, param=dimension.name))
     return out
 
 
 # ---------------------------------------------------------------------- hyperparameters
 
 
-def _other_fits(evidence: Evidence) -> list[str]:
+def _other_fits(evidence: Evidence) -> list[Hold]:
     """The bound under most of the hyperparameters that the trials allow."""
     models = drawn_models(evidence.gp, evidence.data)
     if len(models) == 1:
@@ -217,4 +223,5 @@ def _other_fits(evidence: Evidence) -> list[str]:
     median = float(np.median(bounds))
     if median <= evidence.tolerance:
         return []
-    return [f"the best fit of the model sees little left, but other fits that suit the trials see up to {median:.2g}"]
+    words = f"the best fit of the model sees little left, but other fits that suit the trials see up to {median:.2g}"
+    return [Hold("fits", words)]

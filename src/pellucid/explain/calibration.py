@@ -23,7 +23,7 @@ from pellucid.explain.predictions import predictions
 from pellucid.numerics import Array, check_level
 from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswerYet, about, counted
+from pellucid.words import NoAnswerYet, Note, about, counted, outside_note
 
 # With fewer predictions a verdict would be luck: of 14, one outside more or less moves the coverage by 7 points. The
 # same number decides between receipts and leave-one-out.
@@ -34,9 +34,10 @@ _CLEAR = 2.5
 _MOST_LEFT_OUT = 600
 # The study is divided into this many windows.
 _WINDOWS = 3
-_AFTERWARDS = (
+_AFTERWARDS = Note(
     "The predictions were made afterwards, each trial from the others; but the model's settings were fitted to all, so "
-    "this check is slightly optimistic."
+    "this check is slightly optimistic.",
+    "scope",
 )
 
 
@@ -90,21 +91,22 @@ def _left_out(view: StudyView) -> list[str]:
     counts = {"pruned": pruned, "infinite": infinite, "failed": failed}
     listed = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     unreadable = len(view.unreadable)
-    return [
-        *([f"Trials without a value to compare are left out ({listed})."] if listed else []),
-        *([f"{counted(unreadable, 'receipt')} could not be read and {'is' if unreadable == 1 else 'are'} left out."]
-          if unreadable else []),
-    ]  # fmt: skip
+    texts = [f"Trials without a value to compare are left out ({listed})."] if listed else []
+    if unreadable:
+        texts.append(
+            f"{counted(unreadable, 'receipt')} could not be read and {'is' if unreadable == 1 else 'are'} left out."
+        )
+    return [Note(text, "omission") for text in texts]
 
 
 def _not_predicted(view: StudyView) -> list[str]:
     """Notes on trials that have a value, but no prediction from all others."""
     n, inside = len(view.observations), len(view.data.losses)
-    notes = []
+    notes: list[str] = []
     if inside < n:
-        notes.append(f"{n - inside} of {n} trials lie outside the present ranges and are left out.")
+        notes.append(outside_note(n - inside, n))
     if inside > _MOST_LEFT_OUT:
-        notes.append(f"Only the newest {_MOST_LEFT_OUT} trials are predicted.")
+        notes.append(Note(f"Only the newest {_MOST_LEFT_OUT} trials are predicted.", "omission"))
     return notes
 
 

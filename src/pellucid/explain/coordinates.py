@@ -15,7 +15,7 @@ from pellucid.records import Coordinate, ParallelCoordinates
 from pellucid.space.encoding import Dimension
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswerYet, value_text
+from pellucid.words import NoAnswerYet, Note, value_text
 
 # With fewer finished trials, or fewer good ones, having something in common means nothing.
 _FEWEST, _FEWEST_BEST = 10, 3
@@ -23,7 +23,7 @@ _FEWEST, _FEWEST_BEST = 10, 3
 _NARROW, _ELSEWHERE = 0.35, 0.3
 # What a sentence names.
 _MOST_NAMED = 3
-_ALIKE = "Samplers look where trials were good, which alone makes good trials alike."
+_ALIKE = Note("Samplers look where trials were good, which alone makes good trials alike.", "sampling")
 
 
 def parallel_coordinates(study: Study) -> ParallelCoordinates:

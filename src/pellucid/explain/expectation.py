@@ -18,7 +18,7 @@ from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, stream
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.words import counted
+from pellucid.words import Note, counted
 
 LEVEL = 0.95
 # With fewer trials than this, or than twice the parameters, a recommendation is called provisional and has no interval.
@@ -41,10 +41,11 @@ def too_few(n: int, d: int) -> bool:
     return n < fewest(d)
 
 
-def no_interval(n: int, d: int) -> str:
+def no_interval(n: int, d: int) -> Note:
     """The note on trials that are `too_few`."""
     trials = f"{counted(n, 'trial')} for {counted(d, 'parameter')} {'is' if n == 1 else 'are'}"
-    return f"Provisional: {trials} too few to learn the noise, so there is no interval. Run at least {fewest(d)}."
+    few = f"{trials} too few to learn the noise, so there is no interval"
+    return Note(f"Provisional: {few}. Run at least {fewest(d)}.", "size")
 
 
 def fewest(d: int) -> int:

@@ -18,7 +18,7 @@ from pellucid.records import FailingCondition, FailingSetting, FailingSettings, 
 from pellucid.space.encoding import Space
 from pellucid.study.trials import ended
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswerYet, counted, value_text
+from pellucid.words import NoAnswerYet, Note, counted
 
 # With fewer failed trials, nothing can be said about what they share.
 _FEWEST = 3
@@ -70,8 +70,13 @@ def failing_settings_of(view: StudyView) -> FailingSettings:
         n_other=int((~seen).sum()),
         n_other_failed=int(failed[~seen].sum()),
         sentence=_sentence(settings, total, len(trials)),
-        notes=(f"{counted(empty, 'failed trial')} ended without a parameter, which says nothing.",) if empty else (),
+        notes=_without_parameters(empty),
     )
+
+
+def _without_parameters(count: int) -> tuple[str, ...]:
+    ended = f"{counted(count, 'failed trial')} ended without a parameter, which says nothing."
+    return (Note(ended, "omission"),) if count else ()
 
 
 _known: WeakKeyDictionary[StudyView, tuple[FailingSetting, ...]] = WeakKeyDictionary()
@@ -91,14 +96,14 @@ def unaware(view: StudyView, gp: GaussianProcess, about: str = "") -> tuple[str,
     failing = known_failing(view)
     promising = [setting for setting in failing if _promises(gp, view.data.space, setting.conditions, about)]
     notes = [
-        f"With {setting.words}, {setting.outcome}: what is shown there is a guess."
+        Note(f"With {setting.words}, {setting.outcome}: what is shown there is a guess.", "failures")
         for setting in failing
         if setting not in promising and any(condition.param == about for condition in setting.conditions)
     ]
     if promising:
         where = ", or at ".join(setting.words for setting in promising)
         may = f"some of the improvement that it sees may lie at {where}"
-        notes.append(f"The model does not know where trials fail: {may}.")
+        notes.append(Note(f"The model does not know where trials fail: {may}.", "failures"))
     return tuple(notes)
 
 
@@ -160,19 +165,12 @@ def _setting(rule: Rule, table: Table, inside: Mask, fresh: Mask) -> FailingSett
         conditions.append(FailingCondition(table.names[rule.number], rule.end, int(rule.cut) if whole else rule.cut))
     return FailingSetting(
         conditions=tuple(conditions),
-        words=" with ".join(map(_words, conditions)),
+        words=" with ".join(condition.words for condition in conditions),
         n_trials=int(inside.sum()),
         n_failed=int(table.failed[inside].sum()),
         n_new=int(table.failed[fresh].sum()),
         p=rule.p,
     )
-
-
-def _words(condition: FailingCondition) -> str:
-    value = value_text(condition.value)
-    if condition.what == "is":
-        return f"`{condition.param}` = {value}"
-    return f"`{condition.param}` of {value} or {'more' if condition.what == 'at least' else 'less'}"
 
 
 def _sentence(settings: Sequence[FailingSetting], total: int, n: int) -> str:
@@ -204,7 +202,7 @@ def always_fails(failing: Sequence[FailingSetting], param: str, value: Any) -> F
 def fails_with(failing: Sequence[FailingSetting], param: str, value: Any) -> list[tuple[str, FailingSetting]]:
     """What this choice must not be combined with, in words, and the settings that say so."""
     return [
-        (" with ".join(_words(c) for c in setting.conditions if c.param != param), setting)
+        (" with ".join(c.words for c in setting.conditions if c.param != param), setting)
         for setting in failing
         if len(setting.conditions) > 1 and _has(setting, param, value)
     ]

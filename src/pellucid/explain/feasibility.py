@@ -122,14 +122,19 @@ def _conditioned_on(data: Arrays, view: StudyView, constraint: ConstraintModel) 
 
 def none_feasible(observations: Observations) -> str:
     """The sentence about a study in which no trial is known to be feasible: which one comes closest."""
+    return f"{none_feasible_clause(observations)}."
+
+
+def none_feasible_clause(observations: Observations) -> str:
+    """The same without its full stop."""
     constraints = observations.constraints
     n = len(observations)
     none = "The only trial is not" if n == 1 else f"None of the {n} trials is"
     order = np.argsort(constraints.violation, kind="stable")
     if not len(order) or not np.isfinite(constraints.violation[order[0]]):
-        return f"{none} known to be feasible: no constraint was reported as a number."
+        return f"{none} known to be feasible: no constraint was reported as a number"
     closest = int(order[0])
-    nearest = f"The closest is trial {observations.numbers[closest]}: {violated(observations, closest)}."
+    nearest = f"The closest is trial {observations.numbers[closest]}: {violated(observations, closest)}"
     return f"{none} feasible. {nearest}"
 
 

@@ -16,13 +16,13 @@ from pellucid.explain.blocks import (
     MOST_JUDGED,
     N_SPREAD,
     RULED_OUT,
-    choice_words,
+    choices_held,
     more_trials,
     needs_trials,
     short_of_trials,
     until_a_stop,
 )
-from pellucid.explain.feasibility import constraint_models, none_feasible
+from pellucid.explain.feasibility import constraint_models, none_feasible_clause
 from pellucid.explain.model import fitted_model
 from pellucid.explain.outcomes import check_front, observed_outcomes, reference_of
 from pellucid.explain.parts import Branch, drawn_models, inside_branch
@@ -31,16 +31,17 @@ from pellucid.models import GaussianProcess
 from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array
 from pellucid.pareto import front, in_lengths, reference_point, volumes
-from pellucid.records import FrontVerdict, RegretHistory
+from pellucid.records import FrontVerdict, Hold, RegretHistory
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
-from pellucid.words import as_share, choice_note, counted, share_text
+from pellucid.words import Note, as_share, choice_note, counted, share_text
 
 # The doubt about every stop.
-_UNSEEN = (
+_UNSEEN = Note(
     "The models cannot see a part of the front that no trial has come near; "
-    "if there may be one, add some random trials before you stop."
+    "if there may be one, add some random trials before you stop.",
+    "evidence",
 )
 # The quantile of the draws is doubled, see `claims.STOP_SEVERAL`.
 _WIDENING = 2.0
@@ -115,7 +116,7 @@ def front_verdict_of(
     if not view.varying:
         return no_verdict("no parameter varies, so there is nothing to model")
     if not view.observations.feasible.any():
-        return no_verdict(f"there is nothing to use yet. {none_feasible(view.observations).rstrip('.')}")
+        return no_verdict(f"there is nothing to use yet. {none_feasible_clause(view.observations)}")
     inside = len(view.data.losses)
     if inside < 2:
         return no_verdict(f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}")
@@ -138,10 +139,14 @@ def front_verdict_of(
         more = more_trials(n, bound, limit, _POWER)
         reason = f"{left}. {until_a_stop(n, more)}"
         return FrontVerdict(False, n, None, bound, limit, None, reason, tuple(notes), (), more, "", *about)
-    blocked = _blocks(evidence)
+    held_by = _blocks(evidence)
+    blocked = tuple(hold.words for hold in held_by)
     reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
     notes += [] if blocked else [_UNSEEN]
-    return FrontVerdict(not blocked, n, None, bound, limit, None, reason, tuple(notes), blocked, None, "", *about)
+    more = None
+    return FrontVerdict(
+        not blocked, n, None, bound, limit, None, reason, tuple(notes), blocked, more, "", *about, held_by=held_by
+    )
 
 
 def growth_bound(beliefs: Beliefs, data: Arrays, X: Array) -> float:
@@ -174,14 +179,14 @@ def _fitted(view: StudyView, data: Arrays, surrogate: GaussianProcess | None) ->
 # ---------------------------------------------------------------------- reasons to go on
 
 
-def _blocks(evidence: _Evidence) -> tuple[str, ...]:
+def _blocks(evidence: _Evidence) -> tuple[Hold, ...]:
     """The expensive questions are only asked if the cheap ones give no reason."""
     few = short_of_trials(evidence.view)
-    cheap = (*_still_growing(evidence), *_words(evidence, [branch for branch in few if needs_trials(branch)]))
+    cheap = (*_still_growing(evidence), *_choices(evidence, [branch for branch in few if needs_trials(branch)]))
     return cheap or (*_not_ruled_out(evidence, few), *_coarse(evidence), *_other_fits(evidence))
 
 
-def _still_growing(evidence: _Evidence) -> list[str]:
+def _still_growing(evidence: _Evidence) -> list[Hold]:
     """Measured without the luck of noisy values."""
     feasible = evidence.view.data.observations.feasible
     means = np.stack([mean[feasible] for mean in evidence.means], axis=1)
@@ -194,21 +199,22 @@ def _still_growing(evidence: _Evidence) -> list[str]:
     share = float(dominated[-1]) / before - 1.0
     if share <= evidence.tolerance:
         return []
-    return [f"the last {counted(recent, 'trial')} made the volume grow by {share_text(share)}"]
+    words = f"the last {counted(recent, 'trial')} made the volume grow by {share_text(share)}"
+    return [Hold("improvement", words)]
 
 
-def _words(evidence: _Evidence, few: list[Branch]) -> list[str]:
+def _choices(evidence: _Evidence, few: list[Branch]) -> list[Hold]:
     if not few:
         return []
     rows = np.flatnonzero(evidence.data.observations.feasible)
     best = rows[front(observed_outcomes(evidence.view, evidence.data)[rows])]
-    return choice_words(evidence.data, few, evidence.data.X[best])
+    return choices_held(evidence.data, few, evidence.data.X[best])
 
 
-def _not_ruled_out(evidence: _Evidence, few: list[Branch]) -> list[str]:
+def _not_ruled_out(evidence: _Evidence, few: list[Branch]) -> list[Hold]:
     """Choices with few trials that may make the volume grow by more than the tolerance, according to the models."""
     if not few or len(few) > MOST_JUDGED:
-        return _words(evidence, few)
+        return _choices(evidence, few)
     space = evidence.data.space
     about = [evidence.data.about(view.observations) for view in evidence.view.each]
     X = evidence.X[foremost(evidence.fits, evidence.X)]
@@ -223,10 +229,10 @@ def _not_ruled_out(evidence: _Evidence, few: list[Branch]) -> list[str]:
         share = growth(F[:, : len(X)][:, others], F, evidence.reference)
         if ((share > evidence.tolerance).sum() + 1.0) / (len(share) + 2.0) > RULED_OUT:
             possible.append(branch)
-    return _words(evidence, possible)
+    return _choices(evidence, possible)
 
 
-def _coarse(evidence: _Evidence) -> list[str]:
+def _coarse(evidence: _Evidence) -> list[Hold]:
     """The ends of the front rule what is dominated below a point that is far behind it, and would hide that the rest of
     the front is still coarse. So it counts alone as well."""
     outcomes = observed_outcomes(evidence.view, evidence.data)[evidence.data.observations.feasible]
@@ -235,17 +241,19 @@ def _coarse(evidence: _Evidence) -> list[str]:
     bound = float(np.quantile(draws, STOP_SEVERAL.confidence))
     if bound <= evidence.tolerance:
         return []
-    return [f"between its ends, the volume that the front dominates could still grow by {share_text(bound)}"]
+    words = f"between its ends, the volume that the front dominates could still grow by {share_text(bound)}"
+    return [Hold("middle", words)]
 
 
-def _other_fits(evidence: _Evidence) -> list[str]:
+def _other_fits(evidence: _Evidence) -> list[Hold]:
     """The bound with the hyperparameters that the trials allow."""
     if all(len(each) == 1 for each in evidence.beliefs.objectives):
         return []
     bound = growth_bound(evidence.beliefs, evidence.data, evidence.X)
     if bound <= evidence.tolerance:
         return []
-    return [f"the best fits of the models see little left, but other fits that suit the trials see {share_text(bound)}"]
+    words = f"the best fits of the models see little left, but other fits that suit the trials see {share_text(bound)}"
+    return [Hold("fits", words)]
 
 
 # ---------------------------------------------------------------------- over the run

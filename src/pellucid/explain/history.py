@@ -12,6 +12,7 @@ from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.explain.predictions import predicted_constraint
 from pellucid.pareto import front, in_lengths, volumes
 from pellucid.records import FrontHistory, History, Phase, Receipt
+from pellucid.study.receipts import step_of
 from pellucid.study.trials import interrupted, nobodys_choice, repeated
 from pellucid.study.view import StudyView
 from pellucid.words import OBJECTIVE, counted, share_text, value_text
@@ -119,10 +120,8 @@ def _phases(view: StudyView) -> tuple[Phase, ...]:
 
 def _label(receipt: Receipt) -> str:
     """The step of a search in steps, otherwise the kind of the receipt."""
-    for step in ("Step 1", "Step 2"):
-        if receipt.phase.startswith(step):
-            return step.lower()
-    return _KINDS[receipt.kind]
+    step = step_of(receipt)
+    return _KINDS[receipt.kind] if step is None else f"step {step}"
 
 
 def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | None) -> str:

@@ -143,7 +143,7 @@ def reduced(
         base=column_of("base"),
         n_trials=column_of("n_trials"),
         value=None if chosen is None else cuts[chosen].value,
-        sentence=_sentence(dimension.name, cheap, goal.words, cuts, chosen),
+        sentence=_sentence(dimension.name, cheap, goal, cuts, chosen),
         notes=tuple(notes),
     )
 
@@ -174,26 +174,23 @@ def _starts(dimension: Dimension, cheap: Cheap) -> list[tuple[float, float]]:
     return sorted(zip(starts.tolist(), values, strict=True))
 
 
-def _sentence(name: str, cheap: Cheap, goal: str, cuts: Sequence[_Cut], chosen: int | None) -> str:
+def _sentence(name: str, cheap: Cheap, goal: Goal, cuts: Sequence[_Cut], chosen: int | None) -> str:
     unknown = f"What {cheap} values of `{name}` cost is not known"
     if not cuts:
-        return f"{unknown}: too few trials reach the goal ({goal})."
+        return f"{unknown}: too few trials reach the goal ({goal.words})."
     if chosen is None:
         if all(cut.p <= SIGNIFICANCE for cut in cuts):
-            return f"Every {cheap} value of `{name}` that could be tested costs something ({goal})."
-        return f"{unknown}: {cuts[0].n_trials} trials could miss an effect ({goal})."
+            return f"Every {cheap} value of `{name}` that could be tested costs something ({goal.words})."
+        return f"{unknown}: {cuts[0].n_trials} trials could miss an effect ({goal.words})."
     cut = cuts[chosen]
     rates = f"{100 * cut.rate:.0f}% reach the goal there, {100 * cut.base:.0f}% of all that are left"
     reason = f"p = {cut.p:.2g}" if cut.p > SIGNIFICANCE else rates
     extreme = "lowest" if cheap == "low" else "highest"
     if chosen == 0:
-        return f"`{name}` = {value_text(cut.value)}, the {extreme} value, costs nothing measurable ({reason}; {goal})."
+        lowest = f"`{name}` = {value_text(cut.value)}, the {extreme} value"
+        return f"{lowest}, costs nothing measurable ({reason}; {goal.words})."
     limit = "below" if cheap == "low" else "above"
     return (
         f"`{name}` = {value_text(cut.value)} is the {extreme} value that costs nothing measurable ({reason}); {limit} "
-        f"it, fewer trials are {_reaching(goal)}."
+        f"it, fewer trials are {goal.fewer}."
     )
-
-
-def _reaching(goal: str) -> str:
-    return goal[len("being ") :] if goal.startswith("being ") else f"good for {goal}"

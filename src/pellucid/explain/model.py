@@ -19,7 +19,7 @@ from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.extrapolation import extrapolated
 from pellucid.study.view import StudyView
-from pellucid.words import printable
+from pellucid.words import Note, printable
 
 # Models with plausible hyperparameters behind an answer: more of them make intervals smoother and cost time.
 N_PLAUSIBLE = 12
@@ -55,7 +55,8 @@ def curve_note(count: int, n: int) -> list[str]:
     """`count` of the `n` trials of a model were extrapolated."""
     if not count:
         return []
-    return [f"{count} of {n} trials have not run to their end: the model predicts their values from learning curves."]
+    promised = "the model predicts their values from learning curves"
+    return [Note(f"{count} of {n} trials have not run to their end: {promised}.", "curves")]
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from pellucid.numerics import Array, Mask
 from pellucid.records import FailingSetting, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.space.encoding import Dimension
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswerYet, choice_note, counted, percent, value_text
+from pellucid.words import NoAnswerYet, Note, choice_note, counted, percent, value_text
 
 # Widening, chosen on the design problems of the truth bench. With this many of the best configurations, the bound must
 # be better on average than a point this far inside (`claims.WIDEN`); with the best one the bound must be the
@@ -104,7 +104,8 @@ def _alone(view: StudyView) -> tuple[str, ...]:
     """A note if there are other objectives."""
     if not view.several or view.constraint is not None:
         return ()
-    return (f"This is about `{view.objective.name}` alone: other ranges may be better for another objective.",)
+    text = f"This is about `{view.objective.name}` alone: other ranges may be better for another objective."
+    return (Note(text, "scope"),)
 
 
 def axis_ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
@@ -121,7 +122,8 @@ def axis_ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
 
 def _widen(judged: Judged) -> tuple[list[RangeAdvice], list[str]]:
     """Advice to widen, and notes on bounds that are best, but at which counts end."""
-    advice, notes = [], []
+    advice: list[RangeAdvice] = []
+    notes: list[str] = []
     best = best_rows(judged.gp, judged.data, 1)
     exists = judged.data.space.active(best)[0]
     for j in judged.columns:
@@ -181,9 +183,10 @@ def _widening(dimension: Dimension, end: str, positions: Array, error: float) ->
     return RangeAdvice(dimension.name, "widen", sentence, error, 0.0, start, stop)
 
 
-def _limit(dimension: Dimension, end: str, position: float) -> str:
+def _limit(dimension: Dimension, end: str, position: float) -> Note:
     value = value_text(dimension.decode(np.array([position]))[0])
-    return f"`{dimension.name}` is best at its {end} bound {value}; counts end there, so there is nothing to widen."
+    best = f"`{dimension.name}` is best at its {end} bound {value}"
+    return Note(f"{best}; counts end there, so there is nothing to widen.", "scope")
 
 
 # ---------------------------------------------------------------------- narrow and drop
@@ -280,22 +283,24 @@ def _untried(judged: Judged) -> Iterator[str]:
         ]
         name = space.names[j]
         if len(few) > _MOST_NAMED:
-            yield f"{len(few)} choices of `{name}` have too few values to say whether to drop them."
+            text = f"{len(few)} choices of `{name}` have too few values to say whether to drop them."
+            yield Note(text, "evidence")
             continue
         for branch in few:
             yield _too_few(judged, branch, failing)
 
 
-def _too_few(judged: Judged, branch: Branch, failing: Sequence[FailingSetting]) -> str:
+def _too_few(judged: Judged, branch: Branch, failing: Sequence[FailingSetting]) -> Note:
     """Why a choice cannot be judged. If failures are the reason for its few values, that is said."""
     dimension = judged.data.space.dimensions[branch.column]
     (value,) = dimension.decode(dimension.midpoint(np.array([branch.code])))
     lost = always_fails(failing, dimension.name, value)
     if lost is not None:
-        return f"Drop {lost.words}, or mend what makes it fail: {lost.outcome}."
+        return Note(f"Drop {lost.words}, or mend what makes it fail: {lost.outcome}.", "failures")
     few = f"has {counted(branch.n_trials, 'trial')} with a value, too few to say whether to drop it"
     pairs = [f"with {other}, {setting.outcome}" for other, setting in fails_with(failing, dimension.name, value)]
-    return f"`{dimension.name}` = {value_text(value)} {few}{'; ' if pairs else ''}{' and '.join(pairs)}."
+    text = f"`{dimension.name}` = {value_text(value)} {few}{'; ' if pairs else ''}{' and '.join(pairs)}."
+    return Note(text, "evidence")
 
 
 def _choice(judged: Judged, branch: Branch) -> str:

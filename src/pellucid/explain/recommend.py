@@ -42,7 +42,7 @@ from pellucid.records import Compromise, Front, Recommendation
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView, named
-from pellucid.words import NoAnswerYet, choice_note, printable, value_text
+from pellucid.words import NoAnswerYet, Note, choice_note, printable, value_text
 
 # Configurations, best first, that may look best under another noise.
 _N_RIVALS = 100
@@ -156,11 +156,11 @@ def recommendation_of(
     if not few and np.ptp(data.losses) > 0.0:
         expected, low, high = _interval(interval_models(view, data, gp, template), data, best)
         low, high = sorted((view.sign * low, view.sign * high))
-    notes = []
+    notes: list[str] = []
     if few:
         notes.append(no_interval(n, d))
     elif low is None:
-        notes.append(f"All {n} trials returned the same value, so there is no interval.")
+        notes.append(Note(f"All {n} trials returned the same value, so there is no interval.", "evidence"))
     notes += curve_notes(data) + choice_note(len(data.losses), len(every.losses))
     notes += _on_feasibility(view, data.observations, best, chance, feasible, low if view.sign > 0 else high)
     return Recommendation(
@@ -218,17 +218,19 @@ def _on_feasibility(
         return []
     values = observations.raw
     if chance[best] < required:
-        return [f"No trial has a chance of {required:.0%} of being truly feasible; this one comes closest."]
+        least = f"a chance of {required:.0%} of being truly feasible"
+        return [Note(f"No trial has {least}; this one comes closest.", "feasibility")]
     limit = float(values[best]) if end is None else min(float(values[best]), view.sign * end)
     better = np.flatnonzero(_options(observations) & (values < limit) & (chance < required))
     if not len(better):
         return []
     other = int(better[np.argmin(values[better])])
     value = value_text(view.sign * float(values[other]))
-    return [
+    text = (
         f"Trial {observations.numbers[other]} was feasible and returned {value}, but it was so close to the limit that "
         f"its chance of being truly feasible is {chance[other]:.0%}. Run it again to be sure."
-    ]
+    )
+    return [Note(text, "feasibility")]
 
 
 def _interval(models: tuple[GaussianProcess, ...], data: Arrays, best: int) -> tuple[float, float, float]:
@@ -255,6 +257,7 @@ def _best_trial(view: StudyView, complete: Observations) -> Recommendation:
     best = int(np.argmin(complete.losses))
     value = view.sign * float(complete.raw[best])
     why, kind = not_modelled(view), " feasible" if view.constrained else ""
+    unmodelled = f"{why[0].upper()}{why[1:]}, so there is nothing to model: this is the best{kind} trial."
     return Recommendation(
         params=dict(complete.configurations[best]),
         trial=complete.numbers[best],
@@ -265,6 +268,6 @@ def _best_trial(view: StudyView, complete: Observations) -> Recommendation:
         observed=value,
         n_trials=len(complete),
         direction=view.direction,
-        notes=(f"{why[0].upper()}{why[1:]}, so there is nothing to model: this is the best{kind} trial.",),
+        notes=(Note(unmodelled, "scope"),),
         objective=view.objective.name,
     )

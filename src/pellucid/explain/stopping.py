@@ -16,7 +16,7 @@ from pellucid.acquisition.base import explored_share
 from pellucid.claims import STOP
 from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials, until_a_stop
 from pellucid.explain.failures import unaware
-from pellucid.explain.feasibility import best_fits, none_feasible
+from pellucid.explain.feasibility import best_fits, none_feasible_clause
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
 from pellucid.explain.model import curve_notes, fitted_model, opened, view_of
 from pellucid.explain.parts import gain_of_tuning
@@ -29,12 +29,13 @@ from pellucid.records import Receipt, RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
-from pellucid.words import as_share, called, choice_note, counted
+from pellucid.words import Note, as_share, called, choice_note, counted
 
 # The doubt about every stop.
-_UNSEEN = (
+_UNSEEN = Note(
     "The model cannot see a narrow optimum that no trial has come near; "
-    "if there may be one, add some random trials before you stop."
+    "if there may be one, add some random trials before you stop.",
+    "evidence",
 )
 # Half-width of the bounds, in standard deviations: each is crossed in 5% of cases.
 _WIDTH = 1.64
@@ -114,10 +115,13 @@ def stopping_verdict_of(
         reason = f"{left}. {until_a_stop(n, more)}"
         notes = (*_rests_on(view, data), *unaware(view, gp))
         return StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
-    blocked = blocks(Evidence(view, data, gp, limit, _WIDTH))
+    held_by = blocks(Evidence(view, data, gp, limit, _WIDTH))
+    blocked = tuple(hold.words for hold in held_by)
     reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
     notes = (*_rests_on(view, data), *(() if blocked else (*_looks(view), _UNSEEN)))
-    return StoppingVerdict(not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name)
+    return StoppingVerdict(
+        not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name, held_by=held_by
+    )
 
 
 def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
@@ -140,7 +144,7 @@ def _missing(view: StudyView, min_trials: int) -> str:
     if not view.varying:
         return "no parameter varies, so there is nothing to model"
     if not (np.array(view.observations.complete, dtype=bool) & view.observations.feasible).any():
-        return f"there is nothing to use yet. {none_feasible(view.observations).rstrip('.')}"
+        return f"there is nothing to use yet. {none_feasible_clause(view.observations)}"
     inside = len(view.data.losses)
     if inside < 2:
         return f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}"
@@ -162,7 +166,8 @@ def _rests_on(view: StudyView, data: Arrays) -> list[str]:
 
 def _looks(view: StudyView) -> tuple[str, ...]:
     looks = sum(receipt.look for receipt in model_receipts(view.trials, len(view.trials)))
-    return (f"{counted(looks, 'trial')} looked elsewhere once the search had settled.",) if looks else ()
+    text = f"{counted(looks, 'trial')} looked elsewhere once the search had settled."
+    return (Note(text, "sampling"),) if looks else ()
 
 
 def _tolerance(regret_below: float | str | None, noise: float, gain: float) -> tuple[float, str]:

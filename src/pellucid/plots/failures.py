@@ -36,4 +36,4 @@ def failing(record: FailingSettings) -> go.Figure:
 
 def _label(setting: FailingSetting) -> str:
     """A condition per line."""
-    return "<br>with ".join(labels([words.replace("`", "") for words in setting.words.split(" with `")]))
+    return "<br>with ".join(labels([condition.label for condition in setting.conditions]))

@@ -10,9 +10,9 @@ every answer. The answers: `recommendation`, `front` (several objectives: the fr
 
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.coordinates import Coordinate, ParallelCoordinates
-from pellucid.records.course import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
+from pellucid.records.course import FrontHistory, FrontVerdict, History, Hold, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.curves import LearningCurve, LearningCurves
-from pellucid.records.effect import IndividualCurve, PartialDependence, ProfileEffect
+from pellucid.records.effect import Cost, IndividualCurve, PartialDependence, ProfileEffect
 from pellucid.records.failures import FailingCondition, FailingSetting, FailingSettings
 from pellucid.records.finding import Finding, NotKnown, attempt, plain
 from pellucid.records.front import (
@@ -75,6 +75,7 @@ __all__ = [
     "ConstraintState",
     "Contribution",
     "Coordinate",
+    "Cost",
     "CurveState",
     "DesirabilityPaths",
     "ExchangeRate",
@@ -91,6 +92,7 @@ __all__ = [
     "FrontVerdict",
     "HeldParameter",
     "History",
+    "Hold",
     "HsicImportance",
     "Importance",
     "ImportanceComparison",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from pellucid.records.finding import Finding
 from pellucid.records.notebook import Rows
@@ -115,6 +115,26 @@ class FrontHistory(Finding):
         return columns
 
 
+HoldKind = Literal["improvement", "coverage", "choice", "middle", "fits"]
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What holds a stop back although the bound is within the tolerance.
+
+    kind    'improvement' (the last trials still made things better), 'coverage' (trials have not covered the range of
+            one or two parameters), 'choice' (a choice has had too few trials), 'middle' (much is left between the ends
+            of the front) or 'fits' (other fits that suit the trials see more left)
+    words   the same for the reader
+    param   the parameter that it is about;  trial  the trial; None if there is none, or if there are several
+    """
+
+    kind: HoldKind
+    words: str
+    param: str | None = None
+    trial: int | None = None
+
+
 @dataclass(frozen=True)
 class StoppingVerdict(Finding):
     """Whether a study can stop.
@@ -123,13 +143,15 @@ class StoppingVerdict(Finding):
                   may be (95% bounds, not an expectation); None if there are too few trials to say
     tolerance     in the unit of the objective: as the user gave it, or the default
     noise         estimated standard deviation of one trial's noise
-    blocked       why the study goes on although the bound is within the tolerance
+    blocked       why the study goes on although the bound is within the tolerance, in words
     more_trials   roughly how many trials would bring the bound down to the tolerance (two of three such estimates are
                   right to a factor of 2.5); None if that cannot be said
     objective     its name
+    held_by       what `blocked` says, with its kind and what it is about
     """
 
     _pictured: ClassVar[bool] = False
+    _told: ClassVar[tuple[str, ...]] = ("reason",)
 
     stop: bool
     n_trials: int
@@ -142,6 +164,8 @@ class StoppingVerdict(Finding):
     blocked: tuple[str, ...] = ()
     more_trials: int | None = None
     objective: str = OBJECTIVE
+    # By name alone: verdicts about a front have fields of their own behind `objective`.
+    held_by: tuple[Hold, ...] = field(default=(), kw_only=True)
 
     @property
     def sentence(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pellucid.records.finding import Finding
-from pellucid.words import OBJECTIVE, number_text, prefix
+from pellucid.words import OBJECTIVE, Note, number_text, prefix
 
 # States of trials, and what a sentence calls them, in this order.
 _WORDS = {"complete": "complete", "stopped": "stopped early", "failed": "failed", "running": "running"}
@@ -64,11 +64,11 @@ class LearningCurves(Finding):
     @property
     def notes(self) -> tuple[str, ...]:
         n = self.n_trials
-        notes = [f"{len(self.curves)} of {n:,} curves are shown."] if len(self.curves) < n else []
+        texts = [f"{len(self.curves)} of {n:,} curves are shown."] if len(self.curves) < n else []
         if not self.every_report:
             longest = max(len(curve.steps) for curve in self.curves)
-            notes.append(f"At most {longest} reports of each curve are shown.")
-        return tuple(notes)
+            texts.append(f"At most {longest} reports of each curve are shown.")
+        return tuple(Note(text, "omission") for text in texts)
 
     def _columns(self) -> Mapping[str, Any]:
         """One row per report."""

@@ -83,6 +83,16 @@ class PartialDependence(Finding):
 
 
 @dataclass(frozen=True)
+class Cost:
+    """Values of a number, from `low` to `high`, and how much worse at least the best is that can be reached with any of
+    them than with the best value: two digits, in the unit of the objective."""
+
+    low: Any
+    high: Any
+    at_least: float
+
+
+@dataclass(frozen=True)
 class ProfileEffect(Finding):
     """The best objective that can be reached at each value of a parameter, over all other parameters.
 
@@ -95,6 +105,7 @@ class ProfileEffect(Finding):
     condition    in words, the branch in which the parameter exists; empty if it always does
     objective    its name, or that of a constraint
     position     of the parameter in the study's order, which decides its colour
+    costs        what other values cost, as far as the sentence says: of a number that matters
     """
 
     _rows: ClassVar[Rows] = "even"
@@ -118,6 +129,7 @@ class ProfileEffect(Finding):
     notes: tuple[str, ...]
     objective: str = OBJECTIVE
     position: int = 0
+    costs: tuple[Cost, ...] = ()
 
     @property
     def best_value(self) -> Any:

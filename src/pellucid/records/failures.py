@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pellucid.records.finding import Finding
+from pellucid.words import value_text
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,22 @@ class FailingCondition:
     param: str
     what: str
     value: Any
+
+    @property
+    def words(self) -> str:
+        """ "`solver` = lbfgs", "`depth` of 12 or more" """
+        return self._said_of(f"`{self.param}`")
+
+    @property
+    def label(self) -> str:
+        """The same without a mark around the name."""
+        return self._said_of(self.param)
+
+    def _said_of(self, name: str) -> str:
+        value = value_text(self.value)
+        if self.what == "is":
+            return f"{name} = {value}"
+        return f"{name} of {value} or {'more' if self.what == 'at least' else 'less'}"
 
 
 @dataclass(frozen=True)

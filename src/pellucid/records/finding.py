@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pellucid.records import notebook
-from pellucid.words import NoAnswer, Unanswered, printable, printable_traceback
+from pellucid.words import NoAnswer, Note, Unanswered, printable, printable_traceback
 
 Answer = TypeVar("Answer")
 # Characters of an error's message that are shown: errors of NumPy can repeat whole arrays.
@@ -31,10 +31,12 @@ class Finding(ABC):
     it rests on) as fields or properties, and says in `_columns` what its table holds. Its figure is drawn by
     `pellucid.plots`.
 
-    In a notebook, `_pictured` says whether the figure is shown below the text, and `_rows` which rows of a long table.
+    In a notebook, `_pictured` says whether the figure is shown below the text, `_rows` which rows of a long table, and
+    `_told` which columns of it the sentence has already.
     """
 
     _pictured: ClassVar[bool] = True
+    _told: ClassVar[tuple[str, ...]] = ()
     _rows: ClassVar[notebook.Rows] = "first"
 
     if TYPE_CHECKING:  # A subclass defines all three, as a field or as a property.
@@ -94,7 +96,8 @@ class Finding(ABC):
 
     def _repr_html_(self) -> str:
         """The sentence, a small table and the notes."""
-        return notebook.document(self.sentence, self._columns(), self.notes, self._rows)
+        columns = {name: values for name, values in self._columns().items() if name not in self._told}
+        return notebook.document(self.sentence, columns, self.notes, self._rows)
 
     def _ipython_display_(self) -> None:
         """What a notebook shows: the text, and the figure below it. It is an output of its own, which Plotly's renderer
@@ -119,7 +122,7 @@ def _data_of(value: Any) -> Any:
         return {key: _data_of(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_data_of(entry) for entry in value)
-    return value
+    return str(value) if isinstance(value, Note) else value
 
 
 @dataclass(frozen=True)

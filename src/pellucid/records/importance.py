@@ -25,6 +25,7 @@ class ParameterImportance:
     n_trials, n_goal    trials that have the parameter, and those of them that reach the goal
     bins                (label, share of all trials, share of the trials in the goal) over the parameter's values
     position            in the study's order, which decides its colour
+    ranges              which of the bins are ranges of values, not single ones
     """
 
     name: str
@@ -39,6 +40,7 @@ class ParameterImportance:
     n_goal: int
     bins: tuple[tuple[str, float, float], ...]
     position: int = 0
+    ranges: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from pellucid.words import escape, number_text, parts_of
 
 # Rows of a table: more would push the figure and the notes off the screen. Longer texts of a cell are cut.
 _MOST_ROWS, _LONGEST_TEXT = 8, 200
-# Texts above this length that the sentence has too are not repeated in the table: they are sentences, not names.
-_REPEATED = 40
 # A table of one row with more columns than this is turned, so that it fits the width of a cell.
 _MOST_COLUMNS = 6
 _SMALL = "font-size:85%;opacity:.75"
@@ -29,11 +27,10 @@ def prose(text: str) -> str:
 
 
 def document(sentence: str, columns: Mapping[str, Sequence[Any]], notes: Iterable[str], rows: Rows = "first") -> str:
-    """An answer as HTML. `rows`: those that are shown of a long table. Columns that are empty or repeat the sentence
-    are left out."""
-    told = {name: values for name, values in columns.items() if not all(_is_told(value, sentence) for value in values)}
+    """An answer as HTML. `rows`: those that are shown of a long table. Columns that are empty are left out."""
+    filled = {name: values for name, values in columns.items() if not all(cell(value) in ("", "–") for value in values)}
     listed = "".join(f"<li>{prose(note)}</li>" for note in notes)
-    return f"<p>{prose(sentence)}</p>{table(told, rows)}" + (f"<ul>{listed}</ul>" if listed else "")
+    return f"<p>{prose(sentence)}</p>{table(filled, rows)}" + (f"<ul>{listed}</ul>" if listed else "")
 
 
 def table(columns: Mapping[str, Sequence[Any]], rows: Rows = "first") -> str:
@@ -59,11 +56,6 @@ def cell(value: Any) -> str:
         return number_text(value)
     text = str(value)
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
-
-
-def _is_told(value: Any, sentence: str) -> bool:
-    """Whether a cell adds nothing: it is empty, or a text that the sentence has."""
-    return cell(value) in ("", "–") or (isinstance(value, str) and len(value) > _REPEATED and value in sentence)
 
 
 def _chosen(n: int, rows: Rows) -> Sequence[int]:

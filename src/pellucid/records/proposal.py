@@ -141,6 +141,8 @@ class ProposalExplanation(Finding):
     expected       what the model expected of the trial, of every objective that is explained
     direction, mean, sd   the same of a single one; None if there are several
     n_trials       finished trials that the model had seen
+    reasons        the parameters that the sentence names for the proposal, or for what was predicted
+    against        those that it names against that
     """
 
     trial: int
@@ -166,6 +168,8 @@ class ProposalExplanation(Finding):
     notes: tuple[str, ...] = ()
     objective: str = OBJECTIVE
     expected: tuple[ExpectedValue, ...] = ()
+    reasons: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
 
     @property
     def term_names(self) -> tuple[str, ...]:

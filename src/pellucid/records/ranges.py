@@ -58,6 +58,7 @@ class RangeAdvice(Finding):
     """
 
     _pictured: ClassVar[bool] = False
+    _told: ClassVar[tuple[str, ...]] = ("sentence",)
 
     param: str
     what: str

@@ -18,6 +18,8 @@ class ParameterShare:
     verdict     'matters', 'no effect' or 'cannot tell'
     branch      where the parameter exists, in words, and what the shares refer to; empty if everywhere
     n_trials    trials that have the parameter
+    rank        'most' or 'probably most' if the sentence says that no other parameter of the branch matters more; else
+                empty
     """
 
     name: str
@@ -28,6 +30,7 @@ class ParameterShare:
     verdict: str
     branch: str
     n_trials: int
+    rank: str = ""
 
 
 @dataclass(frozen=True)

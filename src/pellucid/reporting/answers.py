@@ -10,7 +10,7 @@ from pellucid.reporting.agreement import advises_to_stop
 from pellucid.reporting.doubts import MOST_SHOWN, doubts
 from pellucid.reporting.gather import COMPUTING, ObjectiveAnswers, StudyAnswers
 from pellucid.reporting.markup import Markup, joined, prose, tag
-from pellucid.words import percent, prefix, value_text, with_error
+from pellucid.words import percent, prefix, short_percent, value_text, within_error
 
 # Entries of a card; more would push the other answers off the first screen.
 _MOST_PARAMETERS, _MOST_NAMES, _MOST_ADVICE, _MOST_MEMBERS = 8, 5, 4, 6
@@ -107,7 +107,7 @@ def _front(front: Front) -> Markup:
 
 def chance_text(chance: float | None) -> str:
     """A chance in a table: ">99%"."""
-    return "" if chance is None else percent(chance).replace("more than ", ">").replace("less than ", "<")
+    return "" if chance is None else short_percent(chance)
 
 
 def _cost(tradeoffs: Sequence[Tradeoff | NotKnown]) -> Markup:
@@ -126,7 +126,7 @@ def _number(value: float, use: Recommendation) -> str:
     """A value to the digits that the interval leaves meaningful."""
     if use.low is None or use.high is None:
         return value_text(value)
-    return with_error(value, 0.5 * (use.high - use.low)).partition(" ")[0]
+    return within_error(value, 0.5 * (use.high - use.low))
 
 
 def _interval(use: Recommendation) -> str:

@@ -21,7 +21,7 @@ from pellucid.records import (
 from pellucid.reporting.agreement import advises_to_stop, beyond_the_verdict
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.study.trials import nobodys_choice, repeated
-from pellucid.words import is_selection_note, percent, spoken, value_text
+from pellucid.words import kind_of, percent, spoken, value_text
 
 # Reasons that a page shows: more would hide the ones that matter.
 MOST_SHOWN = 3
@@ -55,8 +55,13 @@ def doubts(study: StudyAnswers) -> list[str]:
         *_notes(study),
         *others(study),
     ]
-    # Two models may say the same with other numbers: one of the two is enough.
-    return list({reason.split(":")[0]: reason for reason in reversed(reasons)}.values())[::-1]
+    return _each_once(reasons)
+
+
+def _each_once(reasons: list[str]) -> list[str]:
+    """Two models may say with other numbers that there are few trials for them: one of the two is enough."""
+    said = {"size" if kind_of(reason) == "size" else reason: reason for reason in reversed(reasons)}
+    return list(said.values())[::-1]
 
 
 def _broken(study: StudyAnswers) -> list[str]:
@@ -179,10 +184,11 @@ def _notes(study: StudyAnswers) -> list[str]:
         if isinstance(each.importance, Importance):
             notes += each.importance.notes
         if not isinstance(each.effects, NotKnown) and len(each.effects) > 1:
-            notes += [note for note in each.effects[0].notes if all(note in effect.notes for effect in each.effects)]
+            shared = set(each.effects[0].notes).intersection(*(effect.notes for effect in each.effects))
+            notes += [note for note in each.effects[0].notes if note in shared]
     use = study.recommendation
     said = () if isinstance(use, NotKnown) else use.notes
-    return [note for note in notes if note not in said and not is_selection_note(note)]
+    return [note for note in notes if note not in said and kind_of(note) != "selection"]
 
 
 def others(study: StudyAnswers) -> list[str]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from pellucid.records import ProposalExplanation
+from pellucid.records import ProposalExplanation, Receipt
 from pellucid.reporting.answers import copies
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, tag
 from pellucid.reporting.trial_table import last_report, returned
-from pellucid.words import value_text
+from pellucid.words import kind_of, value_text
 
 # A list of more trials is no help, and a page stays small with many parameters too.
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000
@@ -83,15 +84,15 @@ def picked(study: StudyAnswers, figures: PageFigures) -> list[dict[str, Any]]:
         why = explained.get(trial.number)
         reason = study.unexplained.get(trial.number)
         # The reason begins with the words of the receipt if the trial was sampled.
-        said = None if receipt is None or not receipt.proposed else _unsaid(str(receipt), why)
+        said = None if receipt is None or not receipt.proposed else _unsaid(receipt, why)
         words = [str(text) for text in (why, said, reason) if text]
         figure = None if why is None else figures.keep(f"trial-{trial.number}", why)
         trials.append({"number": trial.number, "words": words, "figure": figure, "explicable": reason is None})
     return trials
 
 
-def _unsaid(text: str, why: ProposalExplanation | None) -> str:
-    """What a receipt says without what the explanation has said already."""
-    for note in () if why is None else why.notes:
-        text = text.replace(note, "")
-    return " ".join(text.split())
+def _unsaid(receipt: Receipt, why: ProposalExplanation | None) -> str:
+    """What a receipt says without what the explanation has said already: of a ranking all, of a model its reasons."""
+    if why is None or not any(kind_of(note) == "receipt" for note in why.notes):
+        return str(receipt)
+    return "" if receipt.kind == "ranking" else str(replace(receipt, phase="", turn=""))

@@ -259,7 +259,8 @@ def _curves(
     name: str, curves: Sequence[ProfileEffect | PartialDependence], figures: PageFigures, said: list[str]
 ) -> Iterator[Markup]:
     """A figure per parameter, two in a row; doubts that all of them share stand once, above. `said`: those so far."""
-    shared = [note for note in curves[0].notes if all(note in curve.notes for curve in curves)]
+    everywhere = set(curves[0].notes).intersection(*(curve.notes for curve in curves))
+    shared = [note for note in curves[0].notes if note in everywhere]
     for note in shared:
         if note not in said:
             yield tag("p", prose(note), class_="doubt")

@@ -86,6 +86,16 @@ def _parsed(parts: tuple[str, ...]) -> Receipt:
     return Receipt.from_json("".join(parts))
 
 
+# How the phase of a receipt begins, or goes on after the words of a sampler that called the one in steps.
+_STEPS = {1: "Step 1 tunes ", 2: "Step 2 tunes "}
+
+
+def step_of(receipt: Receipt) -> int | None:
+    """The step of a search in steps that proposed a trial, 1 or 2; None if there was none. Receipts of version 1 have
+    it in the words of their phase alone."""
+    return next((step for step, words in _STEPS.items() if words in receipt.phase), None)
+
+
 def newest_model_receipts(trials: Sequence[FrozenTrial], before: int) -> Iterator[Receipt]:
     """Own receipts of kind 'model' of the trials before number `before`, the newest first."""
     for trial in reversed(trials):

@@ -16,7 +16,7 @@ from optuna.trial import Trial, create_trial
 import pellucid
 from pellucid.explain.effects.best_draws import BestDraws
 from pellucid.explain.effects.profile import _verdict, profiles_of
-from pellucid.explain.effects.profile_words import Profile, profile_sentence
+from pellucid.explain.effects.profile_words import Profile, costs_of, profile_sentence
 from pellucid.explain.effects.trials import judged_choices, support_of
 from pellucid.space.encoding import Dimension, Space
 from pellucid.study.view import StudyView
@@ -151,7 +151,7 @@ def unclear(**changes: object) -> Profile:
 )
 def test_the_sentence_says_why_no_value_is_known_to_be_best(changes: dict[str, object], reason: str) -> None:
     dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
-    sentence = profile_sentence(unclear(**changes), dimension, "cannot tell")
+    sentence = profile_sentence(unclear(**changes), dimension, "cannot tell", ())
     assert sentence.startswith("It is not clear which value of `x` is best: 0 reaches ")
     assert sentence.endswith(reason)
 
@@ -372,7 +372,8 @@ def test_a_value_that_no_trial_came_near_is_not_named_as_worse() -> None:
     dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
 
     def sentence(*support: int) -> str:
-        return profile_sentence(unclear(**lost, support=np.array(support)), dimension, "matters")
+        profile = unclear(**lost, support=np.array(support))
+        return profile_sentence(profile, dimension, "matters", costs_of(profile, dimension, "matters"))
 
     assert sentence(3, 3, 3).endswith("; expect values up to 0.5 to be at least 0.9 worse.")
     assert sentence(3, 0, 3).endswith("; expect `x` = 0 to be at least 0.9 worse.")
@@ -386,7 +387,8 @@ def test_a_value_that_no_trial_came_near_is_not_named_as_worse() -> None:
 def test_a_lower_bound_is_not_rounded_up(bound: float, text: str) -> None:
     lost = {"best": 2, "lost": np.array([bound, bound, 0.0]), "mean": np.array([2.0, 2.0, 1.0]), "margin": 0.4 * bound}
     dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
-    sentence = profile_sentence(unclear(**lost, support=np.array([3, 3, 3])), dimension, "matters")
+    profile = unclear(**lost, support=np.array([3, 3, 3]))
+    sentence = profile_sentence(profile, dimension, "matters", costs_of(profile, dimension, "matters"))
     assert sentence.endswith(f"; expect values up to 0.5 to be at least {text} worse.")
 
 

@@ -16,7 +16,7 @@ from optuna.trial import Trial
 
 import pellucid
 from pellucid.explain.evidence import evidence
-from pellucid.explain.importance.share_words import share_sentence
+from pellucid.explain.importance.share_words import ranked, share_sentence
 from pellucid.models import GaussianProcess
 from pellucid.records import Importance, PairShare, ParameterShare
 
@@ -168,7 +168,7 @@ def test_an_interaction_is_named_only_if_both_parameters_are_known_to_matter() -
 
     def sentence(verdict: str) -> str:
         shares = [ParameterShare(name, 0.2, 0.5, 0.4, 0.6, v, "", 20) for name, v in (("a", "matters"), ("b", verdict))]
-        return share_sentence(shares, pairs, ("a", "b"), 20, 0.95)
+        return share_sentence(ranked(shares, ("a", "b")), pairs, ("a", "b"), 20, 0.95)
 
     assert "`a` and `b` act together (30%)" in sentence("matters")
     assert "act together" not in sentence("cannot tell")
@@ -181,10 +181,10 @@ def test_the_sentence_says_why_there_is_no_verdict() -> None:
         ParameterShare("b", 0.0, 0.1, 0.001, 0.23, "cannot tell", "", 150),
         ParameterShare("c", 0.0, 0.1, 0.0, 0.9, "cannot tell", "where a is x", 5),
     ]
-    assert share_sentence(shares, (), ("a", "b"), 150, 0.95).endswith(
+    assert share_sentence(ranked(shares, ("a", "b")), (), ("a", "b"), 150, 0.95).endswith(
         "; share still unclear: `b` (<1% to 23%); too few trials to judge `c`."
     )
-    assert "too few" not in share_sentence(shares[:2], (), ("a", "b"), 150, 0.95)
+    assert "too few" not in share_sentence(ranked(shares[:2], ("a", "b")), (), ("a", "b"), 150, 0.95)
 
 
 def test_the_direction_does_not_count_and_the_answer_is_the_same_every_time() -> None:
@@ -249,12 +249,16 @@ def test_what_matters_in_a_branch_is_not_denied_in_the_same_sentence() -> None:
         for name, share in (("gamma", 0.67), ("C", 0.35))
     ]
     unclear = ParameterShare("model", 0.0, 0.0, 0.0, 1.0, "cannot tell", "", 60)
-    sentence = share_sentence([*inside, unclear], [], ("model", "C", "gamma"), 60, 0.95)
+    sentence = share_sentence(
+        ranked([*inside, unclear], ("model", "C", "gamma")), [], ("model", "C", "gamma"), 60, 0.95
+    )
     assert sentence == (
         "Where model is svc (56 trials), `gamma` probably matters most (67% of the variance there, 95% interval 34% to "
         "100%), then `C` (35%); nothing is known about the share of `model`."
     )
-    assert share_sentence([unclear], [], ("model",), 60, 0.95).startswith("No parameter is known to matter yet (60 tri")
+    assert share_sentence(ranked([unclear], ("model",)), [], ("model",), 60, 0.95).startswith(
+        "No parameter is known to matter yet (60 tri"
+    )
 
 
 def test_the_sentence_names_every_parameter_that_matters() -> None:
@@ -263,7 +267,7 @@ def test_the_sentence_names_every_parameter_that_matters() -> None:
         ParameterShare("C", 0.5, 0.5, 0.4, 0.6, "matters", "where model is svc", 20),
         ParameterShare("depth", 0.5, 0.5, 0.4, 0.6, "matters", "where model is forest", 20),
     ]
-    sentence = share_sentence(shares, [], ("model", "C"), 40, 0.95)
+    sentence = share_sentence(ranked(shares, ("model", "C")), [], ("model", "C"), 40, 0.95)
     assert sentence == (
         "Where model is svc (20 trials), `C` matters (50% of the variance there, 95% interval 40% to 60%); in other "
         "branches, `depth` matters."
@@ -371,18 +375,20 @@ def test_very_few_trials_that_make_the_variance_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "others", "words"),
+    ("low", "others", "rank", "words"),
     [
-        (0.5, [(0.2, 0.1, 0.4)], "matters most"),
-        (0.3, [(0.2, 0.1, 0.4)], "probably matters most"),
-        (0.3, [(0.2, 0.0, 1.0)], "matters"),
-        (0.3, [(0.7, 0.3, 0.8)], "matters"),
-        (0.3, [], "matters"),
+        (0.5, [(0.2, 0.1, 0.4)], "most", "matters most"),
+        (0.3, [(0.2, 0.1, 0.4)], "probably most", "probably matters most"),
+        (0.3, [(0.2, 0.0, 1.0)], "", "matters"),
+        (0.3, [(0.7, 0.3, 0.8)], "", "matters"),
+        (0.3, [], "", "matters"),
     ],
 )
 def test_what_matters_most_is_said_as_surely_as_it_is_known(
-    low: float, others: list[tuple[float, float, float]], words: str
+    low: float, others: list[tuple[float, float, float]], rank: str, words: str
 ) -> None:
     first = ParameterShare("a", 0.6, 0.6, low, 0.9, "matters", "", 50)
     rest = [ParameterShare(f"b{i}", t, t, a, b, "cannot tell", "", 50) for i, (t, a, b) in enumerate(others)]
-    assert share_sentence([first, *rest], [], ("a",), 50, 0.95).startswith(f"`a` {words} (60% of the variance")
+    shares = ranked([first, *rest], ("a",))
+    assert [share.rank for share in shares] == [rank, *("" for _ in rest)]
+    assert share_sentence(shares, [], ("a",), 50, 0.95).startswith(f"`a` {words} (60% of the variance")

@@ -38,7 +38,7 @@ def share(name: str, mean: float, uncertainty: float, error: float = 0.001) -> C
 
 def sentence(*shares: Contribution, relevance: dict[str, float], terms: dict[str, Term] = TERMS) -> str:
     total = sum(c.total for c in shares)
-    return proposal_sentence(7, shares, total, True, terms, "the average", True, 1e-9, known(relevance))
+    return proposal_sentence(7, shares, total, True, terms, "the average", True, 1e-9, known(relevance)).sentence
 
 
 def known(totals: dict[str, float], evidence: float = 5.0) -> dict[str, Relevance]:
@@ -75,7 +75,7 @@ def test_a_contribution_whose_interval_holds_zero_is_not_named() -> None:
 def test_less_than_a_twentieth_of_the_appeal_is_no_reason() -> None:
     shares = (share("lr", 0.9, 0.0), share("depth", 0.5, 0.0), share("leaf", 0.01, 0.0))
     seen = {"lr": Relevance(0.6, {"": 1.0}), "depth": Relevance(0.3, {"": 8.0}), "leaf": Relevance(0.1, {"": 8.0})}
-    text = proposal_sentence(7, shares, 1.41, True, TERMS, "the average", True, 1e-9, seen)
+    text = proposal_sentence(7, shares, 1.41, True, TERMS, "the average", True, 1e-9, seen).sentence
     assert text.startswith("Trial 7 was proposed partly for `depth` = 0.5 (35% of its appeal")
     assert "leaf" not in text
 
@@ -96,7 +96,7 @@ def test_an_acquisition_that_only_explores_names_what_it_explores() -> None:
 def test_a_prediction_that_the_model_was_not_sure_of_is_a_note_and_no_reason() -> None:
     shares = (share("lr", 1.0, 0.0), share("idle", 0.9, 0.0))
     seen = {"lr": Relevance(0.6, {"": 8.0}), "idle": Relevance(0.4, {"": 1.2})}
-    text = proposal_sentence(7, shares, 1.9, True, TERMS, "the average", True, 1e-9, seen)
+    text = proposal_sentence(7, shares, 1.9, True, TERMS, "the average", True, 1e-9, seen).sentence
     assert "`lr`" in text
     assert "idle" not in text
     (note,) = doubted(shares, TERMS, seen)

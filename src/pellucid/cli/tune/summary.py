@@ -104,7 +104,8 @@ def _say_outcome(outcome: Outcome, n_counted: int, place: Place, options: Summar
             return FAILED
         case _:
             if outcome.n_ended and outcome.n_ended == outcome.n_failed:
-                say(f"All {outcome.n_ended} trials of this run failed; {outcome.error}.".replace("; .", "."))
+                why = f"; {outcome.error}" if outcome.error else ""
+                say(f"All {outcome.n_ended} trials of this run failed{why}.")
                 return FAILED
             if outcome.reason is not EndReason.DONE and not options.quiet:
                 timed_out = outcome.reason is EndReason.TIMEOUT

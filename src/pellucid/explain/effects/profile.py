@@ -14,7 +14,7 @@ from optuna.study import Study
 
 from pellucid.claims import EVIDENCE, PROFILE_MATTERS, PROFILE_MATTERS_EVIDENTLY, PROFILE_NO_EFFECT
 from pellucid.explain.effects.best_draws import BestDraws, candidates, drawn_best
-from pellucid.explain.effects.profile_words import Profile, profile_notes, profile_sentence
+from pellucid.explain.effects.profile_words import Profile, costs_of, profile_notes, profile_sentence
 from pellucid.explain.effects.trials import (
     CANNOT_TELL,
     MATTERS,
@@ -37,7 +37,7 @@ from pellucid.records import FailingSetting, ProfileEffect
 from pellucid.space.grids import effect_grid
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.words import about, number_text
+from pellucid.words import Note, about, number_text
 
 # Joint draws cost the square of the trials: beyond this many, the best ones and an even selection are used.
 _MOST_TRIALS = 500
@@ -148,6 +148,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         needless=bool(fitted.gain[column] <= -EVIDENCE),
     )
     verdict = _verdict(draws, judged, unit, float(fitted.gain[column]))
+    costs = costs_of(profile, dimension, verdict)
     return ProfileEffect(
         param=name,
         values=tuple(profile.values),
@@ -164,7 +165,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         trial_values=tuple(c.get(name) for c in data.observations.configurations),
         trial_objectives=_floats(view.sign * data.losses),
         direction=view.direction,
-        sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict)),
+        sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict, costs)),
         notes=(
             *profile_notes(data, column, profile, fitted.failing),
             *fitted.notes,
@@ -173,6 +174,7 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         ),
         objective=view.objective.name,
         position=view.positions[name],
+        costs=costs,
     )
 
 
@@ -196,8 +198,9 @@ def _infeasible(fitted: _Fitted, draws: BestDraws) -> tuple[str, ...]:
         return ()
     worst = number_text(fitted.view.sign * float(fitted.data.losses.max()))
     if draws.mean.max() < float(fitted.data.losses.max()):
-        return ("Only what is feasible counts.",)
-    return (f"Only what is feasible counts; a value without anything feasible is shown as the worst trial, {worst}.",)
+        return (Note("Only what is feasible counts.", "feasibility"),)
+    shown = f"a value without anything feasible is shown as the worst trial, {worst}"
+    return (Note(f"Only what is feasible counts; {shown}.", "feasibility"),)
 
 
 def _floats(values: Array) -> tuple[float, ...]:

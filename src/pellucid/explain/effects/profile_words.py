@@ -13,10 +13,10 @@ from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.effects.words import gap_notes, provisional
 from pellucid.explain.failures import always_fails, fails_with
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
-from pellucid.records import FailingSetting
+from pellucid.records import Cost, FailingSetting
 from pellucid.space.encoding import Dimension, Space
 from pellucid.study.arrays import Arrays
-from pellucid.words import counted, rounded, value_text
+from pellucid.words import Note, counted, rounded, value_text
 
 # Choices that a sentence names, and choices of other parameters that a note does.
 _MOST_CHOICES, _MOST_UNTRIED = 6, 3
@@ -72,8 +72,8 @@ class Profile:
         return float(0.5 * (self.ends[1, i] - self.ends[0, i]))
 
 
-def profile_sentence(profile: Profile, dimension: Dimension, verdict: str) -> str:
-    """The finding for a reader in a hurry."""
+def profile_sentence(profile: Profile, dimension: Dimension, verdict: str, costs: Sequence[Cost]) -> str:
+    """The finding for a reader in a hurry. `costs`: as of `costs_of`."""
     where = f" (where {profile.condition})" if profile.condition else ""
     subject = f"`{profile.name}`{where}"
     if profile.margin <= 0.0:
@@ -82,7 +82,7 @@ def profile_sentence(profile: Profile, dimension: Dimension, verdict: str) -> st
         return _choices(profile, subject, verdict)
     best, reached = value_text(profile.values[profile.best]), profile.reached(profile.best)
     if verdict == MATTERS:
-        lost = _lost(profile) or "it is not clear which other values are worse"
+        lost = _lost(profile, costs) or "it is not clear which other values are worse"
         return f"The best value of {subject} is about {best}, which reaches {reached}; {lost}."
     if verdict == NO_EFFECT:
         within = float(np.ptp(profile.ends))
@@ -110,16 +110,15 @@ def _doubt(profile: Profile) -> str:
     return "but other values may reach as much"
 
 
-def _lost(profile: Profile) -> str:
-    """What values below and above the best one cost: "expect values up to 0.0001 to be at least 0.02 worse".
+def costs_of(profile: Profile, dimension: Dimension, verdict: str) -> tuple[Cost, ...]:
+    """What values of a number below and above the best one cost.
 
     Only values that trials came near are named. `pellucid bench truth` has the share of these bounds that are wrong.
     """
-    parts, tried = [], profile.support > 0
-    for side, words in (
-        (slice(None, profile.best), "values up to {}"),
-        (slice(None, profile.best, -1), "values from {} up"),
-    ):
+    if verdict != MATTERS or dimension.categorical or profile.margin <= 0.0:
+        return ()
+    costs, tried = [], profile.support > 0
+    for side in (slice(None, profile.best), slice(None, profile.best, -1)):
         values, near = profile.values[side], tried[side]
         if not near.any():
             continue
@@ -127,20 +126,34 @@ def _lost(profile: Profile) -> str:
         at_least = np.minimum.accumulate(profile.lost[side])
         last = int(np.argmax(np.where(near, at_least, 0.0) * np.arange(1, len(values) + 1)))
         if near[last] and at_least[last] > profile.margin:
-            named = profile.setting(values[0]) if last == 0 else words.format(value_text(values[last]))
-            parts.append(f"{named} to be at least {_floor(at_least[last])} worse")
-    if not parts:
+            low, high = sorted((values[0], values[last]))
+            costs.append(Cost(low, high, _floor(at_least[last])))
+    if not costs:
         worst = int(np.argmax(np.where(tried, profile.lost, -np.inf)))
         if tried[worst] and profile.lost[worst] > profile.margin:
-            named = profile.setting(profile.values[worst])
-            parts.append(f"{named} to be at least {_floor(profile.lost[worst])} worse")
+            value = profile.values[worst]
+            costs.append(Cost(value, value, _floor(profile.lost[worst])))
+    return tuple(costs)
+
+
+def _lost(profile: Profile, costs: Sequence[Cost]) -> str:
+    """ "expect values up to 0.0001 to be at least 0.02 worse"; empty if no cost is known."""
+    parts = []
+    for cost in costs:
+        if cost.low == cost.high:
+            named = profile.setting(cost.low)
+        elif cost.low == profile.values[0]:
+            named = f"values up to {value_text(cost.high)}"
+        else:
+            named = f"values from {value_text(cost.low)} up"
+        parts.append(f"{named} to be at least {cost.at_least:.2g} worse")
     return f"expect {' and '.join(parts)}" if parts else ""
 
 
-def _floor(bound: float) -> str:
+def _floor(bound: float) -> float:
     """A positive lower bound to two digits, not rounded up."""
     unit = 10.0 ** (math.floor(math.log10(bound)) - 1)
-    return f"{math.floor(bound / unit * (1.0 + 1e-12)) * unit if unit > 0.0 else bound:.2g}"
+    return float(f"{math.floor(bound / unit * (1.0 + 1e-12)) * unit if unit > 0.0 else bound:.2g}")
 
 
 def _choices(profile: Profile, subject: str, verdict: str) -> str:
@@ -170,7 +183,7 @@ def profile_notes(data: Arrays, column: int, profile: Profile, failing: Sequence
     dimension = data.space.dimensions[column]
     notes = gap_notes(data, column, profile.values, profile.support == 0)
     if not dimension.categorical and profile.support[profile.best] == 0:
-        notes.append("No trial is near the best value: try it before you use it.")
+        notes.append(Note("No trial is near the best value: try it before you use it.", "evidence"))
     return [*notes, *_untried(data, column, failing), *provisional(data)]
 
 
@@ -178,14 +191,16 @@ def _untried(data: Arrays, column: int, failing: Sequence[FailingSetting]) -> li
     """A note on choices of other parameters that few trials have had: what they can reach is mostly a guess."""
     rare = _rare(data, column)
     lost = [setting for name, value, _ in rare if (setting := always_fails(failing, name, value)) is not None]
-    notes = [f"What can be reached with {s.words} is not known: {s.outcome}." for s in lost[:_MOST_UNTRIED]]
+    notes: list[str] = [
+        Note(f"What can be reached with {s.words} is not known: {s.outcome}.", "failures") for s in lost[:_MOST_UNTRIED]
+    ]
     rare = [entry for entry in rare if always_fails(failing, *entry[:2]) is None]
     if not rare:
         return notes
     more = " and others" if len(rare) > _MOST_UNTRIED else ""
     listed = ", ".join(f"`{name}` = {value_text(value)} ({count})" for name, value, count in rare[:_MOST_UNTRIED])
     few = f"Too few trials to know what can be reached with {listed}{more}: run more of them"
-    return [*notes, f"{few}{_but(rare, failing)}."]
+    return [*notes, Note(f"{few}{_but(rare, failing)}.", "evidence")]
 
 
 def _rare(data: Arrays, column: int) -> list[tuple[str, Any, int]]:

@@ -16,7 +16,15 @@ from pellucid.space.encoding import INACTIVE, Space
 from pellucid.space.text import condition_text
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswer, NoAnswerYet, choice_note, printable, selection_note, unknown_parameter
+from pellucid.words import (
+    NoAnswer,
+    NoAnswerYet,
+    choice_note,
+    outside_note,
+    printable,
+    selection_note,
+    unknown_parameter,
+)
 
 # A model needs this many trials to say anything.
 _FEWEST = 3
@@ -56,9 +64,9 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
         raise NoAnswerYet(
             f"{what} needs at least {_FEWEST} finished trials inside the present ranges; this study has {inside}."
         )
-    notes = []
+    notes: list[str] = []
     if inside < n:
-        notes.append(f"{n - inside} of {n} trials lie outside the present ranges and are left out.")
+        notes.append(outside_note(n - inside, n))
     chosen = view.chosen(data)
     if len(chosen.losses) < inside and most >= MOST_ROWS:
         # Other answers have the model of these.

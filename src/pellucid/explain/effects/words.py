@@ -18,12 +18,15 @@ from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.space.encoding import Space
 from pellucid.space.grids import axis_grid
 from pellucid.study.arrays import Arrays
-from pellucid.words import about, called, spoken, value_text, with_error
+from pellucid.words import Note, about, called, spoken, value_text, with_error
 
 # Points at which the model's uncertainty over the whole space is averaged.
 _N_COVER = 256
 # The share of the trials' variance that the model may leave unexplained before the space counts as unexplored.
 _UNEXPLORED = 0.2
+_UNSURE = Note(
+    "The model is unsure about most of the space: add random trials before you rely on averages over it.", "evidence"
+)
 # How many times the model's own sd the jackknife may reach before a curve counts as driven by few trials.
 _FEW_TRIALS = 4.0
 # Trials per parameter below which effects are called provisional.
@@ -146,7 +149,7 @@ def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
         return []
     if float(np.mean(gp.latent(anywhere)[1] ** 2)) <= _UNEXPLORED * variance:
         return []
-    return ["The model is unsure about most of the space: add random trials before you rely on averages over it."]
+    return [_UNSURE]
 
 
 def effect_notes(
@@ -159,20 +162,20 @@ def effect_notes(
 ) -> list[str]:
     """Reasons to doubt a partial dependence. `support`: trials near each grid point; `band`: on the latent scale;
     `unsure`: the notes of `unexplored` on its model."""
-    notes = []
+    notes: list[str] = []
     if len(columns) == 1:
         notes += gap_notes(data, columns[0], curve.values[0], support == 0)
     elif (support == 0).any():
-        notes.append(
-            f"No value is known near {100 * np.mean(support == 0):.0f}% of the pairs shown: those are a guess."
-        )
+        share = f"{100 * np.mean(support == 0):.0f}%"
+        notes.append(Note(f"No value is known near {share} of the pairs shown: those are a guess.", "evidence"))
     notes += provisional(data)
     notes += unsure
     raw_sd = np.maximum(band.raw_sd, 1e-300)
     few = np.flatnonzero(band.jackknife_sd > _FEW_TRIALS * raw_sd)
     if len(few):
         most = int(few[np.argmax(band.jackknife_sd[few] / raw_sd[few])])
-        notes.append(f"Around {curve.settings(most)}, a few trials decide the curve: more there would steady it.")
+        few_decide = "a few trials decide the curve: more there would steady it"
+        notes.append(Note(f"Around {curve.settings(most)}, {few_decide}.", "evidence"))
     return notes
 
 
@@ -182,7 +185,8 @@ def provisional(data: Arrays) -> list[str]:
     enough = _TRIALS_PER_PARAMETER * d
     if n >= enough:
         return []
-    return [f"Effects are provisional: {n} trials for {d} parameters; run {enough} before you rely on them."]
+    text = f"Effects are provisional: {n} trials for {d} parameters; run {enough} before you rely on them."
+    return [Note(text, "size")]
 
 
 def gap_notes(data: Arrays, column: int, values: Sequence[Any], empty: Mask) -> list[str]:
@@ -197,20 +201,22 @@ def gap_notes(data: Arrays, column: int, values: Sequence[Any], empty: Mask) -> 
         values, empty = dimension.decode(fine), support_of(data, [column], fine[:, None]) == 0
     name = dimension.name
     left_out = dimension.categorical and len(values) < dimension.cells
-    notes = [f"Only {len(values)} of {dimension.cells} choices of `{name}` are compared."] if left_out else []
+    compared = f"Only {len(values)} of {dimension.cells} choices of `{name}` are compared."
+    notes: list[str] = [Note(compared, "omission")] if left_out else []
     if not empty.any():
         return notes
     if dimension.categorical:
         untried = [value_text(value) for value, none in zip(values, empty, strict=True) if none]
         more = f" and {len(untried) - _MOST_UNTRIED} others" if len(untried) > _MOST_UNTRIED else ""
         listed = ", ".join(untried[:_MOST_UNTRIED])
-        return [*notes, f"No trial had `{name}` = {listed}{more}: what is shown there is a guess."]
+        text = f"No trial had `{name}` = {listed}{more}: what is shown there is a guess."
+        return [*notes, Note(text, "evidence")]
     edges = np.flatnonzero(np.diff(np.r_[False, empty, False]))
     gaps = []
     for first, after in zip(edges[::2], edges[1::2], strict=True):
         low, high = value_text(values[first]), value_text(values[after - 1])
         if first == 0 and after == len(values):
-            return [*notes, f"No trial shows what `{name}` does: the curve is a guess."]
+            return [*notes, Note(f"No trial shows what `{name}` does: the curve is a guess.", "evidence")]
         gaps.append(low if after == first + 1 else f"{low} to {high}")
     shown = spoken(gaps[:_MOST_GAPS]) if len(gaps) <= _MOST_GAPS else f"{', '.join(gaps[:_MOST_GAPS])} and others"
-    return [f"No value is known near `{name}` = {shown}: the curve there is a guess."]
+    return [Note(f"No value is known near `{name}` = {shown}: the curve there is a guess.", "evidence")]

@@ -18,7 +18,7 @@ from pellucid.records import ExpectedOutcome, Front, FrontMember
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswerYet, choice_note, counted
+from pellucid.words import NoAnswerYet, Note, choice_note, counted
 
 # The ends of the front are named unless the models rule them out, with a chance below this: where a front is flat,
 # noise hides which trial is its end. Chosen on 84 studies of convex fronts with noise of 1% and 5% of their length: the
@@ -59,10 +59,8 @@ def front_of(view: StudyView) -> Front:
     thinned = [data.observations.numbers[row] for row in on_it[shown.left_out].tolist()]
     notes = notes_on(view, data, n)
     if skipped := tried.skipped():
-        notes.append(
-            f"{counted(skipped, 'more trial')} may be on the front: only its ends and {MOST_DRAWN} that are far from "
-            "each other were compared."
-        )
+        compared = f"only its ends and {MOST_DRAWN} that are far from each other were compared"
+        notes.append(Note(f"{counted(skipped, 'more trial')} may be on the front: {compared}.", "selection"))
     return _front(view, data.observations, n, members, threshold, shown.within, thinned, notes)
 
 
@@ -127,7 +125,8 @@ def notes_on(view: StudyView, data: Arrays, n: int) -> list[str]:
     if too_few(n, d):
         notes.append(no_interval(n, d))
     constant = [about for about in view.each if n > 1 and np.ptp(data.about(about.observations).losses) == 0.0]
-    return [*notes, *(f"All {n} trials returned the same {about.objective.name}." for about in constant)]
+    same = [f"All {n} trials returned the same {about.objective.name}." for about in constant]
+    return [*notes, *(Note(text, "evidence") for text in same)]
 
 
 def _front(
@@ -178,6 +177,15 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
         params = dict(complete.configurations[rows[i]])
         members.append(FrontMember(complete.numbers[rows[i]], params, outcomes, None))
     why = not_modelled(view)
-    notes = [f"{why[0].upper()}{why[1:]}, so there is no model: this is the front of what the trials returned."]
+    unmodelled = f"{why[0].upper()}{why[1:]}, so there is no model: this is the front of what the trials returned."
     thinned = [complete.numbers[row] for row in rows[ahead[shown.left_out]].tolist()]
-    return _front(view, complete, len(complete), members, ON_THE_FRONT.threshold, shown.within, thinned, notes)
+    return _front(
+        view,
+        complete,
+        len(complete),
+        members,
+        ON_THE_FRONT.threshold,
+        shown.within,
+        thinned,
+        [Note(unmodelled, "scope")],
+    )

@@ -24,7 +24,7 @@ from pellucid.explain.fronts.wishes import Limit
 from pellucid.numerics import Array
 from pellucid.records import Compromise, KeptLimit
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswerYet, spoken, value_text
+from pellucid.words import NoAnswerYet, Note, spoken, value_text
 
 # Share of the sum in the cost: of two configurations with the same largest loss, the one that is better elsewhere.
 _SUM = 0.05
@@ -54,7 +54,7 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
     else:
         best = _closest(F, limits, tried.spread, all_kept, fine, cost)
         why = "It comes closest."
-        notes.insert(0, _short(view, limits, feasible, all_kept, fine))
+        notes.insert(0, Note(_short(view, limits, feasible, all_kept, fine), "feasibility"))
     row = int(tried.rows[best])
     (outcomes,) = expected_outcomes(view, data, [row], usable(view, data))
     said = [] if kept is None else kept[:, best].mean(axis=0).tolist()

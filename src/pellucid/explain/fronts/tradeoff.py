@@ -24,7 +24,7 @@ from pellucid.pareto import front
 from pellucid.records import ExchangeRate, Knee, ParameterRole, Tradeoff
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView, named
-from pellucid.words import NoAnswer, NoAnswerYet, counted, printable
+from pellucid.words import NoAnswer, NoAnswerYet, Note, counted, printable
 
 LEVEL = 0.9
 # Trials that are drawn together with the candidates, configurations on the front that parameters are moved from, and
@@ -167,13 +167,13 @@ def _knee(view: StudyView, search: _Search, curve: FrontCurve) -> tuple[Knee | N
     most = int(np.argmax(below.mean(axis=0)))
     if (below[:, most] >= _BENT).mean() < _SURE:
         straight = (below.max(axis=1) >= _BENT).mean() <= 1.0 - _SURE
-        return None, [] if straight else ["It is not known whether the front has a knee."]
+        return None, [] if straight else [Note("It is not known whether the front has a knee.", "evidence")]
     at = curve.levels[np.argmax(below, axis=1)]
     half = 0.5 * float(curve.levels[1] - curve.levels[0])  # The front is known at levels, not between them.
     low, middle, high = np.quantile(at, [tail, 0.5, 1.0 - tail]).tolist()
     low, high = low - half, high + half
     if high - low > _PLACED * (curve.levels[-1] - curve.levels[0]):
-        return None, ["The front bends, but it is not known where."]
+        return None, [Note("The front bends, but it is not known where.", "evidence")]
     first, second = search.pair
     sign = view.objectives[first].sign
     # The trial of the front that comes next to the knee, both objectives in units of their length.

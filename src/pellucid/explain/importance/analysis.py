@@ -166,6 +166,7 @@ def _tested(sample: Sample, j: int, h: float, settings: PermutationSettings) -> 
         # An effect in a small part of the range has a small index, so a small p-value overrules a small index.
         if outcome.p > GOAL_IMPACTFUL.threshold and negligible(index, stderr, outcome, z, h):
             verdict = "no effect"
+    shown, ranges = bins(dimension, u, z)
     return ParameterImportance(
         name=dimension.name,
         index=index,
@@ -177,7 +178,8 @@ def _tested(sample: Sample, j: int, h: float, settings: PermutationSettings) -> 
         group="" if rows.all() else where(sample.space, dimension.name),
         n_trials=len(z),
         n_goal=int(z.sum()),
-        bins=bins(dimension, u, z),
+        bins=shown,
+        ranges=ranges,
     )
 
 

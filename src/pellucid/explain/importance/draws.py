@@ -24,10 +24,10 @@ from pellucid.numerics import Array, Mask, one_thread, stream
 from pellucid.space.conditions import infer_conditions
 from pellucid.space.encoding import Space
 from pellucid.study.constraints import constraints
-from pellucid.study.receipts import readable_receipt
+from pellucid.study.receipts import readable_receipt, step_of
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswer, NoAnswerYet, printable
+from pellucid.words import NoAnswer, NoAnswerYet, Note, printable
 
 Source = Literal["random", "all", "surrogate"]
 # With fewer trials, or fewer of them in the goal, the permutation test has no power at all.
@@ -119,9 +119,11 @@ def sample_of(
     notes = [*notes, *doubts]
     share = float(sample.in_goal.mean())
     if goal.share is not None and goal.joint and share > _MANY_TIES * goal.share:
-        notes.append(f"Many trials are on the front, or as near to it as others: {100 * share:.0f}% reach the goal.")
+        ties = f"Many trials are on the front, or as near to it as others: {100 * share:.0f}% reach the goal."
+        notes.append(Note(ties, "evidence"))
     elif goal.share is not None and share > _MANY_TIES * goal.share:
-        notes.append(f"Many trials are equally good: {100 * share:.0f}% of them count as {goal.words}.")
+        ties = f"Many trials are equally good: {100 * share:.0f}% of them count as {goal.words}."
+        notes.append(Note(ties, "evidence"))
     return sample, notes, not (chosen or doubts)
 
 
@@ -134,10 +136,12 @@ def usable_trials(
     chosen = [trial for trial in usable if _drawn_at_random(trial) is False]
     notes: list[str] = []
     if source == "random" and chosen and len(drawn) >= _RANDOM_ENOUGH:
-        notes.append(f"Based on {len(drawn)} trials that were drawn at random; {len(chosen)} others were proposed.")
+        basis = f"Based on {len(drawn)} trials that were drawn at random; {len(chosen)} others were proposed."
+        notes.append(Note(basis, "sampling"))
         usable, chosen = drawn, []
     elif source != "surrogate" and chosen:
-        notes.append(f"An optimiser chose {len(chosen)} of the {len(usable)} trials: {_caveat(goal)}")
+        text = f"An optimiser chose {len(chosen)} of the {len(usable)} trials: {_caveat(goal)}"
+        notes.append(Note(text, "sampling"))
     if len(usable) < FEWEST:
         kind = "finished trials" if goal.failures else "trials with a value"
         raise NoAnswerYet(f"This answer needs at least {FEWEST} {kind}; this study has {len(usable)}.")
@@ -174,7 +178,7 @@ def _drawn_at_random(trial: FrozenTrial) -> bool | None:
 def in_a_step(trial: FrozenTrial) -> bool:
     """Whether a search in steps proposed the trial, with some of its parameters held."""
     receipt = readable_receipt(trial)
-    return receipt is not None and any(f"Step {step} tunes" in receipt.phase for step in (1, 2))
+    return receipt is not None and step_of(receipt) is not None
 
 
 def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTrial], Array]:
@@ -249,8 +253,9 @@ def _not_uniform(sample: Sample, goal: Goal) -> list[str]:
         u = np.sort(sample.u[:, j])
         distance = max(float((grid - u).max()), float((u - grid + 1.0 / n).max()))
         if float(kolmogorov(np.sqrt(n) * distance)) * len(columns) < _NOT_UNIFORM:
-            return [
+            text = (
                 f"The values of `{sample.space.names[j]}` do not look like random draws: an optimiser chose them, or "
                 f"trials with other values failed. If an optimiser chose them, {_caveat(goal)}"
-            ]
+            )
+            return [Note(text, "sampling")]
     return []

@@ -156,6 +156,7 @@ def _agreed(space: Space, j: int, u: Array, rows: Mask, goals: Array) -> Paramet
             position = dimension.midpoint(place[dimension.code(position)])
         agreement = _agreement(position, inside)
     likely = goals[:, rows].mean(axis=0) > goals[:, rows].mean()
+    shown, ranges = bins(dimension, u[rows, j], likely)
     return ParameterImportance(
         name=dimension.name,
         index=agreement.index,
@@ -167,5 +168,6 @@ def _agreed(space: Space, j: int, u: Array, rows: Mask, goals: Array) -> Paramet
         group="" if rows.all() else where(space, dimension.name),
         n_trials=int(rows.sum()),
         n_goal=int(likely.sum()),
-        bins=bins(dimension, u[rows, j], likely),
+        bins=shown,
+        ranges=ranges,
     )

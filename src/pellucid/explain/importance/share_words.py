@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pellucid.records import PairShare, ParameterShare
 
@@ -15,10 +16,35 @@ _MOST_LISTED, _STRONG_PAIR = 4, 0.1
 _ANY = 0.9
 
 
+def ranked(parameters: Sequence[ParameterShare], best: Sequence[str]) -> list[ParameterShare]:
+    """With the rank of the first parameter that matters: of those that always exist, and of the branches of the best
+    trial, which has the parameters `best`. The sentence says nothing of ranks in other branches."""
+    told = dict.fromkeys(["", *(p.branch for p in parameters if p.name in best)])
+    ranks: dict[int, str] = {}
+    for branch in told:
+        inside = [p for p in parameters if p.branch == branch]
+        first = next((p for p in inside if p.verdict == "matters"), None)
+        if first is not None:
+            ranks[id(first)] = _rank(first, [p for p in inside if p is not first])
+    return [replace(p, rank=ranks.get(id(p), "")) for p in parameters]
+
+
+def _rank(first: ParameterShare, others: Sequence[ParameterShare]) -> str:
+    """How sure it is that no other parameter of the branch has a larger share."""
+    if others and all(first.low >= p.high for p in others):
+        return "most"
+    if others and all(first.total >= p.total and not says_nothing(p) for p in others):
+        return "probably most"
+    return ""
+
+
+_VERBS = {"most": "matters most", "probably most": "probably matters most", "": "matters"}
+
+
 def share_sentence(
     parameters: Sequence[ParameterShare], pairs: Sequence[PairShare], best: Sequence[str], n_trials: int, level: float
 ) -> str:
-    """`best`: the parameters of the best trial, whose branch the sentence describes."""
+    """`best`: the parameters of the best trial, whose branch the sentence describes. `parameters`: as of `ranked`."""
     parts = _leaders([p for p in parameters if not p.branch], level)
     branches = dict.fromkeys(p.branch for p in parameters if p.branch and p.name in best)
     for branch in branches:
@@ -68,19 +94,10 @@ def _leaders(parameters: Sequence[ParameterShare], level: float, where: str = ""
         f"{_percent(first.total)} of the variance{where}, {100 * level:.3g}% interval {_percent(first.low)} to "
         f"{_percent(first.high)}"
     )
-    text = f"`{first.name}` {_rank(first, [p for p in parameters if p is not first])} ({share})"
+    text = f"`{first.name}` {_VERBS[first.rank]} ({share})"
     if others:
         text += f", then {_listed([f'`{p.name}` ({_percent(p.total)})' for p in others])}"
     return [text]
-
-
-def _rank(first: ParameterShare, others: Sequence[ParameterShare]) -> str:
-    """How sure it is that no other parameter of the branch has a larger share."""
-    if others and all(first.low >= p.high for p in others):
-        return "matters most"
-    if others and all(first.total >= p.total and not says_nothing(p) for p in others):
-        return "probably matters most"
-    return "matters"
 
 
 def says_nothing(share: ParameterShare) -> bool:

@@ -15,7 +15,7 @@ from pellucid.claims import EVIDENCE, SHARE_MATTERS, SHARE_SMALL, SHARE_SMALL_TH
 from pellucid.explain.effects.words import all_over, unexplored
 from pellucid.explain.evidence import evidence
 from pellucid.explain.importance.indices import GroupIndices, indices_of
-from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, share_sentence
+from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, ranked, share_sentence
 from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
 from pellucid.explain.progress import Bar, progress_bar
 from pellucid.models import fitting
@@ -26,7 +26,7 @@ from pellucid.space.encoding import Space
 from pellucid.space.text import condition_text
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswer, NoAnswerYet, about, called, selection_note, spoken
+from pellucid.words import NoAnswer, NoAnswerYet, Note, about, called, outside_note, selection_note, spoken
 
 # Trials below which nothing is computed.
 _FEWEST = 3
@@ -79,7 +79,7 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
         raise NoAnswerYet(f"Importance needs at least {_FEWEST} finished trials{where}; this study has {inside}.")
     if not vary(data.losses):
         raise NoAnswerYet(f"All {inside} trials returned the same value, so it is not known what matters.")
-    notes = [f"{n - inside} of {n} trials lie outside the present ranges and are left out."] if inside < n else []
+    notes: list[str] = [outside_note(n - inside, n)] if inside < n else []
     used = thinned(data)
     if len(used.losses) < inside:
         notes.append(selection_note("Importance", len(used.losses), inside))
@@ -87,7 +87,7 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
     bar.advance(_STEPS[1])
     if model.typical:
         what = called(view.objective.name)
-        notes.append(f"The model sees {what} on a bent scale, on which extreme values count less.")
+        notes.append(Note(f"The model sees {what} on a bent scale, on which extreme values count less.", "scope"))
     plausible = plausible_models(model.gp, used)
     bar.advance(_STEPS[2])
     answers = indices_of(model.gp, plausible, used.space)
@@ -98,14 +98,15 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
     pairs = [pair for answer in answers for pair in _pairs(answer, data.space)]
     parameters.sort(key=lambda share: (-share.total, -share.high))
     pairs.sort(key=lambda pair: -pair.index)
-    best = data.observations.configurations[int(np.argmin(data.losses))]
+    best = tuple(data.observations.configurations[int(np.argmin(data.losses))])
+    parameters = ranked(parameters, best)
     return Importance(
         objective=view.objective.name,
         parameters=tuple(parameters),
         pairs=tuple(pairs),
         n_trials=inside,
         level=level,
-        sentence=about(view.objective.name, share_sentence(parameters, pairs, tuple(best), inside, level)),
+        sentence=about(view.objective.name, share_sentence(parameters, pairs, best, inside, level)),
         notes=(*notes, *curve_notes(used), *_dominated(data, answers), *unexplored(model.gp, all_over(used.space))),
     )
 
@@ -140,7 +141,8 @@ def _dominated(data: Arrays, answers: Sequence[GroupIndices]) -> list[str]:
     if not parts:
         return []
     subject = "Very few trials account for" if several else "A single trial accounts for"
-    return [f"{subject} most of the variance {spoken(parts)}: add random trials before you rely on shares."]
+    advice = "add random trials before you rely on shares"
+    return [Note(f"{subject} most of the variance {spoken(parts)}: {advice}.", "evidence")]
 
 
 def thinned(data: Arrays) -> Arrays:

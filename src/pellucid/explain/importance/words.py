@@ -28,12 +28,17 @@ def where(space: Space, name: str) -> str:
     return "where it exists" if rule is None else f"where {condition_text(space, rule)}"
 
 
-def bins(dimension: Dimension, u: Array, in_goal: Mask) -> tuple[tuple[str, float, float], ...]:
-    """Label, share of all draws and share of those in the goal: by choice, or by tenths of the range."""
+Bins = tuple[tuple[str, float, float], ...]
+
+
+def bins(dimension: Dimension, u: Array, in_goal: Mask) -> tuple[Bins, tuple[bool, ...]]:
+    """Label, share of all draws and share of those in the goal: by choice, or by tenths of the range. And which of them
+    are ranges of values."""
     if dimension.categorical or 0 < dimension.cells <= _FEW_CELLS:
         codes, count = dimension.code(u), dimension.cells
         values = dimension.decode(dimension.midpoint(np.arange(count)))
         labels = _distinct([value_text(value) for value in values], [repr(value) for value in values])
+        ranges = [False] * count
     elif 0 < dimension.cells <= _MOST_CELLS:
         # Whole numbers are grouped by tenths of the range; on a logarithmic one, the first may fill several alone.
         tenth = np.minimum((dimension.midpoint(np.arange(dimension.cells)) * _N_BINS).astype(int), _N_BINS - 1)
@@ -43,15 +48,18 @@ def bins(dimension: Dimension, u: Array, in_goal: Mask) -> tuple[tuple[str, floa
         members = [np.flatnonzero(bin_of == k) for k in range(count)]
         ends = [(values[member[0]], values[member[-1]]) for member in members]
         labels = [value_text(a) if a == b else f"{value_text(a)} to {value_text(b)}" for a, b in ends]
+        ranges = [a != b for a, b in ends]
     else:
         count = _N_BINS
         codes = np.minimum((u * count).astype(int), count - 1)
         borders = dimension.decode(np.linspace(0.0, 1.0, count + 1))
         texts = _distinct([value_text(border) for border in borders], [repr(border) for border in borders])
         labels = [f"{low} to {high}" for low, high in pairwise(texts)]
+        ranges = [True] * count
     overall = np.bincount(codes, minlength=count) / max(len(codes), 1)
     inside = np.bincount(codes[in_goal], minlength=count) / max(int(in_goal.sum()), 1)
-    return tuple((label, float(a), float(b)) for label, a, b in zip(labels, overall, inside, strict=True))
+    rows = tuple((label, float(a), float(b)) for label, a, b in zip(labels, overall, inside, strict=True))
+    return rows, tuple(ranges)
 
 
 def _distinct(short: list[str], exact: list[str]) -> list[str]:
@@ -73,10 +81,11 @@ def importance_sentence(
     parts = [_leaders(goal, impactful, basis)]
     if impactful:
         first = impactful[0]
-        label, overall, inside = max(first.bins, key=lambda bar: bar[2] - bar[1])
+        bar = max(range(len(first.bins)), key=lambda i: first.bins[i][2] - first.bins[i][1])
+        label, overall, inside = first.bins[bar]
         among = f"{first.group}, " if first.group else ""
         parts.append(
-            f"{among}{100 * inside:.0f}% of such trials have `{first.name}` {'=' if ' to ' not in label else 'from'} "
+            f"{among}{100 * inside:.0f}% of such trials have `{first.name}` {'from' if first.ranges[bar] else '='} "
             f"{label}, against {100 * overall:.0f}% of all"
         )
     interacting = [pair.params for pair in pairs if pair.interact]

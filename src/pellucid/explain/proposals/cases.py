@@ -34,7 +34,7 @@ from pellucid.records import Attribution, ExpectedValue, Receipt, Term
 from pellucid.space.encoding import Dimension, Space
 from pellucid.space.values import plain, same
 from pellucid.study.view import StudyView
-from pellucid.words import OBJECTIVE, NoAnswer, NoAnswerYet, UnreadableRecordError, choice_note, printable
+from pellucid.words import OBJECTIVE, NoAnswer, NoAnswerYet, Note, UnreadableRecordError, choice_note, printable
 
 # Smaller contributions, as a share of the numbers they are differences of, are rounding errors.
 _ROUNDING = 1e-9
@@ -221,7 +221,7 @@ def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted:
         )
     x = rebuilt.space.canonical(X)[0]
     players = np.flatnonzero(rebuilt.space.active(x[None])[0])
-    reasons = tuple(text for text in (receipt.phase, receipt.turn) if text)
+    reasons = tuple(Note(text, "receipt") for text in (receipt.phase, receipt.turn) if text)
     function = rebuilt.acquisition
     if predicted:
         function = PredictedMean().bind(gp, function.situation, rebuilt.space)
@@ -271,7 +271,8 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
     notes = outcome(trial)
     if unknown:
         listed = ", ".join(f"`{name}`" for name in unknown)
-        notes = (*notes, f"No finished trial had had {listed} before, so the model knew nothing about it.")
+        text = f"No finished trial had had {listed} before, so the model knew nothing about it."
+        notes = (*notes, Note(text, "evidence"))
     notes = (*notes, *curve_notes(data), *choice_note(len(data.losses), n))
     return _model_case(
         view,
@@ -373,9 +374,9 @@ def json_value(value: Any) -> Any:
 def outcome(trial: FrozenTrial) -> tuple[str, ...]:
     """What became of the trial, if it has no value."""
     if trial.state == TrialState.FAIL:
-        return ("The trial failed afterwards.",)
+        return (Note("The trial failed afterwards.", "outcome"),)
     if trial.state == TrialState.RUNNING:
-        return ("The trial is still running.",)
+        return (Note("The trial is still running.", "outcome"),)
     return ()
 
 
@@ -390,4 +391,4 @@ def changes(trial: FrozenTrial, receipt: Receipt) -> tuple[str, ...]:
     ]
     listed = ", ".join(f"`{name}` = {ran[name]!r}" for name in changed)
     why = "it was enqueued or changed" if len(outside) < len(changed) else "its ranges do not have the proposed ones"
-    return (f"The trial ran with other values than were proposed ({listed}): {why}.",)
+    return (Note(f"The trial ran with other values than were proposed ({listed}): {why}.", "outcome"),)

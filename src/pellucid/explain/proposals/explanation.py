@@ -27,6 +27,7 @@ from pellucid.explain.proposals.games import MOST_ENUMERATED, Game
 from pellucid.explain.proposals.ranked import ranked_case
 from pellucid.explain.proposals.relevance import Relevance
 from pellucid.explain.proposals.why import (
+    Said,
     contradictions,
     doubted,
     interaction_sentence,
@@ -38,7 +39,7 @@ from pellucid.explain.proposals.why import (
 from pellucid.numerics import Array, is_whole_number, one_thread
 from pellucid.records import Contribution, DesirabilityPaths, ProposalExplanation, ProposalInteractions
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, printable
+from pellucid.words import NoAnswer, NoAnswerYet, Note, Unanswered, printable
 
 Baseline = int | str | Mapping[str, Any] | None
 # Default level of intervals, and the largest: wider t-intervals of a few replicates say nothing.
@@ -125,9 +126,9 @@ def desirability_paths(
         final = all(isinstance(reason, NoAnswer) for reason in skipped.values())
         words = f"None of the {len(numbers)} trials asked for has a proposal that can be explained.{first}"
         raise NoAnswer(words) if final else NoAnswerYet(words)
-    notes = [f"{len(skipped)} of {len(numbers)} trials could not be explained."] if skipped else []
+    left_out = Note(f"{len(skipped)} of {len(numbers)} trials could not be explained.", "omission")
     reasons = {number: str(reason) for number, reason in skipped.items()}
-    return DesirabilityPaths(tuple(explanations), reasons, path_sentence(explanations), tuple(notes))
+    return DesirabilityPaths(tuple(explanations), reasons, path_sentence(explanations), (left_out,) if skipped else ())
 
 
 def proposal_interactions(
@@ -251,6 +252,7 @@ def explanation_of(
     everywhere = baseline is None and background == "global"
     only = case.expected[0] if len(case.expected) == 1 else None
     sign = _sign(case, predicted)
+    said = _said(case, contributions, shares, relevance, compared, everywhere, predicted)
     return ProposalExplanation(
         trial=case.trial,
         acquisition=case.acquisition,
@@ -273,7 +275,9 @@ def explanation_of(
         n_trials=case.n_trials,
         objective=case.objective,
         expected=case.expected,
-        sentence=_sentence(case, contributions, shares, relevance, compared, everywhere, predicted),
+        sentence=said.sentence,
+        reasons=said.reasons,
+        against=said.against,
         notes=(
             *case.notes,
             *unsettled(contributions),
@@ -288,7 +292,7 @@ def _sign(case: Case, predicted: bool) -> float:
     return -1.0 if predicted and case.expected[0].direction == "minimize" else 1.0
 
 
-def _sentence(
+def _said(
     case: Case,
     contributions: tuple[Contribution, ...],
     shares: Shares,
@@ -296,7 +300,7 @@ def _sentence(
     compared_with: str,
     everywhere: bool,
     predicted: bool,
-) -> str:
+) -> Said:
     total, rounding = float(shares.payouts[-1]), shares.rounding
     if predicted:
         (expected,) = case.expected

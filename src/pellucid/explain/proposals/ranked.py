@@ -24,7 +24,7 @@ from pellucid.records import ExpectedValue, RankingState, Receipt, Term
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswer, UnreadableRecordError
+from pellucid.words import NoAnswer, Note, UnreadableRecordError
 
 if TYPE_CHECKING:
     from pellucid.models.ranking.ranker import FittedStudyRanker
@@ -119,7 +119,7 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> Ranked
         incumbent=numbers[int(np.argmin(losses))] if len(losses) else trial.number,
         proposed=True,
         n_trials=len(losses),
-        notes=(str(receipt), *outcome(trial), *changes(trial, receipt)),
+        notes=(Note(str(receipt), "receipt"), *outcome(trial), *changes(trial, receipt)),
         state=state,
         scale=scale,
         reference=_reference(scale, data, state.reference),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from pellucid.claims import NO_REASON, PREDICTED_REASON, REASON
 from pellucid.explain.proposals.relevance import Relevance
 from pellucid.records import PREDICTED, Contribution, ExpectedValue, ProposalExplanation, Term
-from pellucid.words import OBJECTIVE, called, spoken, value_text, with_error
+from pellucid.words import OBJECTIVE, Note, called, spoken, value_text, with_error
 
 # Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and
 # below a twentieth never.
@@ -18,6 +19,19 @@ _MOST_NAMED = 3
 # The share of all contributions to a prediction from which on a parameter is named.
 _WORTH_SAYING = 0.1
 Terms = Mapping[str, Term]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence about a trial, and the parameters that it names for what it explains and against it."""
+
+    sentence: str
+    reasons: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(sentence: str, reasons: Sequence[Contribution] = (), against: Sequence[Contribution] = ()) -> Said:
+        return Said(_capitalised(sentence), tuple(c.name for c in reasons), tuple(c.name for c in against))
 
 
 def proposal_sentence(
@@ -30,7 +44,7 @@ def proposal_sentence(
     whole_space: bool,
     rounding: float,
     relevance: Mapping[str, Relevance],
-) -> str:
+) -> Said:
     """One sentence: what made the proposal attractive, what was exploration, and what counted against it.
 
     Shares are of everything that counts in favour. Only contributions whose sign is certain are named, none that is
@@ -49,8 +63,10 @@ def proposal_sentence(
     )
     if total <= rounding or not for_it:
         if total > rounding and certain and all(_strongest(c, terms).role == "uncertainty" for c in certain):
-            return _capitalised(start + _pure_exploration(proposed))
-        return _capitalised(start + _no_appeal(against, total > rounding, proposed, compared_with))
+            return Said.of(start + _pure_exploration(proposed))
+        better = total > rounding
+        rest_of_it = _no_appeal(against, better, proposed, compared_with)
+        return Said.of(start + rest_of_it, against=() if better else against[:_MOST_NAMED])
     main = [c for i, c in enumerate(for_it) if sum(o.total for o in for_it[:i]) < _HALF * appeal or _large(c, appeal)]
     main = main[:_MOST_NAMED]
     named = sum(c.total for c in main) / appeal
@@ -65,7 +81,7 @@ def proposal_sentence(
     serious = [c for c in against if -c.total >= _SMALL * appeal]
     if serious:
         parts.append(f"{_names(serious)} counted against it{_known(serious, terms)}")
-    return _capitalised("; ".join(parts) + ".")
+    return Said.of("; ".join(parts) + ".", [*main, *exploring[:_MOST_NAMED]], serious[:_MOST_NAMED])
 
 
 def _known(against: Sequence[Contribution], terms: Terms) -> str:
@@ -123,7 +139,8 @@ def doubted(contributions: Sequence[Contribution], terms: Terms, relevance: Mapp
     if not unsure:
         return ()
     intervals = "the 95% interval includes" if len(unsure) == 1 else "their 95% intervals include"
-    return (f"The model expected {_names(unsure)} to help, but was not sure: {intervals} no effect.",)
+    text = f"The model expected {_names(unsure)} to help, but was not sure: {intervals} no effect."
+    return (Note(text, "reason"),)
 
 
 def contradictions(
@@ -158,7 +175,8 @@ def contradictions(
             why = "the effect of this value is small beside that of others"
         else:
             why = "near this proposal its value is already right"
-        notes.append(f"The model's predictions depend on `{c.name}`, but it was no reason here: {why}.")
+        text = f"The model's predictions depend on `{c.name}`, but it was no reason here: {why}."
+        notes.append(Note(text, "reason"))
     return tuple(notes)
 
 
@@ -210,7 +228,8 @@ def unsettled(contributions: Sequence[Contribution]) -> tuple[str, ...]:
     for above, below in pairwise(order):
         large = max(abs(above.total), abs(below.total)) > _QUARTER * largest
         if large and above.low < above.high and above.low < below.high:
-            return (f"Whether `{above.name}` or `{below.name}` contributed more is too close to call.",)
+            text = f"Whether `{above.name}` or `{below.name}` contributed more is too close to call."
+            return (Note(text, "reason"),)
     return ()
 
 
@@ -225,7 +244,7 @@ def prediction_sentence(
     proposed: bool,
     compared_with: str,
     rounding: float,
-) -> str:
+) -> Said:
     """One sentence: what was expected of a trial, how much better or worse that is, and which parameters made it so."""
     direction = expected.direction
     what = f"{expected.objective} {with_error(expected.mean, expected.sd)}"
@@ -235,7 +254,7 @@ def prediction_sentence(
         else f"Pellucid did not propose trial {trial}; its model would have expected {what} of it"
     )
     if abs(total) <= rounding:
-        return f"{start}, the same as of {compared_with}."
+        return Said(f"{start}, the same as of {compared_with}.")
     by_size = sorted(contributions, key=lambda c: -abs(c.total))
     size = sum(abs(c.total) for c in contributions)
     worth = [c for c in by_size if abs(c.total) >= _WORTH_SAYING * size]
@@ -246,7 +265,7 @@ def prediction_sentence(
         spoken([f"{_setting(c)} ({_difference(c.total, direction)})" for c in part]) for part in (causes, others)
     )
     text = f"{text}, mainly because of {named}" if causes else text
-    return f"{text}; {against} pulled the other way." if others else f"{text}."
+    return Said.of(f"{text}; {against} pulled the other way." if others else f"{text}.", causes, others)
 
 
 def _difference(better_by: float, direction: str) -> str:

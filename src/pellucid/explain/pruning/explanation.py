@@ -15,7 +15,7 @@ from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_t
 from pellucid.study.pruning import read_decision
 from pellucid.study.trials import ended_before, state_word
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, counted, number_text, prefix, printable
+from pellucid.words import NoAnswer, NoAnswerYet, Note, Unanswered, counted, number_text, prefix, printable
 
 # With fewer complete curves than this, the answer says so.
 _FEW = 10
@@ -182,13 +182,13 @@ def _sentence(found: PruningExplanation, *, asked: bool) -> str:
     beating = f"{name}{number_text(found.best)} (trial {found.best_trial}){by_text(found.tolerance)}"
     chance = f"a chance of {chance_text(found.chance)} of beating {beating}"
     ends = f"{number_text(found.low)} to {number_text(found.high)}"
-    expected = f"{number_text(found.expected)} was expected ({100 * found.level:g}% interval {ends})"
+    verb = "is" if found.state == "running" and found.source != "recorded" else "was"
+    expected = f"{number_text(found.expected)} {verb} expected ({100 * found.level:g}% interval {ends})"
     returned = "" if found.returned is None else f" It returned {number_text(found.returned)}."
     if found.source == "recorded":
         needed = chance_text(found.needed or 0.0)
         return f"Trial {found.trial} was stopped at {of}: it had {chance}, and {needed} was needed; {expected}."
     if found.state == "running":
-        expected = expected.replace("was expected", "is expected")
         return f"Trial {found.trial} is running: at {of} it has {chance}; {expected}."
     if found.state == "stopped" and not asked:
         return f"Trial {found.trial} was stopped at {of}. By its curve it had {chance}; {expected}."
@@ -204,16 +204,15 @@ def _notes(
     decision: PruningDecision | None,
     recorded: PruningDecision | None,
 ) -> list[str]:
-    notes = []
+    notes: list[str] = []
     if recorded is None:
         ended = counted(len(before.trials), "trial")
         when = "had ended when it began" if trial.state.is_finished() else "have ended so far"
         why = "no reason was recorded" if decision is None else "the recorded reason answers another question"
-        notes.append(f"Computed from the {ended} that {when}: {why}.")
+        notes.append(Note(f"Computed from the {ended} that {when}: {why}.", "scope"))
     if evidence.model.complete < _FEW:
-        notes.append(
-            f"At that time, the model of curves had only {counted(evidence.model.complete, 'complete curve')}."
-        )
+        few = counted(evidence.model.complete, "complete curve")
+        notes.append(Note(f"At that time, the model of curves had only {few}.", "size"))
     notes += horizon_notes(before, evidence.model.horizon)
     return notes
 
@@ -224,7 +223,5 @@ def horizon_notes(view: StudyView, horizon: int) -> list[str]:
     others = int((ends != horizon).sum())
     if not others:
         return []
-    return [
-        f"{others} of {len(ends)} complete trials ended at another step than {horizon}, which is taken for the last "
-        "one; set `horizon` to choose another."
-    ]
+    taken = "which is taken for the last one; set `horizon` to choose another"
+    return [Note(f"{others} of {len(ends)} complete trials ended at another step than {horizon}, {taken}.", "scope")]

@@ -14,7 +14,7 @@ from pellucid.records import ChanceBin, PruningRecord, StoppedTrial
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.pruning import read_decision
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswerYet
+from pellucid.words import NoAnswerYet, Note
 
 # Complete trials whose predictions are checked, and shares of their steps at which: each trial costs a model.
 _MOST_CHECKED, _LOOKS = 100, (0.1, 0.25, 0.5, 0.75)
@@ -133,8 +133,6 @@ def _predictions(view: StudyView, trial: FrozenTrial, horizon: int) -> list[tupl
 def _notes(view: StudyView, evidence: CurveEvidence, stopped: int, coverage: float | None, checked: int) -> list[str]:
     notes = horizon_notes(view, evidence.model.horizon)
     if stopped and coverage is not None:
-        notes.append(
-            f"Only predictions for trials that ran on can be checked: {coverage:.0%} of {checked} values were inside "
-            "their 95% intervals."
-        )
+        held = f"{coverage:.0%} of {checked} values were inside their 95% intervals"
+        notes.append(Note(f"Only predictions for trials that ran on can be checked: {held}.", "curves"))
     return notes

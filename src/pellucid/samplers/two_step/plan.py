@@ -22,7 +22,7 @@ from pellucid.goals import best
 from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
 from pellucid.space.encoding import Dimension
 from pellucid.space.values import plain
-from pellucid.words import value_text
+from pellucid.words import Note, value_text
 
 # What matters is judged by the best tenth of the trials: fewer say too little.
 _GOAL = best(0.1)
@@ -62,13 +62,14 @@ def two_step_plan(trials: Sequence[FrozenTrial], sign: float, cheap: Mapping[str
     good = ranked[: max(_FEWEST_BEST, math.ceil(_BEST_SHARE * len(ranked)))]
     model = min(good, key=lambda trial: _cost(ends, trial)) if ends else ranked[0]
     if ends and not math.isfinite(_cost(ends, model)):
-        notes.append("None of the best trials is cheap in all parameters of `cheap`, so these are tuned like the rest.")
+        none = "None of the best trials is cheap in all parameters of `cheap`, so these are tuned like the rest."
+        notes.append(Note(none, "scope"))
         ends, model = [], ranked[0]
     held = {end.dimension.name: end.held(model.params[end.dimension.name]) for end in ends}
     tuned = _with_parents([name for name in importance.impactful if name not in held], sample, held)
     if not tuned:
         tuned = tuple(name for name in sample.space.names if name not in held)
-        notes.append("No parameter is known to matter, so step 1 tunes all that are not held.")
+        notes.append(Note("No parameter is known to matter, so step 1 tunes all that are not held.", "evidence"))
     for name in sample.space.names:
         if name not in held and name not in tuned:
             donor = next(trial for trial in (model, *ranked) if name in trial.params)
@@ -104,17 +105,18 @@ def _with_parents(names: Sequence[str], sample: Sample, held: Mapping[str, HeldP
 
 def _cheap_ends(sample: Sample, cheap: Mapping[str, Cheap]) -> tuple[list[_CheapEnd], list[str]]:
     """The ends that can be cheap without a measurable loss, and notes on the other names in `cheap`."""
-    out, notes = [], []
+    out: list[_CheapEnd] = []
+    notes: list[str] = []
     for name, end in cheap.items():
         try:
             column = numeric_column(sample, name)
         except ValueError as error:
-            notes.append(str(error))
+            notes.append(Note(str(error), "scope"))
             continue
         reduction = reduced(sample, column, end, _GOAL)
         cut = _first_cut(reduction)
         if cut is None:
-            notes.append(f"`{name}` is not held: {reduction.sentence}")
+            notes.append(Note(f"`{name}` is not held: {reduction.sentence}", "evidence"))
         else:
             dimension = sample.space.dimensions[column]
             out.append(_CheapEnd(dimension, end, reduction.cuts[cut], _effect(reduction, cut)))
