@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from lab.tests.helpers import call
 
-import pellucid
+from pellucid.records import Cost
+from pellucid.records.course import HoldKind
 from pellucid_lab.truth import decisions, measures, rates, studies, tables
 from pellucid_lab.truth.measures import TruthRun, run_truth_task
 from pellucid_lab.truth.studies import TruthTask, first_trials, study_of
@@ -146,20 +148,15 @@ def test_the_price_of_every_reason_that_holds_a_stop_back() -> None:
     assert prices[-1][1] == "1.000 ± 0.000 (1)"
 
 
-def test_every_reason_that_holds_a_stop_back_is_known_by_its_words() -> None:
-    source = (Path(pellucid.__file__).parent / "explain" / "blocks.py").read_text(encoding="utf-8")
-    assert all(words in source for words in measures.HOLDS.values())
+def test_every_kind_of_reason_that_holds_a_stop_back_is_counted() -> None:
+    assert set(measures.HOLDS.values()) == set(get_args(HoldKind)) - {"middle"}, "the middle of a front is none here"
 
 
-def test_bounds_are_read_from_the_sentence_of_a_profile() -> None:
-    sentence = (
-        "For error, the best value of `x` is about 3, which reaches 0.1 (95% band 0.0 to 0.2); expect values up to "
-        "1e-05 to be at least 0.5 worse and values from 4 up to be at least 0.25 worse."
-    )
-    stated = [(bound, inside.tolist()) for bound, inside in measures._stated(sentence, (1e-6, 1.0002e-5, 3.0, 4.0))]
+def test_every_bound_of_a_profile_is_about_its_values() -> None:
+    costs = (Cost(1e-6, 1.0002e-5, 0.5), Cost(4.0, 4.0, 0.25))
+    stated = [(bound, inside.tolist()) for bound, inside in measures._stated(costs, (1e-6, 1.0002e-5, 3.0, 4.0))]
     assert stated == [(0.5, [True, True, False, False]), (0.25, [False, False, False, True])]
-    alone = list(measures._stated("expect `x` = 0.25 to be at least 0.1 worse.", (0.2, 0.25, 0.3)))
-    assert [(bound, inside.tolist()) for bound, inside in alone] == [(0.1, [False, True, False])]
+    assert list(measures._stated((), ("a", "b"))) == []
 
 
 def test_stated_costs_that_are_too_large_are_counted() -> None:

@@ -7,7 +7,6 @@ problem (`known.spread`), so that problems can be averaged.
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,23 +23,21 @@ from pellucid_lab.truth.studies import OURS, SIZES, TruthTask, first_trials, stu
 if TYPE_CHECKING:
     from optuna.study import Study
 
+    from pellucid.records import Cost
+    from pellucid.records.course import HoldKind
+
 # Sizes at which fANOVA is asked too, and at which the stopping verdict is asked.
 FANOVA_SIZES = (60, 100)
 STOP_SIZES = (30, 40, 50, 60, 70, 80, 90, 110, 130, 150)
 # The tolerance that a user might give, as a share of the spread; with noise it is the noise itself.
 TOLERANCE = 0.05
-# What can hold a stop back, and the words by which each is known.
-HOLDS = {
-    "a recent improvement": "has only just improved",
-    "one or two parameters not looked over": "trials have covered only",
-    "choices without their chance": "to rule",
-    "other fits": "other fits",
+# What can hold a stop back, by its name in rows and tables, and its kind in a verdict.
+HOLDS: dict[str, HoldKind] = {
+    "a recent improvement": "improvement",
+    "one or two parameters not looked over": "coverage",
+    "choices without their chance": "choice",
+    "other fits": "fits",
 }
-# What sentences say: which parameter matters most, and what values of a number cost at least.
-_MOST = re.compile(r"`(\w+)` (probably )?matters most")
-_COST = re.compile(r"(values up to |values from |= )([-+.\de]+)(?: up)? to be at least ([-+.\de]+) worse")
-# Numbers in a sentence have four digits.
-_SAME = 1e-3
 
 
 @dataclass(frozen=True)
@@ -128,12 +125,11 @@ def _rounded(*values: float | None) -> list[float | None]:
 
 def _importance(study: Study) -> list[Any]:
     """Per parameter: name, total index, its interval, verdict ('matters', 'no effect' or 'cannot tell'), and whether
-    the sentence says that it matters 'most', 'probably most' or neither ('')."""
+    it is said to matter 'most', 'probably most' or neither ('')."""
     import pellucid
 
     answer = pellucid.importance(study)
-    ranked = {name: f"{doubt}most" for name, doubt in _MOST.findall(answer.sentence)}
-    return [[p.name, *_rounded(p.total, p.low, p.high), p.verdict, ranked.get(p.name, "")] for p in answer.parameters]
+    return [[p.name, *_rounded(p.total, p.low, p.high), p.verdict, p.rank] for p in answer.parameters]
 
 
 def _fanova(study: Study) -> list[Any]:
@@ -181,23 +177,17 @@ def _profile(problem: TruthProblem, study: Study) -> dict[str, Any]:
         costs = problem.sign * (truth - truth[effect.best]) / known.spread(problem.name)
         stated = [
             _rounded(bound / known.spread(problem.name), float(costs[inside].min()))
-            for bound, inside in _stated(effect.sentence, effect.values)
+            for bound, inside in _stated(effect.costs, effect.values)
         ]
         out[name] = [*_covered(problem, effect.low, effect.high, truth), effect.verdict, stated]
     return out
 
 
-def _stated(sentence: str, values: Sequence[Any]) -> Iterator[tuple[float, Any]]:
-    """Every bound that the sentence of a number's profile states, and the values that it is about."""
-    for kind, end, bound in _COST.findall(sentence):
-        grid, value = np.array(values, dtype=float), float(end)
-        near = _SAME * abs(value)
-        inside = {
-            "values up to ": grid <= value + near,
-            "values from ": grid >= value - near,
-            "= ": np.abs(grid - value) <= near,
-        }[kind]
-        yield float(bound), inside
+def _stated(costs: Sequence[Cost], values: Sequence[Any]) -> Iterator[tuple[float, Any]]:
+    """Every bound that the profile of a number states, and the values that it is about."""
+    grid = np.array(values, dtype=float) if costs else np.empty(0)
+    for cost in costs:
+        yield cost.at_least, (grid >= cost.low) & (grid <= cost.high)
 
 
 def _covered(problem: TruthProblem, low: Any, high: Any, truth: Any) -> list[float | None]:
@@ -225,14 +215,14 @@ def _calibration(study: Study) -> list[Any]:
 
 
 def _explanation(problem: TruthProblem, study: Study) -> list[str] | None:
-    """Parameters that the sentence about the last proposal names as reasons; None if it was not a proposal."""
+    """Parameters that count for or against the last proposal by its explanation; None if it was not a proposal."""
     import pellucid
 
     last = study.get_trials(deepcopy=False)[-1].number
     if not any(receipt.trial == last and receipt.kind == "model" for receipt in pellucid.receipts(study)):
         return None
-    sentence = pellucid.explain_proposal(study, last).sentence
-    return [name for name in problem.names if re.search(rf"\b{re.escape(name)}=", sentence)]
+    why = pellucid.explain_proposal(study, last)
+    return [name for name in problem.names if name in (*why.reasons, *why.against)]
 
 
 def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[Any, ...]:
@@ -249,7 +239,8 @@ def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[An
     bound = None if with_tolerance.bound is None else with_tolerance.bound / unit
     default = None if without.tolerance is None else without.tolerance / unit
     shares = (*_rounded(bound, given / unit), without.stop, *_rounded(default, regret / unit))
-    held_back = [kind for kind, words in HOLDS.items() if any(words in reason for reason in with_tolerance.blocked)]
+    kinds = {hold.kind for hold in with_tolerance.held_by}
+    held_back = [name for name, kind in HOLDS.items() if kind in kinds]
     return (n, with_tolerance.stop, *shares, with_tolerance.more_trials, held_back)
 
 
