@@ -252,7 +252,7 @@ class Overview:
     def reason(self, answer: Answer[Any]) -> str | None:
         """Why no question of an entry is in a list of answers; None if one is."""
         reasons = [answer.applies(self, part) for part in answer.parts(self, WHOLE) or (WHOLE,)]
-        return None if None in reasons else reasons[0]
+        return reasons[0] if all(reasons) else None
 
     def _chosen(self, answer: Answer[Any], choice: Choice) -> list[Subject]:
         parts = [part for part in answer.parts(self, WHOLE) if answer.applies(self, part) is None]

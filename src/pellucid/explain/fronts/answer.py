@@ -178,6 +178,7 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
         members.append(FrontMember(complete.numbers[rows[i]], params, outcomes, None))
     why = not_modelled(view)
     unmodelled = f"{why[0].upper()}{why[1:]}, so there is no model: this is the front of what the trials returned."
+    notes = [Note(unmodelled, "scope")]
     thinned = [complete.numbers[row] for row in rows[ahead[shown.left_out]].tolist()]
     return _front(
         view,
@@ -187,5 +188,5 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
         ON_THE_FRONT.threshold,
         shown.within,
         thinned,
-        [Note(unmodelled, "scope")],
+        notes,
     )
