@@ -59,8 +59,6 @@ class Scrambler:
             return self.word(value)
         if name in PROSE and isinstance(value, tuple):
             return tuple(map(self.word, value))
-        if name == "unexplained":
-            return {trial: self.word(why) for trial, why in value.items()}
         return self.record(value)
 
     def properties(self, monkeypatch: pytest.MonkeyPatch) -> None:

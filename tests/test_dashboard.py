@@ -14,7 +14,8 @@ from plotly.subplots import make_subplots
 
 import pellucid
 from pellucid import dashboard
-from pellucid.reporting.gather import StudyAnswers, gather
+from pellucid.answers.base import Overview
+from pellucid.reporting.gather import gather
 from pellucid.reporting.note import escaped, note, prose
 from pellucid.study.storage import dashboard_figures, remove_dashboard_figure
 
@@ -23,7 +24,7 @@ TRIALS = "/dashboard/studies/0/trials?numbers="
 
 
 @pytest.fixture(scope="module")
-def answers() -> StudyAnswers:
+def answers() -> Overview:
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=6))
 
     def objective(trial: optuna.Trial) -> float:
@@ -34,7 +35,7 @@ def answers() -> StudyAnswers:
     return gather(study, progress=False)
 
 
-def test_the_note_answers_in_the_order_in_which_a_person_asks(answers: StudyAnswers) -> None:
+def test_the_note_answers_in_the_order_in_which_a_person_asks(answers: Overview) -> None:
     text = note(answers, TRIALS)
     titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert titles == [
@@ -48,7 +49,7 @@ def test_the_note_answers_in_the_order_in_which_a_person_asks(answers: StudyAnsw
     assert f"[trial 13]({TRIALS}13)" in text
 
 
-def test_names_are_text_in_the_note(answers: StudyAnswers) -> None:
+def test_names_are_text_in_the_note(answers: Overview) -> None:
     text = note(answers, TRIALS)
     assert f"| kind | {escaped(HOSTILE)} |" in text
     assert not re.search(r"(?<!\\)(<img|\*\*b|\[a\]|\$x)", text)
@@ -89,7 +90,7 @@ def test_a_figure_fits_a_card() -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite", "memory"])
 def test_figures_that_are_no_longer_made_are_removed(
-    kind: str, answers: StudyAnswers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, answers: Overview, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     optuna_dashboard = pytest.importorskip("optuna_dashboard")
     study = optuna.create_study(storage=f"sqlite:///{tmp_path}/studies.db" if kind == "sqlite" else None)

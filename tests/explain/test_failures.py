@@ -11,10 +11,10 @@ from optuna.samplers import RandomSampler
 from optuna.trial import Trial, TrialState, create_trial
 
 import pellucid
+from pellucid.answers.doubts import doubts
 from pellucid.cli.answers import answers_to
 from pellucid.cli.questions import overview
 from pellucid.explain.model import view_of
-from pellucid.reporting.doubts import doubts
 from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page

@@ -10,17 +10,17 @@ from tests.plots.curve_studies import curve_study, rising
 
 import pellucid
 from pellucid import plots
+from pellucid.answers.base import WHOLE, Overview
+from pellucid.answers.pruning import curves
 from pellucid.explain.model import view_of
 from pellucid.records import (
     ChanceBin,
     FanPoint,
     LearningCurves,
-    NotKnown,
     PruningExplanation,
     PruningRecord,
     StoppedTrial,
 )
-from pellucid.reporting.curves import curve_answers
 
 HOSTILE = "<b>acc</b>"
 
@@ -34,7 +34,7 @@ def title(figure: Any) -> str:
 
 
 def all_curves(study: optuna.Study) -> LearningCurves:
-    return curve_answers(view_of(study), NotKnown("not asked")).curves
+    return curves(Overview(view_of(study)), WHOLE)
 
 
 def lying(x: float, step: int, steps: int) -> float:

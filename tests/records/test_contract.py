@@ -16,6 +16,7 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
+from pellucid.answers.catalogue import CURVES
 from pellucid.cli.answers import answers_data, answers_to
 from pellucid.cli.questions import overview
 from pellucid.cli.storage.places import place_of
@@ -92,13 +93,13 @@ def answers() -> dict[str, Finding]:
     found = {f"{name} of {n}": answer for n in (1, 2) for name, answer in asked(n).items()}
     ranges = found["parameter_ranges of 1"]
     assert isinstance(ranges, pellucid.ParameterRanges)
-    curves = gather(study_of(1), progress=False).curves
+    curves = gather(study_of(1), progress=False).found(CURVES)
     assert curves is not None
     return {
         **found,
         "plan": pellucid.TwoStepPlan(("x",), (HeldParameter("y", 0.5, False, "as in trial 3"),), 3, 30, 3),
         "advice": pellucid.RangeAdvice("x", "widen", "Widen `x`.", 0.01, n_trials=30),
-        "curves": curves.curves,
+        "curves": curves,
     }
 
 

@@ -8,12 +8,15 @@ from html import unescape
 import optuna
 import pytest
 from optuna.samplers import RandomSampler
+from tests.overviews import instead
 
 import pellucid
-from pellucid.records import NotKnown, ProfileEffect, Recommendation, RegretHistory
-from pellucid.reporting.agreement import beyond_the_verdict
-from pellucid.reporting.doubts import doubts
-from pellucid.reporting.gather import StudyAnswers, gather
+from pellucid.answers.agreement import beyond_the_verdict
+from pellucid.answers.base import Overview
+from pellucid.answers.catalogue import COURSE, PROFILE, RECOMMENDATION, VERDICT
+from pellucid.answers.doubts import doubts
+from pellucid.records import NotKnown, ProfileEffect, Recommendation
+from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page
 
@@ -28,21 +31,20 @@ def tuned(direction: str) -> optuna.Study:
 
 
 @pytest.fixture(scope="module", params=["minimize", "maximize"])
-def gathered(request: pytest.FixtureRequest) -> StudyAnswers:
+def gathered(request: pytest.FixtureRequest) -> Overview:
     return gather(tuned(request.param), progress=False)
 
 
-def profiles(study: StudyAnswers) -> tuple[ProfileEffect, ...]:
-    found = study.each[0].profiles
-    assert not isinstance(found, NotKnown)
-    return found
+def profiles(study: Overview) -> list[ProfileEffect]:
+    asked = [study.found(PROFILE, question.subject) for question in study.shown(PROFILE)]
+    return [profile for profile in asked if profile is not None]
 
 
-def with_verdict(study: StudyAnswers, *, further: float, stop: bool) -> StudyAnswers:
+def with_verdict(study: Overview, *, further: float, stop: bool) -> Overview:
     """With a verdict that leaves room up to the furthest band, less so many tolerances."""
-    use, regret = study.recommendation, study.regret
+    use, verdict = study.ask(RECOMMENDATION), study.found(VERDICT)
     assert isinstance(use, Recommendation)
-    assert isinstance(regret, RegretHistory)
+    assert verdict is not None
     assert use.low is not None
     assert use.high is not None
     if use.direction == "minimize":
@@ -52,26 +54,27 @@ def with_verdict(study: StudyAnswers, *, further: float, stop: bool) -> StudyAns
     # The end of the furthest band is beyond the interval of the recommendation in these studies.
     assert room > 0.0
     tolerance = room / 10.0
-    verdict = replace(regret.stopping, stop=stop, bound=room - further * tolerance, tolerance=tolerance)
-    return replace(study, regret=replace(regret, stopping=verdict))
+    other = replace(verdict, stop=stop, bound=room - further * tolerance, tolerance=tolerance)
+    return instead(study, VERDICT, other)
 
 
-def test_a_band_that_promises_more_than_the_verdict_is_named_with_both_numbers(gathered: StudyAnswers) -> None:
+def test_a_band_that_promises_more_than_the_verdict_is_named_with_both_numbers(gathered: Overview) -> None:
     study = with_verdict(gathered, further=2.0, stop=False)
     line = beyond_the_verdict(study)
-    assert isinstance(study.regret, RegretHistory)
-    assert f"at most {study.regret.stopping.bound:.2g} left" in line
+    verdict = study.found(VERDICT)
+    assert verdict is not None
+    assert f"at most {verdict.bound:.2g} left" in line
     assert any(f"`{profile.param}`" in line for profile in profiles(study))
     assert line.endswith("for a limit.")
 
 
-def test_a_difference_within_the_tolerance_is_not_worth_a_line(gathered: StudyAnswers) -> None:
+def test_a_difference_within_the_tolerance_is_not_worth_a_line(gathered: Overview) -> None:
     assert beyond_the_verdict(with_verdict(gathered, further=0.9, stop=True)) == ""
     assert beyond_the_verdict(with_verdict(gathered, further=1.1, stop=True)) != ""
 
 
 @pytest.mark.parametrize("stop", [True, False])
-def test_the_page_says_it_once(gathered: StudyAnswers, stop: bool) -> None:
+def test_the_page_says_it_once(gathered: Overview, stop: bool) -> None:
     """With the advice to stop it is a reason to distrust that; otherwise it stands beside the bands."""
     study = with_verdict(gathered, further=3.0, stop=stop)
     line = beyond_the_verdict(study)
@@ -83,17 +86,18 @@ def test_the_page_says_it_once(gathered: StudyAnswers, stop: bool) -> None:
     assert ("before you stop" in note(study, "trials/")) == stop
 
 
-def test_answers_that_are_missing_do_not_differ(gathered: StudyAnswers) -> None:
+def test_answers_that_are_missing_do_not_differ(gathered: Overview) -> None:
     study = with_verdict(gathered, further=3.0, stop=True)
-    assert isinstance(study.recommendation, Recommendation)
-    assert isinstance(study.regret, RegretHistory)
+    use, verdict = study.ask(RECOMMENDATION), study.found(VERDICT)
+    assert isinstance(use, Recommendation)
+    assert verdict is not None
     unknown = NotKnown("Too few trials.")
     for lacking in (
-        replace(study, recommendation=unknown),
-        replace(study, recommendation=replace(study.recommendation, low=None, high=None)),
-        replace(study, regret=unknown),
-        replace(study, regret=replace(study.regret, stopping=replace(study.regret.stopping, bound=None))),
-        replace(study, each=(replace(study.each[0], profiles=unknown),)),
+        instead(study, RECOMMENDATION, unknown),
+        instead(study, RECOMMENDATION, replace(use, low=None, high=None)),
+        instead(study, VERDICT, unknown),
+        instead(study, VERDICT, replace(verdict, bound=None)),
+        instead(study, PROFILE, unknown, *(question.subject for question in study.shown(PROFILE))),
     ):
         assert beyond_the_verdict(lacking) == ""
 
@@ -109,6 +113,6 @@ def test_a_report_shows_the_numbers_that_each_answer_has_alone() -> None:
     together = gather(study, progress=False)
     for profile in profiles(together):
         assert profile == pellucid.profile_effect(study, profile.param)
-    assert together.recommendation == pellucid.recommend(study)
-    assert isinstance(together.regret, RegretHistory)
-    assert together.regret.stopping == pellucid.stopping_verdict(study)
+    assert together.ask(RECOMMENDATION) == pellucid.recommend(study)
+    assert together.ask(VERDICT) == pellucid.stopping_verdict(study)
+    assert together.ask(COURSE) == pellucid.regret_history(study)

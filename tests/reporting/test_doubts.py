@@ -11,10 +11,13 @@ from pathlib import Path
 import optuna
 import pytest
 from optuna.trial import Trial
+from tests.overviews import instead
 
 import pellucid
-from pellucid.reporting.doubts import MOST_SHOWN, doubts
-from pellucid.reporting.gather import StudyAnswers, gather
+from pellucid.answers.base import Overview, Subject
+from pellucid.answers.catalogue import RECOMMENDATION, TRADEOFF
+from pellucid.answers.doubts import MOST_SHOWN, doubts
+from pellucid.reporting.gather import gather
 from pellucid.reporting.page import page
 
 # What a reader can do, or look at.
@@ -70,7 +73,7 @@ def test_a_page_shows_the_first_three(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def dense() -> StudyAnswers:
+def dense() -> Overview:
     """A front without noise from 0 to 1 in both objectives, and a trial that returned an infinite value."""
     study = optuna.create_study(directions=["minimize", "maximize"], sampler=optuna.samplers.RandomSampler(seed=0))
     study.set_metric_names(["latency", "accuracy"])
@@ -82,29 +85,30 @@ def dense() -> StudyAnswers:
     return gather(study, progress=False)
 
 
-def about_the_front(answers: StudyAnswers) -> list[str]:
+def about_the_front(answers: Overview) -> list[str]:
     return [reason for reason in doubts(answers) if "front reaches" in reason]
 
 
-def test_a_front_that_spans_what_was_observed_is_no_reason_for_doubt(dense: StudyAnswers) -> None:
+def test_a_front_that_spans_what_was_observed_is_no_reason_for_doubt(dense: Overview) -> None:
     assert about_the_front(dense) == []
 
 
-def test_a_front_that_is_much_shorter_than_what_was_observed_is_a_reason_for_doubt(dense: StudyAnswers) -> None:
-    front = dense.recommendation
+def test_a_front_that_is_much_shorter_than_what_was_observed_is_a_reason_for_doubt(dense: Overview) -> None:
+    front = dense.ask(RECOMMENDATION)
     assert isinstance(front, pellucid.Front)
     short = replace(front, members=front.members[12:18], thinned=())
     one = replace(front, members=front.members[29:], thinned=())
-    reasons = about_the_front(replace(dense, recommendation=short))
+    reasons = about_the_front(instead(dense, RECOMMENDATION, short))
     assert len(reasons) == 2
     assert reasons[0].startswith("The trials that no other beats returned latency from 0 to 1, but the named front")
     assert reasons[0].endswith("because the models take the rest for luck: run trial 0 and trial 29 again.")
-    assert about_the_front(replace(dense, recommendation=one))[0].endswith("run trial 0 again.")
+    assert about_the_front(instead(dense, RECOMMENDATION, one))[0].endswith("run trial 0 again.")
 
 
-def test_a_trade_off_that_is_much_shorter_than_the_front_is_a_reason_for_doubt(dense: StudyAnswers) -> None:
-    (tradeoff,) = dense.tradeoffs
+def test_a_trade_off_that_is_much_shorter_than_the_front_is_a_reason_for_doubt(dense: Overview) -> None:
+    pair = Subject(pair=(0, 1))
+    tradeoff = dense.ask(TRADEOFF, pair)
     assert isinstance(tradeoff, pellucid.Tradeoff)
-    (reason,) = about_the_front(replace(dense, tradeoffs=(replace(tradeoff, curve=tradeoff.curve[-24:]),)))
+    (reason,) = about_the_front(instead(dense, TRADEOFF, replace(tradeoff, curve=tradeoff.curve[-24:]), pair))
     assert reason.startswith("The trade-off between latency and accuracy is known for accuracy from ")
     assert reason.endswith(": look at its trials for the rest.")

@@ -2,76 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
 from html import unescape
-from typing import Any
 
 import optuna
 import pytest
 from optuna.study import Study
 from tests.failing import FAULTS, Functions, cause, study_of_everything, study_of_two
+from tests.overviews import findings
 
 from pellucid import plots
+from pellucid.answers.base import Overview
+from pellucid.answers.catalogue import CONSTRAINTS
 from pellucid.integrations.contents import contents_of
-from pellucid.records import Finding, Importance, NotKnown
+from pellucid.records import Importance
 from pellucid.reporting.figures import key_figures
-from pellucid.reporting.gather import StudyAnswers, gather, gather_at_once
+from pellucid.reporting.gather import gather, gather_at_once
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page
 
 pytestmark = pytest.mark.failing_answers
 
-GATHER, CURVES = "pellucid.reporting.gather", "pellucid.reporting.curves"
+EXPLAIN = "pellucid.explain"
 # What each function answers, as the page calls it.
 ONE = {
-    f"{GATHER}.history_of": "history",
-    f"{GATHER}.recommendation_of": "recommendation",
-    f"{GATHER}.regret_history_of": "can you stop",
-    f"{GATHER}.ranges_of": "ranges",
-    f"{GATHER}.shares_of": "what matters",
-    f"{GATHER}.calibration_of": "were predictions true",
-    f"{GATHER}.profiles_of": "profiles",
-    f"{GATHER}.effects_of": "effects",
-    f"{GATHER}.pruning_record_of": "what stops saved",
-    f"{CURVES}.pruning_explanation_of": "why trial",
-    f"{GATHER}.curve_answers": "learning curves",
-    f"{GATHER}.importance_for": "failures",
-    f"{GATHER}.failing_settings_of": "failing settings",
-    f"{GATHER}.explanation_of": "trial",
-    f"{GATHER}.timeline_of": "timeline",
-    f"{GATHER}.coordinates_of": "what the best trials share",
+    f"{EXPLAIN}.history.history_of": "history",
+    f"{EXPLAIN}.recommend.recommendation_of": "recommendation",
+    f"{EXPLAIN}.stopping.stopping_verdict_of": "can you stop",
+    f"{EXPLAIN}.stopping.regret_history_to": "how much is left",
+    f"{EXPLAIN}.ranges.ranges_of": "ranges",
+    f"{EXPLAIN}.importance.shares.shares_of": "what matters",
+    f"{EXPLAIN}.calibration.calibration_of": "were predictions true",
+    f"{EXPLAIN}.effects.profile.profiles_of": "profiles",
+    f"{EXPLAIN}.effects.dependence.effects_of": "effects",
+    f"{EXPLAIN}.pruning.record.pruning_record_of": "what stops saved",
+    f"{EXPLAIN}.pruning.explanation.pruning_explanation_of": "why trial",
+    "pellucid.answers.pruning.curves": "learning curves",
+    f"{EXPLAIN}.importance.analysis.importance_for": "failures",
+    f"{EXPLAIN}.failures.failing_settings_of": "failing settings",
+    f"{EXPLAIN}.proposals.explanation.explanation_of": "trial",
+    f"{EXPLAIN}.timeline.timeline_of": "timeline",
+    f"{EXPLAIN}.coordinates.coordinates_of": "what the best trials share",
 }
 SEVERAL = {
-    f"{GATHER}.front_history_of": "history",
-    f"{GATHER}.front_of": "recommendation",
-    f"{GATHER}.front_regret_history_of": "can you stop",
-    f"{GATHER}.tradeoff_of": "trade-offs",
-    f"{GATHER}.shares_of": "what matters of objective 0",
-    f"{GATHER}.explanation_of": "trial",
+    f"{EXPLAIN}.history.front_history_of": "history",
+    f"{EXPLAIN}.fronts.answer.front_of": "recommendation",
+    f"{EXPLAIN}.front_stopping.front_verdict_of": "can you stop",
+    f"{EXPLAIN}.fronts.tradeoff.tradeoff_of": "trade-offs",
+    f"{EXPLAIN}.importance.shares.shares_of": "what matters of objective 0",
+    f"{EXPLAIN}.proposals.explanation.explanation_of": "trial",
 }
 
 
 @pytest.fixture(scope="module")
 def studies() -> dict[str, tuple[Study, Functions]]:
     return {
-        "one": (study_of_everything(), Functions(ONE, made=f"{GATHER}.curve_answers")),
+        "one": (study_of_everything(), Functions(ONE, made="pellucid.answers.pruning.curves")),
         "several": (study_of_two(), Functions(SEVERAL)),
     }
-
-
-def findings(value: Any) -> Iterator[Finding]:
-    """All answers among the fields of a page."""
-    if isinstance(value, Finding):
-        yield value
-    elif isinstance(value, dict):
-        yield from findings(tuple(value.values()))
-    elif isinstance(value, tuple | list):
-        for entry in value:
-            yield from findings(entry)
-    elif hasattr(value, "__dataclass_fields__") and not isinstance(value, NotKnown):
-        for field in fields(value):
-            yield from findings(getattr(value, field.name))
 
 
 CASES = [("one", name) for name in ONE] + [("several", name) for name in SEVERAL]
@@ -108,8 +95,9 @@ def _of(broken: str) -> set[str]:
         "front_history_of": {"FrontHistory"},
         "recommendation_of": {"Recommendation"},
         "front_of": {"Front"},
-        "regret_history_of": {"RegretHistory", "StoppingVerdict"},
-        "front_regret_history_of": {"RegretHistory", "FrontVerdict"},
+        "stopping_verdict_of": {"RegretHistory", "StoppingVerdict"},
+        "regret_history_to": {"RegretHistory"},
+        "front_verdict_of": {"RegretHistory", "FrontVerdict"},
         "tradeoff_of": {"Tradeoff"},
         "ranges_of": {"ParameterRanges", "RangeAdvice"},
         "shares_of": {"Importance", "PartialDependence"},  # It chooses the two whose joint effect is shown.
@@ -118,17 +106,17 @@ def _of(broken: str) -> set[str]:
         "effects_of": {"PartialDependence"},
         "pruning_record_of": {"PruningRecord", "PruningExplanation"},
         "pruning_explanation_of": {"PruningExplanation"},
-        "curve_answers": {"LearningCurves", "PruningRecord", "PruningExplanation"},
+        "curves": {"LearningCurves"},
         "importance_for": {"HsicImportance"},
         "failing_settings_of": {"FailingSettings"},
-        "explanation_of": {"ProposalExplanation"},
+        "explanation_of": {"ProposalExplanation", "DesirabilityPaths"},
         "timeline_of": {"Timeline"},
         "coordinates_of": {"ParallelCoordinates"},
     }
     return made[broken.rpartition(".")[2]]
 
 
-def _check_texts(answers: StudyAnswers, fault: Exception, name: str) -> None:
+def _check_texts(answers: Overview, fault: Exception, name: str) -> None:
     """The page, the note and the run of a tracker are whole, and name the answer and the error."""
     run = contents_of(answers)
     html = run.files["report.html"]
@@ -144,7 +132,7 @@ def test_the_card_of_an_answer_says_that_it_failed(
     studies: dict[str, tuple[Study, Functions]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, functions = studies["one"]
-    functions.answer(monkeypatch, broken=f"{GATHER}.ranges_of", fault=FAULTS[2])
+    functions.answer(monkeypatch, broken=f"{EXPLAIN}.ranges.ranges_of", fault=FAULTS[2])
     answers = gather(study, progress=False)
     _, _, card = page(answers).partition("<h2>Which ranges to change?</h2>")
     assert unescape(card).startswith(f"<p>{cause(FAULTS[2])}</p>")
@@ -169,8 +157,8 @@ def test_a_page_of_the_first_moment_survives_a_fault(
     studies: dict[str, tuple[Study, Functions]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, functions = studies["one"]
-    for broken in ("history_of", "timeline_of", "coordinates_of"):
-        functions.answer(monkeypatch, broken=f"{GATHER}.{broken}", fault=FAULTS[0])
+    for broken in ("history.history_of", "timeline.timeline_of", "coordinates.coordinates_of"):
+        functions.answer(monkeypatch, broken=f"{EXPLAIN}.{broken}", fault=FAULTS[0])
         assert page(gather_at_once(study)).rstrip().endswith("</html>")
 
 
@@ -193,7 +181,7 @@ def test_a_figure_that_cannot_be_drawn_costs_no_other(
         plots, "bare", lambda record, what: draw() if isinstance(record, Importance) else real(record, what)
     )
     html = page(answers)
-    n_importances = 1 + len(answers.constraints)
+    n_importances = 1 + len(answers.shown(CONSTRAINTS))
     assert html.count("data-figure=") == figures - n_importances
     assert unescape(html).count(cause(FAULTS[1])) == n_importances
 

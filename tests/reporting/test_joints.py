@@ -16,12 +16,12 @@ from optuna.trial import Trial
 from tests.helpers import conditional
 
 import pellucid
-from pellucid.answers.base import GoalName, Question
+from pellucid.answers.base import GoalName, Overview, Question
 from pellucid.cli.answers import answers_text, answers_to
 from pellucid.cli.questions import overview, requested
 from pellucid.cli.storage.places import place_of
 from pellucid.integrations.contents import contents_of
-from pellucid.reporting.gather import StudyAnswers, gather
+from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page
 from pellucid.study.view import StudyView
@@ -91,7 +91,7 @@ def study_of(kind: str) -> Study:
 
 
 @cache
-def gathered(kind: str) -> StudyAnswers:
+def gathered(kind: str) -> Overview:
     return gather(study_of(kind), progress=False)
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from tests.helpers import began, bowl
 
 import pellucid
-from pellucid.reporting.doubts import doubts
+from pellucid.answers.doubts import doubts
 from pellucid.reporting.gather import gather
 
 

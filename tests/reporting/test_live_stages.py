@@ -27,9 +27,13 @@ from tests.reporting.served import (
 from tests.reporting.test_several import measured
 
 import pellucid
-from pellucid.reporting import gather as gathering
+from pellucid.answers.base import Overview
+from pellucid.answers.proposal import explained
+from pellucid.answers.trials import course
+from pellucid.explain.proposals import explanation
+from pellucid.records import PENDING, ProposalExplanation
 from pellucid.reporting import live as living
-from pellucid.reporting.gather import COMPUTING, Explained, StudyAnswers, gather, gather_at_once
+from pellucid.reporting.gather import gather, gather_at_once
 from pellucid.reporting.page import page
 
 
@@ -61,7 +65,7 @@ class Held:
         self.asked, self._may = Event(), Event()
         monkeypatch.setattr(living, "gather", self)
 
-    def __call__(self, *arguments: Any) -> StudyAnswers:
+    def __call__(self, *arguments: Any) -> Overview:
         self.asked.set()
         assert self._may.wait(PATIENCE_S)
         self._may.clear()
@@ -89,16 +93,16 @@ def held_report(study: Study, held: Held) -> Iterator[int]:
 def test_the_first_page_has_the_trials_and_says_what_is_being_computed(two: Study, several: bool) -> None:
     study = two if several else run(8)
     answers = gather_at_once(study)
-    assert answers.computing
-    assert len(answers.trials) == len(study.trials)
+    assert not answers.whole
+    assert len(answers.view.trials) == len(study.trials)
     html = page(answers, live=1)
     cards = html[html.index('id="answers"') : html.index("</section>")]
     assert cards.count("Computing ...") == cards.count('class="card"') + (1 if several else 0)  # One per objective.
     for wrong in ("Nothing stands out", "Not known", "Not yet"):
         assert wrong not in cards
-    assert COMPUTING.reason in html
+    assert PENDING.reason in html
     assert 'data-figure="history"' in html
-    assert not gather(study, progress=False).computing
+    assert gather(study, progress=False).whole
 
 
 def test_no_model_is_fitted_for_the_first_page(two: Study, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +110,7 @@ def test_no_model_is_fitted_for_the_first_page(two: Study, monkeypatch: pytest.M
         raise AssertionError("a model was fitted")
 
     monkeypatch.setattr("pellucid.models.gp.GaussianProcess.learn", refuse)
-    assert gather_at_once(two).counts["failed"] > 0
+    assert course(gather_at_once(two)).states.count("failed") > 0
 
 
 def test_what_takes_long_follows_when_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,43 +189,47 @@ def test_a_browser_shows_the_first_page_then_the_rest_and_the_age(
 # ---------------------------------------------------------------------- what is kept
 
 
+def explanations(study: Study, kept: dict[Any, Any]) -> list[ProposalExplanation]:
+    return list(explained(gather(study, False, kept)).values())
+
+
 def test_explanations_of_trials_that_have_ended_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     two = run_two()
     asked: list[int] = []
-    explained = gathering.explanation_of
-    monkeypatch.setattr(gathering, "explanation_of", lambda view, n: asked.append(n) or explained(view, n))
-    kept: Explained = {}
-    first = gather(two, False, kept)
+    explain = explanation.explanation_of
+    monkeypatch.setattr(explanation, "explanation_of", lambda view, n, **_: asked.append(n) or explain(view, n))
+    kept: dict[Any, Any] = {}
+    first = explanations(two, kept)
     computed = list(asked)
-    assert [explanation.trial for explanation in first.explanations] == computed
-    second = gather(two, False, kept)
+    assert [each.trial for each in first] == computed
+    second = explanations(two, kept)
     assert asked == computed
-    assert second.explanations == first.explanations == gather(two, progress=False).explanations
+    assert second == first == explanations(two, {})
     asked.clear()
     two.optimize(measured, n_trials=1)
-    third = gather(two, False, kept)
+    third = explanations(two, kept)
     assert len(two.trials) - 1 in asked
     assert not set(asked) & set(computed)
-    fresh = gather(two, progress=False)
-    assert [each.to_dict() for each in third.explanations] == [each.to_dict() for each in fresh.explanations]
+    fresh = explanations(two, {})
+    assert [each.to_dict() for each in third] == [each.to_dict() for each in fresh]
 
 
 def test_what_is_said_about_a_running_trial_is_computed_again() -> None:
     study = run(9)
     trial = study.ask()
     bowl(trial)
-    kept: Explained = {}
-    running = {each.trial: each for each in gather(study, False, kept).explanations}[trial.number]
+    kept: dict[Any, Any] = {}
+    running = {each.trial: each for each in explanations(study, kept)}[trial.number]
     assert "The trial is still running." in running.notes
     study.tell(trial, 0.5)
-    ended = {each.trial: each for each in gather(study, False, kept).explanations}[trial.number]
+    ended = {each.trial: each for each in explanations(study, kept)}[trial.number]
     assert "The trial is still running." not in ended.notes
 
 
 def test_new_names_of_objectives_are_used_in_explanations_that_were_kept() -> None:
     study = run(8)
-    kept: Explained = {}
-    before = gather(study, False, kept).explanations[0]
+    kept: dict[Any, Any] = {}
+    before = explanations(study, kept)[0]
     study.set_metric_names(["loss"])
-    after = {each.trial: each for each in gather(study, False, kept).explanations}[before.trial]
+    after = {each.trial: each for each in explanations(study, kept)}[before.trial]
     assert (before.objective, after.objective) == ("objective", "loss")

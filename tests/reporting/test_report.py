@@ -20,11 +20,12 @@ from tests.browser import Browser, in_a_browser
 from tests.helpers import page_data
 
 import pellucid
-from pellucid.records import NotKnown
-from pellucid.reporting.doubts import doubts
+from pellucid.answers.catalogue import FAILING
+from pellucid.answers.doubts import doubts
 from pellucid.reporting.gather import gather
 from pellucid.reporting.markup import Markup, joined, prose, tag
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
+from pellucid.study.view import StudyView
 from pellucid.words import printable
 
 SCRIPT = "<script>document.body.dataset.hacked = 'yes'</script>"
@@ -335,7 +336,7 @@ def test_doubts_name_the_odd_trials_of_a_study() -> None:
 def test_interruptions_do_not_count_as_failures() -> None:
     study = optuna.create_study()
     interrupted(study)
-    assert gather(study, progress=False).failures is None
+    assert not gather(study, progress=False).applies(FAILING)
     with pytest.raises(ValueError, match="at least 10 finished trials; this study has 1"):
         pellucid.hsic_importance(study, pellucid.failed())
 
@@ -358,7 +359,7 @@ def test_the_page_is_small_and_its_scripts_run_by_hash_alone(page: Path) -> None
 
 def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> None:
     """Only the size of stored trials matters here: the page is built from records, without the slow answers."""
-    from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
+    from pellucid.answers.base import Overview
     from pellucid.reporting.page import page as set_page
 
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
@@ -366,11 +367,7 @@ def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> 
     values = dict.fromkeys(distributions, 0.123456)
     trial = optuna.trial.create_trial(params=values, distributions=distributions, value=1.0)
     study.add_trials([trial] * 3000)
-    trials = tuple(study.get_trials(deepcopy=False))
-    why = NotKnown("not asked")
-    about = ObjectiveAnswers("objective", why, why, why, why, None)
-    answers = StudyAnswers("large", pellucid.history(study), trials, (None,) * len(trials), why, (), why, (about,), why,
-                           None, None, {}, (), {})  # fmt: skip
+    answers = Overview(StudyView.whole(study), whole=False)
     assert len(set_page(answers)) < 2.5e6
 
 

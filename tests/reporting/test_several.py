@@ -16,10 +16,11 @@ from tests.reporting.test_report import SCRIPT
 
 import pellucid
 from pellucid import dashboard
+from pellucid.answers.base import Overview
+from pellucid.answers.doubts import doubts
 from pellucid.records import Finding
 from pellucid.reporting import gather as gathering
-from pellucid.reporting.doubts import doubts
-from pellucid.reporting.gather import StudyAnswers, gather
+from pellucid.reporting.gather import gather
 from pellucid.reporting.page import page
 
 SECTIONS = ["front", "tradeoff", "objective-0", "objective-1", "stop", "constraints", "failures", "trials", "why"]
@@ -44,12 +45,12 @@ def study() -> Study:
 
 
 @pytest.fixture(scope="module")
-def answers(study: Study) -> StudyAnswers:
+def answers(study: Study) -> Overview:
     return gather(study, progress=False)
 
 
 @in_a_browser
-def test_a_browser_shows_the_front_and_a_section_for_each_objective(answers: StudyAnswers, tmp_path: Path) -> None:
+def test_a_browser_shows_the_front_and_a_section_for_each_objective(answers: Overview, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text(page(answers), encoding="utf-8")
     with Browser(tmp_path) as browser:
@@ -83,7 +84,7 @@ def test_a_browser_shows_the_front_and_a_section_for_each_objective(answers: Stu
 
 
 def test_the_figures_of_each_objective_are_published(
-    answers: StudyAnswers, study: Study, monkeypatch: pytest.MonkeyPatch
+    answers: Overview, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored: dict[str, Any] = {}
     notes: list[str] = []
@@ -112,7 +113,7 @@ def test_the_figures_of_each_objective_are_published(
     assert "Trials that may be on the front: [trial " in notes[0]
 
 
-def test_doubts_are_about_all_objectives(answers: StudyAnswers) -> None:
+def test_doubts_are_about_all_objectives(answers: Overview) -> None:
     text = " ".join(doubts(answers))
     assert "3 of 17 trials failed" in text
     assert "infinite" not in text

@@ -15,11 +15,10 @@ from optuna.samplers import RandomSampler
 from optuna.trial import create_trial
 from tests.browser import Browser, in_a_browser
 
-import pellucid
-from pellucid.records import NotKnown
-from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers
+from pellucid.answers.base import Overview
 from pellucid.reporting.page import page
 from pellucid.reporting.trial_table import _rounded
+from pellucid.study.view import StudyView
 
 # Values whose type a careless copy loses: 1.0 is not 1, "1" is not 1, and None and True are no words.
 CHOICES = ["it's", "1", 1, 1.5, True, None, 'a "b" $HOME', "--x=1"]
@@ -48,13 +47,7 @@ def study_of(n: int) -> optuna.Study:
 
 def written(study: optuna.Study, path: Path) -> Path:
     """A page without the slow answers."""
-    why = NotKnown("not asked")
-    trials = tuple(study.get_trials(deepcopy=False))
-    about = ObjectiveAnswers("objective", why, why, why, why, None)
-    history = pellucid.history(study)
-    names = {name: i for i, name in enumerate(dict.fromkeys(n for t in trials for n in t.params))}
-    answers = StudyAnswers("table", history, trials, (None,) * len(trials), why, (), why, (about,), why, None, None, {},
-                           (), {}, positions=names)  # fmt: skip
+    answers = Overview(StudyView.whole(study), whole=False)
     path.write_text(page(answers), encoding="utf-8")
     return path
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, get_args
 
@@ -16,14 +17,17 @@ import optuna
 import pytest
 from tests.golden.studies import STUDIES
 from tests.helpers import page_data
+from tests.overviews import instead
 from tests.scramble import Scrambler
 
+from pellucid.answers.base import Overview
+from pellucid.answers.catalogue import DEPENDENCE, FAILURES, IMPORTANCE
+from pellucid.answers.doubts import doubts
 from pellucid.cli.answers import answers_to, sentences_of
 from pellucid.cli.questions import overview
 from pellucid.integrations.contents import contents_of
-from pellucid.records import FailingCondition, FailingSetting, FailingSettings, NotKnown
-from pellucid.reporting.doubts import doubts
-from pellucid.reporting.gather import StudyAnswers, gather
+from pellucid.records import FailingCondition, FailingSetting, FailingSettings
+from pellucid.reporting.gather import gather
 from pellucid.reporting.picker import picks
 from pellucid.study.view import StudyView
 from pellucid.words import NoteKind, kind_of, selection_note
@@ -51,26 +55,27 @@ class Seen:
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def gathered(request: pytest.FixtureRequest) -> tuple[Any, StudyAnswers]:
+def gathered(request: pytest.FixtureRequest) -> tuple[Any, Overview]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = STUDIES[request.param]()
     return study, with_much_to_say(gather(study, progress=False))
 
 
-def with_much_to_say(answers: StudyAnswers) -> StudyAnswers:
+def with_much_to_say(answers: Overview) -> Overview:
     """With failures at two conditions, with notes on a choice of trials, and with one of two objectives whose model has
     seen fewer trials than the other."""
     chosen = selection_note("Importance", 30, 60)
-    each = []
-    for i, about in enumerate(answers.each):
-        assert not isinstance(about.importance, NotKnown)
-        assert not isinstance(about.effects, NotKnown)
-        effects = tuple(
-            replace(effect, notes=tuple(other_numbers(note, i) for note in effect.notes)) for effect in about.effects
-        )
-        importance = replace(about.importance, notes=(chosen, *about.importance.notes))
-        each.append(replace(about, importance=importance, effects=effects))
-    return replace(answers, each=tuple(each), failing=FAILING)
+    for i, question in enumerate(answers.shown(IMPORTANCE)):
+        importance = answers.found(IMPORTANCE, question.subject)
+        assert importance is not None
+        said = replace(importance, notes=(chosen, *importance.notes))
+        answers = instead(answers, IMPORTANCE, said, question.subject)
+        for each in answers.shown_of(DEPENDENCE, question.subject):
+            effect = answers.found(DEPENDENCE, each.subject)
+            assert effect is not None
+            notes = tuple(other_numbers(note, i) for note in effect.notes)
+            answers = instead(answers, DEPENDENCE, replace(effect, notes=notes), each.subject)
+    return instead(answers, FAILURES, FAILING)
 
 
 def other_numbers(note: str, i: int) -> str:
@@ -81,7 +86,14 @@ def other_numbers(note: str, i: int) -> str:
     return type(note)(text, **vars(note)) if type(note) is not str else text
 
 
-def seen(study: Any, answers: StudyAnswers, scrambler: Scrambler | None) -> Seen:
+def scrambled(answers: Overview, scrambler: Scrambler) -> Overview:
+    """With words in the place of what answers and receipts say."""
+    view = copy(answers.view)
+    vars(view)["own_receipts"] = scrambler.record(answers.view.own_receipts)
+    return replace(answers, view=view, _known={key: scrambler.record(each) for key, each in answers._known.items()})
+
+
+def seen(study: Any, answers: Overview, scrambler: Scrambler | None) -> Seen:
     restored = scrambler.unscrambled if scrambler else str
     contents = contents_of(answers)
     page = contents.files["report.html"]
@@ -146,20 +158,20 @@ def test_other_words_change_nothing_but_words(part: str, both: tuple[Seen, Seen]
 
 
 @pytest.fixture(scope="module")
-def both(gathered: tuple[Any, StudyAnswers]) -> tuple[Seen, Seen]:
+def both(gathered: tuple[Any, Overview]) -> tuple[Seen, Seen]:
     study, answers = gathered
     plain = seen(study, answers, None)
     scrambler = Scrambler(seed=7)
     with pytest.MonkeyPatch.context() as monkeypatch:
         scrambler.properties(monkeypatch)
-        return plain, seen(study, scrambler.record(answers), scrambler)
+        return plain, seen(study, scrambled(answers, scrambler), scrambler)
 
 
-def test_there_is_something_to_leave_out(both: tuple[Seen, Seen], gathered: tuple[Any, StudyAnswers]) -> None:
+def test_there_is_something_to_leave_out(both: tuple[Seen, Seen], gathered: tuple[Any, Overview]) -> None:
     """The test above would say nothing about answers without notes, receipts and doubts."""
     plain, _ = both
     _, answers = gathered
-    assert len(picks(answers)) == len(answers.trials)
+    assert len(picks(answers)) == len(answers.view.trials)
     assert sum("of 60 trials" in line for line in plain.printed) == 1
     assert sum("provisional" in text for text in plain.doubts) == 1
     assert not any("of 60 trials" in text for text in plain.doubts)
@@ -178,7 +190,7 @@ def notes_of(record: Any) -> Iterator[str]:
             yield from notes_of(part)
 
 
-def test_every_note_has_a_kind(gathered: tuple[Any, StudyAnswers]) -> None:
-    notes = list(notes_of(gathered[1]))
+def test_every_note_has_a_kind(gathered: tuple[Any, Overview]) -> None:
+    notes = list(notes_of(gathered[1]._known))
     assert len(notes) > 10
     assert [note for note in notes if kind_of(note) not in get_args(NoteKind)] == []

@@ -5,7 +5,7 @@ Functions and records are named by references, so that the catalogue costs nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib import import_module
@@ -66,6 +66,11 @@ class Subject:
         """Whether it is one of several objectives, or a constraint."""
         return self.objective is not None or self.constraint is not None
 
+    @property
+    def prefix(self) -> str:
+        """What names of figures about one of several objectives begin with."""
+        return "" if self.objective is None else f"objective-{self.objective}-"
+
 
 WHOLE = Subject()
 
@@ -101,11 +106,46 @@ class ChosenBy:
 
 
 @dataclass(frozen=True)
+class ChosenWords:
+    """Words that a function finds, by its reference."""
+
+    reference: str
+
+    def __call__(self, overview: Overview) -> str:
+        return cast(str, resolve(self.reference)(overview))
+
+
+@dataclass(frozen=True)
 class TextTable:
     """Cells of a table. The first column holds names, the others hold numbers."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """How an answer appears in one place of a page or a note.
+
+    title    what stands above it
+    content  reference to a function of an overview, which returns pieces (see `answers.pieces`); without one these are
+             the sentences
+    """
+
+    title: str | Callable[[Overview], str]
+    content: str = ""
+
+    def heading(self, overview: Overview) -> str:
+        return self.title if isinstance(self.title, str) else self.title(overview)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page. `each`: if there are several objectives, it is a part of the section about each of them."""
+
+    key: str
+    title: str
+    each: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +163,15 @@ class Answer(Generic[Record]):
     takes      what the asker names besides
     applies    why there is no such answer about a subject, in a sentence; None if there may be one
     listed     what it is about in a list of answers if nobody names it; None: it is in no list
-    shown      the same on a page
+    shown      the same on a page;  shown_where  why it is on no page, where that differs from `applies`
+    at_once    whether it needs no model and next to no time
+    steps      what it is about, as far as that is known before anything is computed: each is a step of a progress bar.
+               None: it takes next to no time
+    called     its name where progress or a failure is reported: `{constraint}` and `{trial}` stand for what it is about
+    card       how it appears among the first answers of a page, and  chapter  in a note
+    section    the section of a page that shows it; empty if that of another answer does
+    content    reference to a function of an overview and a part of the study, which returns the pieces of the section;
+               without one these are the figure with its finding, or why there is none
     needed     whether it is an error if a user asks for it by name and there is no answer; if not, another may do
     with_goal  the goal that asks this question, too
     concludes  whether a run ends with it
@@ -141,6 +189,14 @@ class Answer(Generic[Record]):
     applies: Reason = always
     listed: Choice | None = None
     shown: Choice | None = None
+    shown_where: Reason | None = None
+    at_once: bool = False
+    steps: Choice | None = None
+    called: str = ""
+    card: Place | None = None
+    chapter: Place | None = None
+    section: str = ""
+    content: str = ""
     together: bool = False
     wording: Wording | None = None
     listing: Wording | None = None
@@ -180,16 +236,29 @@ class Question(Generic[Record]):
 # ---------------------------------------------------------------------- all answers of a study
 
 
+def _nothing(_: str) -> None:
+    """No progress is reported."""
+
+
 @dataclass(eq=False)
 class Overview:
     """All answers about one view of a study: each is computed when it is first asked for, and kept.
 
-    only  the objective or the constraint that the user has named, if the answers are about that alone
+    only     the objective or the constraint that the user has named, if the answers are about that alone
+    whole    whether answers that take long are computed; they are pending if not
+    began    called with the name of every answer that takes a step of a progress bar, before it is computed
+    broken   the answers that failed, by name, each with the cause
+    lasting  what stays true about the study while trials are added, by what it rests on: a later overview may have it
     """
 
     view: StudyView
     only: Subject = WHOLE
+    whole: bool = True
+    began: Callable[[str], None] = field(default=_nothing, repr=False)
+    broken: dict[str, NotKnown] = field(default_factory=dict, repr=False)
+    lasting: dict[Any, Any] = field(default_factory=dict, repr=False)
     _known: dict[tuple[str, Subject], Any] = field(default_factory=dict, repr=False)
+    _subjects: dict[tuple[str, Choice, Subject], Sequence[Subject]] = field(default_factory=dict, repr=False)
 
     @property
     def part(self) -> Subject:
@@ -216,19 +285,47 @@ class Overview:
         record = self._known.get((answer.compute, subject))
         return None if isinstance(record, NotKnown) else cast("Record | None", record)
 
-    def _compute(self, answer: Answer[Any], subject: Subject) -> None:
-        from pellucid.records import NotKnown, attempt
+    def found(self, answer: Answer[Record], subject: Subject = WHOLE) -> Record | None:
+        """An answer; None if there is none."""
+        self.ask(answer, subject)
+        return self.known(answer, subject)
 
+    def _compute(self, answer: Answer[Any], subject: Subject) -> None:
+        from pellucid.records import PENDING, NotKnown, attempt
+
+        if not (self.whole or answer.at_once):
+            self._known[answer.compute, subject] = PENDING
+            return
         compute = resolve(answer.compute)
+        if answer.steps is not None:
+            self.began(self.name(answer, subject))
         if not answer.together:
-            self._known[answer.compute, subject] = attempt(lambda: compute(self, subject))
+            self._keep(answer, subject, attempt(lambda: compute(self, subject)))
             return
         part = Subject(objective=subject.objective, constraint=subject.constraint)
         others = [] if answer.shown is None else self._choose(answer, answer.shown, part)
         subjects = others if subject in others else [subject]
         records = attempt(lambda: compute(self, subjects))
         for i, each in enumerate(subjects):
-            self._known[answer.compute, each] = records if isinstance(records, NotKnown) else records[i]
+            self._keep(answer, each, records if isinstance(records, NotKnown) else records[i])
+
+    def _keep(self, answer: Answer[Any], subject: Subject, record: Any) -> None:
+        """An answer that failed only because another one did is not named besides."""
+        from pellucid.records import NotKnown
+
+        self._known[answer.compute, subject] = record
+        if isinstance(record, NotKnown) and record.failed and not any(why is record for why in self.broken.values()):
+            self.broken[self.name(answer, subject)] = record
+
+    def name(self, answer: Answer[Any], subject: Subject) -> str:
+        """What an answer is called where progress or a failure is reported."""
+        name = (answer.called or answer.title).format(constraint=subject.constraint, trial=subject.trial)
+        return f"{name} of {self.label(subject)}" if subject.objective is not None else name
+
+    def n_steps(self, answers: Iterable[Answer[Any]]) -> int:
+        """How often `began` will be called if all that a page shows of these answers is asked for."""
+        asked = (answer for answer in answers if answer.steps is not None)
+        return sum(len(self._chosen(answer, answer.steps, answer.shown_where)) for answer in asked if answer.steps)
 
     def listed(self, answer: Answer[Any]) -> list[Question[Any]]:
         """The questions of an entry that stand in a list of answers."""
@@ -240,7 +337,18 @@ class Overview:
         """The questions of an entry that a page answers."""
         if answer.shown is None:
             return []
-        return self._questions(answer, answer.wording, self._chosen(answer, answer.shown))
+        return self._questions(answer, answer.wording, self._chosen(answer, answer.shown, answer.shown_where))
+
+    def applies(self, answer: Answer[Any]) -> bool:
+        """Whether a page has something to say about an entry, be it why there is no answer."""
+        why_not = answer.shown_where or answer.applies
+        return answer.shown is not None and any(why_not(self, part) is None for part in answer.parts(self, WHOLE))
+
+    def shown_of(self, answer: Answer[Any], part: Subject) -> list[Question[Any]]:
+        """Those about one part of the study."""
+        target = (part.objective, part.constraint)
+        asked = self.shown(answer)
+        return [each for each in asked if (each.subject.objective, each.subject.constraint) == target]
 
     def named(self, answer: Answer[Any], named: Subject) -> list[Question[Any]]:
         """The questions of an entry about the trial, the parameters or the goal that a user has named."""
@@ -254,19 +362,25 @@ class Overview:
         reasons = [answer.applies(self, part) for part in answer.parts(self, WHOLE) or (WHOLE,)]
         return reasons[0] if all(reasons) else None
 
-    def _chosen(self, answer: Answer[Any], choice: Choice) -> list[Subject]:
-        parts = [part for part in answer.parts(self, WHOLE) if answer.applies(self, part) is None]
+    def _chosen(self, answer: Answer[Any], choice: Choice, applies: Reason | None = None) -> list[Subject]:
+        applies = applies or answer.applies
+        parts = [part for part in answer.parts(self, WHOLE) if applies(self, part) is None]
+        if not (self.whole or answer.at_once):
+            return parts
         return [subject for part in parts for subject in self._choose(answer, choice, part)]
 
     def _choose(self, answer: Answer[Any], choice: Choice, part: Subject) -> Sequence[Subject]:
         """The subjects that belong to a part. If none can be chosen, the part itself, and the answer to it is why."""
         from pellucid.records import NotKnown, attempt
 
-        chosen = attempt(lambda: choice(self, part))
-        if isinstance(chosen, NotKnown):
-            self._known[answer.compute, part] = chosen
-            return (part,)
-        return chosen
+        key = (answer.compute, choice, part)
+        if key not in self._subjects:
+            chosen = attempt(lambda: choice(self, part))
+            if isinstance(chosen, NotKnown):
+                self._keep(answer, part, chosen)
+                chosen = (part,)
+            self._subjects[key] = chosen
+        return self._subjects[key]
 
     def _questions(
         self, answer: Answer[Any], wording: Wording | None, subjects: Sequence[Subject]

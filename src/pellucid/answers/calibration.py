@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pellucid.answers.base import Overview, Subject
+from pellucid.answers.catalogue import CALIBRATION
 
 if TYPE_CHECKING:
     from pellucid.records import Calibration
@@ -14,3 +15,9 @@ def calibration(overview: Overview, subject: Subject) -> Calibration:
     from pellucid.explain.calibration import calibration_of
 
     return calibration_of(overview.about(subject))
+
+
+def doubts(overview: Overview) -> list[str]:
+    """Predictions that did not come true as they promised."""
+    asked = [overview.found(CALIBRATION, question.subject) for question in overview.shown(CALIBRATION)]
+    return [known.sentence for known in asked if known is not None and known.doubtful]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pellucid.answers.base import Answer, ChosenBy, GoalName, Takes, as_it_is
+from pellucid.answers.base import Answer, ChosenBy, ChosenWords, GoalName, Place, Section, Takes, as_it_is
 from pellucid.answers.subjects import (
     all_at_once,
     as_named,
@@ -21,10 +21,12 @@ from pellucid.answers.subjects import (
     some_curves,
     some_failed,
     some_stopped,
+    use_this,
     was_stopped,
     what_it_does,
     what_it_reaches,
     which_is_best,
+    which_to_use,
     whole,
     why_the_last,
     why_this_one,
@@ -69,6 +71,12 @@ RECOMMENDATION: Answer[Recommendation | Front] = Answer(
     applies=of_no_part,
     listed=as_it_is,
     shown=as_it_is,
+    steps=as_it_is,
+    called="recommendation",
+    card=Place(use_this, "pellucid.answers.recommendation:card"),
+    chapter=Place(which_to_use, "pellucid.answers.recommendation:chapter"),
+    section="front",
+    content="pellucid.answers.recommendation:section",
     concludes=True,
 )
 VERDICT: Answer[StoppingVerdict] = Answer(
@@ -83,6 +91,11 @@ VERDICT: Answer[StoppingVerdict] = Answer(
     parts=whole,
     applies=of_no_part,
     listed=as_it_is,
+    shown=as_it_is,
+    steps=as_it_is,
+    called="can you stop",
+    card=Place("Can you stop?", "pellucid.answers.verdict:card"),
+    chapter=Place("Can I stop?", "pellucid.answers.verdict:chapter"),
     concludes=True,
 )
 IMPORTANCE: Answer[Importance] = Answer(
@@ -99,6 +112,12 @@ IMPORTANCE: Answer[Importance] = Answer(
     parts=each_objective,
     listed=as_it_is,
     shown=as_it_is,
+    steps=as_it_is,
+    called="what matters",
+    card=Place("What matters?", "pellucid.answers.importance:card"),
+    chapter=Place("What matters?"),
+    section="matters",
+    content="pellucid.answers.importance:section",
 )
 RANGES: Answer[ParameterRanges] = Answer(
     key="ranges",
@@ -110,6 +129,12 @@ RANGES: Answer[ParameterRanges] = Answer(
     applies=one_objective,
     listed=as_it_is,
     shown=as_it_is,
+    steps=as_it_is,
+    called="ranges",
+    card=Place("Which ranges to change?", "pellucid.answers.ranges:card"),
+    chapter=Place("Which ranges should I change?", "pellucid.answers.ranges:chapter"),
+    section="ranges",
+    content="pellucid.answers.ranges:section",
 )
 TRADEOFF: Answer[Tradeoff] = Answer(
     key="tradeoff",
@@ -121,6 +146,12 @@ TRADEOFF: Answer[Tradeoff] = Answer(
     applies=few_objectives,
     listed=as_it_is,
     shown=as_it_is,
+    steps=as_it_is,
+    called="trade-offs",
+    card=Place("What does one cost in the other?", "pellucid.answers.tradeoff:card"),
+    chapter=Place("What does one cost in the other?"),
+    section="tradeoff",
+    content="pellucid.answers.tradeoff:section",
 )
 PRUNING: Answer[PruningRecord] = Answer(
     key="pruning",
@@ -132,6 +163,11 @@ PRUNING: Answer[PruningRecord] = Answer(
     applies=some_stopped,
     listed=as_it_is,
     shown=as_it_is,
+    shown_where=some_curves,
+    steps=as_it_is,
+    called="what stops saved",
+    section="curves",
+    content="pellucid.answers.pruning:what_stops_saved",
     concludes=True,
 )
 FAILURES: Answer[FailingSettings] = Answer(
@@ -144,6 +180,10 @@ FAILURES: Answer[FailingSettings] = Answer(
     applies=some_failed,
     listed=as_it_is,
     shown=as_it_is,
+    called="failing settings",
+    chapter=Place("Why do trials fail?", "pellucid.answers.failures:chapter"),
+    section="failures",
+    content="pellucid.answers.failures:section",
     needed=lambda _, __: False,
     with_goal=GoalName.FAILED,
 )
@@ -156,6 +196,9 @@ CALIBRATION: Answer[Calibration] = Answer(
     parts=each_objective,
     listed=as_it_is,
     shown=as_it_is,
+    steps=as_it_is,
+    called="were predictions true",
+    section="true",
 )
 PROPOSAL: Answer[ProposalExplanation] = Answer(
     key="proposal",
@@ -169,6 +212,11 @@ PROPOSAL: Answer[ProposalExplanation] = Answer(
     takes=Takes.TRIAL,
     listed=ChosenBy("pellucid.answers.proposal:last"),
     shown=ChosenBy("pellucid.answers.proposal:over_the_run"),
+    steps=ChosenBy("pellucid.answers.proposal:spread"),
+    called="trial {trial}",
+    chapter=Place(ChosenWords("pellucid.answers.proposal:why_it_was_chosen"), "pellucid.answers.proposal:chapter"),
+    section="why",
+    content="pellucid.answers.proposal:section",
     needed=lambda overview, subject: was_stopped(overview, subject) is not None,
     table="pellucid.answers.proposal:contributions",
 )
@@ -183,6 +231,10 @@ STOP: Answer[PruningExplanation] = Answer(
     takes=Takes.TRIAL,
     applies=was_stopped,
     shown=ChosenBy("pellucid.answers.pruning:likeliest"),
+    shown_where=some_curves,
+    called="why trial {trial} was stopped",
+    section="curves",
+    content="pellucid.answers.pruning:why_stopped",
     needed=lambda _, __: False,
 )
 PROFILE: Answer[ProfileEffect] = Answer(
@@ -196,6 +248,10 @@ PROFILE: Answer[ProfileEffect] = Answer(
     takes=Takes.PARAMS,
     applies=one_parameter,
     shown=ChosenBy("pellucid.answers.effects:shown"),
+    steps=as_it_is,
+    called="profiles",
+    section="effects",
+    content="pellucid.answers.effects:section",
     together=True,
 )
 DEPENDENCE: Answer[PartialDependence] = Answer(
@@ -208,6 +264,8 @@ DEPENDENCE: Answer[PartialDependence] = Answer(
     parts=each_objective,
     takes=Takes.PARAMS,
     shown=ChosenBy("pellucid.answers.effects:averaged"),
+    steps=as_it_is,
+    called="effects",
     together=True,
 )
 GOAL: Answer[HsicImportance] = Answer(
@@ -236,6 +294,10 @@ FAILING: Answer[HsicImportance] = Answer(
     parts=whole,
     applies=some_failed,
     shown=as_it_is,
+    steps=as_it_is,
+    called="failures",
+    section="failures",
+    content="pellucid.answers.importance:failing",
 )
 CONSTRAINTS: Answer[Importance] = Answer(
     key="importance",
@@ -246,6 +308,9 @@ CONSTRAINTS: Answer[Importance] = Answer(
     parts=each_constraint,
     applies=of_no_part,
     shown=as_it_is,
+    called="what matters for {constraint}",
+    section="constraints",
+    content="pellucid.answers.importance:constraints",
 )
 COURSE: Answer[RegretHistory] = Answer(
     key="course",
@@ -256,6 +321,9 @@ COURSE: Answer[RegretHistory] = Answer(
     parts=whole,
     applies=of_no_part,
     shown=as_it_is,
+    called="how much is left",
+    section="stop",
+    content="pellucid.answers.verdict:section",
 )
 CURVES: Answer[LearningCurves] = Answer(
     key="curves",
@@ -266,6 +334,9 @@ CURVES: Answer[LearningCurves] = Answer(
     parts=whole,
     applies=some_curves,
     shown=as_it_is,
+    called="learning curves",
+    section="curves",
+    content="pellucid.answers.pruning:all_curves",
 )
 HISTORY: Answer[History | FrontHistory] = Answer(
     key="history",
@@ -279,6 +350,10 @@ HISTORY: Answer[History | FrontHistory] = Answer(
     parts=whole,
     applies=of_no_part,
     shown=as_it_is,
+    at_once=True,
+    called="history",
+    section="trials",
+    content="pellucid.answers.trials:how_it_went",
 )
 COORDINATES: Answer[ParallelCoordinates] = Answer(
     key="coordinates",
@@ -289,6 +364,10 @@ COORDINATES: Answer[ParallelCoordinates] = Answer(
     parts=whole,
     applies=of_no_part,
     shown=as_it_is,
+    at_once=True,
+    called="what the best trials share",
+    section="trials",
+    content="pellucid.answers.trials:what_they_share",
 )
 TIMELINE: Answer[Timeline] = Answer(
     key="timeline",
@@ -299,6 +378,10 @@ TIMELINE: Answer[Timeline] = Answer(
     parts=whole,
     applies=of_no_part,
     shown=as_it_is,
+    at_once=True,
+    called="timeline",
+    section="trials",
+    content="pellucid.answers.trials:when_they_ran",
 )
 PATHS: Answer[DesirabilityPaths] = Answer(
     key="paths",
@@ -314,6 +397,26 @@ PATHS: Answer[DesirabilityPaths] = Answer(
     parts=whole,
     applies=of_no_part,
     shown=as_it_is,
+    called="explanations over the run",
+    section="why",
+    content="pellucid.answers.proposal:over_time",
+)
+
+# In the order in which a reader decides: what to set, what matters, which ranges to change, when to stop; then the
+# evidence: were predictions true, the trials themselves, and why each was proposed.
+SECTIONS = (
+    Section("front", "Best configurations"),
+    Section("tradeoff", "Trade-off"),
+    Section("effects", "What to set", each=True),
+    Section("matters", "What matters", each=True),
+    Section("ranges", "Ranges"),
+    Section("stop", "How much is left"),
+    Section("curves", "Learning curves"),
+    Section("constraints", "Constraints"),
+    Section("failures", "Failures"),
+    Section("true", "Were predictions true", each=True),
+    Section("trials", "Trials"),
+    Section("why", "Why this trial"),
 )
 
 CATALOGUE: tuple[Answer[Any], ...] = (
@@ -326,7 +429,6 @@ CATALOGUE: tuple[Answer[Any], ...] = (
     FAILURES,
     CALIBRATION,
     PROPOSAL,
-    STOP,
     PROFILE,
     DEPENDENCE,
     GOAL,
@@ -334,6 +436,7 @@ CATALOGUE: tuple[Answer[Any], ...] = (
     CONSTRAINTS,
     COURSE,
     CURVES,
+    STOP,
     HISTORY,
     COORDINATES,
     TIMELINE,

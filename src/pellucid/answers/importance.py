@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pellucid.answers.base import GoalName, Overview, Subject, TextTable
+from pellucid.answers.catalogue import CONSTRAINTS, FAILING, IMPORTANCE
+from pellucid.answers.pieces import Drawing, Heading, Names, Piece, Unknown, Verbatim, text, unknown
+from pellucid.records import NotKnown
 from pellucid.words import number_text
 
 if TYPE_CHECKING:
     from pellucid.goals import Goal
     from pellucid.records import HsicImportance, Importance
+
+# Parameters that a card names.
+_MOST_NAMES = 5
+# Share of the variance from which an interaction is worth a figure.
+_TOGETHER = 0.03
 
 
 def importance(overview: Overview, subject: Subject) -> Importance:
@@ -59,3 +68,52 @@ def indices(importance: HsicImportance) -> TextTable:
         for parameter in importance.parameters
     ]
     return TextTable(("parameter", "HSIC", "error", "p", "verdict"), tuple(rows))
+
+
+# ---------------------------------------------------------------------- on a page
+
+
+def card(overview: Overview) -> Iterator[Piece]:
+    """What matters for every objective; if there are several, after its name."""
+    for question in overview.shown(IMPORTANCE):
+        known = question.answered()
+        title = Verbatim(f"{question.label}: " if question.label else "")
+        if isinstance(known, NotKnown):
+            yield text(title, kind="big")
+            yield Unknown(known)
+        else:
+            yield Names(title, known.matters[:_MOST_NAMES])
+            yield text(known.sentence)
+
+
+def section(overview: Overview, part: Subject) -> Iterator[Piece]:
+    known = overview.ask(IMPORTANCE, part)
+    if isinstance(known, NotKnown):
+        yield unknown(known)
+        return
+    yield Drawing(f"{part.prefix}importance", known, top=60, on="both")
+    if any(pair.index >= _TOGETHER for pair in known.pairs):
+        yield Drawing(f"{part.prefix}pairs", known, what="pairs")
+
+
+def constraints(overview: Overview, _: Subject) -> Iterator[Piece]:
+    questions = overview.shown(CONSTRAINTS)
+    if questions:
+        yield text("Which parameters decide whether a trial is feasible, constraint by constraint.", kind="soft")
+    for i, question in enumerate(questions):
+        assert question.subject.constraint is not None
+        yield Heading(question.subject.constraint)
+        known = question.answered()
+        yield unknown(known) if isinstance(known, NotKnown) else Drawing(f"constraint-{i}", known, top=60)
+
+
+def failing(overview: Overview, _: Subject) -> Iterator[Piece]:
+    """Which parameters matter for failing. The dashboard has one figure, the page the same in two."""
+    known = overview.ask(FAILING)
+    if isinstance(known, NotKnown):
+        yield unknown(known)
+        return
+    yield Drawing("failures", known, what="indices")
+    yield Drawing("failures", known, on="dashboard")
+    if known.impactful:
+        yield Drawing("failed-values", known, what="values", top=60)

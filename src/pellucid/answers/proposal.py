@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from optuna.trial import TrialState
 
 from pellucid.answers.base import Overview, Subject, TextTable
-from pellucid.answers.catalogue import HISTORY, PROPOSAL, RECOMMENDATION
+from pellucid.answers.catalogue import HISTORY, PATHS, PROPOSAL, RECOMMENDATION
+from pellucid.answers.pieces import Drawing, Picker, Piece, Trial, soft, text
 from pellucid.records import DesirabilityPaths, History, NotKnown, Recommendation
-from pellucid.words import OBJECTIVE, NoAnswerYet, called, number_text
+from pellucid.study.trials import nobodys_choice, repeated
+from pellucid.words import OBJECTIVE, NoAnswerYet, called, kind_of, number_text
 
 if TYPE_CHECKING:
-    from pellucid.records import ProposalExplanation
+    from pellucid.records import ProposalExplanation, Receipt
     from pellucid.study.view import StudyView
 
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
@@ -27,11 +29,19 @@ _OVER_THE_RUN = "What each parameter contributed to the proposals over the run."
 
 
 def proposal(overview: Overview, subject: Subject) -> ProposalExplanation:
+    """Why this trial. That rests on what was known when it began, so that only the end of the trial changes it."""
     from pellucid.explain.proposals.explanation import explanation_of
 
     if subject.trial is None:
         raise NoAnswerYet("The study has no finished trial yet, so there is no proposal to explain.")
-    return explanation_of(overview.about(subject), subject.trial, predicted=subject.part)
+    view, kept = overview.view, overview.lasting
+    trial = view.by_number.get(subject.trial)
+    if subject.part or trial is None or not trial.state.is_finished():
+        return explanation_of(overview.about(subject), subject.trial, predicted=subject.part)
+    key = (PROPOSAL.key, subject.trial, trial.state, view.objectives)
+    if key not in kept:
+        kept[key] = explanation_of(view, subject.trial)
+    return cast("ProposalExplanation", kept[key])
 
 
 def contributions(explanation: ProposalExplanation) -> TextTable:
@@ -62,9 +72,17 @@ def last(overview: Overview, _: Subject) -> Sequence[Subject]:
     return [replace(overview.part, trial=max(_proposed(view) or complete, default=None))]
 
 
-def over_the_run(overview: Overview, _: Subject) -> Sequence[Subject]:
-    """The trial to use, the best one or the latest of the front, the last proposal, and proposals spread evenly over
-    the run; fewer if explanations cost more."""
+def over_the_run(overview: Overview, part: Subject) -> Sequence[Subject]:
+    """The trial to use, and others that show the run."""
+    others = spread(overview, part)
+    use = overview.ask(RECOMMENDATION)
+    used = [replace(overview.part, trial=use.trial)] if isinstance(use, Recommendation) else []
+    return list(dict.fromkeys([*used, *others]))[: len(others)]
+
+
+def spread(overview: Overview, _: Subject) -> Sequence[Subject]:
+    """The best trial or the latest of the front, the last proposal, and proposals spread evenly over the run; fewer if
+    explanations cost more."""
     view = overview.view
     ended = [trial.number for trial in view.trials if trial.state in (TrialState.COMPLETE, TrialState.PRUNED)]
     if not ended:
@@ -74,10 +92,8 @@ def over_the_run(overview: Overview, _: Subject) -> Sequence[Subject]:
     most = max(_FEWEST_EXPLAINED, min(limit, _WORK // max(len(ended) * width, 1)))
     proposed = _proposed(view) or ended
     even = [proposed[round(i * (len(proposed) - 1) / max(most - 1, 1))] for i in range(most)]
-    use = overview.ask(RECOMMENDATION)
-    used = [use.trial] if isinstance(use, Recommendation) else []
     numbers = list(dict.fromkeys([*_best(overview), proposed[-1], *even]))[:most]
-    return [replace(overview.part, trial=number) for number in list(dict.fromkeys([*used, *numbers]))[: len(numbers)]]
+    return [replace(overview.part, trial=number) for number in numbers]
 
 
 def _proposed(view: StudyView) -> list[int]:
@@ -94,11 +110,114 @@ def _best(overview: Overview) -> list[int]:
     return [] if best is None else [best]
 
 
+def explained(overview: Overview) -> dict[int, ProposalExplanation]:
+    """The explanations over the run, by the number of their trial."""
+    asked = {question.subject.trial: question.answered() for question in overview.shown(PROPOSAL)}
+    return {
+        number: answer for number, answer in asked.items() if number is not None and not isinstance(answer, NotKnown)
+    }
+
+
+def unexplained(overview: Overview) -> dict[int, str]:
+    """Trials without an explanation, and why: no model proposed them, or they were asked about in vain."""
+    from pellucid.explain.proposals.cases import without_proposal
+
+    receipts = overview.view.own_receipts
+    sampled = {number: without_proposal(receipt) for number, receipt in receipts.items() if not receipt.proposed}
+    asked = {question.subject.trial: question.answered() for question in overview.shown(PROPOSAL)}
+    missing = {
+        number: answer.reason for number, answer in asked.items() if number is not None and isinstance(answer, NotKnown)
+    }
+    return {**sampled, **missing}
+
+
+def words_about(overview: Overview, numbers: Iterable[int]) -> dict[int, list[str]]:
+    """What is said about each of these trials: why it was proposed, and what its receipt says besides, or why that
+    is not known. The reason begins with the words of the receipt if the trial was sampled."""
+    known, reasons = explained(overview), unexplained(overview)
+    words = {}
+    for number in numbers:
+        why, receipt = known.get(number), overview.view.own_receipts.get(number)
+        said = None if receipt is None or not receipt.proposed else _unsaid(receipt, why)
+        words[number] = [str(text) for text in (why, said, reasons.get(number)) if text]
+    return words
+
+
+def _unsaid(receipt: Receipt, why: ProposalExplanation | None) -> str:
+    """What a receipt says without what the explanation has said already: of a ranking all, of a model its reasons."""
+    if why is None or not any(kind_of(note) == "receipt" for note in why.notes):
+        return str(receipt)
+    return "" if receipt.kind == "ranking" else str(replace(receipt, phase="", turn=""))
+
+
 def paths(overview: Overview, _: Subject) -> DesirabilityPaths:
     """The explanations over the run, if there are enough for a line."""
-    asked = [overview.ask(PROPOSAL, question.subject) for question in overview.shown(PROPOSAL)]
-    known = [answer for answer in asked if not isinstance(answer, NotKnown)]
+    known = list(explained(overview).values())
     chosen = [explanation for explanation in known if explanation.proposed] or known
     if len(chosen) < _FEWEST_ON_A_PATH:
         raise NoAnswerYet(f"Fewer than {_FEWEST_ON_A_PATH} proposals are explained, which is no course of a run.")
     return DesirabilityPaths(tuple(sorted(chosen, key=lambda explanation: explanation.trial)), {}, _OVER_THE_RUN)
+
+
+# ---------------------------------------------------------------------- on a page and in a note
+
+
+def section(overview: Overview, _: Subject) -> Iterator[Piece]:
+    """The reader picks a trial; the dashboard has the last one."""
+    if not overview.view.trials:
+        return
+    yield from soft(without_reasons(overview))
+    yield Picker()
+    last = _last(overview)
+    if last is not None:
+        yield Drawing("why", last, on="dashboard")
+
+
+def over_time(overview: Overview, _: Subject) -> Iterator[Piece]:
+    known = overview.found(PATHS)
+    if known is not None:
+        yield Drawing("paths", known, top=60)
+
+
+def _last(overview: Overview) -> ProposalExplanation | None:
+    known = explained(overview)
+    return known[max(known)] if known else None
+
+
+def why_it_was_chosen(overview: Overview) -> str:
+    """About the last trial, or the last one of a large study that is explained."""
+    last, trials = _last(overview), overview.view.trials
+    newest = trials[-1].number if trials else None
+    latest = last is None or last.trial == newest
+    return "Why the last configuration?" if latest else "Why one of the last configurations?"
+
+
+def chapter(overview: Overview) -> Iterator[Piece]:
+    last = _last(overview)
+    if last is None:
+        reasons = unexplained(overview)
+        yield text(reasons[max(reasons)] if reasons else "No trial could be explained.")
+        return
+    yield text(last.sentence)
+    yield text("See ", Trial(last.trial, f"trial {last.trial}"), ".")
+
+
+def without_reasons(overview: Overview) -> list[str]:
+    """Trials without a receipt of their own: repeated, enqueued by the user, or chosen by another sampler."""
+    view = overview.view
+    begun = [t for t in view.trials if not nobodys_choice(t) and t.state != TrialState.WAITING]
+    without = [t for t in begun if view.own_receipts.get(t.number) is None]
+    again = sum(repeated(t) is not None for t in without)
+    enqueued = sum(repeated(t) is None and "fixed_params" in t.system_attrs for t in without)
+    foreign = len(without) - again - enqueued
+    reasons = []
+    if foreign:
+        who = "ran this study" if foreign == len(begun) else f"chose {foreign} of {len(begun)} trials"
+        ours = "“why this trial” is our reconstruction" + ("" if foreign == len(begun) else " for those")
+        use = "use `pellucid.BayesianSampler` to have reasons recorded"
+        reasons.append(f"Another sampler {who}, so {ours}: {use}.")
+    if enqueued:
+        reasons.append(f"{enqueued} of {len(begun)} trials were enqueued: ask whoever chose them for the reasons.")
+    if again:
+        reasons.append(f"{again} of {len(begun)} trials repeat others whose processes had died: look at those for why.")
+    return reasons

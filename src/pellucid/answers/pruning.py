@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from pellucid.answers.base import Overview, Subject
-from pellucid.answers.catalogue import PRUNING
-from pellucid.records import LearningCurve, LearningCurves, PruningRecord
+from pellucid.answers.catalogue import CURVES, PRUNING, STOP
+from pellucid.answers.pieces import Drawing, Piece, text, unknown
+from pellucid.records import LearningCurve, LearningCurves, NotKnown, PruningRecord
 from pellucid.study.trials import state_word
+from pellucid.words import percent
 
 if TYPE_CHECKING:
     from pellucid.records import PruningExplanation
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 # Curves and reports that a figure can show legibly, and stopped trials that are explained.
 _MOST_CURVES, _MOST_REPORTS, _MOST_EXPLAINED = 200, 100, 3
+
+# The chance of having stopped the best trial above which that is a reason for doubt, and the chance of one of them
+# from which it is worth running again.
+_LOST, _WORTH_A_RUN = 0.1, 0.05
+_STOPPED = (
+    "The stopped trials that were likeliest to become the best, as the model of all trials sees it now: what they "
+    "reported, what was expected of them, and their chance when they were stopped."
+)
 
 
 def pruning(overview: Overview, _: Subject) -> PruningRecord:
@@ -81,3 +91,45 @@ def _even(items: Sequence[Item], most: int) -> list[Item]:
     if len(items) <= most:
         return list(items)
     return [items[i] for i in np.linspace(0, len(items) - 1, most).round().astype(int).tolist()]
+
+
+# ---------------------------------------------------------------------- on a page
+
+
+def what_stops_saved(overview: Overview, _: Subject) -> Iterator[Piece]:
+    known = overview.ask(PRUNING)
+    if isinstance(known, NotKnown):
+        yield unknown(known)
+        return
+    if known.rows or known.bins:
+        yield Drawing("pruning", known)
+    if known.stopped:
+        yield Drawing("pruning", known, on="dashboard")
+
+
+def all_curves(overview: Overview, _: Subject) -> Iterator[Piece]:
+    known = overview.ask(CURVES)
+    yield unknown(known) if isinstance(known, NotKnown) else Drawing("curves", known)
+
+
+def why_stopped(overview: Overview, _: Subject) -> Iterator[Piece]:
+    asked = [question.answered() for question in overview.shown(STOP)]
+    known = [answer for answer in asked if not isinstance(answer, NotKnown)]
+    if known:
+        yield text(_STOPPED, kind="soft")
+    for answer in known:
+        yield Drawing(f"stopped-{answer.trial}", answer)
+
+
+def lost(overview: Overview) -> list[str]:
+    """Whether a stopped trial may well have been the best."""
+    record = overview.found(PRUNING) if len(overview.view.curves) else None
+    if record is None or record.lost <= _LOST:
+        return []
+    chance = next(row.chance for row in record.rows if row.trial == record.likeliest)
+    number = record.likeliest
+    words = f"A trial that was stopped early would have been the best with a chance of {percent(record.lost)}"
+    if chance < _WORTH_A_RUN:
+        most = percent(max(chance, 0.01))
+        return [f"{words}, none of them alone with more than {most}: let trials run longer next time."]
+    return [f"{words} (trial {number} alone: {percent(chance)}): run trial {number} again to its end."]

@@ -113,6 +113,14 @@ def which_is_best(overview: Overview, _: Subject) -> str:
     return "Best configurations" if overview.view.several else "Best configuration"
 
 
+def use_this(overview: Overview) -> str:
+    return "Use one of these" if overview.view.several else "Use this"
+
+
+def which_to_use(overview: Overview) -> str:
+    return f"Which configuration{'s are' if overview.view.several else ' is'} best?"
+
+
 def why_this_one(overview: Overview, subject: Subject) -> str:
     return "What was predicted" if subject.part else "Why this configuration"
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pellucid.answers.base import Overview, Subject
+from pellucid.answers.catalogue import COORDINATES, HISTORY, TIMELINE
+from pellucid.answers.pieces import Drawing, Piece, text
+from pellucid.records import NotKnown
 
 if TYPE_CHECKING:
     from pellucid.records import FrontHistory, History, ParallelCoordinates, Timeline
 
 
 def history(overview: Overview, _: Subject) -> History | FrontHistory:
-    from pellucid.explain.history import front_history_of, history_of
+    from pellucid.explain import history
 
-    return front_history_of(overview.view) if overview.view.several else history_of(overview.view)
+    return history.front_history_of(overview.view) if overview.view.several else history.history_of(overview.view)
 
 
 def timeline(overview: Overview, _: Subject) -> Timeline:
@@ -26,3 +30,34 @@ def coordinates(overview: Overview, _: Subject) -> ParallelCoordinates:
     from pellucid.explain.coordinates import coordinates_of
 
     return coordinates_of(overview.view)
+
+
+def course(overview: Overview) -> History | FrontHistory:
+    """The history of the study. If that failed, what Optuna knows of the trials."""
+    from pellucid.explain.history import plain_history
+
+    known = overview.ask(HISTORY)
+    return plain_history(overview.view, known.reason) if isinstance(known, NotKnown) else known
+
+
+# ---------------------------------------------------------------------- on a page
+
+
+def how_it_went(overview: Overview, _: Subject) -> Iterator[Piece]:
+    known = course(overview)
+    if any(value is not None for value in known.values):
+        yield Drawing("history", known, on="both")
+    else:
+        yield text(known.sentence, kind="soft")
+
+
+def when_they_ran(overview: Overview, _: Subject) -> Iterator[Piece]:
+    known = overview.found(TIMELINE)
+    if known is not None:
+        yield Drawing("timeline", known)
+
+
+def what_they_share(overview: Overview, _: Subject) -> Iterator[Piece]:
+    known = overview.found(COORDINATES)
+    if known is not None:
+        yield Drawing("coordinates", known)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pellucid.answers.base import Overview, Subject
+from pellucid.answers.catalogue import COURSE, VERDICT
+from pellucid.answers.pieces import Drawing, Items, Piece, Unknown, soft, text
+from pellucid.records import FrontVerdict, NotKnown
 
 if TYPE_CHECKING:
     from pellucid.records import RegretHistory, StoppingVerdict
+
+_ROOM = (
+    "The room is a bound, not a prediction, and may be more than the objective can reach: the model does not know its "
+    "limits."
+)
 
 
 def verdict(overview: Overview, _: Subject) -> StoppingVerdict:
@@ -20,11 +29,45 @@ def verdict(overview: Overview, _: Subject) -> StoppingVerdict:
     return stopping_verdict_of(overview.view)
 
 
-def course(overview: Overview, _: Subject) -> RegretHistory:
-    if overview.view.several:
-        from pellucid.explain.front_stopping import front_regret_history_of
+def course(overview: Overview, _: Subject) -> RegretHistory | NotKnown:
+    """The course that led to the verdict. Without one, for the same reason there is none."""
+    from pellucid.explain.front_stopping import front_regret_history_to
+    from pellucid.explain.stopping import regret_history_to
 
-        return front_regret_history_of(overview.view)
-    from pellucid.explain.stopping import regret_history_of
+    stopping = overview.ask(VERDICT)
+    if isinstance(stopping, NotKnown):
+        return stopping
+    if isinstance(stopping, FrontVerdict):
+        return front_regret_history_to(overview.view, stopping)
+    return regret_history_to(overview.view, stopping)
 
-    return regret_history_of(overview.view)
+
+# ---------------------------------------------------------------------- on a page and in a note
+
+
+def card(overview: Overview) -> Iterator[Piece]:
+    known = overview.ask(VERDICT)
+    if isinstance(known, NotKnown):
+        yield Unknown(known)
+        return
+    yield text("Probably", kind="stop") if known.stop else text("Not yet", kind="go")
+    yield text(f"{known.reason[0].upper()}{known.reason[1:]}.")
+    yield from soft(known.notes)
+
+
+def section(overview: Overview, _: Subject) -> Iterator[Piece]:
+    known = overview.ask(COURSE)
+    if not isinstance(known, NotKnown) and known.after:
+        yield Drawing("course", known, on="both")
+        yield text(_ROOM, kind="soft")
+    else:
+        yield text(str(known), kind="soft")
+
+
+def chapter(overview: Overview) -> Iterator[Piece]:
+    known = overview.ask(VERDICT)
+    if isinstance(known, NotKnown):
+        yield Unknown(known)
+        return
+    yield text(known.reply)
+    yield Items(known.notes)

@@ -262,7 +262,11 @@ def _other_fits(evidence: _Evidence) -> list[Hold]:
 def front_regret_history_of(
     view: StudyView, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
 ) -> RegretHistory:
-    stopping = front_verdict_of(view, regret_below, min_trials)
+    return front_regret_history_to(view, front_verdict_of(view, regret_below, min_trials))
+
+
+def front_regret_history_to(view: StudyView, stopping: FrontVerdict) -> RegretHistory:
+    """The course that led to a verdict."""
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
     if stopping.bound is not None:

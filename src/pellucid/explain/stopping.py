@@ -221,7 +221,11 @@ def regret_history(
 def regret_history_of(
     view: StudyView, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
 ) -> RegretHistory:
-    stopping = stopping_verdict_of(view, regret_below, min_trials)
+    return regret_history_to(view, stopping_verdict_of(view, regret_below, min_trials))
+
+
+def regret_history_to(view: StudyView, stopping: StoppingVerdict) -> RegretHistory:
+    """The course that led to a verdict."""
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
     if stopping.bound is not None:

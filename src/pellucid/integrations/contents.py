@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,19 +12,19 @@ from typing import Any
 from optuna.study import Study
 from optuna.trial import TrialState
 
+from pellucid.answers.base import Overview, Question
+from pellucid.answers.catalogue import CALIBRATION, IMPORTANCE, RANGES, RECOMMENDATION, TRADEOFF, VERDICT
+from pellucid.answers.trials import course
 from pellucid.integrations.names import accepted, digest, distinct, writable
 from pellucid.records import (
-    Calibration,
     Front,
     History,
     Importance,
     NotKnown,
-    ParameterRanges,
     Recommendation,
-    RegretHistory,
     plain,
 )
-from pellucid.reporting.gather import ObjectiveAnswers, StudyAnswers, gather
+from pellucid.reporting.gather import gather
 from pellucid.words import NoAnswerYet, printable
 
 # Importances of an objective among the metrics: those of four fit into one request of MLflow. Files have all of them.
@@ -74,23 +75,21 @@ def run_contents(study: Study, tracker: str, *, progress: bool) -> RunContents:
     return contents_of(gather(study, progress))
 
 
-def contents_of(answers: StudyAnswers) -> RunContents:
+def contents_of(answers: Overview) -> RunContents:
     from pellucid.reporting.page import page
 
     key = _key(answers)
-    use = answers.recommendation
+    use = answers.ask(RECOMMENDATION)
     params = use.params if isinstance(use, Recommendation) else {}
-    known = dict.fromkeys(name for trial in answers.trials for name in trial.params)
-    history = answers.history
-    directions = (history.direction,) if isinstance(history, History) else history.directions
+    known = dict.fromkeys(name for trial in answers.view.trials for name in trial.params)
     description = _description(answers)
     return RunContents(
         key=key,
-        name=printable(answers.name),
-        n_trials=len(answers.trials),
+        name=printable(answers.view.name),
+        n_trials=len(answers.view.trials),
         params=distinct((accepted(name), _plain(value)) for name, value in params.items()),
         absent=tuple(accepted(name) for name in known if name not in params),
-        directions=distinct((accepted(each.name), d) for each, d in zip(answers.each, directions, strict=True)),
+        directions=distinct((accepted(each.name), each.direction) for each in answers.view.objectives),
         metrics=distinct(_finite(_metrics(answers))),
         description=description,
         files={**_records(answers), "answers.md": description, "report.html": writable(page(answers))},
@@ -102,20 +101,20 @@ def _plain(value: Any) -> Any:
     return printable(value) if isinstance(value, str) else plain(value)
 
 
-def _key(answers: StudyAnswers) -> str:
+def _key(answers: Overview) -> str:
     """A digest of the name and of the moment at which a trial was complete for the first time.
 
     The name alone would not tell a study from one that was deleted and started anew; numbers of a storage change if the
     study is copied.
     """
-    ends = [trial.datetime_complete for trial in answers.trials if trial.state == TrialState.COMPLETE]
+    ends = [trial.datetime_complete for trial in answers.view.trials if trial.state == TrialState.COMPLETE]
     times = [end for end in ends if end is not None]
     if not times:
         raise NoAnswerYet(
-            f"A study is logged once a trial is complete, but none of the {len(answers.trials)} trials of "
-            f"{answers.name!r} is: run more trials, then log it again."
+            f"A study is logged once a trial is complete, but none of the {len(answers.view.trials)} trials of "
+            f"{answers.view.name!r} is: run more trials, then log it again."
         )
-    return digest(f"{answers.name}\0{min(times).isoformat()}", length=16)
+    return digest(f"{answers.view.name}\0{min(times).isoformat()}", length=16)
 
 
 # ---------------------------------------------------------------------- key figures
@@ -125,26 +124,27 @@ def _finite(figures: Iterable[tuple[str, float | None]]) -> Iterator[tuple[str, 
     return ((name, float(value)) for name, value in figures if value is not None and math.isfinite(value))
 
 
-def _metrics(answers: StudyAnswers) -> Iterator[tuple[str, float | None]]:
+def _metrics(answers: Overview) -> Iterator[tuple[str, float | None]]:
     """Names and values; None if a value is not known."""
     yield from _values(answers)
-    yield from ((f"trials/{state}", float(n)) for state, n in answers.counts.items())
-    yield "trials/all", float(len(answers.trials))
-    if isinstance(answers.regret, RegretHistory):
-        verdict = answers.regret.stopping
+    yield from ((f"trials/{state}", float(n)) for state, n in Counter(course(answers).states).items())
+    yield "trials/all", float(len(answers.view.trials))
+    verdict = answers.found(VERDICT)
+    if verdict is not None:
         yield "stopping/stop", float(verdict.stop)
         yield "stopping/bound", verdict.bound
         yield "stopping/tolerance", verdict.tolerance
         yield "stopping/more_trials", verdict.more_trials
-    if isinstance(answers.ranges, ParameterRanges):
-        yield "ranges/advice", float(len(answers.ranges.advice))
-    for each in answers.each:
-        yield from _of_objective(each, f"/{accepted(each.name)}" if answers.several else "")
+    for question in answers.shown(RANGES):
+        ranges = answers.found(RANGES, question.subject)
+        yield "ranges/advice", None if ranges is None else float(len(ranges.advice))
+    for question in answers.shown(IMPORTANCE):
+        yield from _of_objective(question, f"/{accepted(question.label)}" if question.label else "")
 
 
-def _values(answers: StudyAnswers) -> Iterator[tuple[str, float | None]]:
+def _values(answers: Overview) -> Iterator[tuple[str, float | None]]:
     """What trials returned, and what to expect of the recommended one, under the names of the objectives."""
-    history, use = answers.history, answers.recommendation
+    history, use = course(answers), answers.ask(RECOMMENDATION)
     if isinstance(history, History):
         name = accepted(history.objective)
         yield f"{name}/best", history.best[-1]
@@ -164,50 +164,58 @@ def _values(answers: StudyAnswers) -> Iterator[tuple[str, float | None]]:
         yield "front/recommended", float(len(use.members))
 
 
-def _of_objective(each: ObjectiveAnswers, folder: str) -> Iterator[tuple[str, float | None]]:
+def _of_objective(question: Question[Importance], folder: str) -> Iterator[tuple[str, float | None]]:
     """`folder`: of the objective, if there are several."""
-    if isinstance(each.importance, Importance):
+    answers, subject = question.overview, question.subject
+    importance, calibration = answers.found(IMPORTANCE, subject), answers.found(CALIBRATION, subject)
+    if importance is not None:
         # A parameter of several branches has a share in each: the first is the largest.
-        shares = {share.name: share.total for share in reversed(each.importance.parameters[:_MOST_SHARES])}
+        shares = {share.name: share.total for share in reversed(importance.parameters[:_MOST_SHARES])}
         yield from ((f"importance{folder}/{accepted(name)}", total) for name, total in reversed(shares.items()))
-    if isinstance(each.calibration, Calibration):
+    if calibration is not None:
         for field in ("n", "coverage", "z_mean", "z_sd"):
-            yield f"calibration{folder}/{field}", getattr(each.calibration, field)
+            yield f"calibration{folder}/{field}", getattr(calibration, field)
 
 
 # ---------------------------------------------------------------------- sentences and files
 
 
-def _description(answers: StudyAnswers) -> str:
-    from pellucid.reporting.doubts import doubts
+def _description(answers: Overview) -> str:
+    from pellucid.answers.doubts import doubts
     from pellucid.reporting.note import prose
 
-    regret = answers.regret
+    verdict = answers.ask(VERDICT)
     sections: list[tuple[str, Sequence[object]]] = [
-        (f"Best configuration{'s' if answers.several else ''}", [answers.recommendation]),
+        (f"Best configuration{'s' if answers.view.several else ''}", [answers.ask(RECOMMENDATION)]),
         (
             "Can you stop",
-            [regret if isinstance(regret, NotKnown) else " ".join((regret.stopping.reply, *regret.notes))],
+            [verdict if isinstance(verdict, NotKnown) else " ".join((verdict.reply, *verdict.notes))],
         ),
-        ("What matters", [each.importance for each in answers.each]),
-        ("What one objective costs in another", list(answers.tradeoffs)),
-        ("Which ranges to change", [] if answers.ranges is None else [answers.ranges]),
-        ("Were predictions true", [each.calibration for each in answers.each]),
+        ("What matters", [question.answered() for question in answers.shown(IMPORTANCE)]),
+        ("What one objective costs in another", [question.answered() for question in answers.shown(TRADEOFF)]),
+        ("Which ranges to change", [question.answered() for question in answers.shown(RANGES)]),
+        ("Were predictions true", [question.answered() for question in answers.shown(CALIBRATION)]),
         ("What to distrust", doubts(answers)),
     ]
     parts = [[f"## {title}", *(prose(str(answer)) for answer in said)] for title, said in sections if said]
     return "\n\n".join(line for part in parts for line in part) + "\n"
 
 
-def _records(answers: StudyAnswers) -> dict[str, str]:
+def _records(answers: Overview) -> dict[str, str]:
     """The answers as JSON, by file name."""
-    regret = answers.regret
+    names = [objective.name for objective in answers.view.objectives]
+    ranges = [question.answered() for question in answers.shown(RANGES)]
+    each = {
+        f"{answer.key}.json": _json(
+            {name: question.answered().to_dict() for name, question in zip(names, answers.shown(answer), strict=True)}
+        )
+        for answer in (IMPORTANCE, CALIBRATION)
+    }
     return {
-        "recommendation.json": _json(answers.recommendation.to_dict()),
-        "stopping.json": _json((regret.stopping if isinstance(regret, RegretHistory) else regret).to_dict()),
-        **({} if answers.ranges is None else {"ranges.json": _json(answers.ranges.to_dict())}),
-        "importance.json": _json({each.name: each.importance.to_dict() for each in answers.each}),
-        "calibration.json": _json({each.name: each.calibration.to_dict() for each in answers.each}),
+        "recommendation.json": _json(answers.ask(RECOMMENDATION).to_dict()),
+        "stopping.json": _json(answers.ask(VERDICT).to_dict()),
+        **({"ranges.json": _json(ranges[0].to_dict())} if ranges else {}),
+        **each,
     }
 
 

@@ -14,7 +14,7 @@ from pellucid.records.course import FrontHistory, FrontVerdict, History, Hold, P
 from pellucid.records.curves import LearningCurve, LearningCurves
 from pellucid.records.effect import Cost, IndividualCurve, PartialDependence, ProfileEffect
 from pellucid.records.failures import FailingCondition, FailingSetting, FailingSettings
-from pellucid.records.finding import Finding, NotKnown, attempt, plain
+from pellucid.records.finding import PENDING, Finding, NotKnown, attempt, plain
 from pellucid.records.front import (
     Compromise,
     ExchangeRate,
@@ -64,6 +64,7 @@ from pellucid.records.states import (
 from pellucid.records.timeline import Timeline
 
 __all__ = [
+    "PENDING",
     "PREDICTED",
     "RECEIPT_VERSION",
     "AcquisitionState",

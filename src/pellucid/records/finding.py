@@ -151,6 +151,10 @@ class NotKnown:
         return f"<p>{'' if self.final else 'Not known yet. '}{notebook.prose(self.reason)}</p>"
 
 
+# Stands for an answer that takes long, on a page that comes before it.
+PENDING = NotKnown("It is being computed.")
+
+
 def attempt(ask: Callable[[], Answer]) -> Answer | NotKnown:
     """An answer, or why there is none. One that fails is logged, and keeps no other from its reader."""
     try:

@@ -11,11 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
+from typing import Any
 
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.reporting.gather import Explained, StudyAnswers, check_objectives, gather, gather_at_once
+from pellucid.answers.base import Overview
+from pellucid.reporting.gather import check_objectives, gather, gather_at_once
 from pellucid.reporting.page import page
 
 # Seconds between two looks at the study. A look reads the trials that are new or that were running before.
@@ -77,7 +79,7 @@ class LiveReport:
         self.name = study.study_name
         self.state = LiveState()
         self._study, self._explained = study, explained
-        self._explanations: Explained = {}
+        self._lasting: dict[Any, Any] = {}
         self._changes: SimpleQueue[LiveState] = SimpleQueue()
         self._ending = Event()
         # Nothing can interrupt a computation, so that it must not keep the process from ending.
@@ -124,15 +126,16 @@ class LiveReport:
         self._publish(replace(seen, computing=_now()))
         if shown is None and seen.n_ended:
             self._publish(replace(self.state, page=self._page(gather_at_once)))
-        whole = self._page(lambda study: gather(study, False, self._explanations))
+        whole = self._page(lambda study: gather(study, False, self._lasting))
         self._publish(replace(self.state, page=whole, problem=None, computing=None))
 
-    def _page(self, ask: Callable[[Study], StudyAnswers]) -> LivePage:
+    def _page(self, ask: Callable[[Study], Overview]) -> LivePage:
         read, shown = _now(), self.state.page
-        answers = ask(self._study)
+        overview = ask(self._study)
         version = max(_now(), 0 if shown is None else shown.version + 1)
-        html = page(answers, live=version).encode()
-        return LivePage(html, version, read, len(answers.trials), _ended(answers.trials), not answers.computing)
+        html = page(overview, live=version).encode()
+        trials = overview.view.trials
+        return LivePage(html, version, read, len(trials), _ended(trials), overview.whole)
 
     def _publish(self, state: LiveState) -> None:
         before, self.state = self.state, state

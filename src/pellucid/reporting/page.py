@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections import Counter
 from datetime import datetime, timezone
 from functools import cache
 from hashlib import sha256
@@ -12,15 +13,18 @@ from importlib.resources import files
 from typing import Any
 
 from pellucid import plots
-from pellucid.records import History, plain
+from pellucid.answers.base import Overview
+from pellucid.answers.trials import course
+from pellucid.records import plain
 from pellucid.reporting.answers import answers
 from pellucid.reporting.figures import PageFigures
-from pellucid.reporting.gather import StudyAnswers
+from pellucid.reporting.html import Writer
 from pellucid.reporting.markup import Markup, joined, tag
 from pellucid.reporting.packed import packed
 from pellucid.reporting.picker import picked, picks
 from pellucid.reporting.sections import sections_of
-from pellucid.reporting.trial_table import table_of
+from pellucid.reporting.trial_table import all_trials, table_of
+from pellucid.study.view import StudyView
 from pellucid.words import OBJECTIVE, counted
 
 # In the order in which the page runs them.
@@ -28,33 +32,38 @@ _SCRIPTS = ("figures.js", "trials.js", "report.js")
 _OLD_BROWSER = "This browser is too old to draw the figures (it lacks DecompressionStream); the answers are complete."
 
 
-def page(study: StudyAnswers, *, live: int | None = None) -> str:
+def page(overview: Overview, *, live: int | None = None) -> str:
     """`live`: the version of a page that a server renews; None: of a file, which never changes."""
-    figures = PageFigures()
-    sections = [(name, title, list(content)) for name, title, content in sections_of(study, figures)]
-    shown = [(name, title, content) for name, title, content in sections if content]
+    view, figures = overview.view, PageFigures()
+    writer = Writer(overview, figures)
+    sections = [(key, title, writer.all(pieces)) for key, title, pieces in sections_of(overview)]
+    shown = [
+        (key, title, [*content, *(all_trials(overview, picks(overview)) if key == "trials" else ())])
+        for key, title, content in sections
+        if content
+    ]
     data = {
         "figures": figures.by_name,
         "template": plots.template(),
         "inks": plots.ON_DARK,
-        "picked": picked(study, figures),
-        "table": table_of(study, picks(study)),
+        "picked": picked(overview, figures),
+        "table": table_of(overview, picks(overview)),
     }
-    links = [tag("a", title, href=f"#{name}") for name, title, _ in shown]
-    counts = ", ".join(f"{n} {state}" for state, n in study.counts.most_common())
+    links = [tag("a", title, href=f"#{key}") for key, title, _ in shown]
+    counts = ", ".join(f"{n} {state}" for state, n in Counter(course(overview).states).most_common())
     header = tag(
         "header",
         tag("a", "Skip to the answers", href="#answers", class_="skip"),
-        tag("h1", study.name),
-        tag("span", f"{counted(len(study.trials), 'trial')} ({counts or 'none'}), to {_aims(study)}", class_="soft"),
+        tag("h1", view.name),
+        tag("span", f"{counted(len(view.trials), 'trial')} ({counts or 'none'}), to {_aims(view)}", class_="soft"),
         tag("button", "Light or dark", id="theme", type="button"),
         tag("nav", *links, aria_label="Sections"),
         tag("p", _OLD_BROWSER, id="old-browser", class_="doubt", hidden=True),
     )
     created = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     footer = tag("footer", f"pellucid {version('pellucid')}, {created}. This page needs no network.")
-    parts = [tag("section", tag("h2", title), *content, id=name) for name, title, content in shown]
-    return _document(study.name, joined(header, tag("main", answers(study), *parts), footer), data, live)
+    parts = [tag("section", tag("h2", title), *content, id=key) for key, title, content in shown]
+    return _document(view.name, joined(header, tag("main", answers(overview, writer), *parts), footer), data, live)
 
 
 def _document(title: str, body: Markup, data: dict[str, Any], live: int | None) -> str:
@@ -98,9 +107,9 @@ def _packed_library() -> Markup:
     return packed("plotly", plots.script())
 
 
-def _aims(study: StudyAnswers) -> str:
+def _aims(view: StudyView) -> str:
     """ "minimize", or "maximize accuracy and minimize latency" """
-    history = study.history
-    directions = (history.direction,) if isinstance(history, History) else history.directions
-    named = zip(directions, (each.name for each in study.each), strict=True)
-    return " and ".join(direction if name == OBJECTIVE else f"{direction} {name}" for direction, name in named)
+    return " and ".join(
+        objective.direction if objective.name == OBJECTIVE else f"{objective.direction} {objective.name}"
+        for objective in view.objectives
+    )

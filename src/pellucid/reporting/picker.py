@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from pellucid.records import ProposalExplanation, Receipt
-from pellucid.reporting.answers import copies
+from pellucid.answers.base import Overview
+from pellucid.answers.proposal import explained, unexplained, words_about
+from pellucid.answers.trials import course
 from pellucid.reporting.figures import PageFigures
-from pellucid.reporting.gather import StudyAnswers
 from pellucid.reporting.markup import Markup, tag
 from pellucid.reporting.trial_table import last_report, returned
-from pellucid.words import kind_of, value_text
+from pellucid.words import value_text
 
 # A list of more trials is no help, and a page stays small with many parameters too.
 _MOST_PICKED, _MOST_VALUES = 1000, 20_000
 
 
-def picker(study: StudyAnswers) -> Iterator[Markup]:
+def picker(overview: Overview) -> Iterator[Markup]:
     """A list of trials, and places for what is said about the one that is picked."""
-    chosen = picks(study)
-    explained = {explanation.trial for explanation in study.explanations}
-    first = study.explanations[0].trial if study.explanations else study.trials[chosen[-1]].number
+    chosen, trials, history = picks(overview), overview.view.trials, course(overview)
+    numbers = list(explained(overview))
+    first = numbers[0] if numbers else trials[chosen[-1]].number
     options = []
     for i in chosen:
-        trial = study.trials[i]
-        text = f"trial {trial.number}: {_outcome(study, trial, study.history.states[i])}"
-        if study.history.feasible and study.history.feasible[i] is False:
+        trial = trials[i]
+        text = f"trial {trial.number}: {_outcome(overview, trial, history.states[i])}"
+        if history.feasible and history.feasible[i] is False:
             text += ", not feasible"
-        label = f"{text}, explained" if trial.number in explained else text
+        label = f"{text}, explained" if trial.number in numbers else text
         options.append(tag("option", label, value=str(trial.number), selected=trial.number == first))
     yield tag(
         "div",
@@ -41,10 +40,10 @@ def picker(study: StudyAnswers) -> Iterator[Markup]:
         tag("button", "▶", type="button", id="after", aria_label="trial after"),
         class_="picker",
     )
-    if len(chosen) < len(study.trials):
+    if len(chosen) < len(trials):
         yield tag(
             "p",
-            f"{len(chosen)} of {len(study.trials)} trials can be picked: the explained ones, and an even selection.",
+            f"{len(chosen)} of {len(trials)} trials can be picked: the explained ones, and an even selection.",
             class_="soft",
         )
     yield tag("div", id="trial-words", aria_live="polite")
@@ -53,46 +52,45 @@ def picker(study: StudyAnswers) -> Iterator[Markup]:
     yield copies(None)
 
 
-def _outcome(study: StudyAnswers, trial: FrozenTrial, state: str) -> str:
+def copies(trial: int | None) -> Markup:
+    """Buttons that copy the configuration of a trial; without a number, of the trial that is picked."""
+    kinds = (("python", "Python"), ("json", "JSON"), ("flags", "command line"))
+    number = {} if trial is None else {"data_trial": str(trial)}
+    buttons = [tag("button", label, type="button", data_copy=kind, **number) for kind, label in kinds]
+    return tag("p", "Copy as ", *buttons, tag("span", class_="copied soft", role="status"), class_="copies")
+
+
+def _outcome(overview: Overview, trial: FrozenTrial, state: str) -> str:
     """What a trial returned; with several objectives, by their names. Of one without a value, its state."""
     values = [value_text(value) for value in returned(trial)]
     if len(values) > 1:
-        return ", ".join(f"{each.name} {value}" for each, value in zip(study.each, values, strict=True))
+        named = zip(overview.view.objectives, values, strict=True)
+        return ", ".join(f"{objective.name} {value}" for objective, value in named)
     report = last_report(trial)
     if values or report is None:
         return values[0] if values else state
     return f"{state}, {value_text(report[1])} at step {report[0]}"
 
 
-def picks(study: StudyAnswers) -> list[int]:
+def picks(overview: Overview) -> list[int]:
     """Positions of the trials that can be picked: all, or the explained ones and an even selection."""
-    n = len(study.trials)
-    most = min(_MOST_PICKED, _MOST_VALUES // max([1, *(len(trial.params) for trial in study.trials)]))
+    trials = overview.view.trials
+    n = len(trials)
+    most = min(_MOST_PICKED, _MOST_VALUES // max([1, *(len(trial.params) for trial in trials)]))
     if n <= most:
         return list(range(n))
-    explained = {explanation.trial for explanation in study.explanations}
+    numbers = explained(overview)
     even = {round(i * (n - 1) / (most - 1)) for i in range(most)}
-    return sorted(even | {i for i, trial in enumerate(study.trials) if trial.number in explained})
+    return sorted(even | {i for i, trial in enumerate(trials) if trial.number in numbers})
 
 
-def picked(study: StudyAnswers, figures: PageFigures) -> list[dict[str, Any]]:
+def picked(overview: Overview, figures: PageFigures) -> list[dict[str, Any]]:
     """What the page says about each trial that can be picked. Its values are in the table of all trials."""
-    explained = {explanation.trial: explanation for explanation in study.explanations}
-    trials: list[dict[str, Any]] = []
-    for i in picks(study):
-        trial, receipt = study.trials[i], study.receipts[i]
-        why = explained.get(trial.number)
-        reason = study.unexplained.get(trial.number)
-        # The reason begins with the words of the receipt if the trial was sampled.
-        said = None if receipt is None or not receipt.proposed else _unsaid(receipt, why)
-        words = [str(text) for text in (why, said, reason) if text]
-        figure = None if why is None else figures.keep(f"trial-{trial.number}", why)
-        trials.append({"number": trial.number, "words": words, "figure": figure, "explicable": reason is None})
-    return trials
-
-
-def _unsaid(receipt: Receipt, why: ProposalExplanation | None) -> str:
-    """What a receipt says without what the explanation has said already: of a ranking all, of a model its reasons."""
-    if why is None or not any(kind_of(note) == "receipt" for note in why.notes):
-        return str(receipt)
-    return "" if receipt.kind == "ranking" else str(replace(receipt, phase="", turn=""))
+    numbers = [overview.view.trials[i].number for i in picks(overview)]
+    known, missing, words = explained(overview), unexplained(overview), words_about(overview, numbers)
+    picked: list[dict[str, Any]] = []
+    for number in numbers:
+        why = known.get(number)
+        figure = None if why is None else figures.keep(f"trial-{number}", why)
+        picked.append({"number": number, "words": words[number], "figure": figure, "explicable": number not in missing})
+    return picked

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.records import Front, NotKnown
-from pellucid.reporting.gather import StudyAnswers
+from pellucid.answers.base import Overview
+from pellucid.answers.recommendation import recommended
+from pellucid.answers.trials import course
+from pellucid.reporting.markup import Markup, tag
 from pellucid.study.trials import distributions
 from pellucid.words import value_text
 
@@ -25,50 +27,65 @@ _DIGITS = 8
 _MOST_CELLS = 250_000
 
 
-def listed(study: StudyAnswers, needed: Collection[int]) -> list[int]:
+_FILTER = "Words, or comparisons such as “depth > 5”"
+
+
+def all_trials(overview: Overview, needed: Collection[int]) -> Iterator[Markup]:
+    """The place for the table, and a filter."""
+    n = len(overview.view.trials)
+    if not n:
+        return
+    search = tag(
+        "div",
+        tag("label", "Filter ", for_="filter"),
+        tag("input", id="filter", type="search", placeholder=_FILTER, autocomplete="off", spellcheck="false"),
+        tag("span", id="count", class_="soft", role="status"),
+        class_="picker",
+    )
+    table = tag("table", tag("thead", tag("tr", id="titles")), tag("tbody", id="rows"))
+    scrolled = tag("div", table, id="table", class_="table", tabindex="0", role="region", aria_label="All trials")
+    rows = len(listed(overview, needed))
+    selected = f"{rows:,} of {n:,} trials are listed: the explained and the recommended ones, and an even selection."
+    some = [tag("p", selected, class_="soft")] if rows < n else []
+    yield tag("div", tag("h3", "All trials"), *some, search, scrolled, class_="screen")
+
+
+def listed(overview: Overview, needed: Collection[int]) -> list[int]:
     """Positions of the trials in the table: all, or an even selection with those that are `needed` (positions), the
     recommended ones and the newest."""
-    n = len(study.trials)
-    most = _MOST_CELLS // max(1, *(len(trial.params) for trial in study.trials)) if n else 0
+    n = len(overview.view.trials)
+    most = _MOST_CELLS // max(1, *(len(trial.params) for trial in overview.view.trials)) if n else 0
     if n <= most:
         return list(range(n))
-    best = set(_best(study))
-    always = {*needed, n - 1, *(i for i, trial in enumerate(study.trials) if trial.number in best)}
+    best = set(recommended(overview))
+    always = {*needed, n - 1, *(i for i, trial in enumerate(overview.view.trials) if trial.number in best)}
     return sorted(always | {round(i * (n - 1) / (most - 1)) for i in range(most)} if most > 1 else always)
 
 
-def table_of(study: StudyAnswers, needed: Collection[int]) -> dict[str, Any]:
+def table_of(overview: Overview, needed: Collection[int]) -> dict[str, Any]:
     """The columns of the table. `kind` of a column: 'number', 'float' or 'int' (of a parameter), 'choice' or 'text'.
     `needed`: positions of trials that it must have."""
-    rows = listed(study, needed)
-    columns = [*_outcomes(study), *_parameters(study)]
-    if len(rows) < len(study.trials):
+    rows, best = listed(overview, needed), recommended(overview)
+    columns = [*_outcomes(overview), *_parameters(overview)]
+    if len(rows) < len(overview.view.trials):
         columns = [{**column, "values": [column["values"][i] for i in rows]} for column in columns]
-    return {"numbers": [study.trials[i].number for i in rows], "columns": columns, "best": _best(study)}
+    return {"numbers": [overview.view.trials[i].number for i in rows], "columns": columns, "best": best}
 
 
-def _best(study: StudyAnswers) -> list[int]:
-    """The recommended trials."""
-    use = study.recommendation
-    if isinstance(use, NotKnown):
-        return []
-    return [member.trial for member in use.members] if isinstance(use, Front) else [use.trial]
-
-
-def _outcomes(study: StudyAnswers) -> Iterable[dict[str, Any]]:
-    history = study.history
+def _outcomes(overview: Overview) -> Iterable[dict[str, Any]]:
+    history = course(overview)
     yield {"name": "state", "kind": "text", "values": list(history.states)}
-    for i, each in enumerate(study.each):
-        values = [returned(trial)[i] if returned(trial) else None for trial in study.trials]
+    for i, each in enumerate(overview.view.objectives):
+        values = [returned(trial)[i] if returned(trial) else None for trial in overview.view.trials]
         yield {"name": each.name, "kind": "number", "values": [_rounded(value) for value in values]}
-    reports = [last_report(trial) for trial in study.trials]
+    reports = [last_report(trial) for trial in overview.view.trials]
     if any(report is not None for report in reports):
         values = [None if report is None else report[1] for report in reports]
         yield {"name": "last report", "kind": "number", "values": [_rounded(value) for value in values]}
     if history.feasible:
         words = {True: "yes", False: "no", None: None}
         yield {"name": "feasible", "kind": "text", "values": [words[fine] for fine in history.feasible]}
-    took = [None if t.duration is None else max(t.duration.total_seconds(), 0.0) for t in study.trials]
+    took = [None if t.duration is None else max(t.duration.total_seconds(), 0.0) for t in overview.view.trials]
     yield {"name": "seconds", "kind": "number", "values": [_rounded(seconds) for seconds in took]}
 
 
@@ -89,9 +106,9 @@ def _rounded(value: float | None) -> float | str | None:
     return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else str(value)
 
 
-def _parameters(study: StudyAnswers) -> Iterable[dict[str, Any]]:
-    known = distributions(study.trials, tuple({trial.state for trial in study.trials}))
-    configurations = [trial.params for trial in study.trials]
+def _parameters(overview: Overview) -> Iterable[dict[str, Any]]:
+    known = distributions(overview.view.trials, tuple({trial.state for trial in overview.view.trials}))
+    configurations = [trial.params for trial in overview.view.trials]
     names = dict.fromkeys(name for configuration in configurations for name in configuration)
     for name in names:
         kind = known[name]

@@ -7,12 +7,14 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import optuna
 
 from pellucid import desirability_paths
-from pellucid.reporting.gather import Explained, StudyAnswers, gather, gather_at_once
+from pellucid.answers.base import Overview
+from pellucid.reporting.gather import gather, gather_at_once
 from pellucid.reporting.page import page
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid_lab.tables.grids import Grid
@@ -64,7 +66,7 @@ def study_of(trials: int) -> optuna.Study:
 
 
 def cost_of(trials: int) -> LiveCost:
-    study, kept = study_of(trials), Explained()
+    study, kept = study_of(trials), dict[Any, Any]()
     first = _seconds(lambda: _shown(gather_at_once(study)))
     whole = _seconds(lambda: _shown(gather(study, False, kept)))
     report = _seconds(lambda: _shown(gather(study, False)))
@@ -75,7 +77,7 @@ def cost_of(trials: int) -> LiveCost:
     return LiveCost(trials, first, whole, renewal, report, paths, len(explained))
 
 
-def _shown(answers: StudyAnswers) -> None:
+def _shown(answers: Overview) -> None:
     page(answers, live=1)
 
 
