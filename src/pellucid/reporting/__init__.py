@@ -2,8 +2,8 @@
 
 `gather` computes every answer of the catalogue once. What an answer shows is said in its own module, in the pieces of
 `answers.pieces`; `sections` and `answers` put them in order, `html` and `note` write them, `figures` holds the figures,
-and `markup` escapes. The page contains its scripts and runs no others. `live` renews the page of a running study, and `server` shows
-it to browsers on this machine.
+and `markup` escapes. The page contains its scripts and runs no others. `live` renews the page of a running study, and
+`server` shows it to browsers on this machine.
 """
 
 from __future__ import annotations
