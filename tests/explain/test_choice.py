@@ -11,9 +11,9 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState, create_trial
+from pellucid.beliefs import choice
 
 import pellucid
-from pellucid.explain import choice
 from pellucid.explain.feasibility import constraint_models
 from pellucid.explain.model import fitted_model, view_of
 from pellucid.records import Finding
