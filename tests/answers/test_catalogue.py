@@ -13,8 +13,9 @@ import optuna
 import pytest
 
 import pellucid
-from pellucid.answers.base import WHOLE, Answer, ChosenBy, Overview, Subject, resolve
-from pellucid.answers.catalogue import CATALOGUE, IMPORTANCE, PROPOSAL, RANGES, VERDICT
+from pellucid.answers.base import WHOLE, Answer, ChosenBy, ChosenWords, Overview, Subject, resolve
+from pellucid.answers.catalogue import CATALOGUE, DEPENDENCE, IMPORTANCE, PROPOSAL, RANGES, VERDICT
+from pellucid.answers.places import SECTIONS
 from pellucid.records import Finding, NotKnown
 from pellucid.study.view import StudyView
 
@@ -38,7 +39,11 @@ def references(answer: Answer[Any]) -> Iterator[str]:
     yield from answer.records
     yield from (figure for figures in answer.records.values() for figure in figures.values())
     yield from answer.function
-    yield from (choice.reference for choice in (answer.listed, answer.shown) if isinstance(choice, ChosenBy))
+    choices = (answer.listed, answer.shown, answer.steps)
+    yield from (choice.reference for choice in choices if isinstance(choice, ChosenBy))
+    places = [place for place in (answer.card, answer.chapter) if place is not None]
+    yield from filter(None, [answer.content, *(place.content for place in places)])
+    yield from (place.title.reference for place in places if isinstance(place.title, ChosenWords))
 
 
 @pytest.mark.parametrize("answer", CATALOGUE, ids=NAMES)
@@ -124,6 +129,15 @@ def test_every_question_is_listed_or_named() -> None:
         listed = answer.listed is not None or answer.shown is not None
         assert bool(answer.compute) == (listed or answer.asked)
         assert answer.compute or answer.function
+
+
+def test_every_answer_of_a_page_has_its_place_there() -> None:
+    """The averages stand below the profiles, in the same content."""
+    sections = {section.key for section in SECTIONS}
+    for answer in CATALOGUE:
+        assert answer.section in sections or not answer.section
+        if answer.shown is not None and answer is not DEPENDENCE:
+            assert answer.section or answer.card, answer.title
 
 
 def test_the_catalogue_costs_nothing_to_import() -> None:

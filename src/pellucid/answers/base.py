@@ -12,6 +12,8 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from pellucid.answers.places import Place
+
 if TYPE_CHECKING:
     from pellucid.records import Finding, NotKnown
     from pellucid.study.view import StudyView
@@ -137,31 +139,6 @@ class TextTable:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Place:
-    """How an answer appears in one place of a page or a note.
-
-    title    what stands above it
-    content  reference to a function of an overview, which returns pieces (see `answers.pieces`); without one these are
-             the sentences
-    """
-
-    title: str | Callable[[Overview], str]
-    content: str = ""
-
-    def heading(self, overview: Overview) -> str:
-        return self.title if isinstance(self.title, str) else self.title(overview)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of a page. `each`: if there are several objectives, it is a part of the section about each of them."""
-
-    key: str
-    title: str
-    each: bool = False
 
 
 @dataclass(frozen=True)

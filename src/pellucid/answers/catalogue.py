@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pellucid.answers.base import Answer, ChosenBy, ChosenWords, GoalName, Place, Section, Takes, as_it_is
+from pellucid.answers.base import Answer, ChosenBy, ChosenWords, GoalName, Takes, as_it_is
+from pellucid.answers.in_python import ADVICE, COMPARISON, COMPROMISE, INTERACTIONS, INTERVAL, PLAN
+from pellucid.answers.places import Place
 from pellucid.answers.subjects import (
     all_at_once,
     as_named,
@@ -33,37 +35,9 @@ from pellucid.answers.subjects import (
 )
 
 if TYPE_CHECKING:
-    from pellucid.records import (
-        Calibration,
-        Compromise,
-        DesirabilityPaths,
-        FailingSettings,
-        Front,
-        FrontHistory,
-        History,
-        HsicImportance,
-        Importance,
-        ImportanceComparison,
-        IntervalReduction,
-        LearningCurves,
-        ParallelCoordinates,
-        ParameterRanges,
-        PartialDependence,
-        ProfileEffect,
-        ProposalExplanation,
-        ProposalInteractions,
-        PruningExplanation,
-        PruningRecord,
-        RangeAdvice,
-        Recommendation,
-        RegretHistory,
-        StoppingVerdict,
-        Timeline,
-        Tradeoff,
-        TwoStepPlan,
-    )
+    from pellucid import records
 
-RECOMMENDATION: Answer[Recommendation | Front] = Answer(
+RECOMMENDATION: Answer[records.Recommendation | records.Front] = Answer(
     key="recommendation",
     title="Best configuration",
     wording=which_is_best,
@@ -85,7 +59,7 @@ RECOMMENDATION: Answer[Recommendation | Front] = Answer(
     content="pellucid.answers.recommendation:section",
     concludes=True,
 )
-VERDICT: Answer[StoppingVerdict] = Answer(
+VERDICT: Answer[records.StoppingVerdict] = Answer(
     key="verdict",
     title="Can I stop",
     compute="pellucid.answers.verdict:verdict",
@@ -104,7 +78,7 @@ VERDICT: Answer[StoppingVerdict] = Answer(
     chapter=Place("Can I stop?", "pellucid.answers.verdict:chapter"),
     concludes=True,
 )
-IMPORTANCE: Answer[Importance] = Answer(
+IMPORTANCE: Answer[records.Importance] = Answer(
     key="importance",
     title="What matters",
     compute="pellucid.answers.importance:importance",
@@ -125,7 +99,7 @@ IMPORTANCE: Answer[Importance] = Answer(
     section="matters",
     content="pellucid.answers.importance:section",
 )
-RANGES: Answer[ParameterRanges] = Answer(
+RANGES: Answer[records.ParameterRanges] = Answer(
     key="ranges",
     title="Which ranges to change",
     compute="pellucid.answers.ranges:ranges",
@@ -142,7 +116,7 @@ RANGES: Answer[ParameterRanges] = Answer(
     section="ranges",
     content="pellucid.answers.ranges:section",
 )
-TRADEOFF: Answer[Tradeoff] = Answer(
+TRADEOFF: Answer[records.Tradeoff] = Answer(
     key="tradeoff",
     title="What one costs in the other",
     compute="pellucid.answers.tradeoff:tradeoff",
@@ -159,7 +133,7 @@ TRADEOFF: Answer[Tradeoff] = Answer(
     section="tradeoff",
     content="pellucid.answers.tradeoff:section",
 )
-PRUNING: Answer[PruningRecord] = Answer(
+PRUNING: Answer[records.PruningRecord] = Answer(
     key="pruning",
     title="What stopping early saved",
     compute="pellucid.answers.pruning:pruning",
@@ -176,7 +150,7 @@ PRUNING: Answer[PruningRecord] = Answer(
     content="pellucid.answers.pruning:what_stops_saved",
     concludes=True,
 )
-FAILURES: Answer[FailingSettings] = Answer(
+FAILURES: Answer[records.FailingSettings] = Answer(
     key="failures",
     title="Why trials fail",
     compute="pellucid.answers.failures:failures",
@@ -193,7 +167,7 @@ FAILURES: Answer[FailingSettings] = Answer(
     needed=lambda _, __: False,
     with_goal=GoalName.FAILED,
 )
-CALIBRATION: Answer[Calibration] = Answer(
+CALIBRATION: Answer[records.Calibration] = Answer(
     key="calibration",
     title="Were predictions true",
     compute="pellucid.answers.calibration:calibration",
@@ -206,7 +180,7 @@ CALIBRATION: Answer[Calibration] = Answer(
     called="were predictions true",
     section="true",
 )
-PROPOSAL: Answer[ProposalExplanation] = Answer(
+PROPOSAL: Answer[records.ProposalExplanation] = Answer(
     key="proposal",
     title="Why this trial",
     wording=why_this_one,
@@ -227,7 +201,7 @@ PROPOSAL: Answer[ProposalExplanation] = Answer(
     table="pellucid.answers.proposal:contributions",
 )
 # Questions that nobody asks without naming something, or that a page alone answers.
-STOP: Answer[PruningExplanation] = Answer(
+STOP: Answer[records.PruningExplanation] = Answer(
     key="pruning",
     title="Why it was stopped",
     compute="pellucid.answers.pruning:stop",
@@ -243,7 +217,7 @@ STOP: Answer[PruningExplanation] = Answer(
     content="pellucid.answers.pruning:why_stopped",
     needed=lambda _, __: False,
 )
-PROFILE: Answer[ProfileEffect] = Answer(
+PROFILE: Answer[records.ProfileEffect] = Answer(
     key="profile",
     title="What a parameter can reach",
     wording=what_it_reaches,
@@ -260,7 +234,7 @@ PROFILE: Answer[ProfileEffect] = Answer(
     content="pellucid.answers.effects:section",
     together=True,
 )
-DEPENDENCE: Answer[PartialDependence] = Answer(
+DEPENDENCE: Answer[records.PartialDependence] = Answer(
     key="dependence",
     title="What a parameter does on average",
     wording=what_it_does,
@@ -274,7 +248,7 @@ DEPENDENCE: Answer[PartialDependence] = Answer(
     called="effects",
     together=True,
 )
-GOAL: Answer[HsicImportance] = Answer(
+GOAL: Answer[records.HsicImportance] = Answer(
     key="importance",
     title="What matters",
     compute="pellucid.answers.importance:for_goal",
@@ -291,7 +265,7 @@ GOAL: Answer[HsicImportance] = Answer(
     takes=Takes.GOAL,
     table="pellucid.answers.importance:indices",
 )
-FAILING: Answer[HsicImportance] = Answer(
+FAILING: Answer[records.HsicImportance] = Answer(
     key="importance",
     title="What matters for failing",
     compute="pellucid.answers.importance:for_failing",
@@ -305,7 +279,7 @@ FAILING: Answer[HsicImportance] = Answer(
     section="failures",
     content="pellucid.answers.importance:failing",
 )
-CONSTRAINTS: Answer[Importance] = Answer(
+CONSTRAINTS: Answer[records.Importance] = Answer(
     key="importance",
     title="What matters for a constraint",
     compute=IMPORTANCE.compute,
@@ -318,7 +292,7 @@ CONSTRAINTS: Answer[Importance] = Answer(
     section="constraints",
     content="pellucid.answers.importance:constraints",
 )
-COURSE: Answer[RegretHistory] = Answer(
+COURSE: Answer[records.RegretHistory] = Answer(
     key="course",
     title="How much is left",
     compute="pellucid.answers.verdict:course",
@@ -331,7 +305,7 @@ COURSE: Answer[RegretHistory] = Answer(
     section="stop",
     content="pellucid.answers.verdict:section",
 )
-CURVES: Answer[LearningCurves] = Answer(
+CURVES: Answer[records.LearningCurves] = Answer(
     key="curves",
     title="What learning curves promise",
     compute="pellucid.answers.pruning:curves",
@@ -344,7 +318,7 @@ CURVES: Answer[LearningCurves] = Answer(
     section="curves",
     content="pellucid.answers.pruning:all_curves",
 )
-HISTORY: Answer[History | FrontHistory] = Answer(
+HISTORY: Answer[records.History | records.FrontHistory] = Answer(
     key="history",
     title="How the search went",
     compute="pellucid.answers.trials:history",
@@ -361,7 +335,7 @@ HISTORY: Answer[History | FrontHistory] = Answer(
     section="trials",
     content="pellucid.answers.trials:how_it_went",
 )
-COORDINATES: Answer[ParallelCoordinates] = Answer(
+COORDINATES: Answer[records.ParallelCoordinates] = Answer(
     key="coordinates",
     title="What the best trials share",
     compute="pellucid.answers.trials:coordinates",
@@ -375,7 +349,7 @@ COORDINATES: Answer[ParallelCoordinates] = Answer(
     section="trials",
     content="pellucid.answers.trials:what_they_share",
 )
-TIMELINE: Answer[Timeline] = Answer(
+TIMELINE: Answer[records.Timeline] = Answer(
     key="timeline",
     title="When trials ran",
     compute="pellucid.answers.trials:timeline",
@@ -389,7 +363,7 @@ TIMELINE: Answer[Timeline] = Answer(
     section="trials",
     content="pellucid.answers.trials:when_they_ran",
 )
-PATHS: Answer[DesirabilityPaths] = Answer(
+PATHS: Answer[records.DesirabilityPaths] = Answer(
     key="paths",
     title="Why trials were proposed over the run",
     compute="pellucid.answers.proposal:paths",
@@ -406,69 +380,6 @@ PATHS: Answer[DesirabilityPaths] = Answer(
     called="explanations over the run",
     section="why",
     content="pellucid.answers.proposal:over_time",
-)
-
-# In the order in which a reader decides: what to set, what matters, which ranges to change, when to stop; then the
-# evidence: were predictions true, the trials themselves, and why each was proposed.
-SECTIONS = (
-    Section("front", "Best configurations"),
-    Section("tradeoff", "Trade-off"),
-    Section("effects", "What to set", each=True),
-    Section("matters", "What matters", each=True),
-    Section("ranges", "Ranges"),
-    Section("stop", "How much is left"),
-    Section("curves", "Learning curves"),
-    Section("constraints", "Constraints"),
-    Section("failures", "Failures"),
-    Section("true", "Were predictions true", each=True),
-    Section("trials", "Trials"),
-    Section("why", "Why this trial"),
-)
-# Questions that only a function in Python asks: they take more than a subject.
-COMPROMISE: Answer[Compromise] = Answer(
-    key="recommendation",
-    title="Best compromise",
-    records={"pellucid.records:Compromise": {"": "pellucid.plots.front:compromise"}},
-    function=RECOMMENDATION.function,
-    parts=whole,
-)
-ADVICE: Answer[RangeAdvice] = Answer(
-    key="ranges",
-    title="What to change about one range",
-    records={"pellucid.records:RangeAdvice": {"": "pellucid.plots.ranges:advice"}},
-    function=RANGES.function,
-    parts=all_at_once,
-)
-INTERVAL: Answer[IntervalReduction] = Answer(
-    key="interval",
-    title="The cheapest value that costs nothing",
-    records={"pellucid.records:IntervalReduction": {"": "pellucid.plots.importance:interval"}},
-    function=("pellucid.explain.intervals:interval_reduction",),
-    parts=all_at_once,
-    takes=Takes.PARAMS,
-)
-PLAN: Answer[TwoStepPlan] = Answer(
-    key="plan",
-    title="What a search in two steps does",
-    records={"pellucid.records:TwoStepPlan": {"": "pellucid.plots.plan:plan"}},
-    function=("pellucid.samplers.two_step.sampler:TwoStepSampler.plan",),
-    parts=whole,
-)
-INTERACTIONS: Answer[ProposalInteractions] = Answer(
-    key="interactions",
-    title="Which parameters were chosen together",
-    records={"pellucid.records:ProposalInteractions": {"": "pellucid.plots.proposals:interactions"}},
-    function=("pellucid.explain.proposals.explanation:proposal_interactions",),
-    parts=all_at_once,
-    takes=Takes.TRIAL,
-)
-COMPARISON: Answer[ImportanceComparison] = Answer(
-    key="comparison",
-    title="What other methods say about a trial",
-    records={"pellucid.records:ImportanceComparison": {"": "pellucid.plots.proposals:comparison"}},
-    function=("pellucid.explain.compare:compare_importance",),
-    parts=all_at_once,
-    takes=Takes.TRIAL,
 )
 
 CATALOGUE: tuple[Answer[Any], ...] = (

@@ -1,12 +1,12 @@
 """Figures of records, and writing figures to files. Nothing is computed here; titles are findings.
 
-Names of parameters and choices are the user's: they are escaped wherever Plotly would read markup. A module registers
-what it draws with `base.draws`. Functions named `plot_*` take a study.
+Names of parameters and choices are the user's: they are escaped wherever Plotly would read markup. The catalogue of
+answers says which function draws which record. Functions named `plot_*` take a study.
 """
 
 from __future__ import annotations
 
-from pellucid.plots import (  # They register their figures.
+from pellucid.plots import (
     calibration,
     coordinates,
     course,

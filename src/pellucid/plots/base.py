@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -17,6 +17,8 @@ import plotly.io
 from plotly.io import to_json
 from plotly.offline import get_plotlyjs
 
+from pellucid.answers import catalogue
+from pellucid.answers.base import resolve
 from pellucid.files import make_folder, write_atomically
 from pellucid.plots.colours import faint
 from pellucid.words import escape, parts_of, printable
@@ -32,21 +34,6 @@ _FONT = "DejaVu Sans, Arial, sans-serif"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-Drawing = Callable[[Any], go.Figure]
-_DRAWINGS: dict[type, dict[str, Drawing]] = {}
-
-
-def draws(record: type, what: str = "") -> Callable[[Drawing], Drawing]:
-    """Decorate the function that draws a kind of record. `what`: the name of the figure if there are several; the first
-    one is drawn unless another is named."""
-
-    def register(drawing: Drawing) -> Drawing:
-        _DRAWINGS.setdefault(record, {})[what] = drawing
-        return drawing
-
-    return register
-
-
 def draw(record: object, what: str | None = None) -> go.Figure:
     """The figure of a record, or the one called `what` if there are several."""
     figure = bare(record, what)
@@ -57,7 +44,7 @@ def draw(record: object, what: str | None = None) -> go.Figure:
 def show(record: object) -> None:
     """Show the figure of a record in a notebook that has the record's sentence and notes above it: without its title,
     as wide as the cell. Shows nothing if there is no such figure."""
-    if type(record) not in _DRAWINGS:
+    if not drawings_of(record):
         return
     figure = draw(record)
     layout = figure.layout
@@ -75,16 +62,23 @@ def show(record: object) -> None:
 def bare(record: object, what: str | None = None) -> go.Figure:
     """`draw` without a template, for pages that store it once: Plotly copies it into every figure, which takes as long
     as drawing."""
-    drawings = _DRAWINGS.get(type(record))
-    if drawings is None:
+    drawings = drawings_of(record)
+    if not drawings:
         raise TypeError(f"There is no figure for {type(record).__name__}.")
     if what is not None and what not in drawings:
         names = " or ".join(map(repr, drawings))
         raise ValueError(printable(f"{type(record).__name__} is drawn as {names}, but got {what!r}."))
-    drawing = next(iter(drawings.values())) if what is None else drawings[what]
-    figure = drawing(record)
+    drawing = resolve(next(iter(drawings.values())) if what is None else drawings[what])
+    figure: go.Figure = drawing(record)
     figure.layout.width = None  # As wide as the page, the cell or the card that shows it.
     return figure
+
+
+def drawings_of(record: object) -> Mapping[str, str]:
+    """References to the functions that draw a record, by the name of the figure; the first one is drawn unless another
+    is named. None if no answer of the catalogue is such a record."""
+    kinds = (figures for answer in catalogue.CATALOGUE for figures in answer.records.items())
+    return next((figures for kind, figures in kinds if resolve(kind) is type(record)), {})
 
 
 def cut(text: str) -> str:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
-from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, frame, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
 from pellucid.records import Calibration, PredictedTrial
 from pellucid.words import OBJECTIVE, escape, number_text
@@ -20,7 +20,6 @@ _MOST_POINTS = 1000
 _LARGEST_Z = 6.0
 
 
-@draws(Calibration)
 def calibration(record: Calibration) -> go.Figure:
     """Left: observed against predicted, with intervals. Right: z over the trials, with the interval of the level."""
     q = NormalDist().inv_cdf(0.5 + 0.5 * record.level)

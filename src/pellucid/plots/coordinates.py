@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, frame, labels, say
 from pellucid.plots.colours import CHOSEN, GREY
 from pellucid.records import ParallelCoordinates
 from pellucid.words import escape
@@ -15,7 +15,6 @@ from pellucid.words import escape
 _MOST_OTHERS, _MOST_BEST, _MOST_AXES, _MOST_TICKS = 250, 60, 14, 7
 
 
-@draws(ParallelCoordinates)
 def coordinates(record: ParallelCoordinates) -> go.Figure:
     """An axis per parameter, in the study's order; the best trials as bold lines, others as faint ones."""
     figure = go.Figure()

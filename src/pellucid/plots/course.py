@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, symbols
-from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
+from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY
 from pellucid.records import FrontHistory, FrontVerdict, History, Phase, RegretHistory, StoppingVerdict
 from pellucid.words import escape, number_text
@@ -22,7 +22,6 @@ _VOLUME = "growth of the volume"
 _MARKS = {"complete": ("circle", EXPLOIT), "pruned": ("triangle-down-open", GREY)}
 
 
-@draws(History)
 def history(record: History) -> go.Figure:
     """Trials, the best so far, the 95% interval in which the model expected each proposal, and how it was chosen."""
     figure = go.Figure()
@@ -79,7 +78,6 @@ def _shade(figure: go.Figure, phases: Sequence[Phase]) -> None:
                                  annotation_position="bottom left")  # fmt: skip
 
 
-@draws(FrontHistory)
 def front_history(record: FrontHistory) -> go.Figure:
     """The volume that the front dominates over the trials, and which of them made it grow."""
     figure = go.Figure()
@@ -130,7 +128,6 @@ def _turns(best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     return [point for i, point in enumerate(best) if i in (0, len(best) - 1) or point[1] != best[i - 1][1]]
 
 
-@draws(RegretHistory)
 def regret_history(record: RegretHistory) -> go.Figure:
     """The bound of the regret over the trials, with its tolerance; below it how much proposals explored, if known."""
     known = any(value is not None for value in (*record.exploring, *record.alpha))
@@ -169,8 +166,6 @@ def regret_history(record: RegretHistory) -> go.Figure:
     return figure
 
 
-@draws(FrontVerdict)
-@draws(StoppingVerdict)
 def stopping(record: StoppingVerdict) -> go.Figure:
     """The bound of the regret as a bar, with the tolerance as a line and the noise of one trial as a shaded band."""
     figure = go.Figure()

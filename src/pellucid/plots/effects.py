@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, reach, symbols
-from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
+from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, GREY, PALE, parameter_colour
 from pellucid.records import PartialDependence, ProfileEffect
 from pellucid.words import escape, number_text
@@ -21,7 +21,6 @@ _BESIDE = 0.14
 _HEIGHT = 400
 
 
-@draws(ProfileEffect)
 def profile(record: ProfileEffect) -> go.Figure:
     """What can be reached at each value in its band, the best value, the trials, and how many are near each value."""
     kind = record.scale
@@ -38,7 +37,6 @@ def profile(record: ProfileEffect) -> go.Figure:
     return figure
 
 
-@draws(PartialDependence)
 def effect(record: PartialDependence) -> go.Figure:
     """The effect of one parameter as a curve, of two as a map."""
     return _effect(record) if len(record.params) == 1 else _joint_effect(record)

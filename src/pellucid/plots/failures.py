@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import draws, frame, labels, say
+from pellucid.plots.base import frame, labels, say
 from pellucid.plots.colours import EXPLORE, PALE
 from pellucid.records import FailingSetting, FailingSettings
 
 _OTHERS = "all other trials"
 
 
-@draws(FailingSettings)
 def failing(record: FailingSettings) -> go.Figure:
     """A bar per setting, and one for the trials with none of them."""
     settings = record.settings[::-1]

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
-from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, frame, labels, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
 from pellucid.records import Compromise, ExpectedOutcome, Front, Tradeoff
 from pellucid.words import escape
@@ -27,7 +27,6 @@ def _error(outcomes: list[ExpectedOutcome]) -> dict[str, Any] | None:
             "color": faint(EXPLOIT).replace("0.15", "0.5")}  # fmt: skip
 
 
-@draws(Front)
 def front(record: Front) -> go.Figure:
     """Two objectives at a time: members with their intervals, darker the likelier they are on the front; other trials
     in grey."""
@@ -73,7 +72,6 @@ def _axis(record: Front, k: int) -> list[float]:
     return reach([*(values[k] for values in record.others), *(outcome.expected for outcome in outcomes)], ends)
 
 
-@draws(Compromise)
 def compromise(record: Compromise) -> go.Figure:
     """A line per objective, each with a scale of its own: expected with its interval, observed, and limits."""
     k = len(record.outcomes)
@@ -102,7 +100,6 @@ def compromise(record: Compromise) -> go.Figure:
     return figure
 
 
-@draws(Tradeoff)
 def tradeoff(record: Tradeoff) -> go.Figure:
     """The front with its band, its steps and its knee; beside it, what moving each parameter trades and wastes."""
     figure = make_subplots(cols=2, column_widths=[0.6, 0.4], horizontal_spacing=0.16,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, frame, labels, say
 from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, PALE, parameter_colour
 from pellucid.records import HsicImportance, IntervalReduction, ParameterImportance
 from pellucid.words import escape
@@ -16,7 +16,6 @@ _PATTERNS = {"impactful": "", "cannot tell": "/", "no effect": ""}
 _MOST_SHOWN, _MOST_COLUMNS, _MOST_PANELS = 3, 3, 9
 
 
-@draws(HsicImportance, "importance")
 def importance(record: HsicImportance) -> go.Figure:
     """Bars by parameter, coloured by verdict; beside them the first few parameters' values, overall and in the goal."""
     shown = record.parameters[:_MOST_SHOWN]
@@ -35,7 +34,6 @@ def importance(record: HsicImportance) -> go.Figure:
     return figure
 
 
-@draws(HsicImportance, "indices")
 def indices(record: HsicImportance) -> go.Figure:
     """The bars alone."""
     figure = make_subplots(rows=1, cols=1)
@@ -73,7 +71,6 @@ def _histogram(figure: go.Figure, parameter: ParameterImportance, *, row: int, c
     figure.update_xaxes(type="category", tickangle=-30, tickfont={"size": 10}, row=row, col=col)
 
 
-@draws(HsicImportance, "values")
 def values(record: HsicImportance) -> go.Figure:
     """How values are distributed overall and in the goal: a panel per parameter that matters, for all if none does."""
     impactful = [parameter for parameter in record.parameters if parameter.verdict == "impactful"]
@@ -97,7 +94,6 @@ def values(record: HsicImportance) -> go.Figure:
     return figure
 
 
-@draws(HsicImportance, "pairs")
 def pairs(record: HsicImportance) -> go.Figure:
     """A map of the tested pairs, in multiples of the index without an effect; significant ones have a star."""
     names = [
@@ -131,7 +127,6 @@ def pairs(record: HsicImportance) -> go.Figure:
     return figure
 
 
-@draws(IntervalReduction)
 def interval(record: IntervalReduction) -> go.Figure:
     """The index of what is left after each cut, filled if significant; a line at the value that costs nothing."""
     figure = go.Figure()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import draws, frame, say
+from pellucid.plots.base import frame, say
 from pellucid.plots.colours import COLOURS, PALE
 from pellucid.records import TwoStepPlan
 from pellucid.words import escape
@@ -12,7 +12,6 @@ from pellucid.words import escape
 _ROW = 28
 
 
-@draws(TwoStepPlan)
 def plan(record: TwoStepPlan) -> go.Figure:
     """One row per parameter: whether step 1 tunes it, or the value at which it is held, and why."""
     tuned = [(name, "tuned", "") for name in record.tuned]

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, frame, labels, say
 from pellucid.plots.colours import COLOURS
 from pellucid.plots.curves import Line, panels
 from pellucid.records import (
@@ -44,7 +44,6 @@ _SIGNED = [[0.0, COLOURS[1]], [0.5, "#f5f5f5"], [1.0, COLOURS[0]]]
 Value = TypeVar("Value")
 
 
-@draws(ProposalExplanation)
 def proposal(explanation: ProposalExplanation) -> go.Figure:
     """One bar per parameter, stacked by term, the largest contribution on top; a diamond with an interval: the sum."""
     rows = sorted(explanation.contributions, key=lambda c: c.total)
@@ -76,7 +75,6 @@ def proposal(explanation: ProposalExplanation) -> go.Figure:
     return figure
 
 
-@draws(DesirabilityPaths, "contributions")
 def contribution_paths(paths: DesirabilityPaths) -> go.Figure:
     """A panel per parameter, with a line and a band per term and the sum dotted; the same scale for all."""
     shown = {}
@@ -148,7 +146,6 @@ def _doubts(explanations: Sequence[ProposalExplanation]) -> list[str]:
     return out
 
 
-@draws(DesirabilityPaths, "payouts")
 def payout_paths(paths: DesirabilityPaths) -> go.Figure:
     """Over the run: by how much each term was better at the proposal than on average, and their sum."""
     figure = go.Figure()
@@ -174,7 +171,6 @@ def payout_paths(paths: DesirabilityPaths) -> go.Figure:
     return figure
 
 
-@draws(ProposalInteractions)
 def interactions(record: ProposalInteractions) -> go.Figure:
     """A square per pair of parameters, coloured by their interaction; on the diagonal what each contributed alone."""
     names = labels(record.params)
@@ -201,7 +197,6 @@ def interactions(record: ProposalInteractions) -> go.Figure:
     return figure
 
 
-@draws(ImportanceComparison)
 def comparison(record: ImportanceComparison) -> go.Figure:
     """Four bars per parameter: its share in the prediction by four methods."""
     figure = go.Figure()

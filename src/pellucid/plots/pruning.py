@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, draws, frame, say
+from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY, PALE
 from pellucid.records import (
     ChanceBin,
@@ -45,7 +45,6 @@ _LOOKS = {"complete": EXPLOIT, "stopped": EXPLORE, "failed": COLOURS[8], "runnin
 # ---------------------------------------------------------------------- one trial
 
 
-@draws(PruningExplanation)
 def explanation(record: PruningExplanation) -> go.Figure:
     """The curve of a trial, what was expected of it after a step, and the best value that it had to beat."""
     figure = go.Figure()
@@ -138,7 +137,6 @@ def _mark(
 # ---------------------------------------------------------------------- all stops of a study
 
 
-@draws(PruningRecord)
 def stops(record: PruningRecord) -> go.Figure:
     """Left: the steps that stopped trials took and saved. Right: stated chances beside what came true. A panel that has
     nothing to show is left out."""
@@ -232,7 +230,6 @@ def _positions(bins: Sequence[ChanceBin]) -> list[str]:
 # ---------------------------------------------------------------------- all curves of a study
 
 
-@draws(LearningCurves)
 def learning_curves(record: LearningCurves) -> go.Figure:
     """The curves of a study by what became of their trials, with the best one on top."""
     figure = go.Figure()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, frame, labels, say
 from pellucid.plots.colours import GREY, PALE, parameter_colour
 from pellucid.records import ParameterRanges, RangeAdvice
 from pellucid.words import escape
@@ -17,7 +17,6 @@ _SIGNS = {"widen": "widen", "narrow": "nothing as good here", "drop": "drop"}
 _MOST_POINTS, _MOST_TICKS = 400, 8
 
 
-@draws(ParameterRanges)
 def ranges(record: ParameterRanges) -> go.Figure:
     """A strip per parameter: grey trials below, the best in the parameter's colour above, advice as shaded parts."""
     figure = go.Figure()
@@ -78,7 +77,6 @@ def _some(places: Sequence[float]) -> Sequence[float]:
     return places[:: max(1, -(-len(places) // _MOST_POINTS))]
 
 
-@draws(RangeAdvice)
 def advice(record: RangeAdvice) -> go.Figure:
     """The range as a line, with the part that the advice is about shaded."""
     figure = go.Figure()

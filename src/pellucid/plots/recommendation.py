@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, frame, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT
 from pellucid.records import Recommendation
 from pellucid.words import escape
 
 
-@draws(Recommendation)
 def recommendation(record: Recommendation) -> go.Figure:
     """The expected objective with its interval, and the observed one."""
     figure = go.Figure()

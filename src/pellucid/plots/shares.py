@@ -7,7 +7,7 @@ from textwrap import shorten
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots.base import LEGEND_ABOVE, cut, draws, frame, labels, say
+from pellucid.plots.base import LEGEND_ABOVE, cut, frame, labels, say
 from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, GREY
 from pellucid.records import Importance, ParameterShare
 from pellucid.words import OBJECTIVE, escape
@@ -26,7 +26,6 @@ _SMALLEST_PAIR = 0.005
 _LONGEST_BRANCH = 100
 
 
-@draws(Importance, "importance")
 def importance(record: Importance) -> go.Figure:
     """A bar per parameter, coloured by verdict, with its interval: dark the share of the parameter alone, light that of
     its interactions. A panel per branch, the whole space first."""
@@ -96,7 +95,6 @@ def _bars(figure: go.Figure, members: list[ParameterShare], row: int, listed: se
     figure.update_yaxes(categoryorder="array", categoryarray=names, type="category", automargin=True, row=row, col=1)
 
 
-@draws(Importance, "pairs")
 def pairs(record: Importance) -> go.Figure:
     """The strongest interactions."""
     shown = [pair for pair in record.pairs if pair.index >= _SMALLEST_PAIR][:_MOST_PAIRS]

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from pellucid.plots.axes import beyond, edge_name, on_edge, reach, symbols
-from pellucid.plots.base import LEGEND_ABOVE, draws, frame, say
+from pellucid.plots.base import LEGEND_ABOVE, frame, say
 from pellucid.plots.colours import CHOSEN, COLOURS, EXPLOIT, EXPLORE, GREY
 from pellucid.records import Timeline
 
@@ -20,7 +20,6 @@ _MOST_TRIALS, _MOST_LANES = 3000, 64
 _UNITS = ((172800.0, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 
 
-@draws(Timeline)
 def timeline(record: Timeline) -> go.Figure:
     """Top: how long every trial took. Below, if some ran at once: a line per trial from its start to its end."""
     side_by_side = 1 < record.n_lanes <= _MOST_LANES

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from pellucid.answers.agreement import lead
-from pellucid.answers.base import Answer, Overview, Place, resolve
+from pellucid.answers.base import Answer, Overview, resolve
 from pellucid.answers.catalogue import CATALOGUE
 from pellucid.answers.doubts import MOST_SHOWN, doubts
 from pellucid.answers.pieces import Items, Piece, Unknown, text
-from pellucid.records import PENDING, NotKnown
+from pellucid.answers.places import Place
+from pellucid.records import PENDING, NotKnown, attempt
 from pellucid.reporting.html import Writer
 from pellucid.reporting.markup import Markup, tag
 
@@ -34,7 +35,8 @@ def placed(answer: Answer[Any], place: Place, overview: Overview) -> Iterator[Pi
     for words in dict.fromkeys(filter(None, map(lead, questions))):
         yield text(words)
     if place.content:
-        yield from resolve(place.content)(overview)
+        shown = attempt(lambda: list(resolve(place.content)(overview)))
+        yield from [Unknown(shown)] if isinstance(shown, NotKnown) else shown
         return
     for question in questions:
         known = question.answered()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from pellucid.answers.base import WHOLE, Answer, Overview, Subject, resolve
-from pellucid.answers.catalogue import CATALOGUE, SECTIONS
+from pellucid.answers.catalogue import CATALOGUE
 from pellucid.answers.pieces import Drawing, Piece, drawings, unknown
-from pellucid.records import NotKnown
+from pellucid.answers.places import SECTIONS
+from pellucid.records import NotKnown, attempt
 
 Sections = Iterator[tuple[str, str, list[Piece]]]
 
@@ -35,10 +37,9 @@ def _pieces(keys: Iterable[str], overview: Overview, part: Subject) -> Iterator[
         for answer in CATALOGUE:
             if answer.section != key or not overview.applies(answer):
                 continue
-            if answer.content:
-                yield from resolve(answer.content)(overview, part)
-            else:
-                yield from _default(answer, overview, part)
+            content = resolve(answer.content) if answer.content else partial(_default, answer)
+            shown = attempt(lambda content=content: list(content(overview, part)))  # type: ignore[misc]
+            yield from [unknown(shown)] if isinstance(shown, NotKnown) else shown
 
 
 def _default(answer: Answer[Any], overview: Overview, part: Subject) -> Iterator[Piece]:
