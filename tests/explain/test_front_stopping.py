@@ -128,7 +128,8 @@ def test_a_volume_that_has_only_just_grown_holds_a_stop_back() -> None:
     verdict = pellucid.stopping_verdict(study, regret_below="10%")
     assert not verdict.stop
     assert "the last 13 trials made the volume grow by" in verdict.reason
-    assert verdict.blocked
+    assert [hold.words for hold in verdict.held_by] == list(verdict.blocked)
+    assert verdict.held_by[0].kind == "improvement"
 
 
 def test_a_choice_that_was_hardly_tried_holds_a_stop_back() -> None:
@@ -142,6 +143,7 @@ def test_a_choice_that_was_hardly_tried_holds_a_stop_back() -> None:
     study.optimize(with_choice, n_trials=40)  # type: ignore[arg-type]
     verdict = pellucid.stopping_verdict(study, regret_below="60%")
     assert verdict.blocked == ("`model` = tree was tried 1 time, too few to rule it out",)
+    assert [(hold.kind, hold.param) for hold in verdict.held_by] == [("choice", "model")]
 
 
 def test_only_feasible_trials_count() -> None:
