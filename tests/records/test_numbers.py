@@ -16,7 +16,7 @@ import pellucid
 from pellucid.cli.answers import answers_text, answers_to
 from pellucid.cli.questions import overview
 from pellucid.cli.storage.places import place_of
-from pellucid.records.notebook import cell
+from pellucid.notebook import cell
 from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page

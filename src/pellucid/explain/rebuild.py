@@ -14,10 +14,10 @@ from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, 
 from pellucid.explain.model import opened
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel, targets
+from pellucid.notebook import document
 from pellucid.numerics import Array, expand_integers, first_integers
 from pellucid.records import ConstraintState, Receipt
 from pellucid.records.finding import cause_of
-from pellucid.records.notebook import document
 from pellucid.space.encoding import Condition, Space
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.extrapolation import as_recorded

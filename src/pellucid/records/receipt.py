@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field
 from sys import intern
 from typing import Any
 
+from pellucid import notebook
 from pellucid.models.states import Hyperparameters
-from pellucid.records import notebook
 from pellucid.records.rules import (
     is_acquisition,
     is_conditions,
