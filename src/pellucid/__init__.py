@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pellucid.explain.stopping import regret_history, stopping_verdict
     from pellucid.explain.timeline import timeline
     from pellucid.goals import best, failed, on_the_front
+    from pellucid.provenance import Receipt
     from pellucid.records import (
         Calibration,
         Compromise,
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
         PruningExplanation,
         PruningRecord,
         RangeAdvice,
-        Receipt,
         Recommendation,
         RegretHistory,
         StoppingVerdict,
@@ -160,6 +160,7 @@ _PACKAGES = (
     "goals",
     "integrations",
     "plots",
+    "provenance",
     "records",
     "reporting",
     "samplers",
@@ -189,11 +190,12 @@ _MODULES = {
     "pellucid.explain.stopping": "regret_history stopping_verdict",
     "pellucid.explain.timeline": "timeline",
     "pellucid.goals": "best failed on_the_front",
+    "pellucid.provenance": "Receipt",
     "pellucid.records": "Calibration Compromise DesirabilityPaths FailingSettings Finding Front FrontHistory "
     "FrontVerdict History HsicImportance Importance ImportanceComparison IntervalReduction "
     "NotKnown ParallelCoordinates ParameterRanges PartialDependence ProfileEffect "
     "ProposalExplanation ProposalInteractions PruningExplanation PruningRecord RangeAdvice "
-    "Receipt Recommendation RegretHistory StoppingVerdict Timeline Tradeoff TwoStepPlan",
+    "Recommendation RegretHistory StoppingVerdict Timeline Tradeoff TwoStepPlan",
     "pellucid.reporting": "report",
     "pellucid.samplers.bayesian": "BayesianSampler",
     "pellucid.samplers.curve_pruner": "CurvePruner",

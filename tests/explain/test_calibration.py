@@ -18,7 +18,7 @@ from pellucid.explain.predictions import predictions
 from pellucid.models import GaussianProcess
 from pellucid.models.predictive import recalibration
 from pellucid.models.states import Hyperparameters
-from pellucid.records import Receipt
+from pellucid.provenance import ModelReceipt, ModelState
 from pellucid.study.receipts import receipt_parts
 from pellucid.study.view import StudyView
 
@@ -26,11 +26,12 @@ RANGE = FloatDistribution(0.0, 1.0)
 LATENT = Hyperparameters("matern32", (1.0,), 1.0, 0.09, 0.0, 1.0)
 
 
-def receipt(number: int, mean: float, sd: float | None, direction: str = "minimize") -> Receipt:
-    return Receipt(
-        number, "model", 0, {"x": 0.5}, direction=direction, space={"x": 0}, hyperparameters=LATENT,
-        acquisition=ACQUISITION, mean=mean, sd=0.4, predictive_sd=sd, latent_mean=mean, latent_sd=0.4,
+def receipt(number: int, mean: float, sd: float | None, direction: str = "minimize") -> ModelReceipt:
+    model = ModelState(
+        name="", direction=direction, hyperparameters=LATENT, fitted_on="", learned_from=0, mean=mean, sd=0.4,
+        predictive_sd=sd, recalibration=None, latent_mean=mean, latent_sd=0.4, best_value=None, ceiling=None,
     )  # fmt: skip
+    return ModelReceipt(number, 0, {"x": 0.5}, space={"x": 0}, models=(model,), acquisition=ACQUISITION)
 
 
 def told(z: Sequence[float], *, mean: float = 3.0, sd: float | None = 0.5, direction: str = "minimize") -> optuna.Study:

@@ -281,7 +281,7 @@ def recorded(study: Any) -> Record:
         "answers": {question: numbers(outcome) for question, outcome in asked.items()},
         "words": [
             *(line for question, outcome in asked.items() for line in part(question, words(outcome))),
-            *part("receipts", (f"{each.kind}: {each.phase} {each.reason}" for each in receipts)),
+            *part("receipts", (f"{each.kind}: {each.phase} {getattr(each, 'reason', '')}" for each in receipts)),
         ],
     }
 

@@ -22,7 +22,7 @@ from tests.words.studies import ADAM, DEPTH, LIMIT, LR, OPT, SGD, new, one, prun
 import pellucid
 from pellucid.files import write_atomically
 from pellucid.models.states import Hyperparameters, Warp
-from pellucid.records import Receipt
+from pellucid.provenance import Receipt
 from pellucid.records.proposal import Term
 from pellucid.records.pruning import PruningDecision
 

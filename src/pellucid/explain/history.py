@@ -11,8 +11,8 @@ from pellucid.explain.model import opened
 from pellucid.explain.outcomes import check_front, reference_of
 from pellucid.explain.predictions import predicted_constraint
 from pellucid.pareto import front, in_lengths, volumes
-from pellucid.records import FrontHistory, History, Phase, Receipt
-from pellucid.study.receipts import step_of
+from pellucid.provenance import ModelReceipt, Receipt
+from pellucid.records import FrontHistory, History, Phase
 from pellucid.study.trials import interrupted, nobodys_choice, repeated
 from pellucid.study.view import StudyView
 from pellucid.words import OBJECTIVE, counted, share_text, value_text
@@ -57,7 +57,7 @@ def history_of(view: StudyView) -> History:
         ):
             best_trial = trial.number
         best.append(None if best_trial is None else value_of[best_trial])
-    expected = [_expected(view.own_receipts.get(trial.number), view.constraint) for trial in view.trials]
+    expected = [_expected(view.own_receipts.get(trial.number), view) for trial in view.trials]
     return History(
         numbers=tuple(trial.number for trial in view.trials),
         states=_states(view),
@@ -88,11 +88,14 @@ def plain_history(view: StudyView, sentence: str) -> History | FrontHistory:
     return FrontHistory(numbers, states, rows, nothing, (), (), (), (), names, directions, (), sentence)
 
 
-def _expected(receipt: Receipt | None, constraint: str | None) -> tuple[float | None, float | None]:
-    """Mean and sd of what a receipt predicted of the objective, or of a constraint."""
-    if receipt is None or constraint is None:
-        return (None, None) if receipt is None else (receipt.mean, receipt.expected_sd)
-    return predicted_constraint(receipt, constraint) or (None, None)
+def _expected(receipt: Receipt | None, view: StudyView) -> tuple[float | None, float | None]:
+    """Mean and sd of what a receipt predicted of the objective, or of the constraint, that the view is about."""
+    if not isinstance(receipt, ModelReceipt):
+        return None, None
+    if view.constraint is not None:
+        return predicted_constraint(receipt, view.constraint) or (None, None)
+    model = receipt.model(view.index)
+    return (None, None) if model is None else (model.mean, model.expected_sd)
 
 
 def state_of(trial: FrozenTrial) -> str:
@@ -120,8 +123,9 @@ def _phases(view: StudyView) -> tuple[Phase, ...]:
 
 def _label(receipt: Receipt) -> str:
     """The step of a search in steps, otherwise the kind of the receipt."""
-    step = step_of(receipt)
-    return _KINDS[receipt.kind] if step is None else f"step {step}"
+    if isinstance(receipt, ModelReceipt) and receipt.step is not None:
+        return f"step {receipt.step}"
+    return _KINDS[receipt.kind]
 
 
 def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | None) -> str:

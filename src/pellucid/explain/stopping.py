@@ -25,7 +25,8 @@ from pellucid.models.constraint import ConstraintModel
 from pellucid.models.gp import check_template
 from pellucid.models.states import Hyperparameters
 from pellucid.numerics import is_number, is_whole_number, one_thread
-from pellucid.records import Receipt, RegretHistory, StoppingVerdict
+from pellucid.provenance import ModelReceipt
+from pellucid.records import RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
@@ -228,14 +229,13 @@ def regret_history_of(
         gp = fitted_model(view, view.chosen(view.data))
         after, bounds = _bounds_over_the_run(view, gp.hyperparameters, stopping.bound)
     proposals = model_receipts(view.trials, len(view.trials))
-    acquisitions = [receipt.acquisition for receipt in proposals if receipt.acquisition is not None]
     return RegretHistory(
         stopping,
         after,
         bounds,
         tuple(receipt.trial for receipt in proposals),
         tuple(_alpha(receipt) for receipt in proposals),
-        tuple(explored_share(acquisition) for acquisition in acquisitions),
+        tuple(explored_share(receipt.acquisition) for receipt in proposals),
     )
 
 
@@ -267,9 +267,8 @@ def _bound_after(
     return upper_bound_regret(gp, X, data.space, width=_WIDTH, constraints=constraints)[0]
 
 
-def _alpha(receipt: Receipt) -> float | None:
+def _alpha(receipt: ModelReceipt) -> float | None:
     """The weight that a policy set; None if the proposal was made without it: WEI's guard may have used EI instead."""
-    assert receipt.acquisition is not None
     if receipt.policy is None or "alpha" not in receipt.acquisition.settings:
         return None
     return receipt.policy.numbers.get("alpha")

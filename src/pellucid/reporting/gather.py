@@ -37,6 +37,7 @@ from pellucid.explain.timeline import timeline_of
 from pellucid.goals import failed
 from pellucid.numerics import low_discrepancy, one_thread
 from pellucid.pareto import check_number
+from pellucid.provenance import Receipt
 from pellucid.records import (
     Calibration,
     DesirabilityPaths,
@@ -52,7 +53,6 @@ from pellucid.records import (
     PartialDependence,
     ProfileEffect,
     ProposalExplanation,
-    Receipt,
     Recommendation,
     RegretHistory,
     Timeline,

@@ -8,7 +8,8 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from pellucid.records import ProposalExplanation, Receipt
+from pellucid.provenance import ModelReceipt, Receipt
+from pellucid.records import ProposalExplanation
 from pellucid.reporting.answers import copies
 from pellucid.reporting.figures import PageFigures
 from pellucid.reporting.gather import StudyAnswers
@@ -95,4 +96,4 @@ def _unsaid(receipt: Receipt, why: ProposalExplanation | None) -> str:
     """What a receipt says without what the explanation has said already: of a ranking all, of a model its reasons."""
     if why is None or not any(kind_of(note) == "receipt" for note in why.notes):
         return str(receipt)
-    return "" if receipt.kind == "ranking" else str(replace(receipt, phase="", turn=""))
+    return str(replace(receipt, phase="", turn="")) if isinstance(receipt, ModelReceipt) else ""

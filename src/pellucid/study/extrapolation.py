@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.models.curves.model import CurveModel, curve_model
 from pellucid.models.curves.reports import Curves
 from pellucid.numerics import Array, compress_integers, expand_integers, first_integers
-from pellucid.records import CurveState
+from pellucid.provenance import CurveState
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Extrapolation, curves

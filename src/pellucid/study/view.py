@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.models.curves.reports import Curves
 from pellucid.numerics import is_whole_number
-from pellucid.records import Receipt
+from pellucid.provenance import Receipt
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.curves import Extrapolation, curves
 from pellucid.study.observations import Observations, observations
@@ -267,14 +267,13 @@ class StudyView:
 
     def receipt(self, number: int) -> Receipt | None:
         """The receipt of a trial, or None. Raises UnreadableRecordError if it is damaged or of a newer version."""
-        receipt = read_receipt(self.by_number[number])
-        return None if receipt is None else receipt.about(self.index)
+        return read_receipt(self.by_number[number])
 
     @cached_property
     def receipts(self) -> dict[int, Receipt]:
         """Readable receipts by the number of the trial that has them."""
         receipts = {trial.number: readable_receipt(trial) for trial in self.trials}
-        return {number: receipt.about(self.index) for number, receipt in receipts.items() if receipt is not None}
+        return {number: receipt for number, receipt in receipts.items() if receipt is not None}
 
     @cached_property
     def own_receipts(self) -> dict[int, Receipt]:

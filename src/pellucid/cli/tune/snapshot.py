@@ -81,6 +81,7 @@ class Snapshot:
 
 
 def snapshot_of(study: Study) -> Snapshot:
+    from pellucid.provenance import ModelReceipt
     from pellucid.study.receipts import readable_receipt
     from pellucid.study.trials import ended
     from pellucid.study.view import StudyView
@@ -89,7 +90,8 @@ def snapshot_of(study: Study) -> Snapshot:
     newest_first = [readable_receipt(trial) for trial in reversed(view.trials[-_RECENT:])]
     receipts = [receipt for receipt in newest_first if receipt is not None]
     on_front = front_trials(view)
-    policies = [receipt.policy.numbers for receipt in receipts if receipt.policy is not None]
+    modelled = [receipt for receipt in receipts if isinstance(receipt, ModelReceipt)]
+    policies = [receipt.policy.numbers for receipt in modelled if receipt.policy is not None]
     return Snapshot(
         n_counted=len(ended(view.trials)),
         counts=trials_by_state(view.trials),

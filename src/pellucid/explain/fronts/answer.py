@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,7 +138,7 @@ def _front(
     threshold: float,
     within: Array,
     thinned: list[int],
-    notes: list[str],
+    notes: Sequence[str],
 ) -> Front:
     sign = view.objectives[0].sign
     members = sorted(members, key=lambda member: (sign * member.outcomes[0].expected, member.trial))

@@ -21,10 +21,11 @@ from scipy.special import kolmogorov
 from pellucid.explain.model import opened, view_of
 from pellucid.goals import Goal, Sign, as_goal
 from pellucid.numerics import Array, Mask, one_thread, stream
+from pellucid.provenance import ModelReceipt
 from pellucid.space.conditions import infer_conditions
 from pellucid.space.encoding import Space
 from pellucid.study.constraints import constraints
-from pellucid.study.receipts import readable_receipt, step_of
+from pellucid.study.receipts import readable_receipt
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet, Note, printable
@@ -178,7 +179,7 @@ def _drawn_at_random(trial: FrozenTrial) -> bool | None:
 def in_a_step(trial: FrozenTrial) -> bool:
     """Whether a search in steps proposed the trial, with some of its parameters held."""
     receipt = readable_receipt(trial)
-    return receipt is not None and step_of(receipt) is not None
+    return isinstance(receipt, ModelReceipt) and receipt.step is not None
 
 
 def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTrial], Array]:

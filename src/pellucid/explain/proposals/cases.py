@@ -27,10 +27,11 @@ from pellucid.explain.proposals.games import Game, estimated, known
 from pellucid.explain.proposals.predicted import PredictedMean
 from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
-from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
+from pellucid.explain.rebuild import RebuiltProposal, own_model_receipt, rebuilt_from
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, expand_integers, is_whole_number
-from pellucid.records import Attribution, ExpectedValue, Receipt, Term
+from pellucid.provenance import ModelReceipt, Receipt
+from pellucid.records import Attribution, ExpectedValue, Term
 from pellucid.space.encoding import Dimension, Space
 from pellucid.space.values import plain, same
 from pellucid.study.view import StudyView
@@ -195,7 +196,7 @@ def case_of(view: StudyView, number: int, *, predicted: bool = False) -> ModelCa
         return _hypothetical(view, trial, predicted)
     if not receipt.proposed:
         raise NoAnswer(without_proposal(receipt))
-    require_model(receipt, trial, "Gaussian process behind the proposal")
+    receipt = own_model_receipt(receipt, trial, "Gaussian process behind the proposal")
     return _receipted(view, trial, receipt, predicted)
 
 
@@ -204,10 +205,9 @@ def without_proposal(receipt: Receipt) -> str:
     return f"{receipt} So no parameter was a reason for it."
 
 
-def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted: bool) -> ModelCase:
-    assert receipt.acquisition is not None
+def _receipted(view: StudyView, trial: FrozenTrial, receipt: ModelReceipt, predicted: bool) -> ModelCase:
     rebuilt = rebuilt_from(receipt, view)
-    gp, fitted_on = rebuilt.surrogate, receipt.fitted_on
+    gp, fitted_on = rebuilt.surrogate, receipt.models[rebuilt.objective].fitted_on
     if view.constraint is not None:
         gp, fitted_on = _constraint(rebuilt, view.constraint)
     if not fitted_on:
@@ -286,7 +286,7 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
     )
 
 
-def _on_curves(receipt: Receipt) -> list[str]:
+def _on_curves(receipt: ModelReceipt) -> list[str]:
     """A note if the model of a proposal rested on learning curves."""
     if receipt.curves is None:
         return []

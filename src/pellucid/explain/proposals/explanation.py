@@ -37,6 +37,7 @@ from pellucid.explain.proposals.why import (
     unsettled,
 )
 from pellucid.numerics import Array, is_whole_number, one_thread
+from pellucid.provenance import RankingReceipt
 from pellucid.records import Contribution, DesirabilityPaths, ProposalExplanation, ProposalInteractions
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet, Note, Unanswered, printable
@@ -322,7 +323,7 @@ def _case(view: StudyView, number: int) -> Case:
     """The trial, explained by the ranking that proposed it, or else by a Gaussian process."""
     trial = checked_trial(view, number)
     receipt = view.receipt(trial.number)
-    if receipt is not None and receipt.kind == "ranking":
+    if isinstance(receipt, RankingReceipt):
         return ranked_case(view, trial, receipt)
     return case_of(view, number)
 

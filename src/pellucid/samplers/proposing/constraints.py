@@ -9,7 +9,7 @@ from pellucid.acquisition.constrained import Constrained
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel, limit_of, targets, zero_of
 from pellucid.numerics import Array, compress_integers
-from pellucid.records import ConstraintState
+from pellucid.provenance import ConstraintState
 from pellucid.samplers.proposing.learning import fit_constraint, pack
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.view import StudyView

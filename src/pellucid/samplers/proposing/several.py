@@ -26,7 +26,6 @@ Notation
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,16 +37,14 @@ from pellucid.acquisition.ehvi import EHVI, MANY, latent_reference
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.optimize import SEPARATION, screen
 from pellucid.explain.outcomes import observed_outcomes, reference_of
-from pellucid.explain.predictions import recent_predictions
 from pellucid.models import GaussianProcess
-from pellucid.models.predictive import RECENT, predictive_sd, recalibration
 from pellucid.numerics import Array, Indices, compress_integers, stream
 from pellucid.pareto import apart, behind, front, reference_point, steady_reference_point
-from pellucid.records import ObjectiveState, Receipt
+from pellucid.provenance import ModelReceipt, ModelState
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
+from pellucid.samplers.proposing.configuration import Configuration, model_state, rounded, shared_fields
 from pellucid.samplers.proposing.constraints import fitted_constraints
-from pellucid.samplers.proposing.learning import fit, pack
+from pellucid.samplers.proposing.learning import fit
 from pellucid.samplers.proposing.maximising import Fitted, Maximiser, Region, Regions, Screening
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule
@@ -84,29 +81,10 @@ class _ObjectiveFit:
         own = data.about(about.observations).below(ceiling)
         return _ObjectiveFit(about, ceiling, *fit(about, own, settings.surrogate, settings.deterministic, best))
 
-    def state(self, model: GaussianProcess, x: Array) -> ObjectiveState:
+    def state(self, model: GaussianProcess, x: Array) -> ModelState:
         """What a receipt says of it. `model`: with trials imputed; x (1, d): the proposal."""
-        m, s = model.latent(x)
-        mean, sd = model.from_latent(m, s)
-        widening = recalibration([prediction.unwidened_z for prediction in recent_predictions(self.view, RECENT)])
-        predicted = widening * float(predictive_sd(self.gp, m, s)[0])
-        feasible = self.data.losses[self.data.observations.feasible]
-        return ObjectiveState(
-            name=self.view.objective.name,
-            direction=self.view.direction,
-            hyperparameters=self.gp.hyperparameters,
-            fitted_on=compress_integers(self.data.observations.numbers),
-            learned_from=self.learned_from,
-            mean=self.view.sign * float(mean[0]),
-            sd=float(sd[0]),
-            predictive_sd=predicted if math.isfinite(predicted) else None,
-            recalibration=widening,
-            latent_mean=float(m[0]),
-            latent_sd=float(s[0]),
-            best_value=self.view.sign * float(feasible.min()) if len(feasible) else None,
-            ceiling=self.ceiling,
-            curvature=pack(self.gp.inverse_hessian),
-        )
+        named = self.view.objective.name
+        return model_state(self.view, self.gp, model, x, self.data, self.learned_from, name=named, ceiling=self.ceiling)
 
 
 def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
@@ -243,14 +221,13 @@ def _receipt(
     function: AcquisitionFunction,
     configuration: Configuration,
     to_beat: Indices,
-) -> Receipt:
+) -> ModelReceipt:
     outcomes, x = screening.situation.outcomes, configuration.x
     assert outcomes is not None
-    shared = shared_fields(view, trial, settings.seed, configuration, screening.data)
     numbers = screening.data.observations.numbers
-    return Receipt(
-        **{**shared, "direction": "minimize", "best_value": None},
-        kind="model",
+    return ModelReceipt(
+        **shared_fields(view, trial, settings.seed, configuration, screening.data),
+        models=tuple(each.state(model, x) for each, model in zip(fits, outcomes.models, strict=True)),
         believed=compress_integers(imputed.failed),
         pending={str(number): tuple(row.tolist()) for number, row in imputed.running.items()},
         acquisition=function.state(x, screening.data.space),
@@ -260,7 +237,6 @@ def _receipt(
             each.state(constraint, x)
             for each, constraint in zip(fitted.constraints, screening.situation.constraints, strict=True)
         ),
-        objectives=tuple(each.state(model, x) for each, model in zip(fits, outcomes.models, strict=True)),
         front=compress_integers([numbers[row] for row in to_beat]),
         reference=tuple(outcomes.reference.tolist()),
         tolerance=outcomes.tolerance,
