@@ -14,11 +14,11 @@ from tests.helpers import RECEIPT_KEY, bowl, new_study
 from tests.records.test_receipt import ACQUISITION
 
 import pellucid
-from pellucid.explain.predictions import predictions
 from pellucid.models import GaussianProcess
 from pellucid.models.predictive import recalibration
 from pellucid.models.states import Hyperparameters
 from pellucid.provenance import ModelReceipt, ModelState
+from pellucid.study.predictions import predictions
 from pellucid.study.receipts import receipt_parts
 from pellucid.study.view import StudyView
 
@@ -175,7 +175,8 @@ def test_a_receipt_of_another_trial_or_of_other_parameters_does_not_count() -> N
         study.add_trial(
             optuna.create_trial(params=params, distributions={"x": RANGE}, value=1.0, system_attrs=attributes)
         )
-    assert [prediction.trial for prediction in predictions(StudyView.of(study, "test"))] == [2]
+    view = StudyView.of(study, "test")
+    assert [prediction.trial for prediction in predictions(view, view.objective)] == [2]
 
 
 # ------------------------------------------------------------------------------------------ leave-one-out
@@ -248,7 +249,7 @@ def test_the_sampler_predicts_values_with_noise_and_rebuilds_its_recalibration()
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=6))
     study.optimize(noisy, n_trials=30)
     view = StudyView.of(study, "test")
-    made = predictions(view)
+    made = predictions(view, view.objective)
     assert [prediction.trial for prediction in made] == list(range(6, 30))
     for i, prediction in enumerate(made):
         stored = view.receipts[prediction.trial]

@@ -13,7 +13,7 @@ from optuna.trial import Trial, TrialState, create_trial
 import pellucid
 from pellucid.cli.answers import answers_to
 from pellucid.cli.questions import overview
-from pellucid.explain.model import view_of
+from pellucid.explain.model import beliefs_of
 from pellucid.records import FailingCondition, FailingSetting, FailingSettings
 from pellucid.reporting.doubts import doubts
 from pellucid.reporting.gather import gather
@@ -134,7 +134,7 @@ def test_every_place_says_which_settings_fail_first(study: optuna.Study) -> None
     assert 0 < why.index(answer.settings[0].words) < why.index("For failing")
     (doubt,) = [text for text in doubts(gathered) if "trials failed" in text]
     assert f": avoid {answer.settings[0].words}, and " in doubt
-    asked = {question.key: reply for question, reply in answers_to(overview(view_of(study), None))}
+    asked = {question.key: reply for question, reply in answers_to(overview(beliefs_of(study), None))}
     assert asked["failures"] == answer
 
 

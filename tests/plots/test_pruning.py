@@ -10,7 +10,7 @@ from tests.plots.curve_studies import curve_study, rising
 
 import pellucid
 from pellucid import plots
-from pellucid.explain.model import view_of
+from pellucid.explain.model import beliefs_of
 from pellucid.records import (
     ChanceBin,
     FanPoint,
@@ -34,7 +34,7 @@ def title(figure: Any) -> str:
 
 
 def all_curves(study: optuna.Study) -> LearningCurves:
-    return curve_answers(view_of(study), NotKnown("not asked")).curves
+    return curve_answers(beliefs_of(study), NotKnown("not asked")).curves
 
 
 def lying(x: float, step: int, steps: int) -> float:

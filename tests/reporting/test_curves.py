@@ -11,7 +11,7 @@ from optuna.trial import Trial, TrialState
 from tests.plots.curve_studies import curve_study, rising
 
 import pellucid
-from pellucid.explain.model import view_of
+from pellucid.explain.model import beliefs_of
 from pellucid.explain.pruning.record import pruning_record_of
 from pellucid.records import NotKnown, PruningRecord
 from pellucid.reporting.curves import CurveAnswers, curve_answers
@@ -34,8 +34,8 @@ def section(text: str) -> str:
 
 def with_curves(answers: StudyAnswers, study: optuna.Study) -> StudyAnswers:
     """The other answers stay: what curves say is quick to compute, and they are not."""
-    view = view_of(study)
-    return replace(answers, curves=curve_answers(view, pruning_record_of(view)))
+    beliefs = beliefs_of(study)
+    return replace(answers, curves=curve_answers(beliefs, pruning_record_of(beliefs)))
 
 
 def about_curves(answers: StudyAnswers) -> CurveAnswers:
@@ -58,9 +58,9 @@ def test_the_section_has_the_record_all_curves_and_the_likeliest_stopped_trials(
 
 
 def test_at_most_three_stopped_trials_are_explained() -> None:
-    view = view_of(curve_study(20, stopped=range(8, 20, 2)))
-    record = pruning_record_of(view)
-    explained = curve_answers(view, record).stopped
+    beliefs = beliefs_of(curve_study(20, stopped=range(8, 20, 2)))
+    record = pruning_record_of(beliefs)
+    explained = curve_answers(beliefs, record).stopped
     assert len(explained) == 3
     chances = {row.trial: row.chance for row in record.rows}
     assert [chances[answer.trial] for answer in explained] == sorted(chances.values(), reverse=True)[:3]
@@ -107,8 +107,8 @@ def test_running_and_failed_trials_have_curves_too() -> None:
     study = curve_study()
     study.optimize(objective, n_trials=1, catch=RuntimeError)
     study.ask().report(0.2, 1)
-    view = view_of(study)
-    curves = curve_answers(view, NotKnown("not asked")).curves
+    beliefs = beliefs_of(study)
+    curves = curve_answers(beliefs, NotKnown("not asked")).curves
     assert curves.sentence.startswith(
         "16 trials reported a learning curve: 11 complete, 3 stopped early, 1 failed, 1 running."
     )

@@ -13,7 +13,7 @@ from optuna.trial import Trial
 from tests.helpers import file_storage, random_model
 
 import pellucid
-from pellucid.explain.predictions import applies
+from pellucid.study.predictions import applies
 
 
 def every_kind(trial: Trial) -> float:

@@ -12,7 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
+    from pellucid.beliefs import Beliefs
     from pellucid.records import Finding, NotKnown
+    from pellucid.study.targets import Target
     from pellucid.study.view import StudyView
 
 Record = TypeVar("Record", bound="Finding")
@@ -182,25 +184,29 @@ class Question(Generic[Record]):
 
 @dataclass(eq=False)
 class Overview:
-    """All answers about one view of a study: each is computed when it is first asked for, and kept.
+    """All answers that rest on the same beliefs about a study: each is computed when it is first asked for, and kept.
 
     only  the objective or the constraint that the user has named, if the answers are about that alone
     """
 
-    view: StudyView
+    beliefs: Beliefs
     only: Subject = WHOLE
     _known: dict[tuple[str, Subject], Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def view(self) -> StudyView:
+        return self.beliefs.view
 
     @property
     def part(self) -> Subject:
         """`only`, unless it is all that the study has."""
         return self.only if self.view.several or self.only.constraint is not None else WHOLE
 
-    def about(self, subject: Subject) -> StudyView:
-        """The view for answers about the objective or the constraint of a subject."""
+    def target(self, subject: Subject) -> Target:
+        """The objective or the constraint of a subject; the first objective, if it is about the study as a whole."""
         if subject.constraint is not None:
-            return self.view.about_constraint(subject.constraint)
-        return self.view if subject.objective is None else self.view.each[subject.objective]
+            return next(target for target in self.view.constraints if target.name == subject.constraint)
+        return self.view.objectives[subject.objective or 0]
 
     def ask(self, answer: Answer[Record], subject: Subject = WHOLE) -> Record | NotKnown:
         """An answer, or why there is none."""
@@ -287,4 +293,4 @@ class Overview:
         """The names of the objectives or of the constraint of a subject."""
         if subject.pair is not None:
             return " and ".join(self.view.objectives[i].name for i in subject.pair)
-        return self.about(subject).objective.name if subject.part else ""
+        return self.target(subject).name if subject.part else ""

@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 def calibration(overview: Overview, subject: Subject) -> Calibration:
     from pellucid.explain.calibration import calibration_of
 
-    return calibration_of(overview.about(subject))
+    return calibration_of(overview.beliefs, overview.target(subject))

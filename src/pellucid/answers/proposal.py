@@ -31,7 +31,8 @@ def proposal(overview: Overview, subject: Subject) -> ProposalExplanation:
 
     if subject.trial is None:
         raise NoAnswerYet("The study has no finished trial yet, so there is no proposal to explain.")
-    return explanation_of(overview.about(subject), subject.trial, predicted=subject.part)
+    target = overview.target(subject) if subject.part else None
+    return explanation_of(overview.beliefs, subject.trial, target=target)
 
 
 def contributions(explanation: ProposalExplanation) -> TextTable:

@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 def ranges(overview: Overview, subject: Subject) -> ParameterRanges:
     from pellucid.explain.ranges import ranges_of
 
-    return ranges_of(overview.about(subject))
+    return ranges_of(overview.beliefs, overview.target(subject))

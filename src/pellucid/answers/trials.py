@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 def history(overview: Overview, _: Subject) -> History | FrontHistory:
     from pellucid.explain.history import front_history_of, history_of
 
-    return front_history_of(overview.view) if overview.view.several else history_of(overview.view)
+    beliefs, view = overview.beliefs, overview.view
+    return front_history_of(beliefs) if view.several else history_of(beliefs, view.objective)
 
 
 def timeline(overview: Overview, _: Subject) -> Timeline:
     from pellucid.explain.timeline import timeline_of
 
-    return timeline_of(overview.view)
+    return timeline_of(overview.beliefs)
 
 
 def coordinates(overview: Overview, _: Subject) -> ParallelCoordinates:
     from pellucid.explain.coordinates import coordinates_of
 
-    return coordinates_of(overview.view)
+    return coordinates_of(overview.beliefs)

@@ -13,6 +13,7 @@ from pellucid.answers.catalogue import CATALOGUE
 from pellucid.cli.errors import Mistake
 
 if TYPE_CHECKING:
+    from pellucid.beliefs import Beliefs
     from pellucid.study.view import StudyView
 
 
@@ -22,36 +23,37 @@ def objectives_data(view: StudyView) -> dict[str, Any]:
     return {"direction": None if view.several else view.objectives[0].direction, "objectives": listed}
 
 
-def conclusions(view: StudyView) -> list[Question[Any]]:
+def conclusions(beliefs: Beliefs) -> list[Question[Any]]:
     """The questions at the end of a run: what to use, whether to stop, and what stopping trials early saved."""
-    answers = Overview(view)
+    answers = Overview(beliefs)
     return [question for answer in CATALOGUE if answer.concludes for question in answers.listed(answer)]
 
 
-def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]]:
+def overview(beliefs: Beliefs, objective: str | int | None) -> list[Question[Any]]:
     """The questions that are asked without options, in the order in which a person asks them.
 
     `objective`: only what concerns this one, or a constraint.
     """
-    answers = Overview(view, _named(view, objective))
+    answers = Overview(beliefs, _named(beliefs.view, objective))
     return [question for answer in CATALOGUE for question in answers.listed(answer)]
 
 
-def why_not_asked(view: StudyView, objective: str | int | None, keys: Collection[str]) -> str:
+def why_not_asked(beliefs: Beliefs, objective: str | int | None, keys: Collection[str]) -> str:
     """Why the overview asks no question with one of the keys."""
-    answers = Overview(view, _named(view, objective))
+    answers = Overview(beliefs, _named(beliefs.view, objective))
     reasons = [answers.reason(answer) for answer in CATALOGUE if answer.key in keys and answer.listed is not None]
     return next(reason for reason in reasons if reason is not None)
 
 
 def requested(
-    view: StudyView, trial: int | None, params: tuple[str, ...], goal: GoalName | None, objective: str | int | None
+    beliefs: Beliefs, trial: int | None, params: tuple[str, ...], goal: GoalName | None, objective: str | int | None
 ) -> list[Question[Any]]:
     """The questions that the options ask."""
+    view = beliefs.view
     _check_named(view, trial, params)
     if goal in (GoalName.FRONT, GoalName.FAILED):
         _check_whole(view, goal, objective)
-    answers = Overview(view, _named(view, objective))
+    answers = Overview(beliefs, _named(beliefs.view, objective))
     asked = []
     if trial is not None:
         asked.append((Takes.TRIAL, Subject(trial=trial)))
@@ -73,8 +75,8 @@ def _named(view: StudyView, objective: str | int | None) -> Subject:
     """An objective or a constraint that the user has named."""
     if objective is None:
         return WHOLE
-    about = view.about(objective)
-    return Subject(objective=about.index) if about.constraint is None else Subject(constraint=about.constraint)
+    target = view.target(objective)
+    return Subject(constraint=target.name) if target.is_constraint else Subject(objective=target.column)
 
 
 def _check_named(view: StudyView, trial: int | None, params: tuple[str, ...]) -> None:
@@ -90,7 +92,7 @@ def _check_named(view: StudyView, trial: int | None, params: tuple[str, ...]) ->
 
 def _check_whole(view: StudyView, goal: GoalName, objective: str | int | None) -> None:
     """Raise a mistake if a goal of whole trials is asked about a part of what they return."""
-    if objective is not None and (view.several or view.about(objective).constraint is not None):
+    if objective is not None and (view.several or view.target(objective).is_constraint):
         raise Mistake(
             f"--goal {goal.value} is about trials as a whole, but got --objective {objective}: "
             "leave --objective out, or use --goal best or worst."

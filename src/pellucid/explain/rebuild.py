@@ -21,8 +21,9 @@ from pellucid.records.finding import cause_of
 from pellucid.space.encoding import Condition, Space
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.extrapolation import as_recorded
+from pellucid.study.targets import Target, named
 from pellucid.study.trials import distribution_from, repeated
-from pellucid.study.view import StudyView, named
+from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, UnreadableRecordError, printable
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
@@ -79,12 +80,13 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
         trial: number of the trial; a model must have proposed it.
         objective: name or number of the one whose surrogate predicts; every one is in `surrogates`.
     """
-    with opened(study, "rebuild", objective) as view:
-        if view.constraint is not None:
+    with opened(study, "rebuild", objective) as (beliefs, target):
+        view = beliefs.view
+        if target.is_constraint:
             raise ValueError(
                 printable(
                     f"`objective` must be one of the objectives of this study ({named(view.objectives)}), but got the "
-                    f"constraint {view.constraint!r}: its model is in `rebuild(study, trial).constraints`."
+                    f"constraint {target.name!r}: its model is in `rebuild(study, trial).constraints`."
                 )
             )
         if not view.trials:
@@ -96,7 +98,7 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
                 f"Trial {trial} has no receipt: pellucid did not propose it, so there is nothing to rebuild. "
                 f"{WHERE_TO_LOOK}"
             )
-        return rebuilt_from(own_model_receipt(receipt, asked, "model to rebuild"), view)
+        return rebuilt_from(own_model_receipt(receipt, asked, "model to rebuild"), view, target)
 
 
 def own_model_receipt(receipt: Receipt, trial: FrozenTrial, what: str) -> ModelReceipt:
@@ -146,14 +148,14 @@ def space_and_data(
     return space, encoded(space, as_recorded(view, curves, space).observations_of(fitted_on))
 
 
-def rebuilt_from(receipt: ModelReceipt, view: StudyView) -> RebuiltProposal:
-    """A view about a constraint gets the model of the first objective.
+def rebuilt_from(receipt: ModelReceipt, view: StudyView, objective: Target) -> RebuiltProposal:
+    """`objective`: the one whose model is the `surrogate`.
 
     Raises UnreadableRecordError if what the receipt holds defines no model: its fields can be of the right form and not
     belong together.
     """
     try:
-        return _rebuilt_from(receipt, view)
+        return _rebuilt_from(receipt, view, objective)
     except Unanswered:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -163,8 +165,8 @@ def rebuilt_from(receipt: ModelReceipt, view: StudyView) -> RebuiltProposal:
         ) from error
 
 
-def _rebuilt_from(receipt: ModelReceipt, view: StudyView) -> RebuiltProposal:
-    view, own = view.each[view.index], receipt.models[view.index]
+def _rebuilt_from(receipt: ModelReceipt, view: StudyView, objective: Target) -> RebuiltProposal:
+    own = receipt.models[objective.column]
     imputed = expand_integers(receipt.believed)
     fitted_on = [*(state.fitted_on for state in receipt.models), *(state.fitted_on for state in receipt.constraints)]
     also = [number for spans in (receipt.front, *fitted_on) for number in expand_integers(spans)]
@@ -172,12 +174,12 @@ def _rebuilt_from(receipt: ModelReceipt, view: StudyView) -> RebuiltProposal:
     failed = [view.by_number[number].params for number in imputed]
     rows = np.vstack([space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))])
     constraints = tuple(_rebuilt_constraint(state, view, data, rows) for state in receipt.constraints)
-    outcomes = _rebuilt_outcomes(receipt, view, data, rows) if len(receipt.models) > 1 else None
-    surrogate = _rebuilt_model(own, data).believe(rows) if outcomes is None else outcomes.models[view.index]
-    situation = Situation(receipt.acquisition.best, len(data.losses), len(space), constraints, outcomes)
+    outcomes = _rebuilt_outcomes(receipt, view, own, data, rows) if len(receipt.models) > 1 else None
+    surrogate = _rebuilt_model(own, data).believe(rows) if outcomes is None else outcomes.models[objective.column]
+    situation = Situation(receipt.acquisition.best, len(data), len(space), constraints, outcomes)
     first = surrogate if outcomes is None else outcomes.models[0]
     function = from_state(receipt.acquisition).bind(first, situation, space)
-    return RebuiltProposal(receipt, space, surrogate, function, view.index)
+    return RebuiltProposal(receipt, space, surrogate, function, objective.column)
 
 
 def _rebuilt_model(state: ModelState, data: Arrays) -> GaussianProcess:
@@ -185,17 +187,17 @@ def _rebuilt_model(state: ModelState, data: Arrays) -> GaussianProcess:
     return gp.condition(data.X, data.losses, data.observations.noise_variance)
 
 
-def _rebuilt_outcomes(receipt: ModelReceipt, view: StudyView, data: Arrays, imputed: Array) -> Outcomes:
-    """The models of several objectives, and the front that the proposal was to improve. `data`: of the objective of the
-    view."""
+def _rebuilt_outcomes(
+    receipt: ModelReceipt, view: StudyView, own: ModelState, data: Arrays, imputed: Array
+) -> Outcomes:
+    """The models of several objectives, and the front that the proposal was to improve. `data`: of the model `own`."""
     models, space = [], data.space
-    for about in view.each:
-        state, all_observed = receipt.models[about.index], about.observations
-        if state.fitted_on == receipt.models[view.index].fitted_on and all_observed.noise_variance is None:
-            observed = data.about(all_observed)  # Read once for all proposals.
-        else:
-            observed = encoded(space, about.observations_of(expand_integers(state.fitted_on)))
-        models.append(_rebuilt_model(state, observed if state.ceiling is None else observed.below(state.ceiling)))
+    for objective, state in zip(view.objectives, receipt.models, strict=True):
+        observed = data
+        if state.fitted_on != own.fitted_on:
+            observed = encoded(space, view.observations_of(expand_integers(state.fitted_on)))
+        losses = observed.of(objective)
+        models.append(_rebuilt_model(state, losses if state.ceiling is None else losses.below(state.ceiling)))
     front = space.encode([view.by_number[number].params for number in expand_integers(receipt.front)])[0]
     return Outcomes(
         tuple(model.believe(imputed) for model in models),
@@ -207,7 +209,7 @@ def _rebuilt_outcomes(receipt: ModelReceipt, view: StudyView, data: Arrays, impu
 
 
 def _rebuilt_constraint(state: ConstraintState, view: StudyView, known: Arrays, imputed: Array) -> ConstraintModel:
-    """`known`: the data of the objective of the view, which are most often of the same trials."""
+    """`known`: the data of the objectives, which are most often of the same trials."""
     numbers = expand_integers(state.fitted_on)
     fitted_on = known.observations if known.observations.numbers == tuple(numbers) else view.observations_of(numbers)
     if state.name not in fitted_on.constraints.names:
@@ -215,7 +217,8 @@ def _rebuilt_constraint(state: ConstraintState, view: StudyView, known: Arrays, 
             f"The model of the constraint `{state.name:.100}` cannot be rebuilt: no trial that it was fitted on has "
             "reported that constraint."
         )
-    data = encoded(known.space, fitted_on.of_constraint(state.name))
+    constraint = Target(state.name, kind="constraint")
+    data = encoded(known.space, fitted_on.of(constraint))
     gp = GaussianProcess.from_hyperparameters(state.hyperparameters)
     gp.condition(data.X, targets(data.losses, state.zero))
     return ConstraintModel(state.name, gp, state.limit, state.zero).believe(imputed)

@@ -13,6 +13,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain.calibration import calibration_of
 from pellucid.explain.coordinates import coordinates_of
 from pellucid.explain.effects.dependence import effects_of
@@ -24,9 +25,7 @@ from pellucid.explain.fronts.tradeoff import tradeoff_of
 from pellucid.explain.history import front_history_of, history_of, plain_history
 from pellucid.explain.importance.analysis import importance_for
 from pellucid.explain.importance.shares import shares_of
-from pellucid.explain.model import view_for_all
-from pellucid.explain.parts import descends
-from pellucid.explain.progress import Bar, progress_bar
+from pellucid.explain.model import beliefs_for_all
 from pellucid.explain.proposals.cases import without_proposal
 from pellucid.explain.proposals.explanation import explanation_of
 from pellucid.explain.pruning.record import pruning_record_of
@@ -37,6 +36,7 @@ from pellucid.explain.timeline import timeline_of
 from pellucid.goals import failed
 from pellucid.numerics import low_discrepancy, one_thread
 from pellucid.pareto import check_number
+from pellucid.progress import Bar, progress_bar
 from pellucid.provenance import Receipt
 from pellucid.records import (
     Calibration,
@@ -60,8 +60,10 @@ from pellucid.records import (
     attempt,
 )
 from pellucid.reporting.curves import CurveAnswers, curve_answers
+from pellucid.space.branches import descends
 from pellucid.space.encoding import Space
 from pellucid.study.liveness import dead_trials
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet
 
@@ -174,9 +176,10 @@ def check_objectives(n: int) -> None:
 
 def gather_at_once(study: Study) -> StudyAnswers:
     """What the trials say without a model, in a moment; the other answers are being computed."""
-    view = StudyView.whole(study)  # Without what a model makes of learning curves.
+    beliefs = Beliefs(StudyView.whole(study))  # Without what a model makes of learning curves.
+    view = beliefs.view
     check_objectives(len(view.objectives))
-    history, _ = _course(view)
+    history, _ = _course(beliefs)
     later = COMPUTING if history.states.count("failed") else None
     return StudyAnswers(
         name=view.name,
@@ -197,8 +200,8 @@ def gather_at_once(study: Study) -> StudyAnswers:
         explanations=(),
         unexplained=_sampled(view),
         dead=dead_trials(view, datetime.now()).notice,
-        timeline=attempt(lambda: timeline_of(view)),
-        coordinates=attempt(lambda: coordinates_of(view)),
+        timeline=attempt(lambda: timeline_of(beliefs)),
+        coordinates=attempt(lambda: coordinates_of(beliefs)),
         positions=view.positions,
     )
 
@@ -206,21 +209,23 @@ def gather_at_once(study: Study) -> StudyAnswers:
 def gather(study: Study, progress: bool, explained: Explained | None = None) -> StudyAnswers:
     """`explained`: explanations of an earlier call, which gets those that can serve a later one."""
     check_objectives(len(study.directions))
-    view, no_curves = view_for_all(study)
+    beliefs, no_curves = beliefs_for_all(study)
+    view = beliefs.view
     with one_thread:
-        history, no_history = _course(view)
+        history, no_history = _course(beliefs)
         numbers = _trials_to_explain(view, history)
-        asked = _N_SHARED + (len(_pairs(view)) or 1) + _N_EACH * len(view.each)
+        asked = _N_SHARED + (len(_pairs(view)) or 1) + _N_EACH * len(view.objectives)
         steps = asked + len(numbers) + bool(len(view.curves)) + ("failed" in history.states)
         with progress_bar("report", steps, show=progress) as bar:
             failed = {"what learning curves promise": no_curves, "history": no_history}
             asking = _Asking(bar, {name: why for name, why in failed.items() if why is not None})
-            return _answers(view, history, numbers, asking, {} if explained is None else explained)
+            return _answers(beliefs, history, numbers, asking, {} if explained is None else explained)
 
 
-def _course(view: StudyView) -> tuple[History | FrontHistory, NotKnown | None]:
+def _course(beliefs: Beliefs) -> tuple[History | FrontHistory, NotKnown | None]:
     """The course of the study. If that fails, what Optuna knows of the trials, and why."""
-    course = attempt(lambda: front_history_of(view) if view.several else history_of(view))
+    view = beliefs.view
+    course = attempt(lambda: front_history_of(beliefs) if view.several else history_of(beliefs, view.objective))
     return (plain_history(view, course.reason), course) if isinstance(course, NotKnown) else (course, None)
 
 
@@ -244,37 +249,42 @@ class _Asking:
 
 
 def _answers(
-    view: StudyView,
+    beliefs: Beliefs,
     history: History | FrontHistory,
     numbers: list[int],
     answered: _Asking,
     kept: Explained,
 ) -> StudyAnswers:
     """`numbers`: of the trials to explain; `kept`: explanations of earlier calls."""
-    recommended, left = (front_of, front_regret_history_of) if view.several else (recommendation_of, regret_history_of)
-    recommendation = answered("recommendation", lambda: recommended(view))
-    regret = answered("can you stop", lambda: left(view))
+    view, objectives = beliefs.view, beliefs.view.objectives
+    recommendation = answered(
+        "recommendation", lambda: front_of(beliefs) if view.several else recommendation_of(beliefs, view.objective)
+    )
+    regret = answered(
+        "can you stop",
+        lambda: front_regret_history_of(beliefs) if view.several else regret_history_of(beliefs, view.objective),
+    )
     tradeoffs = tuple(
-        answered("trade-offs", lambda pair=pair: tradeoff_of(view, pair))  # type: ignore[misc]
+        answered("trade-offs", lambda pair=pair: tradeoff_of(beliefs, pair))  # type: ignore[misc]
         for pair in _pairs(view)
     )
-    ranges = None if view.several else answered("ranges", lambda: ranges_of(view))
-    each = tuple(_about(about, answered) for about in view.each)
+    ranges = None if view.several else answered("ranges", lambda: ranges_of(beliefs, view.objective))
+    each = tuple(_about(beliefs, objective, answered) for objective in objectives)
     curves = None
     if len(view.curves):
-        record = answered("what stops saved", lambda: pruning_record_of(view))
-        found = answered.quickly("learning curves", lambda: curve_answers(view, record))
+        record = answered("what stops saved", lambda: pruning_record_of(beliefs))
+        found = answered.quickly("learning curves", lambda: curve_answers(beliefs, record))
         if isinstance(found, CurveAnswers):
             curves = found
             answered.broken.update(found.broken)
     failing = failures = None
     if "failed" in history.states:
-        failing = answered.quickly("failing settings", lambda: failing_settings_of(view))
-        failures = answered("failures", lambda: importance_for(view, failed(), pairs=False))
+        failing = answered.quickly("failing settings", lambda: failing_settings_of(beliefs))
+        failures = answered("failures", lambda: importance_for(beliefs, objectives[0], failed(), pairs=False))
     if isinstance(recommendation, Recommendation):
         numbers = list(dict.fromkeys([recommendation.trial, *numbers]))[: len(numbers)]
     explained = {
-        number: answered(f"trial {number}", lambda n=number: _explanation(view, n, kept))  # type: ignore[misc]
+        number: answered(f"trial {number}", lambda n=number: _explanation(beliefs, n, kept))  # type: ignore[misc]
         for number in numbers
     }
     unexplained = {n: answer.reason for n, answer in explained.items() if isinstance(answer, NotKnown)}
@@ -290,26 +300,26 @@ def _answers(
         ranges=ranges,
         failing=failing,
         failures=failures,
-        constraints=_constraints(view, answered),
+        constraints=_constraints(beliefs, answered),
         explanations=tuple(answer for answer in explained.values() if not isinstance(answer, NotKnown)),
         unexplained={**_sampled(view), **unexplained},
         curves=curves,
         dead=dead_trials(view, datetime.now()).notice,
-        timeline=answered.quickly("timeline", lambda: timeline_of(view)),
-        coordinates=answered.quickly("what the best trials share", lambda: coordinates_of(view)),
+        timeline=answered.quickly("timeline", lambda: timeline_of(beliefs)),
+        coordinates=answered.quickly("what the best trials share", lambda: coordinates_of(beliefs)),
         broken=answered.broken,
         positions=view.positions,
     )
 
 
-def _explanation(view: StudyView, number: int, kept: Explained) -> ProposalExplanation:
+def _explanation(beliefs: Beliefs, number: int, kept: Explained) -> ProposalExplanation:
     """Why this trial. That rests on what was known when it began, so that only the end of the trial changes it."""
-    trial = view.trial(number)
+    trial = beliefs.view.trial(number)
     if not trial.state.is_finished():
-        return explanation_of(view, number)
-    key = (number, trial.state, view.objectives)
+        return explanation_of(beliefs, number)
+    key = (number, trial.state, beliefs.view.objectives)
     if key not in kept:
-        kept[key] = explanation_of(view, number)
+        kept[key] = explanation_of(beliefs, number)
     return kept[key]
 
 
@@ -318,24 +328,28 @@ def _pairs(view: StudyView) -> list[tuple[int, int]]:
     return list(combinations(range(len(view.objectives)), 2))
 
 
-def _constraints(view: StudyView, answered: _Asking) -> dict[str, Importance | NotKnown]:
+def _constraints(beliefs: Beliefs, answered: _Asking) -> dict[str, Importance | NotKnown]:
     """What matters for every constraint."""
     return {
-        name: answered.quickly(f"what matters for {name}", lambda name=name: shares_of(view.about_constraint(name)))  # type: ignore[misc]
-        for name in view.observations.constraints.names[:_MOST_CONSTRAINTS]
+        constraint.name: answered.quickly(
+            f"what matters for {constraint.name}",
+            lambda constraint=constraint: shares_of(beliefs, constraint),  # type: ignore[misc]
+        )
+        for constraint in beliefs.view.constraints[:_MOST_CONSTRAINTS]
     }
 
 
-def _about(view: StudyView, answered: _Asking) -> ObjectiveAnswers:
-    """The answers about the objective of the view."""
-    name = f" of {view.objective.name}" if view.several else ""
-    importance = answered(f"what matters{name}", lambda: shares_of(view))
-    calibration = answered(f"were predictions true{name}", lambda: calibration_of(view))
-    profiles = answered(f"profiles{name}", lambda: profiles_of(view, _shown(view, importance)))
-    effects = answered(f"effects{name}", lambda: _effects(view, importance))
+def _about(beliefs: Beliefs, target: Target, answered: _Asking) -> ObjectiveAnswers:
+    """The answers about an objective."""
+    view = beliefs.view
+    name = f" of {target.name}" if view.several else ""
+    importance = answered(f"what matters{name}", lambda: shares_of(beliefs, target))
+    calibration = answered(f"were predictions true{name}", lambda: calibration_of(beliefs, target))
+    profiles = answered(f"profiles{name}", lambda: profiles_of(beliefs, target, _shown(beliefs, target, importance)))
+    effects = answered(f"effects{name}", lambda: _effects(beliefs, target, importance))
     joint = () if isinstance(effects, NotKnown) else tuple(effect for effect in effects if len(effect.params) == 2)
     return ObjectiveAnswers(
-        name=view.objective.name,
+        name=target.name,
         importance=importance,
         calibration=calibration,
         profiles=profiles,
@@ -349,15 +363,17 @@ def _sampled(view: StudyView) -> dict[int, str]:
     return {n: without_proposal(receipt) for n, receipt in view.own_receipts.items() if not receipt.proposed}
 
 
-def _by_importance(view: StudyView, importance: Importance | NotKnown) -> list[tuple[str, str]]:
+def _by_importance(beliefs: Beliefs, target: Target, importance: Importance | NotKnown) -> list[tuple[str, str]]:
     """Names and branches of the parameters: those of the best trial first, and of these what is known to matter; those
     that always exist before those of a branch. In the study's order if that is not known."""
+    view = beliefs.view
     if not view.varying:
         reason = "No parameter varies, so there are no effects to show."
         raise NoAnswer(reason) if len(view.observations) else NoAnswerYet(reason)
     if isinstance(importance, NotKnown):
         return [(name, "") for name in view.varying]
-    best = view.data.observations.configurations[int(np.argmin(view.data.losses))]
+    data = beliefs.data(target)
+    best = data.observations.configurations[int(np.argmin(data.losses))]
     order = sorted(
         importance.parameters,
         key=lambda share: (share.name not in best, share.verdict != "matters", bool(share.branch)),
@@ -365,21 +381,21 @@ def _by_importance(view: StudyView, importance: Importance | NotKnown) -> list[t
     return [(share.name, share.branch) for share in order]
 
 
-def _shown(view: StudyView, importance: Importance | NotKnown) -> list[str]:
+def _shown(beliefs: Beliefs, target: Target, importance: Importance | NotKnown) -> list[str]:
     """The parameters whose effects are shown."""
-    return [name for name, _ in _by_importance(view, importance)[:_MOST_EFFECTS]]
+    return [name for name, _ in _by_importance(beliefs, target, importance)[:_MOST_EFFECTS]]
 
 
-def _effects(view: StudyView, importance: Importance | NotKnown) -> tuple[PartialDependence, ...]:
+def _effects(beliefs: Beliefs, target: Target, importance: Importance | NotKnown) -> tuple[PartialDependence, ...]:
     """Average effects of the parameters that are shown, and of the first two that exist together."""
-    (first, branch), *others = _by_importance(view, importance)
+    (first, branch), *others = _by_importance(beliefs, target, importance)
     subjects: list[tuple[str, ...]] = [
-        (name,) for name in _shown(view, importance) if not _alone(view.data.space, name)
+        (name,) for name in _shown(beliefs, target, importance) if not _alone(beliefs.data(target).space, name)
     ]
     second = next((name for name, other in others if other == branch), None)
     if second is not None:
         subjects.append((first, second))
-    return effects_of(view, subjects)
+    return effects_of(beliefs, target, subjects)
 
 
 def _alone(space: Space, name: str) -> bool:

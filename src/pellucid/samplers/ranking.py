@@ -40,8 +40,9 @@ from pellucid.space.encoding import Dimension, Space, is_ordered
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.storage import keep_model
+from pellucid.study.targets import single_objective
 from pellucid.study.trials import distributions
-from pellucid.study.view import StudyView, single_objective
+from pellucid.study.view import StudyView
 from pellucid.threads import no_fork
 from pellucid.words import printable, printable_error
 
@@ -150,7 +151,7 @@ class RankingSampler(BaseSampler):
         from optuna import get_all_study_names, load_study
         from optuna.storages import get_storage
 
-        from pellucid.explain.progress import progress_bar
+        from pellucid.progress import progress_bar
 
         _rankers()
         from pellucid.models.ranking.ranker import Ranker
@@ -344,8 +345,8 @@ class RankingSampler(BaseSampler):
         )
         fields = shared_fields(view, trial, self._seed, configuration, data)
         params = {name: value for name, value in configuration.params.items() if name in search_space}
-        best = best_value(view, data)
-        return params, RankingReceipt(**fields, ranking=state, direction=view.direction, best_value=best, phase=words)
+        best, direction = best_value(view.objective, data), view.objective.direction
+        return params, RankingReceipt(**fields, ranking=state, direction=direction, best_value=best, phase=words)
 
     def _best(self, ranked: FittedStudyRanker, data: Arrays, tried: Array, number: int, apart: float) -> Array:
         """The best new configuration of many everywhere, then of more and more around the best of these."""

@@ -13,7 +13,7 @@ from tests.cli.mcp.sessions import Answer, Call, Record, session
 import pellucid
 from pellucid.cli.mcp.bounds import MOST_JSON, MOST_TEXT
 from pellucid.cli.questions import overview
-from pellucid.explain.model import view_of
+from pellucid.explain.model import beliefs_of
 
 FILE = "my studies.db"
 ESCAPE = "../../escape\x1b/ü"
@@ -149,7 +149,7 @@ def test_answers_are_the_sentences_and_the_data_of_the_functions(served: Session
     assert f"Can I stop: {' '.join((verdict.reply, *verdict.notes))}" in served["stop"].text.splitlines()
     assert served["stop"].data["verdict"] == json.loads(json.dumps(verdict.to_dict()))
     # A question that is added to the command line is answered here too.
-    assert set(served["overview"].data) >= {question.key for question in overview(view_of(study), None)}
+    assert set(served["overview"].data) >= {question.key for question in overview(beliefs_of(study), None)}
 
 
 def test_every_other_question_has_its_answer(served: Session) -> None:

@@ -14,6 +14,7 @@ from optuna.study import Study
 from optuna.trial import Trial, create_trial
 
 import pellucid
+from pellucid.beliefs import Beliefs
 from pellucid.explain.effects.best_draws import BestDraws
 from pellucid.explain.effects.profile import _verdict, profiles_of
 from pellucid.explain.effects.profile_words import Profile, costs_of, profile_sentence
@@ -237,7 +238,8 @@ def test_maximising_is_the_mirror_image(random_study: Study) -> None:
 
 
 def test_several_profiles_are_those_asked_for_one_by_one(random_study: Study) -> None:
-    together = profiles_of(StudyView.of(random_study, "test"), ["x", "idle"])
+    beliefs = Beliefs(StudyView.of(random_study, "test"))
+    together = profiles_of(beliefs, beliefs.view.objective, ["x", "idle"])
     assert together[1] == pellucid.profile_effect(random_study, "idle")
 
 

@@ -15,8 +15,8 @@ from tests.helpers import assert_rebuilt_exactly, file_storage, model_receipts
 
 import pellucid
 from pellucid.acquisition import InformationGain
-from pellucid.explain.parts import Branch
 from pellucid.samplers.proposing import branches, learning
+from pellucid.space.branches import Branch
 from pellucid.space.encoding import Space
 from pellucid.study.view import StudyView
 
@@ -185,10 +185,10 @@ def test_a_surprise_is_news_only_once_although_a_large_study_is_fitted_on_a_choi
     surprises = [receipt for receipt in model_receipts(searched) if learning.missed(receipt, values[receipt.trial])]
     assert surprises
     chosen = replace(surprises[-1], fitted_on="0-3")
-    assert learning.surprised(chosen, view, data)
-    assert not learning.surprised(replace(chosen, trial=chosen.trial + 1), view, data)
+    assert learning.surprised(chosen, view, view.objective, data)
+    assert not learning.surprised(replace(chosen, trial=chosen.trial + 1), view, view.objective, data)
     running = {str(chosen.trial): (0.5,) * len(chosen.space)}
-    assert learning.surprised(replace(chosen, trial=chosen.trial + 1, pending=running), view, data)
+    assert learning.surprised(replace(chosen, trial=chosen.trial + 1, pending=running), view, view.objective, data)
 
 
 def test_the_explanation_of_a_proposal_says_whose_turn_it_was(searched: Study) -> None:

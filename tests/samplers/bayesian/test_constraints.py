@@ -211,4 +211,4 @@ def test_a_receipt_with_a_constraint_that_no_trial_reported_is_not_rebuilt() -> 
     renamed = replace(receipt, constraints=tuple(replace(state, name="other") for state in receipt.constraints))
     view = StudyView.whole(study)
     with pytest.raises(ValueError, match="no trial that it was fitted on has reported that constraint"):
-        rebuilt_from(renamed, view)
+        rebuilt_from(renamed, view, view.objective)

@@ -14,6 +14,7 @@ from pellucid.cli.storage.studies import load, names_in, reading, trials_by_stat
 from pellucid.words import printable
 
 if TYPE_CHECKING:
+    from pellucid.beliefs import Beliefs
     from pellucid.cli.answers import Answers
     from pellucid.study.view import StudyView
 
@@ -65,10 +66,10 @@ def overview_of(session: Session, study: str | None, objective: str | None) -> A
 def part_of_overview(session: Session, study: str | None, objective: str | None, keys: Collection[str]) -> Answer:
     """Those answers of the overview that have one of the keys."""
 
-    def part(view: StudyView, named: str | int | None) -> list[Question[Any]]:
-        questions = [question for question in overview(view, named) if question.key in keys]
+    def part(beliefs: Beliefs, named: str | int | None) -> list[Question[Any]]:
+        questions = [question for question in overview(beliefs, named) if question.key in keys]
         if not questions:
-            raise Mistake(why_not_asked(view, named, keys))
+            raise Mistake(why_not_asked(beliefs, named, keys))
         return questions
 
     return _answer(session, study, objective, part, check_any_known)
@@ -77,10 +78,10 @@ def part_of_overview(session: Session, study: str | None, objective: str | None,
 def front(session: Session, study: str | None) -> Answer:
     """What to use and what it costs, of a study with several objectives."""
 
-    def part(view: StudyView, named: str | int | None) -> list[Question[Any]]:
-        if not view.several:
+    def part(beliefs: Beliefs, named: str | int | None) -> list[Question[Any]]:
+        if not beliefs.view.several:
             raise Mistake("A front needs several objectives, but this study has one; call `recommend` instead.")
-        return [question for question in overview(view, named) if question.key in ("recommendation", "tradeoff")]
+        return [question for question in overview(beliefs, named) if question.key in ("recommendation", "tradeoff")]
 
     return _answer(session, study, None, part, check_any_known)
 
@@ -100,7 +101,7 @@ def by_option(
         session,
         study,
         objective,
-        lambda view, named: requested(view, trial, tuple(params), chosen, named),
+        lambda beliefs, named: requested(beliefs, trial, tuple(params), chosen, named),
         _check_asked,
     )
 
@@ -114,14 +115,15 @@ def _answer(
     session: Session,
     study: str | None,
     objective: str | None,
-    questions: Callable[[StudyView, str | int | None], list[Question[Any]]],
+    questions: Callable[[Beliefs, str | int | None], list[Question[Any]]],
     check: Callable[[Any], None],
 ) -> Answer:
-    from pellucid.explain.model import view_for_all
+    from pellucid.explain.model import beliefs_for_all
 
     with session.study(study) as opened:
-        view, no_curves = view_for_all(opened)
-        answers = answers_to(questions(view, named_objective(view, objective)), no_curves)
+        beliefs, no_curves = beliefs_for_all(opened)
+        view = beliefs.view
+        answers = answers_to(questions(beliefs, named_objective(view, objective)), no_curves)
         check(answers)
         text, data = answers_text(view, session.place, answers), answers_data(view, session.place, answers)
     return Answer(text, data)

@@ -95,7 +95,7 @@ def snapshot_of(study: Study) -> Snapshot:
     return Snapshot(
         n_counted=len(ended(view.trials)),
         counts=trials_by_state(view.trials),
-        objective=view.objective.name,
+        objective=view.objectives[0].name,
         best=best_trial(view),
         latest=_latest_of_several(view),
         n_front=None if on_front is None else len(on_front),
@@ -122,8 +122,9 @@ def best_trial(view: StudyView) -> BestTrial | None:
     usable = view.observations.of_complete_trials.of_feasible_trials
     if not len(usable) or view.several:
         return None
-    best = min(range(len(usable)), key=lambda row: float(usable.raw[row]))
-    return BestTrial(view.sign * float(usable.raw[best]) + 0.0, usable.numbers[best], dict(usable.configurations[best]))
+    losses = usable.returned.tolist()
+    best = losses.index(min(losses))
+    return BestTrial(view.objective.sign * losses[best] + 0.0, usable.numbers[best], dict(usable.configurations[best]))
 
 
 def front_trials(view: StudyView) -> list[TrialOfSeveral] | None:
@@ -135,9 +136,8 @@ def front_trials(view: StudyView) -> list[TrialOfSeveral] | None:
 
     if not view.several or len(view.objectives) > MOST_OBJECTIVES:
         return None
-    usable = view.observations.of_complete_trials.of_feasible_trials.numbers
-    losses = np.stack([about.observations_of(usable).raw for about in view.each], axis=1)
-    return [_of_several(view, usable[row]) for row in np.flatnonzero(front(losses))] if len(usable) else []
+    usable = view.observations.of_complete_trials.of_feasible_trials
+    return [_of_several(view, usable.numbers[row]) for row in np.flatnonzero(front(usable.raw))] if len(usable) else []
 
 
 def _latest_of_several(view: StudyView) -> TrialOfSeveral | None:

@@ -104,7 +104,7 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: RankingReceipt) ->
     x = space.canonical(X)[0]
     scale = _refitted(view, receipt, space, data).scale(receipt.seed, receipt.trial)
     mean, sd = scale(x[None])
-    numbers, losses = data.observations.numbers, data.losses
+    numbers, losses, objective = data.observations.numbers, data.losses, view.objectives[0]
     return RankedCase(
         trial=trial.number,
         space=space,
@@ -114,8 +114,8 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: RankingReceipt) ->
         acquisition=_NAMES[state.acquisition],
         terms=_TERMS[state.acquisition],
         weights=dict.fromkeys(_TERMS[state.acquisition], 1.0),
-        objective=view.objective.name,
-        expected=(ExpectedValue(view.objective.name, view.direction, float(mean[0]), float(sd[0])),),
+        objective=objective.name,
+        expected=(ExpectedValue(objective.name, objective.direction, float(mean[0]), float(sd[0])),),
         incumbent=numbers[int(np.argmin(losses))] if len(losses) else trial.number,
         proposed=True,
         n_trials=len(losses),

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from optuna.trial import FrozenTrial
 
-from pellucid.explain.predictions import recent_predictions
 from pellucid.models import GaussianProcess
 from pellucid.models.predictive import RECENT, predictive_sd, recalibration
 from pellucid.numerics import Array, compress_integers
@@ -19,6 +18,8 @@ from pellucid.samplers.proposing.learning import pack
 from pellucid.space.encoding import Space
 from pellucid.space.values import plain
 from pellucid.study.arrays import Arrays
+from pellucid.study.predictions import recent_predictions
+from pellucid.study.targets import Target
 from pellucid.study.trials import source
 from pellucid.study.view import StudyView
 
@@ -83,6 +84,7 @@ def shared_fields(
 
 def model_state(
     view: StudyView,
+    objective: Target,
     gp: GaussianProcess,
     model: GaussianProcess,
     x: Array,
@@ -92,31 +94,31 @@ def model_state(
     name: str = "",
     ceiling: float | None = None,
 ) -> ModelState:
-    """What a receipt says of the model of the objective of the view. `gp`: fitted to the data; `model`: the same with
+    """What a receipt says of the model of an objective. `gp`: fitted to the data; `model`: the same with
     trials imputed; x (1, d): the proposal."""
     m, s = model.latent(x)
     mean, sd = model.from_latent(m, s)
-    widening = recalibration([prediction.unwidened_z for prediction in recent_predictions(view, RECENT)])
+    widening = recalibration([prediction.unwidened_z for prediction in recent_predictions(view, objective, RECENT)])
     predicted = widening * float(predictive_sd(gp, m, s)[0])
     return ModelState(
         name=name,
-        direction=view.direction,
+        direction=objective.direction,
         hyperparameters=gp.hyperparameters,
         fitted_on=compress_integers(data.observations.numbers),
         learned_from=learned_from,
-        mean=view.sign * float(mean[0]),
+        mean=objective.sign * float(mean[0]),
         sd=float(sd[0]),
         predictive_sd=predicted if math.isfinite(predicted) else None,
         recalibration=widening,
         latent_mean=float(m[0]),
         latent_sd=float(s[0]),
-        best_value=best_value(view, data),
+        best_value=best_value(objective, data),
         ceiling=ceiling,
         curvature=pack(gp.inverse_hessian),
     )
 
 
-def best_value(view: StudyView, data: Arrays) -> float | None:
+def best_value(objective: Target, data: Arrays) -> float | None:
     """The best value observed, in the user's units and direction."""
     measured = data.losses[data.observations.measured]
-    return view.sign * float(measured.min()) if len(measured) else None
+    return objective.sign * float(measured.min()) if len(measured) else None

@@ -48,11 +48,11 @@ def fitted_constraints(
 ) -> tuple[ConstraintFit, ...]:
     """Of every constraint of which a trial that fits the space has a value."""
     fits = []
-    for name in view.observations.constraints.names:
-        own = encoded(data.space, view.observations.of_constraint(name))
+    for constraint in view.constraints:
+        name, own = constraint.name, encoded(data.space, view.observed(constraint))
         if len(own.losses):
             zero = zero_of(own.losses)
-            own = own.with_values(targets(own.losses, zero))
+            own = own.with_losses(targets(own.losses, zero))
             gp, used, learned_from = fit_constraint(view, own, name, template, deterministic)
             model = ConstraintModel(name, gp, limit_of(own.losses), zero)
             fits.append(ConstraintFit(model, used, learned_from))

@@ -14,6 +14,7 @@ from pellucid.provenance import ConstraintState, ModelReceipt, ModelState, Recei
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import last_model_receipt, own_receipt
+from pellucid.study.targets import Target
 from pellucid.study.trials import same_distributions
 from pellucid.study.view import StudyView
 
@@ -36,12 +37,18 @@ _Past = tuple[ModelReceipt, ModelState | ConstraintState]
 
 
 def fit(
-    view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool, best: Indices | None = None
+    view: StudyView,
+    objective: Target,
+    data: Arrays,
+    template: GaussianProcess,
+    deterministic: bool,
+    best: Indices | None = None,
 ) -> tuple[GaussianProcess, Arrays, int]:
     """The surrogate, the observations that it is conditioned on, and from how many its hyperparameters were learned.
     `best`: the observations that matter most, as positions; default: those with the least losses."""
-    past = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None, index=view.index)
-    surprise = past is not None and surprised(past[0], view, data)
+    warped = template.warp is not None
+    past = last_model_receipt(view.trials, template.kernel.name, warped=warped, index=objective.column)
+    surprise = past is not None and surprised(past[0], view, objective, data)
     return _continued(view, data, template, deterministic, past, best, surprise=surprise)
 
 
@@ -85,13 +92,15 @@ def _continued(
     return gp.condition(data.X, data.losses, data.observations.noise_variance), data, learned_from
 
 
-def surprised(last: ModelReceipt, view: StudyView, data: Arrays) -> bool:
+def surprised(last: ModelReceipt, view: StudyView, objective: Target, data: Arrays) -> bool:
     """Whether a value of a turn that the last model has not seen was far from its prediction."""
     # A large study is fitted on a choice of its trials, so `fitted_on` does not tell which of them are new.
     observed = zip(data.observations.numbers, data.losses, strict=True)
     new = {number: loss for number, loss in observed if number >= last.trial or str(number) in last.pending}
     receipts = [own_receipt(trial) for trial in view.trials if trial.number in new]
-    return any(missed(receipt, float(new[receipt.trial]), view.index) for receipt in receipts if receipt is not None)
+    return any(
+        missed(receipt, float(new[receipt.trial]), objective.column) for receipt in receipts if receipt is not None
+    )
 
 
 def missed(receipt: Receipt, loss: float, objective: int = 0) -> bool:

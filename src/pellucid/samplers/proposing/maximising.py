@@ -200,7 +200,7 @@ class Maximiser:
             learns = bool(self.acquisition.learns_about(data.space))
             its_turn = turns is not None and turns.turn(trial.number, self.seed)
         if learns or its_turn:
-            gp, used, learned_from = fit(view, data, self.surrogate.unwarped(), self.deterministic)
+            gp, used, learned_from = fit(view, view.objective, data, self.surrogate.unwarped(), self.deterministic)
             if learns or turns is None:
                 return Fitted(gp, used, learned_from, Decision(self.acquisition))
             with at_work(self.own_parts, trial.number):
@@ -208,7 +208,7 @@ class Maximiser:
             if gain is not None:
                 numbers = {f"half-width {name}": width for name, width in widths.items()}
                 return Fitted(gp, used, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
-        return Fitted(*fit(view, data, self.surrogate, self.deterministic))
+        return Fitted(*fit(view, view.objective, data, self.surrogate, self.deterministic))
 
     def _screen(
         self, trial: FrozenTrial, fitted: Fitted, imputed: others.Imputed, region: Region, seen: Array
@@ -288,7 +288,7 @@ class Maximiser:
         x, data = configuration.x, screening.data
         return ModelReceipt(
             **shared_fields(view, trial, self.seed, configuration, data),
-            models=(model_state(view, fitted.gp, screening.model, x, data, fitted.learned_from),),
+            models=(model_state(view, view.objective, fitted.gp, screening.model, x, data, fitted.learned_from),),
             acquisition=function.state(x, data.space),
             constraints=tuple(
                 fit.state(constraint, x)

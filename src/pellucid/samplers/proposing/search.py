@@ -104,13 +104,13 @@ class ModelSearch:
         try:
             data = view.arrays(search_space, self._conditions, self._ordinal)
             starting = not started and self.start.ongoing(trial, len(view.observations))
-            if starting or len(data.losses) == 0:
+            if starting or len(data) == 0:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
             known, view = view, extrapolated(view, data.space)
             if view.extrapolation is not None:
                 same = view.observations.numbers == known.observations.numbers
-                data = data.about(view.observations) if same else encoded(data.space, view.observations)
+                data = data.observed_as(view.observations) if same else encoded(data.space, view.observations)
             if self._for_several is not None and view.several:
                 return several.propose(self._for_several, view, trial, data, self._regions)
             return self._maximiser.propose(view, trial, data, self._regions)

@@ -36,10 +36,9 @@ from pellucid.acquisition.constrained import HARD, Constrained
 from pellucid.acquisition.ehvi import EHVI, MANY, latent_reference
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.optimize import SEPARATION, screen
-from pellucid.explain.outcomes import observed_outcomes, reference_of
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, compress_integers, stream
-from pellucid.pareto import apart, behind, front, reference_point, steady_reference_point
+from pellucid.pareto import apart, behind, front, reference_of, reference_point, steady_reference_point
 from pellucid.provenance import ModelReceipt, ModelState
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.configuration import Configuration, model_state, rounded, shared_fields
@@ -49,6 +48,7 @@ from pellucid.samplers.proposing.maximising import Fitted, Maximiser, Region, Re
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule
 from pellucid.study.arrays import Arrays
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 
 # Every proposal whose number is not a multiple of this has the near reference point.
@@ -71,31 +71,38 @@ class _ObjectiveFit:
     """The surrogate of an objective; the observations that it is conditioned on; and how many it was learned from."""
 
     view: StudyView
+    objective: Target
     ceiling: float
     gp: GaussianProcess
     data: Arrays
     learned_from: int
 
     @staticmethod
-    def of(about: StudyView, data: Arrays, ceiling: float, settings: Maximiser, best: Indices) -> _ObjectiveFit:
-        own = data.about(about.observations).below(ceiling)
-        return _ObjectiveFit(about, ceiling, *fit(about, own, settings.surrogate, settings.deterministic, best))
+    def of(
+        view: StudyView, objective: Target, data: Arrays, ceiling: float, settings: Maximiser, best: Indices
+    ) -> _ObjectiveFit:
+        own = data.of(objective).below(ceiling)
+        return _ObjectiveFit(
+            view, objective, ceiling, *fit(view, objective, own, settings.surrogate, settings.deterministic, best)
+        )
 
     def state(self, model: GaussianProcess, x: Array) -> ModelState:
         """What a receipt says of it. `model`: with trials imputed; x (1, d): the proposal."""
-        named = self.view.objective.name
-        return model_state(self.view, self.gp, model, x, self.data, self.learned_from, name=named, ceiling=self.ceiling)
+        objective, named = self.objective, self.objective.name
+        return model_state(
+            self.view, objective, self.gp, model, x, self.data, self.learned_from, name=named, ceiling=self.ceiling
+        )
 
 
 def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
     """Parameters and their receipt. `data` has at least one observation."""
-    losses = observed_outcomes(view, data)
+    losses = data.observations.values
     # What is beyond this adds no volume, so models need not know how far beyond: one bad trial is bad, however bad.
     among = _candidates_of_front(data)
-    ceilings = zip(view.each, _ceilings(losses, among), strict=True)
+    ceilings = zip(view.objectives, _ceilings(losses, among), strict=True)
     best = among[front(losses[among])]
     best = best[apart(losses[best], _MOST_NEIGHBOURED)]
-    fits = [_ObjectiveFit.of(about, data, ceiling, settings, best) for about, ceiling in ceilings]
+    fits = [_ObjectiveFit.of(view, objective, data, ceiling, settings, best) for objective, ceiling in ceilings]
     Y = np.stack([_means(each, data) for each in fits], axis=1)
     fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=_behind(Y, among))
     if view.constrained:
@@ -110,8 +117,8 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
         tuple(each.gp.believe(imputed.rows) for each in fits),
         latent_rows([each.gp for each in fits], data.X[to_beat]),
         _reference(fits, data, losses, Y, near=near),
-        0.0 if view.constrained or len(view.each) > _FEW else _TOLERANCE,
-        1.0 if len(view.each) <= _FEW else _WIDTH_OF_MANY,
+        0.0 if view.constrained or len(view.objectives) > _FEW else _TOLERANCE,
+        1.0 if len(view.objectives) <= _FEW else _WIDTH_OF_MANY,
     )
     screening = _screened(settings, trial, fitted, fits[0].data, imputed, region, outcomes, to_beat)
     seen = data.space.canonical(np.vstack([data.X, every.rows]))
@@ -130,7 +137,7 @@ def _behind(Y: Array, among: Indices) -> Array:
 
 def _means(fit: _ObjectiveFit, data: Arrays) -> Array:
     """Y, of one objective: a large study is fitted on a choice of its trials."""
-    thinned = len(fit.data.losses) < len(data.losses)
+    thinned = len(fit.data) < len(data)
     return fit.gp.latent_means(data.X) if thinned else fit.gp.latent_at_observed()
 
 
@@ -197,7 +204,7 @@ def _screened(
     return Screening(
         data=data,
         model=outcomes.models[0],
-        situation=Situation(outcomes.volume, len(data.losses), len(space), constraints, outcomes),
+        situation=Situation(outcomes.volume, len(data), len(space), constraints, outcomes),
         to_beat=to_beat,
         incumbents=incumbents,
         pool=screen(outcomes.models[0], space, incumbents, rng, also, HARD if constraints else MANY),

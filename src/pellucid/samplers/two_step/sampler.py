@@ -20,7 +20,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import PointwiseAcquisition, check_settings
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
-from pellucid.explain.feasibility import none_feasible
+from pellucid.beliefs.feasibility import none_feasible
 from pellucid.explain.intervals import Cheap
 from pellucid.models import GaussianProcess
 from pellucid.models.gp import check_template

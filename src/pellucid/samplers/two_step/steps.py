@@ -35,15 +35,15 @@ class TwoSteps:
     def plan(self, view: StudyView) -> TwoStepPlan | NotKnown:
         """The plan, or why there is none. It is cached while the random trials stay the same, to save a second."""
         random = self._random(view)
-        key = (view.sign, [(t.number, t.state, t.values, t.params, t.distributions) for t in random])
+        key = (view.objective.sign, [(t.number, t.state, t.values, t.params, t.distributions) for t in random])
         if self._planned is None or self._planned[0] != key:
-            self._planned = (key, attempt(lambda: two_step_plan(random, view.sign, self._cheap)))
+            self._planned = (key, attempt(lambda: two_step_plan(random, view.objective, self._cheap)))
         return self._planned[1]
 
     def plan_or_raise(self, view: StudyView) -> TwoStepPlan:
         """The plan. Raises Unanswered if there is none, and any other error as it is."""
         plan = self.plan(view)
-        return two_step_plan(self._random(view), view.sign, self._cheap) if isinstance(plan, NotKnown) else plan
+        return two_step_plan(self._random(view), view.objective, self._cheap) if isinstance(plan, NotKnown) else plan
 
     def _random(self, view: StudyView) -> list[FrozenTrial]:
         """The random trials that have ended."""

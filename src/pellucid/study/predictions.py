@@ -19,6 +19,7 @@ from pellucid.provenance import ModelReceipt, ModelState, Receipt
 from pellucid.space.values import same
 from pellucid.study.constraints import reported_constraints
 from pellucid.study.receipts import readable_receipt
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 
 
@@ -43,17 +44,17 @@ class Prediction:
         return self.recalibration * self.z
 
 
-def predictions(view: StudyView) -> list[Prediction]:
+def predictions(view: StudyView, target: Target) -> list[Prediction]:
     """All that can be compared, in the order of the trials."""
-    return list(_newest_first(view))[::-1]
+    return list(_newest_first(view, target))[::-1]
 
 
-def recent_predictions(view: StudyView, most: int) -> list[Prediction]:
+def recent_predictions(view: StudyView, target: Target, most: int) -> list[Prediction]:
     """The last of them, without reading the receipts before: this runs at every proposal."""
-    return list(islice(_newest_first(view), most))[::-1]
+    return list(islice(_newest_first(view, target), most))[::-1]
 
 
-def _newest_first(view: StudyView) -> Iterator[Prediction]:
+def _newest_first(view: StudyView, target: Target) -> Iterator[Prediction]:
     for trial in reversed(view.trials):
         if trial.state != TrialState.COMPLETE:
             continue
@@ -61,24 +62,24 @@ def _newest_first(view: StudyView) -> Iterator[Prediction]:
         if not isinstance(receipt, ModelReceipt):
             continue
         prediction = (
-            _of_objective(trial, receipt, view)
-            if view.constraint is None
-            else _of_constraint(trial, receipt, view.constraint)
+            _of_constraint(trial, receipt, target.name)
+            if target.is_constraint
+            else _of_objective(trial, receipt, target)
         )
         if prediction is not None:
             yield prediction
 
 
-def _of_objective(trial: FrozenTrial, receipt: ModelReceipt, view: StudyView) -> Prediction | None:
-    values, model = trial.values, receipt.model(view.index)
-    if values is None or len(values) <= view.index or not math.isfinite(values[view.index]):
+def _of_objective(trial: FrozenTrial, receipt: ModelReceipt, target: Target) -> Prediction | None:
+    values, model = trial.values, receipt.model(target.column)
+    if values is None or len(values) <= target.column or not math.isfinite(values[target.column]):
         return None
-    if model is None or model.mean is None or model.direction != view.direction:
+    if model is None or model.mean is None or model.direction != target.direction:
         return None
     sd = _predictive_sd(model)
     if sd is None or not applies(receipt, trial):
         return None
-    return Prediction(trial.number, model.mean, sd, values[view.index], model.recalibration or 1.0)
+    return Prediction(trial.number, model.mean, sd, values[target.column], model.recalibration or 1.0)
 
 
 def _of_constraint(trial: FrozenTrial, receipt: ModelReceipt, name: str) -> Prediction | None:
