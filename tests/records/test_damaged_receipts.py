@@ -278,7 +278,7 @@ def test_a_receipt_needs_what_chose_the_trial() -> None:
             Receipt.from_json(missing)
     with pytest.raises(RecordError, match="`models` has the wrong form"):
         ModelReceipt(0, 0, {}, models=(), acquisition=ACQUISITION)
-    with pytest.raises(RecordError, match="'ranking'"):
+    with pytest.raises(RecordError, match="`ranking` has the wrong form"):
         Receipt.from_json(changed(RANKED, ranking=None))
     with pytest.raises(RecordError, match="'model', 'ranking', 'startup' or 'fallback', but got 'guess'"):
         Receipt.from_json(changed(kind="guess"))

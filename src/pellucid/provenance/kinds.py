@@ -20,13 +20,13 @@ from pellucid.provenance.rules import (
     is_count,
     is_curves,
     is_finite_from,
+    is_model,
     is_number,
     is_pending,
     is_plain,
     is_policy,
     is_ranking,
     is_spans,
-    model_rules,
 )
 from pellucid.provenance.states import (
     AcquisitionState,
@@ -59,7 +59,7 @@ class Receipt(ABC):
     version: int = field(default=version1.VERSION, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name, fine in self._rules(dict(vars(self))).items():
+        for name, fine in self._rules(vars(self)).items():
             if not fine:
                 raise RecordError(f"A receipt's `{name}` has the wrong form: {getattr(self, name)!r:.200}.")
 
@@ -109,8 +109,8 @@ class Receipt(ABC):
         """The receipt that was stored. Raises UnreadableRecordError if it is damaged or of a newer version."""
         data = version1.parsed(text)
         try:
-            fields = version1.fields_of(data)
-            return _of_kind(fields.pop("kind"))(**fields)
+            kind = _of_kind(data.pop("kind"))
+            return kind(**version1.fields_of(data, kind.kind, kind.__dataclass_fields__.keys()))
         except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
             raise UnreadableRecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
 
@@ -177,8 +177,7 @@ class ProposedReceipt(Receipt):
         space = got["space"]
         if not isinstance(space, dict):
             return {"space": False}
-        return {
-            **super()._rules(got),
+        return super()._rules(got) | {
             "space": all(is_count(where) or isinstance(where, str) for where in space.values()),
             "conditions": is_conditions(got["conditions"], space),
             "ordinal": all(isinstance(name, str) for name in got["ordinal"]),
@@ -205,8 +204,7 @@ class RankingReceipt(ProposedReceipt):
     best_value: float | None = None
 
     def _rules(self, got: dict[str, Any]) -> dict[str, bool]:
-        return {
-            **super()._rules(got),
+        return super()._rules(got) | {
             "ranking": isinstance(got["ranking"], RankingState) and is_ranking(vars(got["ranking"])),
             "direction": got["direction"] in ("minimize", "maximize"),
             "best_value": got["best_value"] is None or is_number(got["best_value"]),
@@ -267,15 +265,9 @@ class ModelReceipt(ProposedReceipt):
         rules = super()._rules(got)
         if not rules["space"]:
             return rules
-        d, models = len(got["space"]), got["models"]
-        if len(models) == 1:
-            rules |= model_rules(vars(models[0]), d, alone=True)
-        else:
-            rules["models"] = len(models) > 1 and all(
-                fine for state in models for fine in model_rules(vars(state), d, alone=False).values()
-            )
-        return {
-            **rules,
+        d, models, alone, checked = len(got["space"]), got["models"], len(got["models"]) == 1, got["fitted_on"]
+        return rules | {
+            "models": bool(models) and all(is_model(vars(state), d, checked, alone=alone) for state in models),
             "constraints": all(is_constraint(vars(state), d) for state in got["constraints"]),
             "acquisition": is_acquisition(vars(got["acquisition"])),
             "curves": got["curves"] is None or is_curves(vars(got["curves"])),
@@ -392,12 +384,15 @@ class ModelReceipt(ProposedReceipt):
         return f"{base} among configurations that are likely feasible" if base else "the chance of being feasible"
 
 
+_KINDS: dict[str, type[Receipt]] = {
+    each.kind: each for each in (ModelReceipt, RankingReceipt, StartupReceipt, FallbackReceipt)
+}
+
+
 def _of_kind(kind: Any) -> type[Receipt]:
-    kinds = (StartupReceipt, FallbackReceipt, ModelReceipt, RankingReceipt)
-    for each in kinds:
-        if kind == each.kind:
-            return each
-    raise RecordError(f"A receipt's kind is 'model', 'ranking', 'startup' or 'fallback', but got {kind!r}.")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise RecordError(f"A receipt's kind is 'model', 'ranking', 'startup' or 'fallback', but got {kind!r}.")
+    return _KINDS[kind]
 
 
 def _mean_and_sd(state: ModelState) -> str:

@@ -128,23 +128,23 @@ def is_constraint(state: dict[str, Any], d: int) -> bool:
     )
 
 
-def model_rules(state: dict[str, Any], d: int, *, alone: bool) -> dict[str, bool]:
-    """Whether each field of the model of an objective has the right form. What the only model of a receipt predicted
-    need not be known."""
+def is_model(state: dict[str, Any], d: int, checked: str, *, alone: bool) -> bool:
+    """The model of an objective. What the only model of a receipt predicted need not be known. `checked`: trials that
+    most models were fitted on, and whose form is checked once."""
     h = state["hyperparameters"]
-    numbers = {name: is_number(state[name]) for name in ("mean", "sd", "latent_mean", "latent_sd")}
-    if alone:
-        numbers = {name: fine or state[name] is None for name, fine in numbers.items()}
-    return {
-        "name": isinstance(state["name"], str),
-        "direction": state["direction"] in ("minimize", "maximize"),
-        "hyperparameters": len(h.lengthscales) == d and len(h.nominal) in (0, d),
-        "fitted_on": is_spans(state["fitted_on"]),
-        "learned_from": is_count(state["learned_from"]),
-        **numbers,
-        "predictive_sd": state["predictive_sd"] is None or is_finite_from(state["predictive_sd"], 0.0),
-        "recalibration": (alone and state["recalibration"] is None) or is_finite_from(state["recalibration"], 1.0),
-        "best_value": state["best_value"] is None or is_number(state["best_value"]),
-        "ceiling": (alone and state["ceiling"] is None) or is_number(state["ceiling"]),
-        "curvature": all(map(is_number, state["curvature"])),
-    }
+    return (
+        isinstance(state["name"], str)
+        and state["direction"] in ("minimize", "maximize")
+        and len(h.lengthscales) == d
+        and len(h.nominal) in (0, d)
+        and (state["fitted_on"] is checked or is_spans(state["fitted_on"]))
+        and is_count(state["learned_from"])
+        and all(
+            is_number(value) or (alone and value is None)
+            for value in (state["mean"], state["sd"], state["latent_mean"], state["latent_sd"], state["ceiling"])
+        )
+        and (state["best_value"] is None or is_number(state["best_value"]))
+        and (state["predictive_sd"] is None or is_finite_from(state["predictive_sd"], 0.0))
+        and (is_finite_from(state["recalibration"], 1.0) or (alone and state["recalibration"] is None))
+        and all(map(is_number, state["curvature"]))
+    )

@@ -8,6 +8,7 @@ out, except numbers and the direction.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import asdict, is_dataclass
 from sys import intern
@@ -133,7 +134,7 @@ def _as_json(hyperparameters: Hyperparameters) -> dict[str, Any]:
 def parsed(text: str) -> dict[str, Any]:
     """The object. Raises UnreadableRecordError if it is none, or of a newer version."""
     try:
-        data = json.loads(text)
+        data: dict[str, Any] = json.loads(text)
         version = int(data["version"])
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise UnreadableRecordError(f"This receipt is damaged and cannot be read ({error!s:.300}).") from error
@@ -142,15 +143,15 @@ def parsed(text: str) -> dict[str, Any]:
             f"This receipt has version {version}, but this pellucid reads up to version {VERSION}: "
             "upgrade pellucid to read it."
         )
-    return {**data, "version": version}
+    data["version"] = version
+    return data
 
 
-def fields_of(data: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a receipt, its kind among them. Fields that hold nothing are left out, because every kind has
-    fields of its own. Raises an error of any sort if there is no receipt in the data."""
-    unknown = data.keys() - _NOTHING.keys()
-    if unknown:
-        raise RecordError(printable(f"it has fields that no receipt has: {', '.join(sorted(unknown)):.200}"))
+def fields_of(data: dict[str, Any], kind: str, names: Collection[str]) -> dict[str, Any]:
+    """The fields of a receipt of this kind, with these `names`. Raises an error of any sort if the data has no such
+    receipt: every field that the kind does not have must hold nothing."""
+    if "models" in data or "step" in data:
+        raise RecordError("`models` and `step` are no fields of version 1.")
     _share_texts(data)
     for name, state in _STATES.items():
         if data.get(name) is not None:
@@ -164,17 +165,17 @@ def fields_of(data: dict[str, Any]) -> dict[str, Any]:
         data["objectives"] = tuple(map(ModelState.from_dict, data["objectives"]))
     if "pending" in data:
         data["pending"] = {k: tuple(v) for k, v in data["pending"].items()}
-    if data.get("kind") == "model":
+    if kind == "model":
         several = len(data.get("objectives", ())) > 1
         if data.get("acquisition") is None or (not several and data.get("hyperparameters") is None):
             raise RecordError("A receipt of kind 'model' needs hyperparameters and an acquisition.")
         data["step"] = _step(data.get("phase", ""))
         data["models"] = data.pop("objectives") if several else _single_model(data)
-    return {
-        name: value
-        for name, value in data.items()
-        if name in _ALWAYS or name not in _NOTHING or value != _NOTHING[name] or type(value) is not type(_NOTHING[name])
-    }
+    for name in data.keys() - names:
+        nothing, value = _NOTHING.get(name), data.pop(name)
+        if name not in _NOTHING or type(value) is not type(nothing) or value != nothing:
+            raise RecordError(printable(f"A receipt of kind '{kind}' has no `{name:.100}`."))
+    return data
 
 
 def _single_model(data: dict[str, Any]) -> tuple[ModelState, ...]:
