@@ -13,13 +13,14 @@ import optuna
 import pytest
 
 import pellucid
-from pellucid.answers.base import WHOLE, Answer, ChosenBy, Overview, Subject, Takes, resolve
+from pellucid.answers.base import WHOLE, Answer, ChosenBy, Overview, Subject, resolve
 from pellucid.answers.catalogue import CATALOGUE, IMPORTANCE, PROPOSAL, RANGES, VERDICT
 from pellucid.beliefs import Beliefs
 from pellucid.records import Finding, NotKnown
 from pellucid.study.view import StudyView
 
 NAMES = [f"{answer.key}, {answer.title}" for answer in CATALOGUE]
+COMPUTED = [answer for answer in CATALOGUE if answer.compute]
 
 
 def hints(function: Any) -> dict[str, Any]:
@@ -34,11 +35,10 @@ def hints(function: Any) -> dict[str, Any]:
 
 
 def references(answer: Answer[Any]) -> Iterator[str]:
-    yield answer.compute
+    yield from filter(None, [answer.compute, answer.table])
     yield from answer.records
     yield from (figure for figures in answer.records.values() for figure in figures.values())
     yield from answer.function
-    yield from filter(None, [answer.table])
     yield from (choice.reference for choice in (answer.listed, answer.shown) if isinstance(choice, ChosenBy))
 
 
@@ -48,7 +48,7 @@ def test_every_reference_names_something(answer: Answer[Any]) -> None:
         assert resolve(reference) is not None
 
 
-@pytest.mark.parametrize("answer", CATALOGUE, ids=NAMES)
+@pytest.mark.parametrize("answer", COMPUTED, ids=[f"{answer.key}, {answer.title}" for answer in COMPUTED])
 def test_what_computes_an_answer_returns_one_of_its_records(answer: Answer[Any]) -> None:
     records = {resolve(reference) for reference in answer.records}
     assert all(issubclass(record, Finding) for record in records)
@@ -80,14 +80,41 @@ def test_a_table_is_made_of_its_record(answer: Answer[Any]) -> None:
         assert table is resolve("pellucid.answers.base:TextTable")
 
 
-def test_every_public_function_is_public() -> None:
+def test_every_function_is_public() -> None:
+    """A method is one of a public class."""
     for answer in CATALOGUE:
         for reference in answer.function:
-            assert getattr(pellucid, reference.partition(":")[2]) is resolve(reference)
+            module, _, path = reference.partition(":")
+            name = path.partition(".")[0]
+            assert getattr(pellucid, name) is resolve(f"{module}:{name}")
+
+
+def test_every_public_answer_is_a_record_of_one_key() -> None:
+    for name in pellucid.__all__:
+        record = getattr(pellucid, name)
+        if isinstance(record, type) and issubclass(record, Finding) and record is not Finding:
+            keys = {answer.key for answer in CATALOGUE if f"pellucid.records:{name}" in answer.records}
+            assert len(keys) == 1, (name, keys)
+
+
+def test_every_public_function_that_answers_is_in_the_catalogue() -> None:
+    listed = {
+        (resolve(reference), record)
+        for answer in CATALOGUE
+        for reference in answer.function
+        for record in map(resolve, answer.records)
+    }
+    for name in pellucid.__all__:
+        function = getattr(pellucid, name)
+        if inspect.isfunction(function):
+            returned = hints(function).get("return")
+            for kind in get_args(returned) or (returned,):
+                if isinstance(kind, type) and issubclass(kind, Finding):
+                    assert any(of is function and issubclass(record, kind) for of, record in listed), name
 
 
 def test_entries_with_one_key_are_about_different_subjects() -> None:
-    seen = [(answer.key, answer.takes, answer.parts, answer.compute) for answer in CATALOGUE]
+    seen = [(answer.key, answer.takes, answer.parts, answer.compute, *answer.records) for answer in CATALOGUE]
     assert len(set(seen)) == len(seen)
     listed = [answer.key for answer in CATALOGUE if answer.listed is not None]
     assert len(set(listed)) == len(listed)
@@ -95,7 +122,9 @@ def test_entries_with_one_key_are_about_different_subjects() -> None:
 
 def test_every_question_is_listed_or_named() -> None:
     for answer in CATALOGUE:
-        assert answer.listed is not None or answer.shown is not None or answer.takes is not Takes.NOTHING
+        listed = answer.listed is not None or answer.shown is not None
+        assert bool(answer.compute) == (listed or answer.asked)
+        assert answer.compute or answer.function
 
 
 def test_the_catalogue_costs_nothing_to_import() -> None:

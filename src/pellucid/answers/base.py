@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ Record = TypeVar("Record", bound="Finding")
 
 
 def resolve(reference: str) -> Any:
-    """What "package.module:name" names."""
+    """What "package.module:name" or "package.module:Class.method" names."""
     module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
+    return attrgetter(name)(import_module(module))
 
 
 # ---------------------------------------------------------------------- what a question is about
@@ -75,7 +76,22 @@ WHOLE = Subject()
 # ---------------------------------------------------------------------- entries of the catalogue
 
 
-Parts = Callable[["Overview", Subject], Sequence[Subject]]
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a study that a question is asked about, given what was named besides.
+
+    several  whether it may be asked about each of several, so that a name tells the answers apart
+    named    whether the asker may name one of them
+    """
+
+    choose: Callable[[Overview, Subject], Sequence[Subject]]
+    several: bool = False
+    named: bool = False
+
+    def __call__(self, overview: Overview, named: Subject) -> Sequence[Subject]:
+        return self.choose(overview, named)
+
+
 Choice = Callable[["Overview", Subject], Sequence[Subject]]
 
 
@@ -118,7 +134,8 @@ class Answer(Generic[Record]):
     title      the question, as it stands before the answer;  wording  the same about a subject that was named, where
                that differs;  listing  in a list of answers, where that differs
     compute    reference to a function of an overview and a subject, which returns a record or raises a reason. If
-               subjects are answered `together`, it takes those of one part of the study and returns a record for each
+               subjects are answered `together`, it takes those of one part of the study and returns a record for each.
+               Empty if only the `function` asks it, which takes more than a subject
     records    references to the records that it can return, each with its figures by name; the first one is drawn
                unless another is named
     parts      of the study that it is asked about, given what was named besides: all of it, each objective, every two
@@ -135,10 +152,10 @@ class Answer(Generic[Record]):
 
     key: str
     title: str
-    compute: str
     records: Mapping[str, Mapping[str, str]]
     parts: Parts
     function: tuple[str, ...]
+    compute: str = ""
     takes: Takes = Takes.NOTHING
     applies: Reason = always
     listed: Choice | None = None
@@ -150,6 +167,11 @@ class Answer(Generic[Record]):
     with_goal: GoalName | None = None
     concludes: bool = False
     table: str = ""
+
+    @property
+    def asked(self) -> bool:
+        """Whether a user can ask it on every surface: without naming anything, or by naming what it takes."""
+        return bool(self.compute) and (self.listed is not None or self.takes is not Takes.NOTHING)
 
 
 @dataclass(frozen=True)
@@ -250,6 +272,8 @@ class Overview:
 
     def named(self, answer: Answer[Any], named: Subject) -> list[Question[Any]]:
         """The questions of an entry about the trial, the parameters or the goal that a user has named."""
+        if not answer.asked:
+            return []
         parts = answer.parts(self, named)
         asked = [replace(named, objective=part.objective, constraint=part.constraint) for part in parts]
         asked = [subject for subject in asked if answer.applies(self, subject) is None]

@@ -33,6 +33,7 @@ from pellucid.answers.subjects import (
 if TYPE_CHECKING:
     from pellucid.records import (
         Calibration,
+        Compromise,
         DesirabilityPaths,
         FailingSettings,
         Front,
@@ -40,19 +41,24 @@ if TYPE_CHECKING:
         History,
         HsicImportance,
         Importance,
+        ImportanceComparison,
+        IntervalReduction,
         LearningCurves,
         ParallelCoordinates,
         ParameterRanges,
         PartialDependence,
         ProfileEffect,
         ProposalExplanation,
+        ProposalInteractions,
         PruningExplanation,
         PruningRecord,
+        RangeAdvice,
         Recommendation,
         RegretHistory,
         StoppingVerdict,
         Timeline,
         Tradeoff,
+        TwoStepPlan,
     )
 
 RECOMMENDATION: Answer[Recommendation | Front] = Answer(
@@ -315,6 +321,52 @@ PATHS: Answer[DesirabilityPaths] = Answer(
     applies=of_no_part,
     shown=as_it_is,
 )
+# Questions that only a function in Python asks: they take more than a subject.
+COMPROMISE: Answer[Compromise] = Answer(
+    key="recommendation",
+    title="Best compromise",
+    records={"pellucid.records:Compromise": {"": "pellucid.plots.front:compromise"}},
+    function=RECOMMENDATION.function,
+    parts=whole,
+)
+ADVICE: Answer[RangeAdvice] = Answer(
+    key="ranges",
+    title="What to change about one range",
+    records={"pellucid.records:RangeAdvice": {"": "pellucid.plots.ranges:advice"}},
+    function=RANGES.function,
+    parts=all_at_once,
+)
+INTERVAL: Answer[IntervalReduction] = Answer(
+    key="interval",
+    title="The cheapest value that costs nothing",
+    records={"pellucid.records:IntervalReduction": {"": "pellucid.plots.importance:interval"}},
+    function=("pellucid.explain.intervals:interval_reduction",),
+    parts=all_at_once,
+    takes=Takes.PARAMS,
+)
+PLAN: Answer[TwoStepPlan] = Answer(
+    key="plan",
+    title="What a search in two steps does",
+    records={"pellucid.records:TwoStepPlan": {"": "pellucid.plots.plan:plan"}},
+    function=("pellucid.samplers.two_step.sampler:TwoStepSampler.plan",),
+    parts=whole,
+)
+INTERACTIONS: Answer[ProposalInteractions] = Answer(
+    key="interactions",
+    title="Which parameters were chosen together",
+    records={"pellucid.records:ProposalInteractions": {"": "pellucid.plots.proposals:interactions"}},
+    function=("pellucid.explain.proposals.explanation:proposal_interactions",),
+    parts=all_at_once,
+    takes=Takes.TRIAL,
+)
+COMPARISON: Answer[ImportanceComparison] = Answer(
+    key="comparison",
+    title="What other methods say about a trial",
+    records={"pellucid.records:ImportanceComparison": {"": "pellucid.plots.proposals:comparison"}},
+    function=("pellucid.explain.compare:compare_importance",),
+    parts=all_at_once,
+    takes=Takes.TRIAL,
+)
 
 CATALOGUE: tuple[Answer[Any], ...] = (
     RECOMMENDATION,
@@ -338,4 +390,10 @@ CATALOGUE: tuple[Answer[Any], ...] = (
     COORDINATES,
     TIMELINE,
     PATHS,
+    COMPROMISE,
+    ADVICE,
+    INTERVAL,
+    PLAN,
+    INTERACTIONS,
+    COMPARISON,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 
-from pellucid.answers.base import WHOLE, GoalName, Overview, Subject
+from pellucid.answers.base import WHOLE, GoalName, Overview, Parts, Subject
 
 # Constraints that a page shows: each is a figure.
 _MOST_CONSTRAINTS = 6
@@ -13,20 +14,24 @@ _MOST_CONSTRAINTS = 6
 # ---------------------------------------------------------------------- the parts of a study that answers are about
 
 
+@Parts
 def whole(_: Overview, __: Subject) -> Sequence[Subject]:
     return (WHOLE,)
 
 
+@partial(Parts, named=True)
 def all_at_once(overview: Overview, _: Subject) -> Sequence[Subject]:
     """The study, or the one of several objectives or the constraint that the answers are about."""
     return (overview.part,)
 
 
+@partial(Parts, named=True)
 def as_named(overview: Overview, _: Subject) -> Sequence[Subject]:
     """The same, also if it is the only objective."""
     return (overview.only,)
 
 
+@partial(Parts, several=True, named=True)
 def each_objective(overview: Overview, named: Subject) -> Sequence[Subject]:
     if named.goal in (GoalName.FRONT, GoalName.FAILED):  # These are about trials as a whole.
         return (WHOLE,)
@@ -35,10 +40,12 @@ def each_objective(overview: Overview, named: Subject) -> Sequence[Subject]:
     return [Subject(objective=i) for i in range(len(overview.view.objectives))]
 
 
+@partial(Parts, several=True)
 def each_pair(overview: Overview, _: Subject) -> Sequence[Subject]:
     return [Subject(pair=pair) for pair in combinations(range(len(overview.view.objectives)), 2)]
 
 
+@partial(Parts, several=True, named=True)
 def each_constraint(overview: Overview, _: Subject) -> Sequence[Subject]:
     return [Subject(constraint=target.name) for target in overview.view.constraints[:_MOST_CONSTRAINTS]]
 
