@@ -16,7 +16,7 @@ from optuna.trial import Trial
 from tests.helpers import conditional
 
 import pellucid
-from pellucid.answers.base import GoalName, Question
+from pellucid.answers.base import GoalName, Question, Subject
 from pellucid.beliefs import Beliefs
 from pellucid.cli.answers import answers_text, answers_to
 from pellucid.cli.questions import overview, requested
@@ -167,13 +167,13 @@ def asked(kind: str) -> Iterator[list[Question[Any]]]:
     view = beliefs.view
     yield overview(beliefs, None)
     for trial in view.trials[-3:]:
-        yield requested(beliefs, trial.number, (), None, None)
+        yield requested(beliefs, Subject(trial=trial.number), None)
         for objective in range(len(view.objectives)):
-            yield requested(beliefs, trial.number, (), None, objective)
+            yield requested(beliefs, Subject(trial=trial.number), objective)
     for name in {name for trial in view.trials for name in trial.params}:
-        yield requested(beliefs, None, (name,), None, None)
+        yield requested(beliefs, Subject(params=(name,)), None)
     if kind in ("failing", "several"):
-        yield requested(beliefs, None, (), GoalName.FAILED if kind == "failing" else GoalName.FRONT, None)
+        yield requested(beliefs, Subject(goal=GoalName.FAILED if kind == "failing" else GoalName.FRONT), None)
 
 
 @pytest.mark.parametrize("kind", KINDS)

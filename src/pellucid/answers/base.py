@@ -127,6 +127,22 @@ class TextTable:
 
 
 @dataclass(frozen=True)
+class Description:
+    """How a question reads where answers are listed.
+
+    question   as a person asks it
+    guide      the page of the guides that is about it, and its section
+    agent      what the answer says, for an agent that has never heard of pellucid
+    old_tools  names under which agents asked it in 1.0.0rc1
+    """
+
+    question: str = ""
+    guide: str = ""
+    agent: str = ""
+    old_tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Answer(Generic[Record]):
     """One entry of the catalogue: a question about a study, and how it is answered.
 
@@ -148,6 +164,7 @@ class Answer(Generic[Record]):
     concludes  whether a run ends with it
     table      reference to a function of the record: details, printed if the question was asked by name
     function   references to the public functions that ask it
+    described  how it reads in the guides and to an agent
     """
 
     key: str
@@ -167,6 +184,7 @@ class Answer(Generic[Record]):
     with_goal: GoalName | None = None
     concludes: bool = False
     table: str = ""
+    described: Description = Description()
 
     @property
     def asked(self) -> bool:
@@ -279,9 +297,13 @@ class Overview:
         asked = [subject for subject in asked if answer.applies(self, subject) is None]
         return self._questions(answer, answer.wording, asked)
 
-    def reason(self, answer: Answer[Any]) -> str | None:
-        """Why no question of an entry is in a list of answers; None if one is."""
-        reasons = [answer.applies(self, part) for part in answer.parts(self, WHOLE) or (WHOLE,)]
+    def reason(self, answer: Answer[Any], named: Subject = WHOLE) -> str | None:
+        """Why there is no question of an entry about what a user has named; None if there is one."""
+        parts = answer.parts(self, named) or (WHOLE,)
+        reasons = [
+            answer.applies(self, replace(part, params=named.params, goal=named.goal, trial=named.trial))
+            for part in parts
+        ]
         return reasons[0] if all(reasons) else None
 
     def _chosen(self, answer: Answer[Any], choice: Choice) -> list[Subject]:

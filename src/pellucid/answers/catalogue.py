@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pellucid.answers import descriptions
 from pellucid.answers.base import Answer, ChosenBy, GoalName, Takes, as_it_is
 from pellucid.answers.subjects import (
     all_at_once,
@@ -76,6 +77,7 @@ RECOMMENDATION: Answer[Recommendation | Front] = Answer(
     listed=as_it_is,
     shown=as_it_is,
     concludes=True,
+    described=descriptions.RECOMMENDATION,
 )
 VERDICT: Answer[StoppingVerdict] = Answer(
     key="verdict",
@@ -90,6 +92,7 @@ VERDICT: Answer[StoppingVerdict] = Answer(
     applies=of_no_part,
     listed=as_it_is,
     concludes=True,
+    described=descriptions.VERDICT,
 )
 IMPORTANCE: Answer[Importance] = Answer(
     key="importance",
@@ -105,6 +108,7 @@ IMPORTANCE: Answer[Importance] = Answer(
     parts=each_objective,
     listed=as_it_is,
     shown=as_it_is,
+    described=descriptions.IMPORTANCE,
 )
 RANGES: Answer[ParameterRanges] = Answer(
     key="ranges",
@@ -116,6 +120,7 @@ RANGES: Answer[ParameterRanges] = Answer(
     applies=one_objective,
     listed=as_it_is,
     shown=as_it_is,
+    described=descriptions.RANGES,
 )
 TRADEOFF: Answer[Tradeoff] = Answer(
     key="tradeoff",
@@ -127,6 +132,7 @@ TRADEOFF: Answer[Tradeoff] = Answer(
     applies=few_objectives,
     listed=as_it_is,
     shown=as_it_is,
+    described=descriptions.TRADEOFF,
 )
 PRUNING: Answer[PruningRecord] = Answer(
     key="pruning",
@@ -139,6 +145,7 @@ PRUNING: Answer[PruningRecord] = Answer(
     listed=as_it_is,
     shown=as_it_is,
     concludes=True,
+    described=descriptions.PRUNING,
 )
 FAILURES: Answer[FailingSettings] = Answer(
     key="failures",
@@ -152,6 +159,7 @@ FAILURES: Answer[FailingSettings] = Answer(
     shown=as_it_is,
     needed=lambda _, __: False,
     with_goal=GoalName.FAILED,
+    described=descriptions.FAILURES,
 )
 CALIBRATION: Answer[Calibration] = Answer(
     key="calibration",
@@ -162,6 +170,7 @@ CALIBRATION: Answer[Calibration] = Answer(
     parts=each_objective,
     listed=as_it_is,
     shown=as_it_is,
+    described=descriptions.CALIBRATION,
 )
 PROPOSAL: Answer[ProposalExplanation] = Answer(
     key="proposal",
@@ -177,6 +186,7 @@ PROPOSAL: Answer[ProposalExplanation] = Answer(
     shown=ChosenBy("pellucid.answers.proposal:over_the_run"),
     needed=lambda overview, subject: was_stopped(overview, subject) is not None,
     table="pellucid.answers.proposal:contributions",
+    described=descriptions.PROPOSAL,
 )
 # Questions that nobody asks without naming something, or that a page alone answers.
 STOP: Answer[PruningExplanation] = Answer(
@@ -185,11 +195,12 @@ STOP: Answer[PruningExplanation] = Answer(
     compute="pellucid.answers.pruning:stop",
     records={"pellucid.records:PruningExplanation": {"": "pellucid.plots.pruning:explanation"}},
     function=("pellucid.explain.pruning.explanation:explain_pruning",),
-    parts=as_named,
+    parts=whole,
     takes=Takes.TRIAL,
     applies=was_stopped,
     shown=ChosenBy("pellucid.answers.pruning:likeliest"),
     needed=lambda _, __: False,
+    described=descriptions.STOP,
 )
 PROFILE: Answer[ProfileEffect] = Answer(
     key="profile",
@@ -203,6 +214,7 @@ PROFILE: Answer[ProfileEffect] = Answer(
     applies=one_parameter,
     shown=ChosenBy("pellucid.answers.effects:shown"),
     together=True,
+    described=descriptions.PROFILE,
 )
 DEPENDENCE: Answer[PartialDependence] = Answer(
     key="dependence",
@@ -215,6 +227,7 @@ DEPENDENCE: Answer[PartialDependence] = Answer(
     takes=Takes.PARAMS,
     shown=ChosenBy("pellucid.answers.effects:averaged"),
     together=True,
+    described=descriptions.DEPENDENCE,
 )
 GOAL: Answer[HsicImportance] = Answer(
     key="importance",
@@ -232,6 +245,7 @@ GOAL: Answer[HsicImportance] = Answer(
     parts=each_objective,
     takes=Takes.GOAL,
     table="pellucid.answers.importance:indices",
+    described=descriptions.GOAL,
 )
 FAILING: Answer[HsicImportance] = Answer(
     key="importance",
@@ -262,6 +276,7 @@ COURSE: Answer[RegretHistory] = Answer(
     parts=whole,
     applies=of_no_part,
     shown=as_it_is,
+    described=descriptions.COURSE,
 )
 CURVES: Answer[LearningCurves] = Answer(
     key="curves",
@@ -285,6 +300,7 @@ HISTORY: Answer[History | FrontHistory] = Answer(
     parts=whole,
     applies=of_no_part,
     shown=as_it_is,
+    described=descriptions.HISTORY,
 )
 COORDINATES: Answer[ParallelCoordinates] = Answer(
     key="coordinates",
@@ -320,6 +336,7 @@ PATHS: Answer[DesirabilityPaths] = Answer(
     parts=whole,
     applies=of_no_part,
     shown=as_it_is,
+    described=descriptions.PATHS,
 )
 # Questions that only a function in Python asks: they take more than a subject.
 COMPROMISE: Answer[Compromise] = Answer(
@@ -343,6 +360,7 @@ INTERVAL: Answer[IntervalReduction] = Answer(
     function=("pellucid.explain.intervals:interval_reduction",),
     parts=all_at_once,
     takes=Takes.PARAMS,
+    described=descriptions.INTERVAL,
 )
 PLAN: Answer[TwoStepPlan] = Answer(
     key="plan",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.answers.base import GoalName, resolve
+from pellucid.answers.base import GoalName, Subject, resolve
 from pellucid.cli.answers import (
     answers_data,
     answers_to,
@@ -84,7 +84,7 @@ def explain(
             beliefs, no_curves = beliefs_for_all(opened_study)
             view = beliefs.view
             named = named_objective(view, objective)
-            by_option = requested(beliefs, trial, params, goal, named)
+            by_option = requested(beliefs, Subject(trial=trial, params=params, goal=goal), named)
             answers = answers_to(by_option or overview(beliefs, named), no_curves)
             if by_option:
                 check_known(answers)

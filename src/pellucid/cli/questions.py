@@ -5,10 +5,10 @@ All of them share one overview of the study, so that what several answers need i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pellucid.answers.base import WHOLE, GoalName, Overview, Question, Subject, Takes
+from pellucid.answers.base import WHOLE, Answer, GoalName, Overview, Question, Subject, Takes
 from pellucid.answers.catalogue import CATALOGUE
 from pellucid.cli.errors import Mistake
 
@@ -29,44 +29,47 @@ def conclusions(beliefs: Beliefs) -> list[Question[Any]]:
     return [question for answer in CATALOGUE if answer.concludes for question in answers.listed(answer)]
 
 
-def overview(beliefs: Beliefs, objective: str | int | None) -> list[Question[Any]]:
+def overview(
+    beliefs: Beliefs, objective: str | int | None, among: Sequence[Answer[Any]] = CATALOGUE
+) -> list[Question[Any]]:
     """The questions that are asked without options, in the order in which a person asks them.
 
     `objective`: only what concerns this one, or a constraint.
     """
     answers = Overview(beliefs, _named(beliefs.view, objective))
-    return [question for answer in CATALOGUE for question in answers.listed(answer)]
+    return [question for answer in among for question in answers.listed(answer)]
 
 
-def why_not_asked(beliefs: Beliefs, objective: str | int | None, keys: Collection[str]) -> str:
-    """Why the overview asks no question with one of the keys."""
+def why_not_asked(
+    beliefs: Beliefs, among: Sequence[Answer[Any]], named: Subject, objective: str | int | None
+) -> str | None:
+    """Why none of these entries asks a question about what a user has named."""
     answers = Overview(beliefs, _named(beliefs.view, objective))
-    reasons = [answers.reason(answer) for answer in CATALOGUE if answer.key in keys and answer.listed is not None]
-    return next(reason for reason in reasons if reason is not None)
+    reasons = [answers.reason(answer, named) for answer in among]
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def requested(
-    beliefs: Beliefs, trial: int | None, params: tuple[str, ...], goal: GoalName | None, objective: str | int | None
+    beliefs: Beliefs, named: Subject, objective: str | int | None, among: Sequence[Answer[Any]] = CATALOGUE
 ) -> list[Question[Any]]:
-    """The questions that the options ask."""
-    view = beliefs.view
-    _check_named(view, trial, params)
-    if goal in (GoalName.FRONT, GoalName.FAILED):
-        _check_whole(view, goal, objective)
+    """The questions about a trial, about parameters and about a goal that a user has named, in this order."""
+    _check_named(beliefs.view, named)
+    if named.goal in (GoalName.FRONT, GoalName.FAILED):
+        _check_whole(beliefs.view, named.goal, objective)
     answers = Overview(beliefs, _named(beliefs.view, objective))
     asked = []
-    if trial is not None:
-        asked.append((Takes.TRIAL, Subject(trial=trial)))
-    if params:
-        asked.append((Takes.PARAMS, Subject(params=params)))
-    if goal is not None:
-        asked.append((Takes.GOAL, Subject(goal=goal)))
+    if named.trial is not None:
+        asked.append((Takes.TRIAL, Subject(trial=named.trial)))
+    if named.params:
+        asked.append((Takes.PARAMS, Subject(params=named.params)))
+    if named.goal is not None:
+        asked.append((Takes.GOAL, Subject(goal=named.goal)))
     questions = []
-    for takes, named in asked:
+    for takes, subject in asked:
         for answer in CATALOGUE:
-            if answer.takes is takes:
-                questions += answers.named(answer, named)
-            elif named.goal is not None and answer.with_goal is named.goal:
+            if answer.takes is takes and answer in among:
+                questions += answers.named(answer, subject)
+            elif subject.goal is not None and answer.with_goal is subject.goal:
                 questions += answers.listed(answer)
     return questions
 
@@ -79,13 +82,13 @@ def _named(view: StudyView, objective: str | int | None) -> Subject:
     return Subject(constraint=target.name) if target.is_constraint else Subject(objective=target.column)
 
 
-def _check_named(view: StudyView, trial: int | None, params: tuple[str, ...]) -> None:
+def _check_named(view: StudyView, named: Subject) -> None:
     """Raise a mistake if the study has no such trial or parameter. One without any of them has no answer yet."""
     from pellucid.words import unknown_parameter
 
-    if trial is not None and view.trials and trial not in view.by_number:
-        raise Mistake(f"The study has no trial {trial}; its trials are 0 to {max(view.by_number)}.")
-    for name in params:
+    if named.trial is not None and view.trials and named.trial not in view.by_number:
+        raise Mistake(f"The study has no trial {named.trial}; its trials are 0 to {max(view.by_number)}.")
+    for name in named.params:
         if view.distributions and name not in view.distributions:
             raise Mistake(unknown_parameter(name, view.distributions))
 
