@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import optuna
 
 from pellucid import records
-from pellucid.answers.base import Answer
+from pellucid.answers.base import Answer, resolve
 from pellucid.answers.catalogue import CATALOGUE, CURVES
 from pellucid.cli.tune.run import EndReason
 from pellucid.cli.tune.snapshot import BestTrial, TrialOfSeveral
@@ -24,13 +24,12 @@ from pellucid.cli.tune.snapshot import BestTrial, TrialOfSeveral
 FOLDER = Path(__file__).parent.parent / "src" / "pellucid" / "cli"
 
 
-def keys_of(answers: Iterable[Answer[Any]]) -> dict[str, tuple[str, ...]]:
+def keys_of(answers: Iterable[Answer[Any]]) -> dict[str, tuple[type, ...]]:
     """The records that answers can be, by their key."""
-    records: dict[str, dict[str, None]] = {}
+    found: dict[str, dict[type, None]] = {}
     for answer in answers:
-        names = [reference.partition(":")[2] for reference in answer.records]
-        records.setdefault(answer.key, {}).update(dict.fromkeys(names))
-    return {key: tuple(names) for key, names in records.items()}
+        found.setdefault(answer.key, {}).update(dict.fromkeys(map(resolve, answer.records)))
+    return {key: tuple(of_key) for key, of_key in found.items()}
 
 
 ANSWERS = keys_of(answer for answer in CATALOGUE if answer.asked)
@@ -84,7 +83,7 @@ def explain_schema() -> dict[str, Any]:
 def tune_schema() -> dict[str, Any]:
     """The schema of all that `pellucid tune --json` prints."""
     definitions: dict[str, Any] = {}
-    answers = {key: _one_of((*names, None), definitions) for key, names in CONCLUSIONS.items()}
+    answers = {key: _one_of((*types, NoneType), definitions) for key, types in CONCLUSIONS.items()}
     properties = {
         **_study(definitions),
         "ended": {"enum": [reason.value for reason in EndReason], "description": "Why the run is over."},
@@ -135,9 +134,9 @@ def _answer(key: str, definitions: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [*one.get("anyOf", [one]), {"type": "object", "additionalProperties": one}]}
 
 
-def _one_of(names: tuple[str | None, ...], definitions: dict[str, Any]) -> dict[str, Any]:
-    """One of several records, or null for None."""
-    options = [_of(NoneType if name is None else getattr(records, name), definitions) for name in names]
+def _one_of(types: tuple[type, ...], definitions: dict[str, Any]) -> dict[str, Any]:
+    """One of several records, or null."""
+    options = [_of(each, definitions) for each in types]
     return options[0] if len(options) == 1 else {"anyOf": options}
 
 
