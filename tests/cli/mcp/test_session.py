@@ -195,7 +195,9 @@ def test_every_other_question_has_its_answer(served: Session) -> None:
     assert "Why it was stopped" in served["stop of one"].text
     assert "objective 1" in served["one of two"].text
     studies = served["studies"]
-    assert [study["name"] for study in studies.data["studies"]] == sorted(["ours", "two", "nan", "empty", ESCAPE])
+    assert [study["name"] for study in studies.data["studies"]] == sorted(
+        ["ours", "two", "nan", "stops", "empty", ESCAPE]
+    )
     assert "`ours` (minimize objective): 30 of 30 trials complete" in studies.text
     assert "\x1b" not in studies.text
     assert [study["name"] for study in served["some studies"].data["studies"]] == ["ours"]
