@@ -44,10 +44,10 @@ class Functions:
             monkeypatch.setattr(name, _raising(fault) if name == broken else ask)
 
     def _remembered(self, name: str) -> Callable[..., Any]:
-        def ask(view: Any, *subject: Any, **options: Any) -> Any:
-            key = (name, view.name, view.index, view.constraint, repr(subject), repr(options))
+        def ask(beliefs: Any, *subject: Any, **options: Any) -> Any:
+            key = (name, beliefs.view.name, repr(subject), repr(options))
             if key not in self._known:
-                self._known[key] = self._real[name](view, *subject, **options)
+                self._known[key] = self._real[name](beliefs, *subject, **options)
             return self._known[key]
 
         return ask

@@ -28,6 +28,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 import pellucid
+from pellucid.provenance import ModelReceipt, RankingReceipt
 
 ROOT = Path(__file__).resolve().parent.parent
 STUDY = "study"
@@ -149,6 +150,15 @@ def last_receipt(study: Study) -> pellucid.Receipt:
     return pellucid.receipts(study)[-1]
 
 
+def model_receipts(study: Study) -> list[ModelReceipt]:
+    """The receipts of proposals that maximised an acquisition, by trial number."""
+    return [receipt for receipt in pellucid.receipts(study) if isinstance(receipt, ModelReceipt)]
+
+
+def ranking_receipts(study: Study) -> list[RankingReceipt]:
+    return [receipt for receipt in pellucid.receipts(study) if isinstance(receipt, RankingReceipt)]
+
+
 def kinds(study: Study) -> dict[int, str]:
     """Kind of receipt by trial number."""
     return {receipt.trial: receipt.kind for receipt in pellucid.receipts(study)}
@@ -178,17 +188,16 @@ def assert_rebuilt_exactly(study: Study, n_model: int) -> None:
     1e-9 for the latent mean and sd. The score may be the logarithm of something tiny, where the rounding of
     an sd of 1e-5 shows: 1e-6, relative.
     """
-    receipts = [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
+    receipts = model_receipts(study)
     assert len(receipts) >= n_model
     differences = {}
     for receipt in receipts:
         rebuilt = pellucid.rebuild(study, receipt.trial)
         X = rebuilt.encode([receipt.params])
         latent = [model.latent(X) for model in rebuilt.surrogates]
-        about = [receipt.about(i) for i in range(len(latent))]
         differences[receipt.trial] = {
-            "mean": max(abs(mean[0] - own.latent_mean) for (mean, _), own in zip(latent, about, strict=True)),
-            "sd": max(abs(sd[0] - own.latent_sd) for (_, sd), own in zip(latent, about, strict=True)),
+            "mean": max(abs(mean[0] - own.latent_mean) for (mean, _), own in zip(latent, receipt.models, strict=True)),
+            "sd": max(abs(sd[0] - own.latent_sd) for (_, sd), own in zip(latent, receipt.models, strict=True)),
             "score": 1e-3 * abs(rebuilt.acquisition.score(X)[0] - receipt.acquisition.score)
             / max(1.0, abs(receipt.acquisition.score)),
         }  # fmt: skip

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from pellucid.records import Finding, Receipt
+from pellucid.provenance import Receipt
+from pellucid.records import Finding
 
 # Fields and properties of records that hold what people read. Names of parameters, choices and objectives are no prose.
 PROSE = frozenset(
@@ -45,7 +46,8 @@ class Scrambler:
         """A record, or what holds records, with words in the place of texts."""
         if is_dataclass(value) and not isinstance(value, type):
             if isinstance(value, Receipt):
-                return replace(value, **{name: self.word(getattr(value, name), "receipt") for name in OF_RECEIPTS})
+                texts = {name: getattr(value, name) for name in OF_RECEIPTS if hasattr(value, name)}
+                return replace(value, **{name: self.word(text, "receipt") for name, text in texts.items()})
             parts = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
             return replace(value, **{name: self._part(name, part) for name, part in parts.items()})
         if isinstance(value, Mapping):

@@ -5,12 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from pellucid import claims
+from pellucid.answers.catalogue import CATALOGUE
 from pellucid.claims import CLAIMS, Claim
 
 
 def test_every_claim_is_listed_once_and_nothing_else() -> None:
     defined = [value for value in vars(claims).values() if isinstance(value, Claim)]
     assert sorted(map(id, CLAIMS)) == sorted(map(id, defined))
+
+
+def test_every_answer_that_can_be_asked_has_its_claims() -> None:
+    """What stopping early saved is a count, which claims nothing; no other answer does."""
+    asked = {answer.key for answer in CATALOGUE if answer.asked}
+    assert asked - {claim.answer for claim in CLAIMS} == {"pruning"}
+    assert {claim.answer for claim in CLAIMS} <= {answer.key for answer in CATALOGUE}
 
 
 def test_the_error_rate_of_a_claim_has_a_section_on_the_page_about_trust(repository: Path) -> None:

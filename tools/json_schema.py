@@ -7,7 +7,7 @@ Run it after a field of a record was added, renamed or removed. A test fails if 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -16,34 +16,27 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import optuna
 
 from pellucid import records
+from pellucid.answers.base import Answer, resolve
+from pellucid.answers.catalogue import CATALOGUE, CURVES
 from pellucid.cli.tune.run import EndReason
 from pellucid.cli.tune.snapshot import BestTrial, TrialOfSeveral
 
 FOLDER = Path(__file__).parent.parent / "src" / "pellucid" / "cli"
-# The records that an answer can be, by its key.
-ANSWERS: Mapping[str, tuple[str, ...]] = {
-    "recommendation": ("Recommendation", "Front"),
-    "verdict": ("StoppingVerdict", "FrontVerdict"),
-    "importance": ("Importance", "HsicImportance"),
-    "ranges": ("ParameterRanges",),
-    "tradeoff": ("Tradeoff",),
-    "pruning": ("PruningRecord", "PruningExplanation"),
-    "failures": ("FailingSettings",),
-    "calibration": ("Calibration",),
-    "proposal": ("ProposalExplanation",),
-    "profile": ("ProfileEffect",),
-    "dependence": ("PartialDependence",),
-}
+
+
+def keys_of(answers: Iterable[Answer[Any]]) -> dict[str, tuple[type, ...]]:
+    """The records that answers can be, by their key."""
+    found: dict[str, dict[type, None]] = {}
+    for answer in answers:
+        found.setdefault(answer.key, {}).update(dict.fromkeys(map(resolve, answer.records)))
+    return {key: tuple(of_key) for key, of_key in found.items()}
+
+
+ANSWERS = keys_of(answer for answer in CATALOGUE if answer.asked)
 # The same for the answers at the end of `pellucid tune`.
-CONCLUSIONS: Mapping[str, tuple[str, ...]] = {
-    "recommendation": ANSWERS["recommendation"],
-    "verdict": ANSWERS["verdict"],
-    "pruning": ("PruningRecord",),
-}
+CONCLUSIONS = keys_of(answer for answer in CATALOGUE if answer.concludes)
 # Answers that studies with several objectives hold by the name of the objective, or of two.
-BY_OBJECTIVE = {"importance", "tradeoff", "calibration", "profile", "dependence"}
-# The key of what other answers make of learning curves: it is printed only if that fails.
-CURVES = "curves"
+BY_OBJECTIVE = {answer.key for answer in CATALOGUE if answer.asked and answer.parts.several}
 # JSON has neither NaN nor infinities: a number can be null.
 NUMBER = {"type": ["number", "null"]}
 SIMPLE: Mapping[Any, dict[str, Any]] = {
@@ -78,7 +71,8 @@ def explain_schema() -> dict[str, Any]:
     }
     failed = {
         "type": "object",
-        "properties": dict.fromkeys((*ANSWERS, CURVES), reasons),
+        # What other answers make of learning curves is printed only if that fails.
+        "properties": dict.fromkeys((*ANSWERS, CURVES.key), reasons),
         "additionalProperties": False,
         "description": "Why an answer failed, in the layers of `unknown`: an error in pellucid.",
     }
@@ -89,7 +83,7 @@ def explain_schema() -> dict[str, Any]:
 def tune_schema() -> dict[str, Any]:
     """The schema of all that `pellucid tune --json` prints."""
     definitions: dict[str, Any] = {}
-    answers = {key: _one_of((*names, None), definitions) for key, names in CONCLUSIONS.items()}
+    answers = {key: _one_of((*types, NoneType), definitions) for key, types in CONCLUSIONS.items()}
     properties = {
         **_study(definitions),
         "ended": {"enum": [reason.value for reason in EndReason], "description": "Why the run is over."},
@@ -140,9 +134,9 @@ def _answer(key: str, definitions: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [*one.get("anyOf", [one]), {"type": "object", "additionalProperties": one}]}
 
 
-def _one_of(names: tuple[str | None, ...], definitions: dict[str, Any]) -> dict[str, Any]:
-    """One of several records, or null for None."""
-    options = [_of(NoneType if name is None else getattr(records, name), definitions) for name in names]
+def _one_of(types: tuple[type, ...], definitions: dict[str, Any]) -> dict[str, Any]:
+    """One of several records, or null."""
+    options = [_of(each, definitions) for each in types]
     return options[0] if len(options) == 1 else {"anyOf": options}
 
 

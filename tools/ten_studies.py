@@ -35,7 +35,7 @@ import pellucid
 from pellucid.cli.answers import answers_text, answers_to
 from pellucid.cli.questions import overview
 from pellucid.cli.storage.places import Place
-from pellucid.explain.model import view_of
+from pellucid.explain.model import beliefs_of
 from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page
@@ -262,9 +262,9 @@ def many(subject: Subject) -> list[optuna.trial.FrozenTrial]:
 
 def write(study: optuna.Study, url: str, folder: Path) -> None:
     """What pellucid says about a study: the answers, the note of the dashboard, and the report."""
-    view = view_of(study)
-    answers = answers_to(overview(view, None))
-    text = answers_text(view, Place(url, url), answers)
+    beliefs = beliefs_of(study)
+    answers = answers_to(overview(beliefs, None))
+    text = answers_text(beliefs.view, Place(url, url), answers)
     (folder / f"{study.study_name}.txt").write_text(f"{text}\n", encoding="utf-8")
     gathered = gather(study, progress=False)
     (folder / f"{study.study_name}.md").write_text(note(gathered, "#trial-") + "\n", encoding="utf-8")

@@ -220,6 +220,16 @@ def steady_reference_point(Y: Array) -> Array:
 # ----------------------------------------------------------------------------------------------- one and two objectives
 
 
+def reference_of(Y: Array, feasible: Mask) -> Array:
+    """The point (k,) below which volume counts; some of the outcomes are feasible (n,).
+
+    If others are not, they count too, and those of the first trials as much as later ones: all feasible trials may lie
+    in one corner of what is possible, and the rest of the front beyond them.
+    """
+    point = reference_point(Y[feasible])
+    return point if feasible.all() else np.maximum(point, steady_reference_point(Y))
+
+
 def _length(rows: Array, reference: Array) -> float:
     return float(reference[0] - rows.min())
 
@@ -337,6 +347,11 @@ def check_number(k: int, subject: str, advice: str) -> None:
     """Raise NoAnswer if a study has too many objectives for a front. `subject`: "A report is about"."""
     if k > MOST_OBJECTIVES:
         raise NoAnswer(f"{subject} up to {MOST_OBJECTIVES} objectives, but this study has {k}: {advice}.")
+
+
+def check_front(k: int) -> None:
+    """Raise ValueError if a study has more objectives than fronts are computed for."""
+    check_number(k, "Fronts are computed for", "pass one of them as `objective`")
 
 
 def _below(Y: Array, reference: Array) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from pellucid.acquisition.base import from_state as acquisition_from_state
 from pellucid.acquisition.bounds import confidence_width
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, log_improvement, normal_cdf, normal_pdf
-from pellucid.records import AcquisitionState
+from pellucid.provenance import AcquisitionState
 from pellucid.words import RecordError
 
 SITUATION = Situation(best=0.4, n_observed=25, dimension=3)

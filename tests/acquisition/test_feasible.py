@@ -11,7 +11,7 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
-from tests.helpers import bowl, conditional, file_storage
+from tests.helpers import bowl, conditional, file_storage, model_receipts
 from tests.problems import central_difference
 
 import pellucid
@@ -120,7 +120,7 @@ def test_gradients() -> None:
 def test_receipts_rebuild_and_explain_avoided_failures(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     study = run(out_of_memory, 30, avoid_failures=True)
-    wary = [r for r in pellucid.receipts(study) if r.acquisition is not None and r.acquisition.name == "Feasible"]
+    wary = [r for r in model_receipts(study) if r.acquisition.name == "Feasible"]
     assert len(wary) > 10
     for receipt in wary:
         rebuilt = pellucid.rebuild(study, receipt.trial)

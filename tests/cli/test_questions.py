@@ -5,6 +5,7 @@ from __future__ import annotations
 import optuna
 import pytest
 
+from pellucid.beliefs import Beliefs
 from pellucid.cli.questions import conclusions, overview
 from pellucid.study.view import StudyView
 
@@ -27,10 +28,10 @@ def study_of(n_objectives: int) -> optuna.Study:
     ],
 )
 def test_decisions_come_first_and_then_what_matters(n_objectives: int, keys: list[str]) -> None:
-    questions = overview(StudyView.whole(study_of(n_objectives)), None)
+    questions = overview(Beliefs(StudyView.whole(study_of(n_objectives))), None)
     assert list(dict.fromkeys(question.key for question in questions)) == keys
 
 
 def test_a_run_ends_with_what_to_use_whether_to_stop_and_what_stops_saved() -> None:
-    questions = conclusions(StudyView.whole(study_of(1)))
+    questions = conclusions(Beliefs(StudyView.whole(study_of(1))))
     assert [question.key for question in questions] == ["recommendation", "verdict", "pruning"]

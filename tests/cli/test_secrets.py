@@ -128,7 +128,7 @@ def outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outputs
     (tmp_path / "script.py").write_text("def objective(trial): ...")
 
     def serve(session: Session) -> None:
-        for tool in ("list_studies", "recommend"):
+        for tool in ("list_studies", "recommendation"):
             print(reply_to(session, tool, {}).texts)
 
     monkeypatch.setitem(sys.modules, "pellucid.cli.mcp.server", SimpleNamespace(serve=serve))

@@ -7,9 +7,7 @@ from datetime import timedelta
 
 from optuna.study import Study
 from optuna.trial import TrialState
-from tests.helpers import kinds, states
-
-import pellucid
+from tests.helpers import kinds, model_receipts, states
 
 STARTUP = 5  # Trials before the model takes over, in studies of workers.
 # A worker notes when a trial ends before it writes so: others may read it this much later.
@@ -52,4 +50,4 @@ def assert_receipts_where_expected(study: Study) -> None:
 def assert_workers_overlapped(study: Study, n_workers: int) -> None:
     """Without this the other assertions would not test parallel work."""
     assert len({trial.user_attrs["worker"] for trial in study.trials}) == n_workers
-    assert sum(bool(receipt.pending) for receipt in pellucid.receipts(study)) >= 10
+    assert sum(bool(receipt.pending) for receipt in model_receipts(study)) >= 10

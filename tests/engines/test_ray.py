@@ -24,11 +24,12 @@ from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 from tests.engines.checks import assert_no_configuration_is_repeated, assert_nothing_is_lost
-from tests.helpers import ROOT, assert_rebuilt_exactly, file_storage, kinds, shared_folder, states
+from tests.helpers import ROOT, assert_rebuilt_exactly, file_storage, kinds, model_receipts, shared_folder, states
 from typer.testing import CliRunner
 
 import pellucid
 from pellucid.cli.app import app
+from pellucid.provenance import ModelReceipt
 
 pytest.importorskip("ray")
 
@@ -367,17 +368,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def model_receipts(study: Study) -> list[pellucid.Receipt]:
-    return [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
-
-
 def going_on(study: Study, number: int) -> set[str]:
     """The trials that had begun and not ended when this one began."""
     began = study.trials[number].datetime_start
     return {str(trial.number) for trial in study.trials[:number] if trial.datetime_complete > began}
 
 
-def taken_into_account(receipt: pellucid.Receipt) -> set[str]:
+def taken_into_account(receipt: ModelReceipt) -> set[str]:
     """The running trials that a proposal knew. Of one that has reported a value but not ended, it knows more."""
     return {*receipt.pending, *(receipt.curves.running if receipt.curves is not None else ())}
 
@@ -478,7 +475,7 @@ def test_the_search_of_the_page_prunes_trials_that_are_stopped_early(runs: Path)
     assert {tuple(trial.intermediate_values) for trial in stopped} == {(1, 2, 3)}
     complete = [trial for trial in study.trials if trial.state == TrialState.COMPLETE]
     assert {tuple(trial.intermediate_values) for trial in complete} == {tuple(range(1, 10))}
-    assert any(receipt.curves is not None and receipt.curves.stopped for receipt in pellucid.receipts(study))
+    assert any(receipt.curves is not None and receipt.curves.stopped for receipt in model_receipts(study))
     assert_rebuilt_exactly(study, 5)
 
 

@@ -13,6 +13,7 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
 import pellucid
+from pellucid.records import Hold
 
 
 def study_of(objective: Callable[[Trial], float], n_trials: int, seed: int = 0) -> Study:
@@ -53,6 +54,7 @@ def test_a_choice_that_was_hardly_tried_holds_the_stop_back() -> None:
     assert verdict.bound <= 0.2
     assert not verdict.stop
     assert verdict.blocked == ("`model` = kernel was tried 4 times, too few to rule it out",)
+    assert verdict.held_by == (Hold("choice", verdict.blocked[0], param="model"),)
     assert str(verdict).startswith(
         f"Continue: {verdict.blocked[0]}. The bound alone would allow a stop: after 54 trials,"
     )
@@ -61,6 +63,7 @@ def test_a_choice_that_was_hardly_tried_holds_the_stop_back() -> None:
 def test_the_best_choice_need_not_be_ruled_out_but_known() -> None:
     verdict = pellucid.stopping_verdict(conditional(4, penalty=-2.0), regret_below=0.5)
     assert verdict.blocked == ("`model` = kernel was tried 4 times, too few to know how good it gets",)
+    assert [(hold.kind, hold.param) for hold in verdict.held_by] == [("choice", "model")]
 
 
 @pytest.mark.parametrize(("n_kernel", "n_failed"), [(22, 0), (6, 15)], ids=["tried", "mostly failed"])
@@ -108,8 +111,10 @@ def test_a_plane_must_be_looked_over_and_a_larger_space_cannot_be() -> None:
     (reason,) = verdict.blocked
     assert "of the range of `x` and `y`, and a narrow optimum may be in the rest" in reason
     assert reason.endswith("stop if you know that there is none")
+    assert verdict.held_by == (Hold("coverage", reason),)
     looked_over = pellucid.stopping_verdict(study_of(corner, 120), regret_below=0.05)
     assert looked_over.stop
+    assert looked_over.held_by == ()
     assert looked_over.notes[0].startswith("The model cannot see a narrow optimum that no trial has come near")
 
 
@@ -120,6 +125,7 @@ def test_an_improvement_a_moment_ago_holds_the_stop_back() -> None:
     verdict = pellucid.stopping_verdict(study, regret_below=0.25)
     assert not verdict.stop
     assert "trial 60 has only just improved the best value by" in verdict.blocked[0]
+    assert [(hold.kind, hold.trial) for hold in verdict.held_by] == [("improvement", 60)]
 
 
 def test_a_tolerance_above_all_differences_is_never_held_back() -> None:

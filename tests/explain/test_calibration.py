@@ -14,11 +14,11 @@ from tests.helpers import RECEIPT_KEY, bowl, new_study
 from tests.records.test_receipt import ACQUISITION
 
 import pellucid
-from pellucid.explain.predictions import predictions
 from pellucid.models import GaussianProcess
 from pellucid.models.predictive import recalibration
 from pellucid.models.states import Hyperparameters
-from pellucid.records import Receipt
+from pellucid.provenance import ModelReceipt, ModelState
+from pellucid.study.predictions import predictions
 from pellucid.study.receipts import receipt_parts
 from pellucid.study.view import StudyView
 
@@ -26,11 +26,12 @@ RANGE = FloatDistribution(0.0, 1.0)
 LATENT = Hyperparameters("matern32", (1.0,), 1.0, 0.09, 0.0, 1.0)
 
 
-def receipt(number: int, mean: float, sd: float | None, direction: str = "minimize") -> Receipt:
-    return Receipt(
-        number, "model", 0, {"x": 0.5}, direction=direction, space={"x": 0}, hyperparameters=LATENT,
-        acquisition=ACQUISITION, mean=mean, sd=0.4, predictive_sd=sd, latent_mean=mean, latent_sd=0.4,
+def receipt(number: int, mean: float, sd: float | None, direction: str = "minimize") -> ModelReceipt:
+    model = ModelState(
+        name="", direction=direction, hyperparameters=LATENT, fitted_on="", learned_from=0, mean=mean, sd=0.4,
+        predictive_sd=sd, recalibration=None, latent_mean=mean, latent_sd=0.4, best_value=None, ceiling=None,
     )  # fmt: skip
+    return ModelReceipt(number, 0, {"x": 0.5}, space={"x": 0}, models=(model,), acquisition=ACQUISITION)
 
 
 def told(z: Sequence[float], *, mean: float = 3.0, sd: float | None = 0.5, direction: str = "minimize") -> optuna.Study:
@@ -174,7 +175,8 @@ def test_a_receipt_of_another_trial_or_of_other_parameters_does_not_count() -> N
         study.add_trial(
             optuna.create_trial(params=params, distributions={"x": RANGE}, value=1.0, system_attrs=attributes)
         )
-    assert [prediction.trial for prediction in predictions(StudyView.of(study, "test"))] == [2]
+    view = StudyView.of(study, "test")
+    assert [prediction.trial for prediction in predictions(view, view.objective)] == [2]
 
 
 # ------------------------------------------------------------------------------------------ leave-one-out
@@ -247,7 +249,7 @@ def test_the_sampler_predicts_values_with_noise_and_rebuilds_its_recalibration()
     study = optuna.create_study(sampler=pellucid.BayesianSampler(seed=0, n_startup_trials=6))
     study.optimize(noisy, n_trials=30)
     view = StudyView.of(study, "test")
-    made = predictions(view)
+    made = predictions(view, view.objective)
     assert [prediction.trial for prediction in made] == list(range(6, 30))
     for i, prediction in enumerate(made):
         stored = view.receipts[prediction.trial]

@@ -11,11 +11,10 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState, create_trial
-from pellucid.beliefs import choice
 
 import pellucid
-from pellucid.explain.feasibility import constraint_models
-from pellucid.explain.model import fitted_model, view_of
+from pellucid.beliefs import choice
+from pellucid.explain.model import beliefs_of
 from pellucid.records import Finding
 
 N, MOST, ROWS = 260, 200, 60
@@ -57,12 +56,12 @@ def a_study(
 
 
 def chosen(study: Study) -> tuple[int, ...]:
-    view = view_of(study)
+    view = beliefs_of(study).view
     return view.chosen(view.data).observations.numbers
 
 
 def test_a_study_that_is_not_large_has_no_choice(few_rows: None) -> None:
-    view = view_of(a_study(MOST))
+    view = beliefs_of(a_study(MOST)).view
     assert view.choice is None
     assert view.chosen(view.data) is view.data
 
@@ -73,7 +72,7 @@ def test_trials_outside_of_the_present_ranges_do_not_make_a_study_large(few_rows
     outside = [create_trial(params={"x": 5.0, "y": 0.1, "kind": "a"}, distributions=wide, value=1.0) for _ in range(50)]
     large = optuna.create_study()
     large.add_trials([*outside, *study.trials])
-    view = view_of(large)
+    view = beliefs_of(large).view
     assert view.choice is not None
     assert view.chosen(view.data) is view.data
 
@@ -88,11 +87,12 @@ def test_the_newest_the_best_the_worst_and_rare_violations_are_chosen(few_rows: 
 
 
 def test_every_view_of_a_study_rests_on_the_same_trials(few_rows: None) -> None:
-    view = view_of(a_study(n_objectives=2))
-    first, second = view.each
-    assert first.chosen(first.data).observations.numbers == second.chosen(second.data).observations.numbers
-    (models,) = constraint_models(view, view.data.space)
-    assert models[0].gp.n_observed == len(view.chosen(view.data).losses)
+    beliefs = beliefs_of(a_study(n_objectives=2))
+    view = beliefs.view
+    first, second = (beliefs.model(objective).data.observations.numbers for objective in view.objectives)
+    assert first == second == view.chosen(view.data).observations.numbers
+    (models,) = beliefs.constraint_models(view.data.space)
+    assert models[0].gp.n_observed == len(view.chosen(view.data))
 
 
 def test_the_front_by_the_values_is_chosen(few_rows: None) -> None:
@@ -125,9 +125,9 @@ def test_running_trials_with_a_value_are_chosen(few_rows: None) -> None:
 
 def test_the_recommended_trial_is_the_best_of_all_by_the_model(few_rows: None) -> None:
     study = a_study()
-    view = view_of(study)
-    data = view.chosen(view.data)
-    gp = fitted_model(view, data)
+    beliefs = beliefs_of(study)
+    view = beliefs.view
+    gp = beliefs.model(view.objective).gp
     means = gp.latent_means(view.data.X)
     usable = view.data.observations.feasible
     best = view.data.observations.numbers[int(np.argmin(np.where(usable, means, np.inf)))]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pellucid.explain.failing_rules import Rule, Table, failing_rules
+from pellucid.beliefs.failing_rules import Rule, Table, failing_rules
 from pellucid.numerics import Array, Integers, Mask
 
 Truth = Callable[[Integers, Array], Mask]

@@ -14,7 +14,8 @@ import pellucid
 from pellucid.answers.doubts import doubts
 from pellucid.cli.answers import answers_to
 from pellucid.cli.questions import overview
-from pellucid.explain.model import view_of
+from pellucid.explain.model import beliefs_of
+from pellucid.records import FailingCondition, FailingSetting, FailingSettings
 from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page
@@ -133,7 +134,7 @@ def test_every_place_says_which_settings_fail_first(study: optuna.Study) -> None
     assert 0 < why.index(answer.settings[0].words) < why.index("For failing")
     (doubt,) = [text for text in doubts(gathered) if "trials failed" in text]
     assert f": avoid {answer.settings[0].words}, and " in doubt
-    asked = {question.key: reply for question, reply in answers_to(overview(view_of(study), None))}
+    asked = {question.key: reply for question, reply in answers_to(overview(beliefs_of(study), None))}
     assert asked["failures"] == answer
 
 
@@ -209,3 +210,15 @@ def test_settings_that_promise_something_are_named_by_the_verdict() -> None:
 
     notes = pellucid.stopping_verdict(study_of(objective, 50), regret_below=1e-9).notes
     assert any("may lie at `x` of 0.7" in note for note in notes)
+
+
+@pytest.mark.parametrize("name", ["solver", "old with `new", "a `b` c"])
+def test_a_condition_has_a_label_whatever_its_name(name: str) -> None:
+    """Labels of figures were cut from the words of a setting, which may hold the marks between them."""
+    chosen, large = FailingCondition(name, "is", "lbfgs"), FailingCondition(name, "at least", 12)
+    assert (chosen.words, chosen.label) == (f"`{name}` = lbfgs", f"{name} = lbfgs")
+    assert (large.words, large.label) == (f"`{name}` of 12 or more", f"{name} of 12 or more")
+    assert FailingCondition(name, "at most", 0.5).label == f"{name} of 0.5 or less"
+    setting = FailingSetting((chosen, large), f"{chosen.words} with {large.words}", 9, 9, 9, 0.001)
+    figure = FailingSettings((setting,), 30, 9, 21, 0, "All 9 failed.").plot()
+    assert list(figure.layout.yaxis.ticktext)[1].count("<br>with ") == 1

@@ -17,7 +17,8 @@ from optuna.trial import Trial, create_trial
 
 import pellucid
 from pellucid import goals
-from pellucid.explain.feasibility import chance_of_feasible, feasible_losses
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.feasibility import chance_of_feasible, feasible_losses
 from pellucid.study.view import StudyView
 
 SPACE = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
@@ -112,8 +113,8 @@ def test_a_constraint_with_the_name_of_the_objective_is_not_taken_for_it() -> No
     for i in range(12):
         trial = {"params": {"x": i / 12, "y": (i * 0.61) % 1.0}, "distributions": SPACE}
         study.add_trial(create_trial(**trial, value=100.0 + i, system_attrs={"constraints:size": i / 12 - 0.5}))
-    view = StudyView.whole(study)
-    chance = chance_of_feasible(view, view.data.space, np.array([[0.1, 0.5], [0.9, 0.5]]))
+    beliefs = Beliefs(StudyView.whole(study))
+    chance = chance_of_feasible(beliefs.constraint_models(beliefs.view.data.space), np.array([[0.1, 0.5], [0.9, 0.5]]))
     assert chance[0] > 0.9
     assert chance[1] < 0.1
 
@@ -164,11 +165,11 @@ def test_a_study_without_a_feasible_trial_says_so_and_which_is_closest(never: St
 
 
 def test_draws_of_what_can_be_reached_leave_out_what_is_not_feasible(study: Study) -> None:
-    view = StudyView.of(study, "test")
-    space = view.data.space
+    beliefs = Beliefs(StudyView.of(study, "test"))
+    constraints = beliefs.constraint_models(beliefs.view.data.space)
     Z = np.random.default_rng(0).random((40, 2))
-    chance = chance_of_feasible(view, space, Z)
-    draws = feasible_losses(view, space, Z, np.zeros((384, 40)))
+    chance = chance_of_feasible(constraints, Z)
+    draws = feasible_losses(constraints, Z, np.zeros((384, 40)))
     share = np.isfinite(draws).mean(axis=0)
     assert (np.abs(share - chance) <= 4.5 * np.sqrt(chance * (1 - chance) / 384) + 0.02).all()
 

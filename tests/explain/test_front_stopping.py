@@ -13,6 +13,7 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
+from pellucid.beliefs import Beliefs
 from pellucid.explain.front_stopping import front_verdict_of
 from pellucid.explain.remaining import _Counted, front_candidates, growth
 from pellucid.models import GaussianProcess
@@ -128,7 +129,8 @@ def test_a_volume_that_has_only_just_grown_holds_a_stop_back() -> None:
     verdict = pellucid.stopping_verdict(study, regret_below="10%")
     assert not verdict.stop
     assert "the last 13 trials made the volume grow by" in verdict.reason
-    assert verdict.blocked
+    assert [hold.words for hold in verdict.held_by] == list(verdict.blocked)
+    assert verdict.held_by[0].kind == "improvement"
 
 
 def test_a_choice_that_was_hardly_tried_holds_a_stop_back() -> None:
@@ -142,6 +144,7 @@ def test_a_choice_that_was_hardly_tried_holds_a_stop_back() -> None:
     study.optimize(with_choice, n_trials=40)  # type: ignore[arg-type]
     verdict = pellucid.stopping_verdict(study, regret_below="60%")
     assert verdict.blocked == ("`model` = tree was tried 1 time, too few to rule it out",)
+    assert [(hold.kind, hold.param) for hold in verdict.held_by] == [("choice", "model")]
 
 
 def test_only_feasible_trials_count() -> None:
@@ -210,7 +213,7 @@ def test_of_three_and_four_objectives_but_not_of_five() -> None:
         return objective
 
     for k in (3, 4):
-        verdict = front_verdict_of(StudyView.whole(study_of(many(k), 21, ["minimize"] * k)))
+        verdict = front_verdict_of(Beliefs(StudyView.whole(study_of(many(k), 21, ["minimize"] * k))))
         assert verdict.bound is not None
         assert 0.0 < verdict.bound < 10.0
     with pytest.raises(ValueError, match="up to 4 objectives, but this study has 5"):
@@ -239,7 +242,7 @@ def test_the_unit_of_an_objective_does_not_matter() -> None:
 def test_candidates_reach_the_true_front() -> None:
     study = study_of(valleys, 60, seed=3)
     view = StudyView.whole(study)
-    models = [GaussianProcess(warp="auto").fit(view.data.X, about.data.losses) for about in view.each]
+    models = [GaussianProcess(warp="auto").fit(view.data.X, view.data.of(each).losses) for each in view.objectives]
     Z = front_candidates(models, (), view.data.space, view.data.X)
     x, y = view.data.space.dimensions[0].decode(Z[:, 0]), view.data.space.dimensions[1].decode(Z[:, 1])
     outcomes = np.array([(a**2 + b, (a - 1.0) ** 2 + b) for a, b in zip(x, y, strict=True)])

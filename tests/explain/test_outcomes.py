@@ -7,9 +7,9 @@ import optuna
 import pytest
 from optuna.trial import Trial
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain.fronts.draws import front_draws
-from pellucid.explain.outcomes import objective_models, observed_outcomes, reference_of
-from pellucid.pareto import reference_point
+from pellucid.pareto import reference_of, reference_point
 from pellucid.study.view import StudyView
 
 
@@ -25,24 +25,24 @@ def view() -> StudyView:
     return StudyView.whole(study)
 
 
-def test_outcomes_are_losses_of_every_objective(view: StudyView) -> None:
+def test_values_are_losses_of_every_objective(view: StudyView) -> None:
     returned = np.array([trial.values for trial in view.trials])
-    np.testing.assert_allclose(observed_outcomes(view, view.data), returned * [1.0, -1.0])
+    np.testing.assert_allclose(view.data.observations.values, returned * [1.0, -1.0])
 
 
 def test_draws_follow_each_model_and_are_independent(view: StudyView) -> None:
     Z = np.array([[0.1, 0.9], [0.4, 0.05]])
-    F = front_draws(view, view.data, Z).kept
+    F = front_draws(Beliefs(view), view.data, Z).kept
     assert F.shape[1:] == (2, 2)
-    for j, gp in enumerate(objective_models(view, view.data)):
-        mean, sd = gp.predict(Z)
+    for j, model in enumerate(Beliefs(view).objective_models(view.data)):
+        mean, sd = model.gp.predict(Z)
         assert (np.abs(F[:, :, j].mean(axis=0) - mean) < 3.0 * sd + 0.02).all()
     for i in range(2):
         assert abs(np.corrcoef(F[:, i, 0], F[:, i, 1])[0, 1]) < 0.2
 
 
 def test_infeasible_draws_are_infinite_in_every_objective(view: StudyView) -> None:
-    F = front_draws(view, view.data, np.array([[0.95, 0.5], [0.1, 0.5]])).kept
+    F = front_draws(Beliefs(view), view.data, np.array([[0.95, 0.5], [0.1, 0.5]])).kept
     assert np.isinf(F[:, 0]).all(axis=1).mean() > 0.9
     assert np.isfinite(F[:, 1]).all()
     assert (np.isinf(F[:, :, 0]) == np.isinf(F[:, :, 1])).all()

@@ -9,18 +9,12 @@ from optuna.samplers import RandomSampler
 from optuna.trial import Trial
 from scipy.stats import norm
 
-from pellucid.explain.model import fitted_model
-from pellucid.explain.parts import (
-    best_rows,
-    branches,
-    chance_of,
-    drawn_models,
-    everywhere,
-    gain_of_tuning,
-    inside_branch,
-    joint_losses,
-)
+from pellucid.beliefs import Beliefs, Model
+from pellucid.beliefs.parts import best_rows, chance_of, gain_of_tuning, inside_branch
 from pellucid.models import GaussianProcess
+from pellucid.models.draws import joint_losses
+from pellucid.space.branches import branches, everywhere
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 
 
@@ -39,7 +33,7 @@ def view() -> StudyView:
 
 
 def test_draws_have_the_mean_and_sd_of_the_posterior(view: StudyView) -> None:
-    gp = fitted_model(view, view.data)
+    gp = Beliefs(view).model(view.objective).gp
     Z = everywhere(view.data.space, 5)
     draws = joint_losses((gp,), Z)
     # The median of a draw is exact under any warp; 384 draws leave an error of about 0.07 standard deviations.
@@ -60,7 +54,7 @@ def test_the_chance_of_two_points_is_that_of_their_difference() -> None:
 
 def test_branches_know_their_own_parameters_and_their_trials(view: StudyView) -> None:
     space = view.data.space
-    found = {(space.names[b.column], b.code): b for b in branches(view.data)}
+    found = {(space.names[b.column], b.code): b for b in branches(space, view.data.X)}
     assert [found["model", code].n_own for code in (0, 1)] == [1, 3]
     assert [found["shape", code].n_own for code in (0, 1)] == [0, 0]
     tried = [sum(trial.params["model"] == choice for trial in view.trials) for choice in ("linear", "kernel")]
@@ -68,8 +62,8 @@ def test_branches_know_their_own_parameters_and_their_trials(view: StudyView) ->
 
 
 def test_candidates_inside_a_branch_have_its_choice_and_vary_its_parameters(view: StudyView) -> None:
-    gp, space = fitted_model(view, view.data), view.data.space
-    for branch in branches(view.data):
+    gp, space = Beliefs(view).model(view.objective).gp, view.data.space
+    for branch in branches(space, view.data.X):
         Z = inside_branch(gp, view.data, branch, 16)
         active = space.active(Z)
         assert branch.holds(space, Z, active).all()
@@ -79,7 +73,7 @@ def test_candidates_inside_a_branch_have_its_choice_and_vary_its_parameters(view
 
 
 def test_the_best_rows_differ_and_begin_with_the_recommended_one(view: StudyView) -> None:
-    gp = fitted_model(view, view.data)
+    gp = Beliefs(view).model(view.objective).gp
     rows = best_rows(gp, view.data, 5)
     assert np.array_equal(rows[0], view.data.X[np.argmin(gp.latent_at_observed())])
     gaps = np.abs(rows[:, None] - rows[None]).max(axis=2)
@@ -102,4 +96,4 @@ def test_many_parameters_are_judged_by_the_fitted_model_alone() -> None:
     study.optimize(lambda trial: sum(trial.suggest_float(f"x{i}", 0.0, 1.0) for i in range(61)), n_trials=6)
     data = StudyView.of(study, "test").data
     gp = GaussianProcess().fit(data.X, data.losses)
-    assert drawn_models(gp, data) == (gp,)
+    assert Model(Target("objective"), data, gp).drawn == (gp,)

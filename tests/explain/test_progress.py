@@ -10,10 +10,10 @@ import optuna
 import pytest
 
 import pellucid
-from pellucid.explain import progress
+from pellucid import progress
 from pellucid.explain.importance import shares
-from pellucid.explain.progress import progress_bar, tracked
 from pellucid.explain.proposals import explanation
+from pellucid.progress import progress_bar, tracked
 
 
 @pytest.fixture

@@ -209,13 +209,13 @@ def test_of_hundreds_of_parameters_the_most_active_are_judged() -> None:
     for _ in range(60):
         params = {n: "abc"[rng.integers(3)] if j % 3 == 2 else 2 + rng.random() for j, n in enumerate(names)}
         study.add_trial(optuna.create_trial(params=params, distributions=kinds, value=-10 * params["p0"]))
-    with opened(study, "parameter_ranges") as view:
-        judged = judged_of(view)
+    with opened(study, "parameter_ranges") as (beliefs, target):
+        judged = judged_of(beliefs, target)
         assert judged is not None
         assert len(judged.columns) == 20
         assert 0 in judged.columns
         assert len(judged.candidates) < 1000
-        assert len(ranges_of(view).axes) == 300
+        assert len(ranges_of(beliefs, target).axes) == 300
 
 
 def test_a_constant_objective_calls_for_nothing() -> None:

@@ -28,6 +28,7 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from tests.golden.masks import NAMES, changes, part, text_file, write_text
@@ -80,6 +81,7 @@ def questions(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     else:
         yield from questions_of_several(study)
     yield from questions_of_any(study)
+    yield from questions_of_the_rest(study)
 
 
 def questions_of_one(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -186,6 +188,36 @@ def questions_of_any(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
             )
 
 
+def questions_of_the_rest(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What the catalogue has and no function above asks, without options."""
+    import pellucid
+    from pellucid.answers.base import Takes
+    from pellucid.answers.catalogue import CATALOGUE
+
+    named = {
+        Takes.NOTHING: (),
+        Takes.TRIAL: (len(study.trials) - 1,),
+        Takes.PARAMS: tuple(sorted({name for trial in study.trials for name in trial.params})[:1]),
+        Takes.GOAL: (pellucid.best(),),
+    }
+    above = (questions_of_one, questions_of_several, questions_of_any, interactions)
+    asked = {name for ask in above for name in used(ask.__code__)}
+    for entry in CATALOGUE:
+        for function in (reference.partition(":")[2].rpartition(".")[2] for reference in entry.function):
+            if function not in asked:
+                asked.add(function)
+                ask, subject = getattr(pellucid, function), named[entry.takes]
+                yield entry.key, lambda ask=ask, subject=subject: ask(study, *subject)
+
+
+def used(code: CodeType) -> Iterator[str]:
+    """The names of attributes that a function and the functions inside it use."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from used(constant)
+
+
 def answer(record: Any) -> Any:
     """An answer as plain data."""
     if isinstance(record, list):
@@ -281,7 +313,7 @@ def recorded(study: Any) -> Record:
         "answers": {question: numbers(outcome) for question, outcome in asked.items()},
         "words": [
             *(line for question, outcome in asked.items() for line in part(question, words(outcome))),
-            *part("receipts", (f"{each.kind}: {each.phase} {each.reason}" for each in receipts)),
+            *part("receipts", (f"{each.kind}: {each.phase} {getattr(each, 'reason', '')}" for each in receipts)),
         ],
     }
 

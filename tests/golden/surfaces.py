@@ -226,6 +226,20 @@ def explained(study: Any) -> Iterator[str]:
     yield from (f"json: {key}" for key in keys(json.loads(printed)))
 
 
+def questions(objective: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """What is asked by the key of its answer: every question of the catalogue that can be asked."""
+    from pellucid.answers.base import Takes
+    from pellucid.answers.catalogue import CATALOGUE
+
+    named = {Takes.TRIAL: {"trial": 12}, Takes.PARAMS: {"params": ["x"]}}
+    asked: dict[str, dict[str, Any]] = {}
+    for answer in CATALOGUE:
+        if answer.asked:
+            about = objective if answer.parts.named else {}
+            asked.setdefault(answer.key, {}).update({**about, **named.get(answer.takes, {})})
+    return asked
+
+
 def server_texts(folder: Path) -> Iterator[str]:
     """The tools of `pellucid mcp`, and what each answers about the studies of ASKED."""
     from tests.cli.mcp.sessions import session
@@ -235,13 +249,7 @@ def server_texts(folder: Path) -> Iterator[str]:
         study = {"study": name}
         asked += [
             ("overview", study),
-            ("recommend", study),
-            ("can_i_stop", study),
-            ("what_matters", {**study, **objective}),
-            ("what_parameters_do", {**study, **objective, "params": ["x"]}),
-            ("why_this_trial", {**study, "trial": 12}),
-            ("ranges", {**study, **objective}),
-            ("front", study),
+            *((key, {**study, **given}) for key, given in questions(objective).items()),
             ("report", study),
         ]
     (folder / "reports").mkdir()

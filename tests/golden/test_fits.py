@@ -83,7 +83,7 @@ FITS: dict[str, tuple[int | None, ...]] = {
     "rebuild": (0, 0, 0, 0, 0, None),
     "failing_settings": (None, 0, None, None, 0, None),
     "parallel_coordinates": (0, 0, 0, 0, 0, 0),
-    "report": (2, 2, 5, 4, 8, 16),
+    "report": (2, 2, 4, 4, 6, 16),
 }
 
 

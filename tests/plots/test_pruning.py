@@ -12,7 +12,7 @@ import pellucid
 from pellucid import plots
 from pellucid.answers.base import WHOLE, Overview
 from pellucid.answers.pruning import curves
-from pellucid.explain.model import view_of
+from pellucid.explain.model import beliefs_of
 from pellucid.records import (
     ChanceBin,
     FanPoint,
@@ -34,7 +34,7 @@ def title(figure: Any) -> str:
 
 
 def all_curves(study: optuna.Study) -> LearningCurves:
-    return curves(Overview(view_of(study)), WHOLE)
+    return curves(Overview(beliefs_of(study)), WHOLE)
 
 
 def lying(x: float, step: int, steps: int) -> float:

@@ -17,6 +17,7 @@ from optuna.trial import Trial
 
 import pellucid
 from pellucid.answers.catalogue import CURVES
+from pellucid.beliefs import Beliefs
 from pellucid.cli.answers import answers_data, answers_to
 from pellucid.cli.questions import overview
 from pellucid.cli.storage.places import place_of
@@ -165,7 +166,7 @@ def test_advice_about_ranges_rests_on_the_trials_of_the_answer() -> None:
 @pytest.mark.parametrize("n", [1, 2])
 def test_json_of_the_command_line_has_them(n: int) -> None:
     view = StudyView.whole(study_of(n))
-    data = answers_data(view, place_of("sqlite:///studies.db"), answers_to(overview(view, None)))
+    data = answers_data(view, place_of("sqlite:///studies.db"), answers_to(overview(Beliefs(view), None)))
     for key in ("recommendation", "verdict", "importance", "calibration", "proposal"):
         found = data[key] if n == 1 or key in ("recommendation", "verdict", "proposal") else data[key]["objective 0"]
         assert set(PROMISED) <= set(found), key

@@ -78,10 +78,13 @@ def test_every_answer_has_the_same_shape(name: str, study: Study) -> None:
         answer.anything = 1  # type: ignore[attr-defined]
 
 
+ROOMS = ("pellucid.records", "pellucid.provenance")
+
+
 def test_every_public_answer_is_a_finding() -> None:
     """A record that the top level exports is an answer, a receipt, or the reason why there is no answer."""
     public = [getattr(pellucid, name) for name in pellucid.__all__]
-    records = [kind for kind in public if inspect.isclass(kind) and kind.__module__.startswith("pellucid.records")]
+    records = [kind for kind in public if inspect.isclass(kind) and kind.__module__.startswith(ROOMS)]
     others = {kind.__name__ for kind in records if not issubclass(kind, Finding)}
     assert others == {"NotKnown", "Receipt"}
 

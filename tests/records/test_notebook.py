@@ -14,7 +14,8 @@ import pytest
 from optuna.study import Study
 
 import pellucid
-from pellucid.records import Finding, NotKnown, StoppingVerdict, notebook
+from pellucid import notebook
+from pellucid.records import Finding, NotKnown, StoppingVerdict
 
 HOSTILE = "<script>alert('x')</script> & \"y\""
 TAGS = {"p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code"}

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from optuna.samplers import RandomSampler
 
 import pellucid
+from pellucid.beliefs import Beliefs
 from pellucid.cli.answers import answers_text, answers_to
 from pellucid.cli.questions import overview
 from pellucid.cli.storage.places import place_of
-from pellucid.records.notebook import cell
+from pellucid.notebook import cell
 from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page
@@ -72,7 +73,7 @@ def test_no_surface_shows_a_negative_zero(direction: str) -> None:
     view = StudyView.whole(study)
     answers = gather(study, progress=False)
     texts = (
-        answers_text(view, place_of("sqlite:///a.db"), answers_to(overview(view, None))),
+        answers_text(view, place_of("sqlite:///a.db"), answers_to(overview(Beliefs(view), None))),
         note(answers, "trials/"),
         re.sub(r"<(script|style).*?</\1>", "", page(answers), flags=re.DOTALL),
         pellucid.recommend(study)._repr_html_(),

@@ -11,7 +11,7 @@ from tests.records.recorder import Operation, Recorder, after_power_cut
 
 import pellucid
 from pellucid.files import make_folder, write_atomically
-from pellucid.records import Receipt
+from pellucid.provenance import Receipt
 
 OLD = b"the old file"
 Write = Callable[[Path], object]

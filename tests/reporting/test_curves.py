@@ -15,7 +15,7 @@ import pellucid
 from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import CURVES, PRUNING, RECOMMENDATION, STOP
 from pellucid.answers.doubts import doubts
-from pellucid.explain.model import view_of
+from pellucid.explain.model import beliefs_of
 from pellucid.records import NotKnown, PruningRecord
 from pellucid.reporting.figures import key_figures
 from pellucid.reporting.gather import gather
@@ -35,9 +35,11 @@ def section(text: str) -> str:
 
 def with_curves(answers: Overview, study: optuna.Study) -> Overview:
     """What curves say is quick to compute; the other answers are not, and stay."""
-    other = Overview(view_of(study))
+    other = Overview(beliefs_of(study))
     known = {key: record for key, record in answers._known.items() if ".pruning:" not in key[0]}
-    return with_answers_of(replace(answers, view=other.view, _known=known, _subjects={}), other, PRUNING, CURVES, STOP)
+    return with_answers_of(
+        replace(answers, beliefs=other.beliefs, _known=known, _subjects={}), other, PRUNING, CURVES, STOP
+    )
 
 
 def record_of(answers: Overview) -> PruningRecord:
@@ -60,7 +62,7 @@ def test_the_section_has_the_record_all_curves_and_the_likeliest_stopped_trials(
 
 
 def test_at_most_three_stopped_trials_are_explained() -> None:
-    answers = Overview(view_of(curve_study(20, stopped=range(8, 20, 2))))
+    answers = Overview(beliefs_of(curve_study(20, stopped=range(8, 20, 2))))
     explained = [question.subject.trial for question in answers.shown(STOP)]
     assert len(explained) == 3
     chances = {row.trial: row.chance for row in record_of(answers).rows}
@@ -107,7 +109,7 @@ def test_running_and_failed_trials_have_curves_too() -> None:
     study = curve_study()
     study.optimize(objective, n_trials=1, catch=RuntimeError)
     study.ask().report(0.2, 1)
-    curves = Overview(view_of(study)).found(CURVES)
+    curves = Overview(beliefs_of(study)).found(CURVES)
     assert curves is not None
     assert curves.sentence.startswith(
         "16 trials reported a learning curve: 11 complete, 3 stopped early, 1 failed, 1 running."

@@ -16,9 +16,10 @@ from tests.overviews import instead
 import pellucid
 from pellucid.answers.base import Overview, Subject
 from pellucid.answers.catalogue import RECOMMENDATION, TRADEOFF
-from pellucid.answers.doubts import MOST_SHOWN, doubts
+from pellucid.answers.doubts import MOST_SHOWN, _each_once, doubts
 from pellucid.reporting.gather import gather
 from pellucid.reporting.page import page
+from pellucid.words import Note
 
 # What a reader can do, or look at.
 ACTIONS = ("add", "aim", "ask", "avoid", "expect", "fix", "let", "look", "read", "return", "run", "use", "the log")
@@ -112,3 +113,11 @@ def test_a_trade_off_that_is_much_shorter_than_the_front_is_a_reason_for_doubt(d
     (reason,) = about_the_front(instead(dense, TRADEOFF, replace(tradeoff, curve=tradeoff.curve[-24:]), pair))
     assert reason.startswith("The trade-off between latency and accuracy is known for accuracy from ")
     assert reason.endswith(": look at its trials for the rest.")
+
+
+def test_only_doubts_that_say_the_same_with_other_numbers_are_left_out() -> None:
+    """What stands before a colon may be the name of an objective."""
+    two = ["For a: x, predictions were too sure: 1 of 2 held.", "For a: y, predictions were too sure: 1 of 2 held."]
+    few = [Note(f"Effects are provisional: {n} trials for 3 parameters; run 45.", "size") for n in (20, 21)]
+    unsure = Note("The model is unsure about most of the space.", "evidence")
+    assert _each_once([*two, few[0], unsure, unsure, few[1]]) == [*two, unsure, few[0]]

@@ -16,7 +16,8 @@ from optuna.trial import Trial
 from tests.helpers import conditional
 
 import pellucid
-from pellucid.answers.base import GoalName, Overview, Question
+from pellucid.answers.base import GoalName, Overview, Question, Subject
+from pellucid.beliefs import Beliefs
 from pellucid.cli.answers import answers_text, answers_to
 from pellucid.cli.questions import overview, requested
 from pellucid.cli.storage.places import place_of
@@ -162,16 +163,17 @@ def of_page(html: str) -> list[tuple[str, str]]:
 
 def asked(kind: str) -> Iterator[list[Question[Any]]]:
     """What the command line can ask about a study: without options, and with each of them."""
-    view = StudyView.whole(study_of(kind))
-    yield overview(view, None)
+    beliefs = Beliefs(StudyView.whole(study_of(kind)))
+    view = beliefs.view
+    yield overview(beliefs, None)
     for trial in view.trials[-3:]:
-        yield requested(view, trial.number, (), None, None)
+        yield requested(beliefs, Subject(trial=trial.number), None)
         for objective in range(len(view.objectives)):
-            yield requested(view, trial.number, (), None, objective)
+            yield requested(beliefs, Subject(trial=trial.number), objective)
     for name in {name for trial in view.trials for name in trial.params}:
-        yield requested(view, None, (name,), None, None)
+        yield requested(beliefs, Subject(params=(name,)), None)
     if kind in ("failing", "several"):
-        yield requested(view, None, (), GoalName.FAILED if kind == "failing" else GoalName.FRONT, None)
+        yield requested(beliefs, Subject(goal=GoalName.FAILED if kind == "failing" else GoalName.FRONT), None)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -22,6 +22,7 @@ from tests.helpers import page_data
 import pellucid
 from pellucid.answers.catalogue import FAILING
 from pellucid.answers.doubts import doubts
+from pellucid.beliefs import Beliefs
 from pellucid.reporting.gather import gather
 from pellucid.reporting.markup import Markup, joined, prose, tag
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
@@ -367,7 +368,7 @@ def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> 
     values = dict.fromkeys(distributions, 0.123456)
     trial = optuna.trial.create_trial(params=values, distributions=distributions, value=1.0)
     study.add_trials([trial] * 3000)
-    answers = Overview(StudyView.whole(study), whole=False)
+    answers = Overview(Beliefs(StudyView.whole(study)), whole=False)
     assert len(set_page(answers)) < 2.5e6
 
 

@@ -16,6 +16,7 @@ from optuna.trial import create_trial
 from tests.browser import Browser, in_a_browser
 
 from pellucid.answers.base import Overview
+from pellucid.beliefs import Beliefs
 from pellucid.reporting.page import page
 from pellucid.reporting.trial_table import _rounded
 from pellucid.study.view import StudyView
@@ -47,7 +48,7 @@ def study_of(n: int) -> optuna.Study:
 
 def written(study: optuna.Study, path: Path) -> Path:
     """A page without the slow answers."""
-    answers = Overview(StudyView.whole(study), whole=False)
+    answers = Overview(Beliefs(StudyView.whole(study)), whole=False)
     path.write_text(page(answers), encoding="utf-8")
     return path
 

@@ -16,7 +16,7 @@ import pellucid
 from pellucid.acquisition import EI, LCB, Alternation
 from pellucid.acquisition.policy import Decision, Evidence, Policy
 from pellucid.numerics import Array
-from pellucid.records import PolicyState
+from pellucid.provenance import PolicyState
 from pellucid.samplers.proposing import maximising
 from pellucid.samplers.proposing.own_parts import PartError
 

@@ -13,7 +13,7 @@ from optuna.trial import Trial
 from tests.helpers import file_storage, random_model
 
 import pellucid
-from pellucid.explain.predictions import applies
+from pellucid.study.predictions import applies
 
 
 def every_kind(trial: Trial) -> float:
@@ -61,7 +61,7 @@ def test_no_trial_is_said_to_have_run_with_other_values(sampler: BaseSampler, st
     study.optimize(every_kind, n_trials=24 if isinstance(sampler, pellucid.TwoStepSampler) else 6)
     written = pellucid.receipts(study)
     assert written
-    assert [r.trial for r in written if not applies(r, study.trials[r.trial], r.direction)] == []
+    assert [r.trial for r in written if not applies(r, study.trials[r.trial])] == []
     explained = [pellucid.explain_proposal(study, r.trial) for r in written if r.kind != "startup"]
     assert explained
     assert not any("other values than were proposed" in str(explanation) for explanation in explained)

@@ -13,6 +13,7 @@ from optuna.trial import FrozenTrial, create_trial
 
 from pellucid.study.constraints import constraints, reported_constraints
 from pellucid.study.observations import observations
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 
 
@@ -68,23 +69,24 @@ def test_violations_are_compared_in_units_of_each_constraint() -> None:
 
 
 def test_an_infinite_violation_stays_worse_than_all_others_in_the_model() -> None:
-    observed = observations([trial(a=-3.0), trial(a=math.inf), trial(a=-1.0), trial()], 1.0).of_constraint("a")
+    observed = observations([trial(a=-3.0), trial(a=math.inf), trial(a=-1.0), trial()], [Target("objective")])
+    observed = observed.of(Target("a", kind="constraint"))
     assert len(observed) == 3
     assert observed.losses[1] > 0.0
     assert np.isfinite(observed.losses).all()
     assert observed.losses[[0, 2]].tolist() == [-3.0, -1.0]
 
 
-def test_a_view_about_a_constraint_has_its_values_and_its_name() -> None:
+def test_a_constraint_is_a_target_with_its_values_and_its_name() -> None:
     study = optuna.create_study(direction="maximize")
     study.set_metric_names(["accuracy"])
     study.add_trials([trial(0.5, memory=3.0), trial(0.7, memory=-1.0)])
     view = StudyView.of(study, "test")
-    about = view.about("memory")
-    assert (about.objective.name, about.direction, about.sign) == ("memory", "minimize", 1.0)
-    assert about.observations.losses.tolist() == [3.0, -1.0]
-    assert view.about("accuracy") is view.about(0) is view.about(None) is view
+    memory = view.target("memory")
+    assert (memory.name, memory.direction, memory.sign) == ("memory", "minimize", 1.0)
+    assert view.observed(memory).losses.tolist() == [3.0, -1.0]
+    assert view.target("accuracy") is view.target(0) is view.target(None) is view.objective
     with pytest.raises(
         ValueError, match=r"objective or a constraint of this study \('accuracy', 'memory'\), but got 1"
     ):
-        view.about(1)
+        view.target(1)

@@ -136,7 +136,6 @@ def test_a_view_has_the_curves_of_its_objective() -> None:
     study = optuna.create_study(direction="maximize")
     study.add_trial(trial({1: 0.5}, value=0.6))
     np.testing.assert_array_equal(StudyView.whole(study).curves.final, [-0.6])
-    assert len(StudyView.whole(study).about_constraint("c").curves) == 0
     assert len(StudyView.whole(optuna.create_study(directions=["minimize"] * 2)).curves) == 0
 
 

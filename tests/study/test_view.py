@@ -31,9 +31,8 @@ def view_of(study: Study) -> StudyView:
 def test_a_view_holds_the_objective_with_its_name_direction_and_sign(study: Study) -> None:
     view = view_of(study)
     assert (view.objective.name, view.objective.direction, view.objective.sign) == ("accuracy", "maximize", -1.0)
-    assert (view.direction, view.sign) == ("maximize", -1.0)
     unnamed = view_of(optuna.create_study())
-    assert (unnamed.objective.name, unnamed.sign) == ("objective", 1.0)
+    assert (unnamed.objective.name, unnamed.objective.sign) == ("objective", 1.0)
 
 
 def test_several_objectives_are_refused_with_the_name_of_the_caller() -> None:
@@ -44,7 +43,7 @@ def test_several_objectives_are_refused_with_the_name_of_the_caller() -> None:
 def test_observations_are_losses_of_finished_trials(study: Study) -> None:
     view = view_of(study)
     assert view.observations.numbers == tuple(range(12))
-    np.testing.assert_array_equal(view.observations.raw, [-trial.value for trial in study.trials])
+    np.testing.assert_array_equal(view.observations.returned, [-trial.value for trial in study.trials])
     assert view.observations_of([3, 1]).numbers == (3, 1)
 
 
@@ -159,7 +158,7 @@ def test_objectives_of_the_same_name_are_told_apart() -> None:
     study.set_metric_names(["loss", "loss", "size"])
     view = StudyView.whole(study)
     assert [objective.name for objective in view.objectives] == ["loss 0", "loss 1", "size"]
-    assert view.about("loss 1").sign == -1.0
+    assert view.target("loss 1").sign == -1.0
 
 
 def test_a_pruned_trial_says_nothing_about_each_of_several_objectives() -> None:
@@ -170,4 +169,4 @@ def test_a_pruned_trial_says_nothing_about_each_of_several_objectives() -> None:
         params={"x": 0.1}, distributions=space, state=TrialState.PRUNED, intermediate_values={0: -5.0}
     )
     study.add_trial(pruned)
-    assert all(about.observations.numbers == (0,) for about in StudyView.whole(study).each)
+    assert StudyView.whole(study).observations.numbers == (0,)

@@ -112,7 +112,7 @@ def test_a_child_forked_while_a_thread_loads_a_name_can_use_it(tmp_path: Path, m
     """The first use of a name of pellucid imports it."""
     (tmp_path / "takes_long.py").write_text("import time\ntime.sleep(0.3)\nnumber = 7\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(pellucid._MODULE_OF, "number", "takes_long")
+    monkeypatch.setitem(pellucid._modules(), "number", "takes_long")
     with in_a_thread(lambda: pellucid.number):
         while "takes_long" not in sys.modules:
             time.sleep(0.001)

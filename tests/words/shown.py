@@ -130,7 +130,7 @@ def _raise(error: Exception) -> None:
 
 def drive_progress(recorder: Recorder, capsys: Any) -> None:
     """Bars on a terminal and in a notebook."""
-    from pellucid.explain import progress
+    from pellucid import progress
 
     handle = SimpleNamespace(update=lambda *_, **__: None)
     bar = progress._NotebookBar(HOSTILE, 3, handle)

@@ -22,7 +22,7 @@ from tests.words.studies import ADAM, DEPTH, LIMIT, LR, OPT, SGD, new, one, prun
 import pellucid
 from pellucid.files import write_atomically
 from pellucid.models.states import Hyperparameters, Warp
-from pellucid.records import Receipt
+from pellucid.provenance import Receipt
 from pellucid.records.proposal import Term
 from pellucid.records.pruning import PruningDecision
 
@@ -68,7 +68,7 @@ def with_text(study: Study, number: int, text: Any, key: str = RECEIPT, role: st
 def drive_records(recorder: Recorder, study: Study) -> None:
     """Receipts and decisions in which one thing is wrong."""
     data = json.loads(stored_text(study.trials[-1], RECEIPT))
-    for wrong in changed(data):
+    for wrong in (*changed(data), {**data, HOSTILE: 1}):
         receipt = recorder.attempt(lambda wrong=wrong: Receipt.from_json(json.dumps(wrong)))
         if receipt is not None:
             recorder.hear(receipt, "print(receipt)")

@@ -28,7 +28,7 @@ from pellucid.acquisition.policy import Decision, Evidence
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel
 from pellucid.numerics import Array, is_number, is_whole_number, normal_cdf, normal_pdf, stream
-from pellucid.records import PolicyState, Receipt
+from pellucid.provenance import ModelReceipt, PolicyState
 from pellucid.space.encoding import Space
 from pellucid.words import printable
 
@@ -338,7 +338,7 @@ class SAWEI:
         alpha = self.alphas(evidence.past, evidence.bounds[0], evidence.best)[-1]
         return Decision(WEI(alpha, self.guard), PolicyState("SAWEI", {"alpha": alpha}))
 
-    def alphas(self, past: Sequence[Receipt], ubr: float, best: float) -> list[float]:
+    def alphas(self, past: Sequence[ModelReceipt], ubr: float, best: float) -> list[float]:
         """The weight at every past proposal that has a UBR, and the weight of the next proposal.
 
         `ubr`, `best`: of the current model and observations, as losses.
@@ -365,16 +365,16 @@ class SAWEI:
             out.append(alpha)
         return out
 
-    def _terms(self, receipt: Receipt) -> tuple[float, float]:
+    def _terms(self, receipt: ModelReceipt) -> tuple[float, float]:
         """How much a proposal explored and exploited."""
         state = receipt.acquisition
-        if state is None or receipt.latent_mean is None or receipt.latent_sd is None or receipt.sd is None:
+        if receipt.latent_mean is None or receipt.latent_sd is None or receipt.sd is None:
             return 0.0, 0.0
         z = np.array((state.best - receipt.latent_mean) / receipt.latent_sd)
         scale = receipt.sd if self.raw_units else 1.0
         return scale * float(normal_pdf(z)), float(normal_cdf(z))
 
 
-def _best_loss(receipt: Receipt) -> float:
+def _best_loss(receipt: ModelReceipt) -> float:
     value = receipt.best_value if receipt.best_value is not None else np.nan
     return -value if receipt.direction == "maximize" else value

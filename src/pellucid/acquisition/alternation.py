@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pellucid.acquisition.base import Acquisition
 from pellucid.acquisition.bounds import LCB
 from pellucid.acquisition.policy import Decision, Evidence
-from pellucid.records import PolicyState
+from pellucid.provenance import PolicyState
 
 
 @dataclass(frozen=True)

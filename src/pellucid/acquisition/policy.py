@@ -11,7 +11,7 @@ import numpy as np
 from pellucid.acquisition.base import Acquisition, Situation
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
-from pellucid.records import PolicyState, Receipt
+from pellucid.provenance import ModelReceipt, PolicyState
 from pellucid.threads import cached_property
 
 
@@ -25,7 +25,7 @@ class Evidence:
     best_under  the configuration (d,) that an acquisition would propose now
     """
 
-    newest: Callable[[], Iterator[Receipt]]
+    newest: Callable[[], Iterator[ModelReceipt]]
     model: GaussianProcess
     situation: Situation
     bounds: tuple[float, float, float] | None
@@ -34,7 +34,7 @@ class Evidence:
     rng: np.random.Generator
 
     @cached_property
-    def past(self) -> tuple[Receipt, ...]:
+    def past(self) -> tuple[ModelReceipt, ...]:
         """All of these receipts, by trial number."""
         return tuple(self.newest())[::-1]
 

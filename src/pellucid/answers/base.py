@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from pellucid.answers.places import Place
 
 if TYPE_CHECKING:
+    from pellucid.beliefs import Beliefs
     from pellucid.records import Finding, NotKnown
+    from pellucid.study.targets import Target
     from pellucid.study.view import StudyView
 
 Record = TypeVar("Record", bound="Finding")
@@ -142,6 +144,22 @@ class TextTable:
 
 
 @dataclass(frozen=True)
+class Description:
+    """How a question reads where answers are listed.
+
+    question   as a person asks it
+    guide      the page of the guides that is about it, and its section
+    agent      what the answer says, for an agent that has never heard of pellucid
+    old_tools  names under which agents asked it in 1.0.0rc1
+    """
+
+    question: str = ""
+    guide: str = ""
+    agent: str = ""
+    old_tools: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Answer(Generic[Record]):
     """One entry of the catalogue: a question about a study, and how it is answered.
 
@@ -171,6 +189,7 @@ class Answer(Generic[Record]):
     concludes  whether a run ends with it
     table      reference to a function of the record: details, printed if the question was asked by name
     function   references to the public functions that ask it
+    described  how it reads in the guides and to an agent
     """
 
     key: str
@@ -198,6 +217,7 @@ class Answer(Generic[Record]):
     with_goal: GoalName | None = None
     concludes: bool = False
     table: str = ""
+    described: Description = Description()
 
     @property
     def asked(self) -> bool:
@@ -241,7 +261,7 @@ def _nothing(_: str) -> None:
 
 @dataclass(eq=False)
 class Overview:
-    """All answers about one view of a study: each is computed when it is first asked for, and kept.
+    """All answers that rest on the same beliefs about a study: each is computed when it is first asked for, and kept.
 
     only     the objective or the constraint that the user has named, if the answers are about that alone
     whole    whether answers that take long are computed; they are pending if not
@@ -250,7 +270,7 @@ class Overview:
     lasting  what stays true about the study while trials are added, by what it rests on: a later overview may have it
     """
 
-    view: StudyView
+    beliefs: Beliefs
     only: Subject = WHOLE
     whole: bool = True
     began: Callable[[str], None] = field(default=_nothing, repr=False)
@@ -260,15 +280,19 @@ class Overview:
     _subjects: dict[tuple[str, Choice, Subject], Sequence[Subject]] = field(default_factory=dict, repr=False)
 
     @property
+    def view(self) -> StudyView:
+        return self.beliefs.view
+
+    @property
     def part(self) -> Subject:
         """`only`, unless it is all that the study has."""
         return self.only if self.view.several or self.only.constraint is not None else WHOLE
 
-    def about(self, subject: Subject) -> StudyView:
-        """The view for answers about the objective or the constraint of a subject."""
+    def target(self, subject: Subject) -> Target:
+        """The objective or the constraint of a subject; the first objective, if it is about the study as a whole."""
         if subject.constraint is not None:
-            return self.view.about_constraint(subject.constraint)
-        return self.view if subject.objective is None else self.view.each[subject.objective]
+            return next(target for target in self.view.constraints if target.name == subject.constraint)
+        return self.view.objectives[subject.objective or 0]
 
     def ask(self, answer: Answer[Record], subject: Subject = WHOLE) -> Record | NotKnown:
         """An answer, or why there is none."""
@@ -358,9 +382,13 @@ class Overview:
         asked = [subject for subject in asked if answer.applies(self, subject) is None]
         return self._questions(answer, answer.wording, asked)
 
-    def reason(self, answer: Answer[Any]) -> str | None:
-        """Why no question of an entry is in a list of answers; None if one is."""
-        reasons = [answer.applies(self, part) for part in answer.parts(self, WHOLE) or (WHOLE,)]
+    def reason(self, answer: Answer[Any], named: Subject = WHOLE) -> str | None:
+        """Why there is no question of an entry about what a user has named; None if there is one."""
+        parts = answer.parts(self, named) or (WHOLE,)
+        reasons = [
+            answer.applies(self, replace(part, params=named.params, goal=named.goal, trial=named.trial))
+            for part in parts
+        ]
         return reasons[0] if all(reasons) else None
 
     def _chosen(self, answer: Answer[Any], choice: Choice, applies: Reason | None = None) -> list[Subject]:
@@ -402,4 +430,4 @@ class Overview:
         """The names of the objectives or of the constraint of a subject."""
         if subject.pair is not None:
             return " and ".join(self.view.objectives[i].name for i in subject.pair)
-        return self.about(subject).objective.name if subject.part else ""
+        return self.target(subject).name if subject.part else ""

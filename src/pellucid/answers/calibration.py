@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def calibration(overview: Overview, subject: Subject) -> Calibration:
     from pellucid.explain.calibration import calibration_of
 
-    return calibration_of(overview.about(subject))
+    return calibration_of(overview.beliefs, overview.target(subject))
 
 
 def doubts(overview: Overview) -> list[str]:

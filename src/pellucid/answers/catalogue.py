@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pellucid.answers import descriptions
 from pellucid.answers.base import Answer, ChosenBy, ChosenWords, GoalName, Takes, as_it_is
 from pellucid.answers.in_python import ADVICE, COMPARISON, COMPROMISE, INTERACTIONS, INTERVAL, PLAN
 from pellucid.answers.places import Place
@@ -58,6 +59,7 @@ RECOMMENDATION: Answer[records.Recommendation | records.Front] = Answer(
     section="front",
     content="pellucid.answers.recommendation:section",
     concludes=True,
+    described=descriptions.RECOMMENDATION,
 )
 VERDICT: Answer[records.StoppingVerdict] = Answer(
     key="verdict",
@@ -77,6 +79,7 @@ VERDICT: Answer[records.StoppingVerdict] = Answer(
     card=Place("Can you stop?", "pellucid.answers.verdict:card"),
     chapter=Place("Can I stop?", "pellucid.answers.verdict:chapter"),
     concludes=True,
+    described=descriptions.VERDICT,
 )
 IMPORTANCE: Answer[records.Importance] = Answer(
     key="importance",
@@ -98,6 +101,7 @@ IMPORTANCE: Answer[records.Importance] = Answer(
     chapter=Place("What matters?"),
     section="matters",
     content="pellucid.answers.importance:section",
+    described=descriptions.IMPORTANCE,
 )
 RANGES: Answer[records.ParameterRanges] = Answer(
     key="ranges",
@@ -115,6 +119,7 @@ RANGES: Answer[records.ParameterRanges] = Answer(
     chapter=Place("Which ranges should I change?", "pellucid.answers.ranges:chapter"),
     section="ranges",
     content="pellucid.answers.ranges:section",
+    described=descriptions.RANGES,
 )
 TRADEOFF: Answer[records.Tradeoff] = Answer(
     key="tradeoff",
@@ -132,6 +137,7 @@ TRADEOFF: Answer[records.Tradeoff] = Answer(
     chapter=Place("What does one cost in the other?"),
     section="tradeoff",
     content="pellucid.answers.tradeoff:section",
+    described=descriptions.TRADEOFF,
 )
 PRUNING: Answer[records.PruningRecord] = Answer(
     key="pruning",
@@ -149,6 +155,7 @@ PRUNING: Answer[records.PruningRecord] = Answer(
     section="curves",
     content="pellucid.answers.pruning:what_stops_saved",
     concludes=True,
+    described=descriptions.PRUNING,
 )
 FAILURES: Answer[records.FailingSettings] = Answer(
     key="failures",
@@ -166,6 +173,7 @@ FAILURES: Answer[records.FailingSettings] = Answer(
     content="pellucid.answers.failures:section",
     needed=lambda _, __: False,
     with_goal=GoalName.FAILED,
+    described=descriptions.FAILURES,
 )
 CALIBRATION: Answer[records.Calibration] = Answer(
     key="calibration",
@@ -179,6 +187,7 @@ CALIBRATION: Answer[records.Calibration] = Answer(
     steps=as_it_is,
     called="were predictions true",
     section="true",
+    described=descriptions.CALIBRATION,
 )
 PROPOSAL: Answer[records.ProposalExplanation] = Answer(
     key="proposal",
@@ -199,6 +208,7 @@ PROPOSAL: Answer[records.ProposalExplanation] = Answer(
     content="pellucid.answers.proposal:section",
     needed=lambda overview, subject: was_stopped(overview, subject) is not None,
     table="pellucid.answers.proposal:contributions",
+    described=descriptions.PROPOSAL,
 )
 # Questions that nobody asks without naming something, or that a page alone answers.
 STOP: Answer[records.PruningExplanation] = Answer(
@@ -207,7 +217,7 @@ STOP: Answer[records.PruningExplanation] = Answer(
     compute="pellucid.answers.pruning:stop",
     records={"pellucid.records:PruningExplanation": {"": "pellucid.plots.pruning:explanation"}},
     function=("pellucid.explain.pruning.explanation:explain_pruning",),
-    parts=as_named,
+    parts=whole,
     takes=Takes.TRIAL,
     applies=was_stopped,
     shown=ChosenBy("pellucid.answers.pruning:likeliest"),
@@ -216,6 +226,7 @@ STOP: Answer[records.PruningExplanation] = Answer(
     section="curves",
     content="pellucid.answers.pruning:why_stopped",
     needed=lambda _, __: False,
+    described=descriptions.STOP,
 )
 PROFILE: Answer[records.ProfileEffect] = Answer(
     key="profile",
@@ -233,6 +244,7 @@ PROFILE: Answer[records.ProfileEffect] = Answer(
     section="effects",
     content="pellucid.answers.effects:section",
     together=True,
+    described=descriptions.PROFILE,
 )
 DEPENDENCE: Answer[records.PartialDependence] = Answer(
     key="dependence",
@@ -247,6 +259,7 @@ DEPENDENCE: Answer[records.PartialDependence] = Answer(
     steps=as_it_is,
     called="effects",
     together=True,
+    described=descriptions.DEPENDENCE,
 )
 GOAL: Answer[records.HsicImportance] = Answer(
     key="importance",
@@ -264,6 +277,7 @@ GOAL: Answer[records.HsicImportance] = Answer(
     parts=each_objective,
     takes=Takes.GOAL,
     table="pellucid.answers.importance:indices",
+    described=descriptions.GOAL,
 )
 FAILING: Answer[records.HsicImportance] = Answer(
     key="importance",
@@ -304,6 +318,7 @@ COURSE: Answer[records.RegretHistory] = Answer(
     called="how much is left",
     section="stop",
     content="pellucid.answers.verdict:section",
+    described=descriptions.COURSE,
 )
 CURVES: Answer[records.LearningCurves] = Answer(
     key="curves",
@@ -334,6 +349,7 @@ HISTORY: Answer[records.History | records.FrontHistory] = Answer(
     called="history",
     section="trials",
     content="pellucid.answers.trials:how_it_went",
+    described=descriptions.HISTORY,
 )
 COORDINATES: Answer[records.ParallelCoordinates] = Answer(
     key="coordinates",
@@ -380,6 +396,7 @@ PATHS: Answer[records.DesirabilityPaths] = Answer(
     called="explanations over the run",
     section="why",
     content="pellucid.answers.proposal:over_time",
+    described=descriptions.PATHS,
 )
 
 CATALOGUE: tuple[Answer[Any], ...] = (

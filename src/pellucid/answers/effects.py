@@ -12,9 +12,9 @@ from pellucid.answers.agreement import advises_to_stop, beyond_the_verdict
 from pellucid.answers.base import Answer, Overview, Record, Subject
 from pellucid.answers.catalogue import DEPENDENCE, IMPORTANCE, PROFILE
 from pellucid.answers.pieces import Drawing, Folded, Piece, Row, doubtful, text, unknown
-from pellucid.explain.parts import descends
 from pellucid.numerics import low_discrepancy
 from pellucid.records import Importance, NotKnown
+from pellucid.space.branches import descends
 from pellucid.space.encoding import Space
 from pellucid.words import NoAnswer, NoAnswerYet, spoken
 
@@ -52,13 +52,14 @@ _AVERAGES = (
 def profiles(overview: Overview, subjects: Sequence[Subject]) -> tuple[ProfileEffect, ...]:
     from pellucid.explain.effects.profile import profiles_of
 
-    return profiles_of(overview.about(subjects[0]), [name for subject in subjects for name in subject.params])
+    names = [name for subject in subjects for name in subject.params]
+    return profiles_of(overview.beliefs, overview.target(subjects[0]), names)
 
 
 def dependences(overview: Overview, subjects: Sequence[Subject]) -> tuple[PartialDependence, ...]:
     from pellucid.explain.effects.dependence import effects_of
 
-    return effects_of(overview.about(subjects[0]), [subject.params for subject in subjects])
+    return effects_of(overview.beliefs, overview.target(subjects[0]), [subject.params for subject in subjects])
 
 
 # ---------------------------------------------------------------------- the parameters that are shown
@@ -72,7 +73,7 @@ def shown(overview: Overview, part: Subject) -> list[Subject]:
 def averaged(overview: Overview, part: Subject) -> list[Subject]:
     """Those of the shown parameters that can be averaged over, and the first two of all that exist together."""
     (first, branch), *others = _by_importance(overview, part)
-    space = overview.about(part).data.space
+    space = overview.beliefs.data(overview.target(part)).space
     subjects = [subject for subject in shown(overview, part) if not _alone(space, subject.params[0])]
     second = next((name for name, other in others if other == branch), None)
     return subjects if second is None else [*subjects, replace(part, params=(first, second))]
@@ -81,14 +82,15 @@ def averaged(overview: Overview, part: Subject) -> list[Subject]:
 def _by_importance(overview: Overview, part: Subject) -> list[tuple[str, str]]:
     """Names and branches of the parameters: those of the best trial first, and of these what is known to matter; those
     that always exist before those of a branch. In the study's order if that is not known."""
-    view = overview.about(part)
+    view = overview.view
     if not view.varying:
         reason = "No parameter varies, so there are no effects to show."
         raise NoAnswer(reason) if len(view.observations) else NoAnswerYet(reason)
     importance = overview.ask(IMPORTANCE, part)
     if not isinstance(importance, Importance):
         return [(name, "") for name in view.varying]
-    best = view.data.observations.configurations[int(np.argmin(view.data.losses))]
+    data = overview.beliefs.data(overview.target(part))
+    best = data.observations.configurations[int(np.argmin(data.losses))]
     order = sorted(
         importance.parameters,
         key=lambda share: (share.name not in best, share.verdict != "matters", bool(share.branch)),

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pellucid.records import FailingSettings
 
 
-def failures(overview: Overview, subject: Subject) -> FailingSettings:
+def failures(overview: Overview, _: Subject) -> FailingSettings:
     from pellucid.explain.failures import failing_settings_of
 
-    return failing_settings_of(overview.about(subject))
+    return failing_settings_of(overview.beliefs)
 
 
 def section(overview: Overview, _: Subject) -> Iterator[Piece]:

@@ -24,14 +24,14 @@ _TOGETHER = 0.03
 def importance(overview: Overview, subject: Subject) -> Importance:
     from pellucid.explain.importance.shares import shares_of
 
-    return shares_of(overview.about(subject))
+    return shares_of(overview.beliefs, overview.target(subject))
 
 
 def for_goal(overview: Overview, subject: Subject) -> HsicImportance:
     from pellucid.explain.importance.analysis import importance_for
 
     assert subject.goal is not None
-    return importance_for(overview.about(subject), _goal(subject.goal))
+    return importance_for(overview.beliefs, overview.target(subject), _goal(subject.goal))
 
 
 def for_failing(overview: Overview, subject: Subject) -> HsicImportance:
@@ -39,7 +39,7 @@ def for_failing(overview: Overview, subject: Subject) -> HsicImportance:
     from pellucid.explain.importance.analysis import importance_for
     from pellucid.goals import failed
 
-    return importance_for(overview.about(subject), failed(), pairs=False)
+    return importance_for(overview.beliefs, overview.target(subject), failed(), pairs=False)
 
 
 def _goal(name: GoalName) -> Goal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pellucid.answers import descriptions
 from pellucid.answers.base import Answer, Takes
 from pellucid.answers.subjects import all_at_once, whole
 
@@ -31,6 +32,7 @@ INTERVAL: Answer[records.IntervalReduction] = Answer(
     function=("pellucid.explain.intervals:interval_reduction",),
     parts=all_at_once,
     takes=Takes.PARAMS,
+    described=descriptions.INTERVAL,
 )
 PLAN: Answer[records.TwoStepPlan] = Answer(
     key="plan",

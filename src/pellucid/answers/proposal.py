@@ -11,12 +11,14 @@ from optuna.trial import TrialState
 from pellucid.answers.base import Overview, Subject, TextTable
 from pellucid.answers.catalogue import HISTORY, PATHS, PROPOSAL, RECOMMENDATION
 from pellucid.answers.pieces import Drawing, Picker, Piece, Trial, soft, text
+from pellucid.provenance import ModelReceipt
 from pellucid.records import DesirabilityPaths, History, NotKnown, Recommendation
 from pellucid.study.trials import nobodys_choice, repeated
 from pellucid.words import OBJECTIVE, NoAnswerYet, called, kind_of, number_text
 
 if TYPE_CHECKING:
-    from pellucid.records import ProposalExplanation, Receipt
+    from pellucid.provenance import Receipt
+    from pellucid.records import ProposalExplanation
     from pellucid.study.view import StudyView
 
 # Explanations take longer with more trials and parameters, so the number of explained proposals shrinks with the
@@ -37,10 +39,11 @@ def proposal(overview: Overview, subject: Subject) -> ProposalExplanation:
     view, kept = overview.view, overview.lasting
     trial = view.by_number.get(subject.trial)
     if subject.part or trial is None or not trial.state.is_finished():
-        return explanation_of(overview.about(subject), subject.trial, predicted=subject.part)
+        target = overview.target(subject) if subject.part else None
+        return explanation_of(overview.beliefs, subject.trial, target=target)
     key = (PROPOSAL.key, subject.trial, trial.state, view.objectives)
     if key not in kept:
-        kept[key] = explanation_of(view, subject.trial)
+        kept[key] = explanation_of(overview.beliefs, subject.trial)
     return cast("ProposalExplanation", kept[key])
 
 
@@ -147,7 +150,7 @@ def _unsaid(receipt: Receipt, why: ProposalExplanation | None) -> str:
     """What a receipt says without what the explanation has said already: of a ranking all, of a model its reasons."""
     if why is None or not any(kind_of(note) == "receipt" for note in why.notes):
         return str(receipt)
-    return "" if receipt.kind == "ranking" else str(replace(receipt, phase="", turn=""))
+    return str(replace(receipt, phase="", turn="")) if isinstance(receipt, ModelReceipt) else ""
 
 
 def paths(overview: Overview, _: Subject) -> DesirabilityPaths:

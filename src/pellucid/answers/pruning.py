@@ -36,14 +36,14 @@ _STOPPED = (
 def pruning(overview: Overview, _: Subject) -> PruningRecord:
     from pellucid.explain.pruning.record import pruning_record_of
 
-    return pruning_record_of(overview.view)
+    return pruning_record_of(overview.beliefs)
 
 
 def stop(overview: Overview, subject: Subject) -> PruningExplanation:
     from pellucid.explain.pruning.explanation import pruning_explanation_of
 
     assert subject.trial is not None
-    return pruning_explanation_of(overview.view, subject.trial)
+    return pruning_explanation_of(overview.beliefs, subject.trial)
 
 
 def likeliest(overview: Overview, part: Subject) -> Sequence[Subject]:
@@ -66,15 +66,15 @@ def curves(overview: Overview, _: Subject) -> LearningCurves:
     for row in rows:
         steps, losses = curves.curve(row)
         kept = _even(range(len(steps)), _MOST_REPORTS)
-        values = view.sign * losses[kept]
+        values = view.objective.sign * losses[kept]
         shown.append(LearningCurve(numbers[row], states[row], tuple(steps[kept].tolist()), tuple(values.tolist())))
     return LearningCurves(
         curves=tuple(shown),
         counts=dict(Counter(states)),
-        best=None if best is None else view.sign * float(curves.final[best]),
+        best=None if best is None else view.objective.sign * float(curves.final[best]),
         best_trial=None if best is None else numbers[best],
         every_report=bool(curves.lengths[rows].max() <= _MOST_REPORTS),
-        direction=view.direction,
+        direction=view.objective.direction,
         objective=view.objective.name,
     )
 

@@ -20,7 +20,7 @@ _MOST, _MOST_NOTED = 4, 12
 def ranges(overview: Overview, subject: Subject) -> ParameterRanges:
     from pellucid.explain.ranges import ranges_of
 
-    return ranges_of(overview.about(subject))
+    return ranges_of(overview.beliefs, overview.target(subject))
 
 
 def card(overview: Overview) -> Iterator[Piece]:

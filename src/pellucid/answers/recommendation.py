@@ -47,10 +47,10 @@ def recommendation(overview: Overview, _: Subject) -> Recommendation | Front:
     if overview.view.several:
         from pellucid.explain.fronts.answer import front_of
 
-        return front_of(overview.view)
+        return front_of(overview.beliefs)
     from pellucid.explain.recommend import recommendation_of
 
-    return recommendation_of(overview.view)
+    return recommendation_of(overview.beliefs, overview.view.objective)
 
 
 def recommended(overview: Overview) -> list[int]:

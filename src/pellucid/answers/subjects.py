@@ -47,7 +47,7 @@ def each_pair(overview: Overview, _: Subject) -> Sequence[Subject]:
 
 @partial(Parts, several=True, named=True)
 def each_constraint(overview: Overview, _: Subject) -> Sequence[Subject]:
-    return [Subject(constraint=name) for name in overview.view.observations.constraints.names[:_MOST_CONSTRAINTS]]
+    return [Subject(constraint=target.name) for target in overview.view.constraints[:_MOST_CONSTRAINTS]]
 
 
 # ---------------------------------------------------------------------- why a study has no such answer

@@ -21,7 +21,7 @@ def tradeoff(overview: Overview, subject: Subject) -> Tradeoff:
     from pellucid.explain.fronts.tradeoff import tradeoff_of
 
     assert subject.pair is not None
-    return tradeoff_of(overview.view, subject.pair)
+    return tradeoff_of(overview.beliefs, subject.pair)
 
 
 def card(overview: Overview) -> Iterator[Piece]:

@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 def history(overview: Overview, _: Subject) -> History | FrontHistory:
     from pellucid.explain import history
 
-    return history.front_history_of(overview.view) if overview.view.several else history.history_of(overview.view)
+    beliefs, view = overview.beliefs, overview.view
+    return history.front_history_of(beliefs) if view.several else history.history_of(beliefs, view.objective)
 
 
 def timeline(overview: Overview, _: Subject) -> Timeline:
     from pellucid.explain.timeline import timeline_of
 
-    return timeline_of(overview.view)
+    return timeline_of(overview.beliefs)
 
 
 def coordinates(overview: Overview, _: Subject) -> ParallelCoordinates:
     from pellucid.explain.coordinates import coordinates_of
 
-    return coordinates_of(overview.view)
+    return coordinates_of(overview.beliefs)
 
 
 def course(overview: Overview) -> History | FrontHistory:

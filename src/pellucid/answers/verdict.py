@@ -23,10 +23,10 @@ def verdict(overview: Overview, _: Subject) -> StoppingVerdict:
     if overview.view.several:
         from pellucid.explain.front_stopping import front_verdict_of
 
-        return front_verdict_of(overview.view)
+        return front_verdict_of(overview.beliefs)
     from pellucid.explain.stopping import stopping_verdict_of
 
-    return stopping_verdict_of(overview.view)
+    return stopping_verdict_of(overview.beliefs, overview.view.objective)
 
 
 def course(overview: Overview, _: Subject) -> RegretHistory | NotKnown:
@@ -38,8 +38,8 @@ def course(overview: Overview, _: Subject) -> RegretHistory | NotKnown:
     if isinstance(stopping, NotKnown):
         return stopping
     if isinstance(stopping, FrontVerdict):
-        return front_regret_history_to(overview.view, stopping)
-    return regret_history_to(overview.view, stopping)
+        return front_regret_history_to(overview.beliefs, stopping)
+    return regret_history_to(overview.beliefs, overview.view.objective, stopping)
 
 
 # ---------------------------------------------------------------------- on a page and in a note

@@ -60,10 +60,10 @@ def named_objective(view: StudyView, name: str | None) -> str | int | None:
     """An objective or a constraint as the user named it, or the number of an objective."""
     if name is None:
         return None
-    names = {*(objective.name for objective in view.objectives), *view.observations.constraints.names}
+    names = {target.name for target in (*view.objectives, *view.constraints)}
     named = int(name) if name.isdecimal() and name not in names else name
     try:
-        view.about(named)
+        view.target(named)
     except ValueError as error:
         raise Mistake(str(error)) from None
     return named

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.answers.base import GoalName, resolve
+from pellucid.answers.base import GoalName, Subject, resolve
 from pellucid.cli.answers import (
     answers_data,
     answers_to,
@@ -79,12 +79,13 @@ def explain(
         place = named_place(storage, storage_file)
         opened_study = find_study(place, one_name(name, study))
         with storage_sentences(place):
-            from pellucid.explain.model import view_for_all
+            from pellucid.explain.model import beliefs_for_all
 
-            view, no_curves = view_for_all(opened_study)
+            beliefs, no_curves = beliefs_for_all(opened_study)
+            view = beliefs.view
             named = named_objective(view, objective)
-            by_option = requested(view, trial, params, goal, named)
-            answers = answers_to(by_option or overview(view, named), no_curves)
+            by_option = requested(beliefs, Subject(trial=trial, params=params, goal=goal), named)
+            answers = answers_to(by_option or overview(beliefs, named), no_curves)
             if by_option:
                 check_known(answers)
             if as_json:

@@ -117,7 +117,7 @@ def _earlier_studies(studies: Sequence[Study]) -> EarlierStudies:
 
 
 def _learned(earlier: EarlierStudies, seed: int, quiet: bool) -> RankingEnsemble:
-    from pellucid.explain.progress import progress_bar
+    from pellucid.progress import progress_bar
     from pellucid.study.earlier_studies import learn, steps_for
 
     with progress_bar(f"learning from {len(earlier.tasks)} studies", steps_for(earlier), show=not quiet) as bar:

@@ -5,14 +5,15 @@ All of them share one overview of the study, so that what several answers need i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pellucid.answers.base import WHOLE, GoalName, Overview, Question, Subject, Takes
+from pellucid.answers.base import WHOLE, Answer, GoalName, Overview, Question, Subject, Takes
 from pellucid.answers.catalogue import CATALOGUE
 from pellucid.cli.errors import Mistake
 
 if TYPE_CHECKING:
+    from pellucid.beliefs import Beliefs
     from pellucid.study.view import StudyView
 
 
@@ -22,49 +23,53 @@ def objectives_data(view: StudyView) -> dict[str, Any]:
     return {"direction": None if view.several else view.objectives[0].direction, "objectives": listed}
 
 
-def conclusions(view: StudyView) -> list[Question[Any]]:
+def conclusions(beliefs: Beliefs) -> list[Question[Any]]:
     """The questions at the end of a run: what to use, whether to stop, and what stopping trials early saved."""
-    answers = Overview(view)
+    answers = Overview(beliefs)
     return [question for answer in CATALOGUE if answer.concludes for question in answers.listed(answer)]
 
 
-def overview(view: StudyView, objective: str | int | None) -> list[Question[Any]]:
+def overview(
+    beliefs: Beliefs, objective: str | int | None, among: Sequence[Answer[Any]] = CATALOGUE
+) -> list[Question[Any]]:
     """The questions that are asked without options, in the order in which a person asks them.
 
     `objective`: only what concerns this one, or a constraint.
     """
-    answers = Overview(view, _named(view, objective))
-    return [question for answer in CATALOGUE for question in answers.listed(answer)]
+    answers = Overview(beliefs, _named(beliefs.view, objective))
+    return [question for answer in among for question in answers.listed(answer)]
 
 
-def why_not_asked(view: StudyView, objective: str | int | None, keys: Collection[str]) -> str:
-    """Why the overview asks no question with one of the keys."""
-    answers = Overview(view, _named(view, objective))
-    reasons = [answers.reason(answer) for answer in CATALOGUE if answer.key in keys and answer.listed is not None]
-    return next(reason for reason in reasons if reason is not None)
+def why_not_asked(
+    beliefs: Beliefs, among: Sequence[Answer[Any]], named: Subject, objective: str | int | None
+) -> str | None:
+    """Why none of these entries asks a question about what a user has named."""
+    answers = Overview(beliefs, _named(beliefs.view, objective))
+    reasons = [answers.reason(answer, named) for answer in among]
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def requested(
-    view: StudyView, trial: int | None, params: tuple[str, ...], goal: GoalName | None, objective: str | int | None
+    beliefs: Beliefs, named: Subject, objective: str | int | None, among: Sequence[Answer[Any]] = CATALOGUE
 ) -> list[Question[Any]]:
-    """The questions that the options ask."""
-    _check_named(view, trial, params)
-    if goal in (GoalName.FRONT, GoalName.FAILED):
-        _check_whole(view, goal, objective)
-    answers = Overview(view, _named(view, objective))
+    """The questions about a trial, about parameters and about a goal that a user has named, in this order."""
+    _check_named(beliefs.view, named)
+    if named.goal in (GoalName.FRONT, GoalName.FAILED):
+        _check_whole(beliefs.view, named.goal, objective)
+    answers = Overview(beliefs, _named(beliefs.view, objective))
     asked = []
-    if trial is not None:
-        asked.append((Takes.TRIAL, Subject(trial=trial)))
-    if params:
-        asked.append((Takes.PARAMS, Subject(params=params)))
-    if goal is not None:
-        asked.append((Takes.GOAL, Subject(goal=goal)))
+    if named.trial is not None:
+        asked.append((Takes.TRIAL, Subject(trial=named.trial)))
+    if named.params:
+        asked.append((Takes.PARAMS, Subject(params=named.params)))
+    if named.goal is not None:
+        asked.append((Takes.GOAL, Subject(goal=named.goal)))
     questions = []
-    for takes, named in asked:
+    for takes, subject in asked:
         for answer in CATALOGUE:
-            if answer.takes is takes:
-                questions += answers.named(answer, named)
-            elif named.goal is not None and answer.with_goal is named.goal:
+            if answer.takes is takes and answer in among:
+                questions += answers.named(answer, subject)
+            elif subject.goal is not None and answer.with_goal is subject.goal:
                 questions += answers.listed(answer)
     return questions
 
@@ -73,24 +78,24 @@ def _named(view: StudyView, objective: str | int | None) -> Subject:
     """An objective or a constraint that the user has named."""
     if objective is None:
         return WHOLE
-    about = view.about(objective)
-    return Subject(objective=about.index) if about.constraint is None else Subject(constraint=about.constraint)
+    target = view.target(objective)
+    return Subject(constraint=target.name) if target.is_constraint else Subject(objective=target.column)
 
 
-def _check_named(view: StudyView, trial: int | None, params: tuple[str, ...]) -> None:
+def _check_named(view: StudyView, named: Subject) -> None:
     """Raise a mistake if the study has no such trial or parameter. One without any of them has no answer yet."""
     from pellucid.words import unknown_parameter
 
-    if trial is not None and view.trials and trial not in view.by_number:
-        raise Mistake(f"The study has no trial {trial}; its trials are 0 to {max(view.by_number)}.")
-    for name in params:
+    if named.trial is not None and view.trials and named.trial not in view.by_number:
+        raise Mistake(f"The study has no trial {named.trial}; its trials are 0 to {max(view.by_number)}.")
+    for name in named.params:
         if view.distributions and name not in view.distributions:
             raise Mistake(unknown_parameter(name, view.distributions))
 
 
 def _check_whole(view: StudyView, goal: GoalName, objective: str | int | None) -> None:
     """Raise a mistake if a goal of whole trials is asked about a part of what they return."""
-    if objective is not None and (view.several or view.about(objective).constraint is not None):
+    if objective is not None and (view.several or view.target(objective).is_constraint):
         raise Mistake(
             f"--goal {goal.value} is about trials as a whole, but got --objective {objective}: "
             "leave --objective out, or use --goal best or worst."

@@ -13,24 +13,16 @@ import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.adaptive import upper_bound_regret
-from pellucid.explain.feasibility import best_fits, feasible_losses
-from pellucid.explain.parts import (
-    Branch,
-    best_rows,
-    branches,
-    chance_of,
-    drawn_models,
-    everywhere,
-    inside_branch,
-    joint_losses,
-)
-from pellucid.models import GaussianProcess
+from pellucid.beliefs import Beliefs, Model
+from pellucid.beliefs.feasibility import feasible_losses
+from pellucid.beliefs.parts import best_rows, chance_of, inside_branch
+from pellucid.models.draws import joint_losses
 from pellucid.numerics import Array, Mask
 from pellucid.records import Hold
+from pellucid.space.branches import Branch, branches, everywhere
 from pellucid.space.encoding import Dimension
 from pellucid.study.arrays import Arrays
 from pellucid.study.trials import interrupted
-from pellucid.study.view import StudyView
 from pellucid.words import counted, value_text
 
 # Fewer trials say too little about the rest of the space for a verdict to stop.
@@ -68,16 +60,26 @@ def until_a_stop(n: int, more: int | None) -> str:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The trials behind a verdict, their model, and how much may be lost by a stop, in the unit of the objective.
+    """The model behind a verdict, and how much may be lost by a stop, in the unit of the objective."""
 
-    `data`: what the model is conditioned on; the view has all trials, which count where trials are counted.
-    """
-
-    view: StudyView
-    data: Arrays
-    gp: GaussianProcess
+    beliefs: Beliefs
+    model: Model
     tolerance: float
     width: float
+
+    @property
+    def data(self) -> Arrays:
+        """What the model is conditioned on."""
+        return self.model.data
+
+    @property
+    def every(self) -> Arrays:
+        """All trials, which count where trials are counted."""
+        return self.beliefs.data(self.model.target)
+
+    @property
+    def few(self) -> list[Branch]:
+        return short_of_trials(self.every, self.beliefs.view.trials)
 
     @property
     def feasible(self) -> Mask:
@@ -115,7 +117,7 @@ def _unseen(evidence: Evidence) -> list[Hold]:
     numeric = [j for j, dimension in enumerate(space.dimensions) if not dimension.categorical]
     if len(space) > _MOST_COVERED or not numeric:
         return []
-    probes, X = everywhere(space, _N_PROBED)[:, numeric], evidence.view.data.X[:, numeric]
+    probes, X = everywhere(space, _N_PROBED)[:, numeric], evidence.every.X[:, numeric]
     nearest = np.full(len(probes), np.inf)
     for x in np.unique(np.round(X, 2), axis=0):
         nearest = np.minimum(nearest, np.abs(probes - x).max(axis=1))
@@ -135,19 +137,19 @@ def _unseen(evidence: Evidence) -> list[Hold]:
 
 def _untried(evidence: Evidence) -> list[Hold]:
     """Choices with too few trials, except those that the model may rule out."""
-    few = [branch for branch in short_of_trials(evidence.view) if needs_trials(branch)]
+    few = [branch for branch in evidence.few if needs_trials(branch)]
     return _choices(evidence, few)
 
 
 def _not_ruled_out(evidence: Evidence) -> list[Hold]:
     """Choices with few trials that may hold something better by more than the tolerance, according to the model."""
-    few, data, space = short_of_trials(evidence.view), evidence.data, evidence.data.space
+    few, data, space = evidence.few, evidence.data, evidence.data.space
     if not few or len(few) > MOST_JUDGED:
         return _choices(evidence, few)
-    parts = [inside_branch(evidence.gp, data, branch, N_SPREAD) for branch in few]
-    Z = np.unique(np.vstack([best_rows(evidence.gp, data, 8), *parts]), axis=0)
-    draws, active = joint_losses(drawn_models(evidence.gp, data), Z), space.active(Z)
-    draws = feasible_losses(evidence.view, space, Z, draws)
+    parts = [inside_branch(evidence.model.gp, data, branch, N_SPREAD) for branch in few]
+    Z = np.unique(np.vstack([best_rows(evidence.model.gp, data, 8), *parts]), axis=0)
+    draws, active = joint_losses(evidence.model.drawn, Z), space.active(Z)
+    draws = feasible_losses(evidence.beliefs.constraint_models(space), Z, draws)
     possible = []
     for branch in few:
         inside = branch.holds(space, Z, active)
@@ -161,13 +163,13 @@ def needs_trials(branch: Branch) -> bool:
     return branch.n_own > 0 or branch.n_trials < _FEWEST
 
 
-def short_of_trials(view: StudyView) -> list[Branch]:
-    """Choices without an order, or with parameters of their own, that have not had their chance."""
-    dimensions = view.data.space.dimensions
+def short_of_trials(data: Arrays, trials: Sequence[FrozenTrial]) -> list[Branch]:
+    """Choices without an order, or with parameters of their own, that have not had their chance. `data`: of all trials
+    with a value; `trials`: also those that failed."""
     out = []
-    for branch in branches(view.data):
-        dimension = dimensions[branch.column]
-        tried = replace(branch, n_trials=branch.n_trials + _failures(view.trials, dimension, branch.code))
+    for branch in branches(data.space, data.X):
+        dimension = data.space.dimensions[branch.column]
+        tried = replace(branch, n_trials=branch.n_trials + _failures(trials, dimension, branch.code))
         if (dimension.nominal or branch.n_own) and tried.n_trials < branch.fair_chance:
             out.append(tried)
     return out
@@ -212,11 +214,11 @@ def choices_held(data: Arrays, few: Sequence[Branch], best: Array) -> list[Hold]
 
 def _other_fits(evidence: Evidence) -> list[Hold]:
     """The bound under most of the hyperparameters that the trials allow."""
-    models = drawn_models(evidence.gp, evidence.data)
+    models = evidence.model.drawn
     if len(models) == 1:
         return []
     data = evidence.data
-    X, constraints = data.X[evidence.feasible], best_fits(evidence.view, data.space)
+    X, constraints = data.X[evidence.feasible], evidence.beliefs.constraint_fits(data.space)
     bounds = [
         upper_bound_regret(model, X, data.space, width=evidence.width, constraints=constraints)[0] for model in models
     ]

@@ -17,11 +17,14 @@ from optuna.study import Study
 from optuna.trial import TrialState
 from scipy.special import bdtr
 
+from pellucid.beliefs import Beliefs
 from pellucid.claims import SHIFTED, TOO_SURE
-from pellucid.explain.model import curve_notes, fitted_model, opened
-from pellucid.explain.predictions import predictions
+from pellucid.explain.model import curve_notes, opened
 from pellucid.numerics import Array, check_level
 from pellucid.records import Calibration, CalibrationWindow, PredictedTrial
+from pellucid.study.observations import Observations
+from pellucid.study.predictions import predictions
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, Note, about, counted, outside_note
 
@@ -54,37 +57,35 @@ def calibration(study: Study, *, objective: str | int | None = None, level: floa
         level: of the intervals.
     """
     check_level(level)
-    with opened(study, "calibration", objective) as view:
-        return calibration_of(view, level)
+    with opened(study, "calibration", objective) as (beliefs, target):
+        return calibration_of(beliefs, target, level)
 
 
-def calibration_of(view: StudyView, level: float = 0.95) -> Calibration:
-    rows = _before_the_fact(view)
-    source, notes = "receipts", list(_left_out(view))
+def calibration_of(beliefs: Beliefs, target: Target, level: float = 0.95) -> Calibration:
+    view, data = beliefs.view, beliefs.data(target)
+    rows = [
+        PredictedTrial(p.trial, p.mean, p.sd, p.value, p.z) for p in predictions(view, target) if math.isfinite(p.z)
+    ]
+    source, notes = "receipts", _left_out(view, view.observed(target))
     if len(rows) < _FEWEST:
-        others = _after_the_fact(view)
+        others = _after_the_fact(beliefs, target)
         if len(others) > len(rows):
             rows, source = others, "leave-one-out"
-            notes += [_AFTERWARDS, *_not_predicted(view)]
+            notes += [_AFTERWARDS, *_not_predicted(len(view.observed(target)), len(data))]
     if not rows:
         raise NoAnswerYet(
             "There is no prediction to check yet: that needs one trial that a model proposed, or any 3 trials, with a "
             "finite value."
         )
-    return _judged(rows, source, level, view, [*notes, *curve_notes(view.data)])
+    return _judged(rows, source, level, target, [*notes, *curve_notes(data)])
 
 
-def _before_the_fact(view: StudyView) -> list[PredictedTrial]:
-    return [PredictedTrial(p.trial, p.mean, p.sd, p.value, p.z) for p in predictions(view) if math.isfinite(p.z)]
-
-
-def _left_out(view: StudyView) -> list[str]:
+def _left_out(view: StudyView, observed: Observations) -> list[str]:
     """A note if trials have no value that a prediction could be compared with."""
-    observed = view.observations
     numbers = set(observed.numbers)
     pruned = sum(trial.state == TrialState.PRUNED for trial in view.trials if trial.number in numbers)
     infinite = sum(
-        done and not math.isfinite(value) for done, value in zip(observed.complete, observed.raw, strict=True)
+        done and not math.isfinite(value) for done, value in zip(observed.complete, observed.returned, strict=True)
     )
     running = sum(trial.state == TrialState.RUNNING for trial in view.trials if trial.number in numbers)
     failed = sum(trial.state.is_finished() for trial in view.trials) - len(observed) + running
@@ -99,9 +100,8 @@ def _left_out(view: StudyView) -> list[str]:
     return [Note(text, "omission") for text in texts]
 
 
-def _not_predicted(view: StudyView) -> list[str]:
+def _not_predicted(n: int, inside: int) -> list[str]:
     """Notes on trials that have a value, but no prediction from all others."""
-    n, inside = len(view.observations), len(view.data.losses)
     notes: list[str] = []
     if inside < n:
         notes.append(outside_note(n - inside, n))
@@ -110,27 +110,27 @@ def _not_predicted(view: StudyView) -> list[str]:
     return notes
 
 
-def _after_the_fact(view: StudyView) -> list[PredictedTrial]:
+def _after_the_fact(beliefs: Beliefs, target: Target) -> list[PredictedTrial]:
     """Every complete trial inside the present ranges (the newest of many), predicted from all others."""
-    data = view.data
-    if len(data.losses) < 3 or len(data.space) == 0:
+    data, sign = beliefs.data(target), target.sign
+    if len(data) < 3 or len(data.space) == 0:
         return []
-    gp = fitted_model(view, view.chosen(data))
-    if len(data.losses) > _MOST_LEFT_OUT:
+    gp = beliefs.model(target).gp
+    if len(data) > _MOST_LEFT_OUT:
         keep = slice(-_MOST_LEFT_OUT, None)
         noise = data.observations.noise_variance
         conditioned = type(gp).from_hyperparameters(gp.hyperparameters)
         gp = conditioned.condition(data.X[keep], data.losses[keep], None if noise is None else noise[keep])
     mean, sd = gp.leave_one_out()
-    offset = len(data.losses) - len(mean)
+    offset = len(data) - len(mean)
     predicted, spread = gp.from_latent(mean, sd)
     rows = []
     for i, z in enumerate((gp.data.z - mean) / sd):
-        observed, complete = data.observations.raw[offset + i], data.observations.complete[offset + i]
+        observed, complete = data.observations.returned[offset + i], data.observations.complete[offset + i]
         if complete and math.isfinite(observed) and math.isfinite(spread[i]):
             number = data.observations.numbers[offset + i]
-            values = (view.sign * float(predicted[i]), float(spread[i]), view.sign * float(observed))
-            rows.append(PredictedTrial(number, *values, view.sign * float(z)))
+            values = (sign * float(predicted[i]), float(spread[i]), sign * float(observed))
+            rows.append(PredictedTrial(number, *values, sign * float(z)))
     return rows
 
 
@@ -138,12 +138,12 @@ def _after_the_fact(view: StudyView) -> list[PredictedTrial]:
 
 
 def _judged(
-    rows: Sequence[PredictedTrial], source: str, level: float, view: StudyView, notes: Sequence[str]
+    rows: Sequence[PredictedTrial], source: str, level: float, target: Target, notes: Sequence[str]
 ) -> Calibration:
     z = np.array([row.z for row in rows])
     q = NormalDist().inv_cdf(0.5 + 0.5 * level)
     inside = np.abs(z) <= q
-    verdict = _verdict(z * view.sign, int(inside.sum()), level)
+    verdict = _verdict(z * target.sign, int(inside.sum()), level)
     return Calibration(
         n=len(rows),
         coverage=float(inside.mean()),
@@ -154,10 +154,10 @@ def _judged(
         verdict=verdict,
         rows=tuple(rows),
         windows=_windows(rows, q) if len(rows) >= _FEWEST else (),
-        direction=view.direction,
-        sentence=about(view.objective.name, _sentence(verdict, len(rows), int(inside.sum()), level, z * view.sign)),
+        direction=target.direction,
+        sentence=about(target.name, _sentence(verdict, len(rows), int(inside.sum()), level, z * target.sign)),
         notes=tuple(notes),
-        objective=view.objective.name,
+        objective=target.name,
     )
 
 

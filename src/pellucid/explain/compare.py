@@ -195,8 +195,8 @@ def compare_importance(study: Study, trial: int, *, objective: str | int | None 
         trial: number of the trial.
         objective: the one whose prediction is split, by name or number, if the study has several.
     """
-    with opened(study, "compare_importance", objective) as view:
-        return _compared(case_of(view, trial, predicted=True))
+    with opened(study, "compare_importance", objective) as (beliefs, target):
+        return _compared(case_of(beliefs.view, trial, target))
 
 
 def _compared(case: ModelCase) -> ImportanceComparison:

@@ -7,14 +7,14 @@ import math
 import numpy as np
 from optuna.study import Study
 
-from pellucid.explain.model import view_of
+from pellucid.beliefs import Beliefs
+from pellucid.explain.model import beliefs_of
 from pellucid.explain.ranges import axis_ticks
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.pareto import front
 from pellucid.records import Coordinate, ParallelCoordinates
 from pellucid.space.encoding import Dimension
 from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, Note, value_text
 
 # With fewer finished trials, or fewer good ones, having something in common means nothing.
@@ -33,17 +33,17 @@ def parallel_coordinates(study: Study) -> ParallelCoordinates:
         study: any study with at least ten finished trials.
     """
     with one_thread:
-        return coordinates_of(view_of(study))
+        return coordinates_of(beliefs_of(study))
 
 
-def coordinates_of(view: StudyView) -> ParallelCoordinates:
-    data = view.data
+def coordinates_of(beliefs: Beliefs) -> ParallelCoordinates:
+    view, data = beliefs.view, beliefs.view.data
     n = len(data.observations)
     if not len(data.space) or n < _FEWEST:
         what = "no parameter varies" if n else "no trial has finished"
         reason = f"there are {n}" if 0 < n < _FEWEST else what
         raise NoAnswerYet(f"What the best trials share needs at least {_FEWEST} finished trials, but {reason}.")
-    best = _front(view, data) if view.several else _best_tenth(data)
+    best = _front(data) if view.several else _best_tenth(data)
     columns = sorted(range(len(data.space)), key=lambda j: view.positions[data.space.names[j]])
     dimensions = [data.space.dimensions[j] for j in columns]
     U = data.X[:, columns]
@@ -70,14 +70,13 @@ def _best_tenth(data: Arrays) -> Mask:
     return np.asarray(standing <= np.sort(standing)[count - 1])
 
 
-def _front(view: StudyView, data: Arrays) -> Mask:
+def _front(data: Arrays) -> Mask:
     """The trials that no other one beats in every objective."""
     numbers = data.observations.numbers
-    losses = np.stack([about.data.losses for about in view.each], axis=1)
     feasible = np.flatnonzero(data.observations.feasible)
     best = np.zeros(len(numbers), dtype=bool)
     if len(feasible):
-        best[feasible[front(losses[feasible])]] = True
+        best[feasible[front(data.observations.values[feasible])]] = True
     return best
 
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pellucid.beliefs import Beliefs, Model
+from pellucid.beliefs.feasibility import none_feasible_clause
+from pellucid.beliefs.parts import inside_branch
 from pellucid.claims import STOP_SEVERAL
 from pellucid.explain.blocks import (
     MIN_TRIALS,
@@ -22,16 +25,12 @@ from pellucid.explain.blocks import (
     short_of_trials,
     until_a_stop,
 )
-from pellucid.explain.feasibility import constraint_models, none_feasible_clause
-from pellucid.explain.model import fitted_model
-from pellucid.explain.outcomes import check_front, observed_outcomes, reference_of
-from pellucid.explain.parts import Branch, drawn_models, inside_branch
-from pellucid.explain.remaining import Beliefs, foremost, growth, growth_draws
+from pellucid.explain.remaining import FrontModels, foremost, growth, growth_draws
 from pellucid.models import GaussianProcess
-from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array
-from pellucid.pareto import front, in_lengths, reference_point, volumes
+from pellucid.pareto import check_front, front, in_lengths, reference_of, reference_point, volumes
 from pellucid.records import FrontVerdict, Hold, RegretHistory
+from pellucid.space.branches import Branch
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
@@ -60,14 +59,14 @@ _N_BOUNDS, _MOST_CONDITIONED = {2: 12, 3: 8, 4: 6}, 1500
 
 @dataclass(frozen=True)
 class _Evidence:
-    """The trials behind a verdict, the best fit of every objective, and the share that may be lost by a stop.
+    """The models behind a verdict, and the share that may be lost by a stop.
 
     `data`: what the models are conditioned on; the view has all trials.
     """
 
-    view: StudyView
+    beliefs: Beliefs
     data: Arrays
-    fits: tuple[GaussianProcess, ...]
+    models: tuple[Model, ...]
     reference: Array
     tolerance: float
 
@@ -79,32 +78,32 @@ class _Evidence:
     @property
     def means(self) -> list[Array]:
         """Predicted losses (n,) of every objective at all trials."""
-        X = self.view.data.X
+        X = self.beliefs.view.data.X
         every = len(X) == len(self.data.X)
-        return [gp.losses(gp.latent_at_observed() if every else gp.latent_means(X)) for gp in self.fits]
+        fits = [model.gp for model in self.models]
+        return [gp.losses(gp.latent_at_observed() if every else gp.latent_means(X)) for gp in fits]
 
     @property
-    def beliefs(self) -> Beliefs:
+    def all_fits(self) -> FrontModels:
         """The best fits, and other fits that suit the trials."""
-        pairs = zip(self.view.each, self.fits, strict=True)
-        others = [drawn_models(gp, self.data.about(about.observations)) for about, gp in pairs]
-        objectives = tuple((gp, *drawn[1:]) for gp, drawn in zip(self.fits, others, strict=True))
-        return Beliefs(objectives, constraint_models(self.view, self.data.space), self.reference)
+        objectives = tuple((model.gp, *model.drawn[1:]) for model in self.models)
+        return FrontModels(objectives, self.beliefs.constraint_models(self.data.space), self.reference)
 
     @property
-    def best_fits(self) -> Beliefs:
-        limits = tuple(models[:1] for models in constraint_models(self.view, self.data.space))
-        return Beliefs(tuple((gp,) for gp in self.fits), limits, self.reference)
+    def best_fits(self) -> FrontModels:
+        limits = tuple((best,) for best in self.beliefs.constraint_fits(self.data.space))
+        return FrontModels(tuple((model.gp,) for model in self.models), limits, self.reference)
 
 
 def front_verdict_of(
-    view: StudyView,
+    beliefs: Beliefs,
     regret_below: float | str | None = None,
     min_trials: int = MIN_TRIALS,
     surrogate: GaussianProcess | None = None,
 ) -> FrontVerdict:
     """Raises ValueError if there are too many objectives for a front."""
-    check_front(view)
+    view = beliefs.view
+    check_front(len(view.objectives))
     limit, words = _tolerance(regret_below)
     n = sum(view.observations.complete)
 
@@ -117,24 +116,24 @@ def front_verdict_of(
         return no_verdict("no parameter varies, so there is nothing to model")
     if not view.observations.feasible.any():
         return no_verdict(f"there is nothing to use yet. {none_feasible_clause(view.observations)}")
-    inside = len(view.data.losses)
+    inside = len(view.data)
     if inside < 2:
         return no_verdict(f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}")
     if not view.data.observations.feasible.any():
         return no_verdict("no trial inside the present ranges is feasible")
     data = view.chosen(view.data)
     feasible = data.observations.feasible
-    Y = observed_outcomes(view, data)
+    Y = data.observations.values
     if not np.ptp(Y, axis=0).any():
         return no_verdict("all finished trials returned the same values, which say nothing about the rest of the space")
-    evidence = _Evidence(view, data, _fitted(view, data, surrogate), reference_of(Y, feasible), limit)
+    evidence = _Evidence(beliefs, data, beliefs.objective_models(data, surrogate), reference_of(Y, feasible), limit)
     bound = growth_bound(evidence.best_fits, data, evidence.X)
     signs = [objective.sign for objective in view.objectives]
     about = int(front(Y[feasible]).sum()), tuple((evidence.reference * signs).tolist())
     grow = "more than double" if bound > 1.0 else f"grow by at most {share_text(bound)} more"
     left = f"after {n} trials, the models see the volume that the front dominates {grow}, "
     left += f"{'above' if bound > limit else 'within'} {words}"
-    notes = choice_note(len(data.losses), inside, "The models rest")
+    notes = choice_note(len(data), inside, "The models rest")
     if bound > limit:
         more = more_trials(n, bound, limit, _POWER)
         reason = f"{left}. {until_a_stop(n, more)}"
@@ -149,9 +148,9 @@ def front_verdict_of(
     )
 
 
-def growth_bound(beliefs: Beliefs, data: Arrays, X: Array) -> float:
+def growth_bound(models: FrontModels, data: Arrays, X: Array) -> float:
     """By what share the volume that the front dominates could still grow at most. X: the feasible trials."""
-    return _WIDENING * float(np.quantile(growth_draws(beliefs, data.space, X), STOP_SEVERAL.confidence))
+    return _WIDENING * float(np.quantile(growth_draws(models, data.space, X), STOP_SEVERAL.confidence))
 
 
 def check_share(regret_below: float | str | None) -> None:
@@ -172,23 +171,20 @@ def _tolerance(regret_below: float | str | None) -> tuple[float, str]:
     return share, f"your tolerance of {share_text(share)}"
 
 
-def _fitted(view: StudyView, data: Arrays, surrogate: GaussianProcess | None) -> tuple[GaussianProcess, ...]:
-    return tuple(fitted_model(about, data.about(about.observations), surrogate) for about in view.each)
-
-
 # ---------------------------------------------------------------------- reasons to go on
 
 
 def _blocks(evidence: _Evidence) -> tuple[Hold, ...]:
     """The expensive questions are only asked if the cheap ones give no reason."""
-    few = short_of_trials(evidence.view)
+    view = evidence.beliefs.view
+    few = short_of_trials(view.data, view.trials)
     cheap = (*_still_growing(evidence), *_choices(evidence, [branch for branch in few if needs_trials(branch)]))
     return cheap or (*_not_ruled_out(evidence, few), *_coarse(evidence), *_other_fits(evidence))
 
 
 def _still_growing(evidence: _Evidence) -> list[Hold]:
     """Measured without the luck of noisy values."""
-    feasible = evidence.view.data.observations.feasible
+    feasible = evidence.beliefs.view.data.observations.feasible
     means = np.stack([mean[feasible] for mean in evidence.means], axis=1)
     seen = in_lengths(means, evidence.reference, means.min(axis=0))
     dominated = volumes(seen, np.zeros_like(evidence.reference))
@@ -207,7 +203,7 @@ def _choices(evidence: _Evidence, few: list[Branch]) -> list[Hold]:
     if not few:
         return []
     rows = np.flatnonzero(evidence.data.observations.feasible)
-    best = rows[front(observed_outcomes(evidence.view, evidence.data)[rows])]
+    best = rows[front(evidence.data.observations.values[rows])]
     return choices_held(evidence.data, few, evidence.data.X[best])
 
 
@@ -216,12 +212,12 @@ def _not_ruled_out(evidence: _Evidence, few: list[Branch]) -> list[Hold]:
     if not few or len(few) > MOST_JUDGED:
         return _choices(evidence, few)
     space = evidence.data.space
-    about = [evidence.data.about(view.observations) for view in evidence.view.each]
-    X = evidence.X[foremost(evidence.fits, evidence.X)]
+    fits = [model.gp for model in evidence.models]
+    X = evidence.X[foremost(fits, evidence.X)]
     possible = []
     for branch in few:
-        parts = [inside_branch(gp, data, branch, N_SPREAD) for gp, data in zip(evidence.fits, about, strict=True)]
-        F = evidence.beliefs.outcomes(X, np.unique(np.vstack(parts), axis=0))
+        parts = [inside_branch(model.gp, model.data, branch, N_SPREAD) for model in evidence.models]
+        F = evidence.all_fits.outcomes(X, np.unique(np.vstack(parts), axis=0))
         others = ~branch.holds(space, X, space.active(X))
         if not others.any():
             possible.append(branch)
@@ -235,7 +231,7 @@ def _not_ruled_out(evidence: _Evidence, few: list[Branch]) -> list[Hold]:
 def _coarse(evidence: _Evidence) -> list[Hold]:
     """The ends of the front rule what is dominated below a point that is far behind it, and would hide that the rest of
     the front is still coarse. So it counts alone as well."""
-    outcomes = observed_outcomes(evidence.view, evidence.data)[evidence.data.observations.feasible]
+    outcomes = evidence.data.observations.values[evidence.data.observations.feasible]
     near = replace(evidence.best_fits, reference=reference_point(outcomes[front(outcomes)]))
     draws = growth_draws(near, evidence.data.space, evidence.X)
     bound = float(np.quantile(draws, STOP_SEVERAL.confidence))
@@ -247,9 +243,9 @@ def _coarse(evidence: _Evidence) -> list[Hold]:
 
 def _other_fits(evidence: _Evidence) -> list[Hold]:
     """The bound with the hyperparameters that the trials allow."""
-    if all(len(each) == 1 for each in evidence.beliefs.objectives):
+    if all(len(each) == 1 for each in evidence.all_fits.objectives):
         return []
-    bound = growth_bound(evidence.beliefs, evidence.data, evidence.X)
+    bound = growth_bound(evidence.all_fits, evidence.data, evidence.X)
     if bound <= evidence.tolerance:
         return []
     words = f"the best fits of the models see little left, but other fits that suit the trials see {share_text(bound)}"
@@ -260,21 +256,22 @@ def _other_fits(evidence: _Evidence) -> list[Hold]:
 
 
 def front_regret_history_of(
-    view: StudyView, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
+    beliefs: Beliefs, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
 ) -> RegretHistory:
-    return front_regret_history_to(view, front_verdict_of(view, regret_below, min_trials))
+    return front_regret_history_to(beliefs, front_verdict_of(beliefs, regret_below, min_trials))
 
 
-def front_regret_history_to(view: StudyView, stopping: FrontVerdict) -> RegretHistory:
+def front_regret_history_to(beliefs: Beliefs, stopping: FrontVerdict) -> RegretHistory:
     """The course that led to a verdict."""
+    view = beliefs.view
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
     if stopping.bound is not None:
-        hyperparameters = tuple(gp.hyperparameters for gp in _fitted(view, view.chosen(view.data), None))
+        models = beliefs.objective_models(view.chosen(view.data))
         counts = _counts(view)
         numbers = view.data.observations.numbers
         after = (*(numbers[count - 1] for count in counts), numbers[-1])
-        bounds = (*(_bound_after(view, hyperparameters, count) for count in counts), stopping.bound)
+        bounds = (*(_bound_after(beliefs, models, count) for count in counts), stopping.bound)
     proposals = model_receipts(view.trials, len(view.trials))
     nothing = (None,) * len(proposals)
     return RegretHistory(stopping, after, bounds, tuple(receipt.trial for receipt in proposals), nothing, nothing)
@@ -284,21 +281,21 @@ def _counts(view: StudyView) -> list[int]:
     """Numbers of trials after which there is a bound: from the first two feasible ones on, early ones closer together,
     fewer of them if they cost more."""
     data = view.data
-    n, feasible = len(data.losses), data.observations.feasible
+    n, feasible = len(data), data.observations.feasible
     last = max(2, min(int(0.9 * n), _MOST_CONDITIONED))
     counts = np.geomspace(min(last, 2 * len(data.space)), last, _N_BOUNDS[len(view.objectives)]).round().astype(int)
     return [count for count in np.unique(counts).tolist() if feasible[:count].sum() > 1]
 
 
-def _bound_after(view: StudyView, hyperparameters: tuple[Hyperparameters, ...], count: int) -> float:
+def _bound_after(beliefs: Beliefs, models: tuple[Model, ...], count: int) -> float:
     """The bound after the first `count` trials, with the hyperparameters of all."""
-    data = view.data.select(np.arange(count))
+    data = beliefs.view.data.select(np.arange(count))
     feasible = data.observations.feasible
-    models = []
-    for about, record in zip(view.each, hyperparameters, strict=True):
-        own = data.about(about.observations)
-        gp = GaussianProcess.from_hyperparameters(record)
-        models.append((gp.condition(own.X, own.losses, own.observations.noise_variance),))
-    limits = tuple(each[:1] for each in constraint_models(view, data.space))
-    reference = reference_of(observed_outcomes(view, data), feasible)
-    return growth_bound(Beliefs(tuple(models), limits, reference), data, data.X[feasible])
+    fits = []
+    for model in models:
+        own = data.of(model.target)
+        gp = GaussianProcess.from_hyperparameters(model.gp.hyperparameters)
+        fits.append((gp.condition(own.X, own.losses, own.observations.noise_variance),))
+    limits = tuple((best,) for best in beliefs.constraint_fits(data.space))
+    reference = reference_of(data.observations.values, feasible)
+    return growth_bound(FrontModels(tuple(fits), limits, reference), data, data.X[feasible])

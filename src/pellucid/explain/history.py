@@ -6,13 +6,15 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.feasibility import none_feasible
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.feasibility import none_feasible
 from pellucid.explain.model import opened
-from pellucid.explain.outcomes import check_front, reference_of
-from pellucid.explain.predictions import predicted_constraint
-from pellucid.pareto import front, in_lengths, volumes
-from pellucid.records import FrontHistory, History, Phase, Receipt
-from pellucid.study.receipts import step_of
+from pellucid.pareto import check_front, front, in_lengths, reference_of, volumes
+from pellucid.provenance import ModelReceipt, Receipt
+from pellucid.records import FrontHistory, History, Phase
+from pellucid.study.observations import Observations
+from pellucid.study.predictions import predicted_constraint
+from pellucid.study.targets import Target
 from pellucid.study.trials import interrupted, nobodys_choice, repeated
 from pellucid.study.view import StudyView
 from pellucid.words import OBJECTIVE, counted, share_text, value_text
@@ -39,25 +41,26 @@ def history(study: Study, *, objective: str | int | None = None) -> History | Fr
         objective: the course of this one alone, by name or number, or of a constraint by its name.
     """
     if objective is None and len(study.directions) > 1:
-        return front_history_of(StudyView.whole(study))
-    with opened(study, "history", objective) as view:
-        return history_of(view)
+        return front_history_of(Beliefs(StudyView.whole(study)))
+    with opened(study, "history", objective) as (beliefs, target):
+        return history_of(beliefs, target)
 
 
-def history_of(view: StudyView) -> History:
-    observations = view.observations
-    value_of = dict(zip(observations.numbers, (view.sign * observations.raw).tolist(), strict=True))
+def history_of(beliefs: Beliefs, target: Target) -> History:
+    view, sign = beliefs.view, target.sign
+    observations = view.observed(target)
+    value_of = dict(zip(observations.numbers, (sign * observations.returned).tolist(), strict=True))
     feasible = dict(zip(observations.numbers, observations.feasible.tolist(), strict=True))
     complete = {n for n, done in zip(observations.numbers, observations.complete, strict=True) if done and feasible[n]}
     best: list[float | None] = []
     best_trial: int | None = None
     for trial in view.trials:
         if trial.number in complete and (
-            best_trial is None or view.sign * value_of[trial.number] < view.sign * value_of[best_trial]
+            best_trial is None or sign * value_of[trial.number] < sign * value_of[best_trial]
         ):
             best_trial = trial.number
         best.append(None if best_trial is None else value_of[best_trial])
-    expected = [_expected(view.own_receipts.get(trial.number), view.constraint) for trial in view.trials]
+    expected = [_expected(view.own_receipts.get(trial.number), target) for trial in view.trials]
     return History(
         numbers=tuple(trial.number for trial in view.trials),
         states=_states(view),
@@ -66,10 +69,10 @@ def history_of(view: StudyView) -> History:
         expected=tuple(mean for mean, _ in expected),
         sd=tuple(sd for _, sd in expected),
         phases=_phases(view),
-        direction=view.direction,
-        sentence=_sentence(view, value_of, best_trial),
+        direction=target.direction,
+        sentence=_sentence(view, target, value_of, best_trial),
         feasible=tuple(feasible.get(trial.number) for trial in view.trials) if view.constrained else (),
-        objective=view.objective.name,
+        objective=target.name,
     )
 
 
@@ -78,21 +81,26 @@ def plain_history(view: StudyView, sentence: str) -> History | FrontHistory:
     numbers, states = tuple(trial.number for trial in view.trials), _states(view)
     returned = [trial.values if trial.state == TrialState.COMPLETE else None for trial in view.trials]
     nothing = (None,) * len(numbers)
-    if not view.several:
+    if len(view.objectives) == 1:
         values = tuple(None if row is None else row[0] for row in returned)
-        direction, name = view.direction, view.objective.name
-        return History(numbers, states, values, nothing, nothing, nothing, (), direction, sentence, objective=name)
+        (only,) = view.objectives
+        return History(
+            numbers, states, values, nothing, nothing, nothing, (), only.direction, sentence, objective=only.name
+        )
     rows = tuple(None if row is None else tuple(row) for row in returned)
     names = tuple(objective.name for objective in view.objectives)
     directions = tuple(objective.direction for objective in view.objectives)
     return FrontHistory(numbers, states, rows, nothing, (), (), (), (), names, directions, (), sentence)
 
 
-def _expected(receipt: Receipt | None, constraint: str | None) -> tuple[float | None, float | None]:
+def _expected(receipt: Receipt | None, target: Target) -> tuple[float | None, float | None]:
     """Mean and sd of what a receipt predicted of the objective, or of a constraint."""
-    if receipt is None or constraint is None:
-        return (None, None) if receipt is None else (receipt.mean, receipt.expected_sd)
-    return predicted_constraint(receipt, constraint) or (None, None)
+    if not isinstance(receipt, ModelReceipt):
+        return None, None
+    if target.is_constraint:
+        return predicted_constraint(receipt, target.name) or (None, None)
+    model = receipt.model(target.column)
+    return (None, None) if model is None else (model.mean, model.expected_sd)
 
 
 def state_of(trial: FrozenTrial) -> str:
@@ -120,23 +128,24 @@ def _phases(view: StudyView) -> tuple[Phase, ...]:
 
 def _label(receipt: Receipt) -> str:
     """The step of a search in steps, otherwise the kind of the receipt."""
-    step = step_of(receipt)
-    return _KINDS[receipt.kind] if step is None else f"step {step}"
+    if isinstance(receipt, ModelReceipt) and receipt.step is not None:
+        return f"step {receipt.step}"
+    return _KINDS[receipt.kind]
 
 
-def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | None) -> str:
+def _sentence(view: StudyView, target: Target, value_of: dict[int, float], best_trial: int | None) -> str:
     if not view.trials:
         return "The study has no trials yet."
+    observed = view.observed(target)
     if best_trial is None and value_of and view.constrained:
-        return none_feasible(view.observations)
+        return none_feasible(observed)
     if best_trial is None:
         return f"None of the {len(view.trials)} trials has finished with a value yet."
-    observed = view.observations
     later = sum(done and n > best_trial for n, done in zip(observed.numbers, observed.complete, strict=True))
     kind = "best feasible" if view.constrained else "best"
-    what = "value" if view.objective.name == OBJECTIVE else view.objective.name
+    what = "value" if target.name == OBJECTIVE else target.name
     best = f"The {kind} {what} is {value_text(value_of[best_trial])}, first reached by trial {best_trial}"
-    infeasible = f" {_infeasible(view)}" if view.constrained else ""
+    infeasible = f" {_infeasible(observed)}" if view.constrained else ""
     if later == 0:
         return f"{best}, the last one with a value.{infeasible}"
     every = later == sum(trial.number > best_trial for trial in view.trials)
@@ -145,9 +154,9 @@ def _sentence(view: StudyView, value_of: dict[int, float], best_trial: int | Non
     return f"{best}; {after} {'feasible and better' if view.constrained else 'better'}.{infeasible}"
 
 
-def _infeasible(view: StudyView) -> str:
+def _infeasible(observed: Observations) -> str:
     """How many trials were feasible: "31 of 40 trials were feasible."."""
-    feasible = view.observations.feasible
+    feasible = observed.feasible
     were = "was" if len(feasible) == 1 else "were"
     return f"{int(feasible.sum())} of {counted(len(feasible), 'trial')} {were} feasible."
 
@@ -155,20 +164,20 @@ def _infeasible(view: StudyView) -> str:
 # ---------------------------------------------------------------------- several objectives
 
 
-def front_history_of(view: StudyView) -> FrontHistory:
+def front_history_of(beliefs: Beliefs) -> FrontHistory:
     """Of a study with several objectives, about all of them. Raises ValueError if there are too many for a front."""
-    check_front(view)
+    view = beliefs.view
+    check_front(len(view.objectives))
     observations = view.observations
     numbers, feasible = np.array(observations.numbers, dtype=int), observations.feasible
     signs = [objective.sign for objective in view.objectives]
-    returned = np.stack([about.observations.raw for about in view.each], axis=1) * signs
+    returned = observations.raw * signs
     value_of = dict(zip(observations.numbers, map(tuple, returned.tolist()), strict=True))
     fine = dict(zip(observations.numbers, feasible.tolist(), strict=True))
     volume_of: dict[int, float] = {}
     grew = on_front = reference = np.empty(0)
     if feasible.any():
-        losses = np.stack([about.observations.losses for about in view.each], axis=1)
-        Y, reference = losses[feasible], reference_of(losses, feasible)
+        Y, reference = observations.values[feasible], reference_of(observations.values, feasible)
         dominated = volumes(in_lengths(Y, reference, Y.min(axis=0)), np.zeros_like(reference))
         grew = numbers[feasible][np.diff(dominated, prepend=0.0) > 0.0]
         on_front = numbers[feasible][front(Y)]
@@ -202,7 +211,7 @@ def _front_sentence(view: StudyView, volume_of: dict[int, float], grew: list[int
         return f"None of the {len(view.trials)} trials has finished with a value yet."
     n = len(view.observations)
     are = "is" if n_front == 1 else "are"
-    infeasible = f" {_infeasible(view)}" if view.constrained else ""
+    infeasible = f" {_infeasible(view.observations)}" if view.constrained else ""
     here = f"By the values returned, {n_front} of {counted(n, 'trial')} {are} on the front; "
     here += f"it last grew with trial {grew[-1]}"
     recent = list(volume_of.values())[-1 - len(volume_of) // 3]

@@ -53,7 +53,8 @@ def interval_reduction(
     """
     if cheap not in get_args(Cheap):
         raise ValueError(f"`cheap` is 'low' or 'high', but got {cheap!r}.")
-    with opened_for(study, "interval_reduction", goal, objective) as (view, checked):
+    with opened_for(study, "interval_reduction", goal, objective) as (beliefs, target, checked):
+        view = beliefs.view
         if not checked.wanted:
             raise ValueError(
                 printable(
@@ -61,9 +62,9 @@ def interval_reduction(
                     "reached as often with it."
                 )
             )
-        sample, notes, _ = sample_of(view.trials, checked, Subject.of(view, checked))
+        sample, notes, _ = sample_of(view.trials, checked, Subject.of(view, checked, target))
         column = numeric_column(sample, param)
-        named = checked.about(view.objective.name)
+        named = checked.about(target.name)
         found = reduced(sample, column, cheap, named, notes, n_permutations=n_permutations, seed=seed)
         return replace(found, position=view.positions[param])
 

@@ -6,26 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.beliefs import Beliefs, Model
+from pellucid.beliefs.evidence import evidence
+from pellucid.beliefs.feasibility import feasible_losses
+from pellucid.beliefs.parts import best_rows, gain_of_tuning, inside_branch
 from pellucid.claims import EVIDENCE
-from pellucid.explain.evidence import evidence
-from pellucid.explain.feasibility import feasible_losses
 from pellucid.explain.importance.draws import in_a_step
-from pellucid.explain.model import fitted_model
-from pellucid.explain.parts import (
-    Branch,
-    best_rows,
-    branches,
-    drawn_models,
-    everywhere,
-    gain_of_tuning,
-    inside_branch,
-    joint_losses,
-)
 from pellucid.models import GaussianProcess
+from pellucid.models.draws import joint_losses
 from pellucid.numerics import Array, Mask
+from pellucid.space.branches import Branch, branches, everywhere
 from pellucid.space.encoding import Dimension, Space
 from pellucid.study.arrays import Arrays, arrays
-from pellucid.study.view import StudyView
+from pellucid.study.targets import Target
 from pellucid.threads import cached_property
 
 # Trials that a choice must have had, for itself and for each parameter of its own: on the design problems the model
@@ -50,14 +43,17 @@ class Judged:
     `every`: all of these trials, which count where trials are counted; `data`: what the model is conditioned on.
     """
 
-    view: StudyView
+    beliefs: Beliefs
     every: Arrays
-    data: Arrays
-    gp: GaussianProcess
+    model: Model
 
-    @cached_property
-    def models(self) -> tuple[GaussianProcess, ...]:
-        return drawn_models(self.gp, self.data)
+    @property
+    def data(self) -> Arrays:
+        return self.model.data
+
+    @property
+    def gp(self) -> GaussianProcess:
+        return self.model.gp
 
     @cached_property
     def columns(self) -> list[int]:
@@ -77,7 +73,7 @@ class Judged:
 
     @cached_property
     def choices(self) -> list[Branch]:
-        return branches(self.every)
+        return branches(self.every.space, self.every.X)
 
     @cached_property
     def parts(self) -> Array:
@@ -120,8 +116,8 @@ class Judged:
 
     @cached_property
     def draws(self) -> Array:
-        draws = joint_losses(self.models, self.candidates)
-        return feasible_losses(self.view, self.data.space, self.candidates, draws)
+        draws = joint_losses(self.model.drawn, self.candidates)
+        return feasible_losses(self.beliefs.constraint_models(self.data.space), self.candidates, draws)
 
     @cached_property
     def exists(self) -> Mask:
@@ -129,16 +125,15 @@ class Judged:
         return self.data.space.active(self.candidates)
 
 
-def judged_of(view: StudyView) -> Judged | None:
+def judged_of(beliefs: Beliefs, target: Target) -> Judged | None:
     """None if there is nothing to model."""
-    every = view.data
+    view, every = beliefs.view, beliefs.data(target)
     numbers = [n for n in every.observations.numbers if not in_a_step(view.by_number[n])]
     if len(numbers) < len(every.observations.numbers):
-        every = arrays(view.varying, view.observations_of(numbers))
-    if len(every.losses) < 2 or np.ptp(every.losses) == 0.0:
+        every = arrays(view.varying, view.observations_of(numbers).of(target))
+    if len(every) < 2 or np.ptp(every.losses) == 0.0:
         return None
-    data = view.chosen(every)
-    return Judged(view, every, data, fitted_model(view, data))
+    return Judged(beliefs, every, beliefs.model(target, view.chosen(every)))
 
 
 def segments(dimension: Dimension) -> Array:

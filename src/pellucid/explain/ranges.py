@@ -12,13 +12,14 @@ from dataclasses import replace
 import numpy as np
 from optuna.study import Study
 
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.failing import always_fails, fails_with
+from pellucid.beliefs.feasibility import chance_of_feasible, none_feasible
+from pellucid.beliefs.parts import Chance, best_rows, chance_of
 from pellucid.claims import NARROW_OR_DROP, WIDEN
-from pellucid.explain.failures import always_fails, fails_with, known_failing
-from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.importance.draws import FEWEST, Subject, in_a_step, sample_of
 from pellucid.explain.limits import end_of_counts, end_of_shares
 from pellucid.explain.model import opened
-from pellucid.explain.parts import Branch, Chance, best_rows, chance_of, joint_latent
 from pellucid.explain.range_model import (
     FEW_CELLS,
     PER_CELL,
@@ -30,10 +31,12 @@ from pellucid.explain.range_model import (
     segments,
 )
 from pellucid.goals import best as best_tenth
+from pellucid.models.draws import joint_latent
 from pellucid.numerics import Array, Mask
 from pellucid.records import FailingSetting, ParameterRanges, RangeAdvice, RangeAxis
+from pellucid.space.branches import Branch
 from pellucid.space.encoding import Dimension
-from pellucid.study.view import StudyView
+from pellucid.study.targets import Target
 from pellucid.words import NoAnswerYet, Note, choice_note, counted, percent, value_text
 
 # Widening, chosen on the design problems of the truth bench. With this many of the best configurations, the bound must
@@ -70,41 +73,43 @@ def parameter_ranges(study: Study, *, objective: str | int | None = None) -> Par
         study: any study.
         objective: the one that the advice is about, by name or number, if the study has several.
     """
-    with opened(study, "parameter_ranges", objective) as view:
-        return ranges_of(view)
+    with opened(study, "parameter_ranges", objective) as (beliefs, target):
+        return ranges_of(beliefs, target)
 
 
-def ranges_of(view: StudyView) -> ParameterRanges:
+def ranges_of(beliefs: Beliefs, target: Target) -> ParameterRanges:
+    view = beliefs.view
     trials = [trial for trial in view.trials if not in_a_step(trial)]
-    losses = view.observations.losses
+    observed = view.observed(target)
+    losses = observed.losses
     if len(losses) >= FEWEST and np.ptp(losses) == 0.0:
         raise NoAnswerYet(f"All {len(losses)} trials returned the same value, so they say nothing about ranges.")
-    if len(losses) and not view.observations.feasible.any():
-        raise NoAnswerYet(f"Which ranges to change is not known. {none_feasible(view.observations)}")
-    top, _, _ = sample_of(trials, best_tenth(), Subject.of(view, best_tenth()), source="all")
+    if len(losses) and not observed.feasible.any():
+        raise NoAnswerYet(f"Which ranges to change is not known. {none_feasible(observed)}")
+    top, _, _ = sample_of(trials, best_tenth(), Subject.of(view, best_tenth(), target), source="all")
     axes = []
     for j, dimension in enumerate(top.space.dimensions):
         having = top.present[:, j]
         u = dimension.snap(top.u[:, j])  # The sample has spread discrete values over their cells.
         others, good = (tuple(u[having & part].tolist()) for part in (~top.in_goal, top.in_goal))
         axes.append(RangeAxis(dimension.name, axis_ticks(dimension), others, good, view.positions[dimension.name]))
-    judged = judged_of(view)
-    alone = _alone(view)
+    judged = judged_of(beliefs, target)
+    alone = _alone(target, len(view.objectives))
     if judged is None:
         return ParameterRanges(tuple(axes), (), len(top.in_goal), alone)
     pieces, notes = _widen(judged)
-    n_trials = len(judged.every.losses)
-    notes += choice_note(len(judged.data.losses), n_trials)
+    n_trials = len(judged.every)
+    notes += choice_note(len(judged.data), n_trials)
     by_certainty = sorted([*pieces, *_narrow(judged), *_drops(judged)], key=lambda piece: piece.probability)
     advice = tuple(replace(piece, n_trials=n_trials) for piece in by_certainty)
     return ParameterRanges(tuple(axes), advice, n_trials, (*alone, *notes, *_untried(judged)))
 
 
-def _alone(view: StudyView) -> tuple[str, ...]:
+def _alone(target: Target, n_objectives: int) -> tuple[str, ...]:
     """A note if there are other objectives."""
-    if not view.several or view.constraint is not None:
+    if n_objectives == 1 or target.is_constraint:
         return ()
-    text = f"This is about `{view.objective.name}` alone: other ranges may be better for another objective."
+    text = f"This is about `{target.name}` alone: other ranges may be better for another objective."
     return (Note(text, "scope"),)
 
 
@@ -142,7 +147,9 @@ def _widen(judged: Judged) -> tuple[list[RangeAdvice], list[str]]:
             rows = best_rows(judged.gp, judged.data, _N_SLICES, judged.active[:, j])
             error = _no_gain(judged, moved(judged.data.space, rows, j, at[[bound, inside]]))
             there = moved(judged.data.space, best, j, at[[bound]])
-            likely = chance_of_feasible(judged.view, judged.data.space, there)[0] >= _LIKELY_FEASIBLE
+            likely = (
+                chance_of_feasible(judged.beliefs.constraint_models(judged.data.space), there)[0] >= _LIKELY_FEASIBLE
+            )
             if error > WIDEN.threshold or not likely:
                 continue
             if end_of_counts(dimension.distribution, end):
@@ -157,7 +164,7 @@ def _no_gain(judged: Judged, pairs: Array) -> float:
 
     Latent values, because a warp stretches differences of good configurations less than those of bad ones.
     """
-    draws = joint_latent(judged.models, pairs)
+    draws = joint_latent(judged.model.drawn, pairs)
     gain = (draws[:, 1::2] - draws[:, ::2]).mean(axis=1)
     return float(((gain <= 0.0).sum() + 1.0) / (len(gain) + 2.0))
 
@@ -272,7 +279,7 @@ def _drops(judged: Judged) -> Iterator[RangeAdvice]:
 
 def _untried(judged: Judged) -> Iterator[str]:
     """A note on every parameter with choices that had too few trials to be judged; never on the one to use."""
-    space, failing = judged.data.space, known_failing(judged.view)
+    space, failing = judged.data.space, judged.beliefs.known_failing
     best = best_rows(judged.gp, judged.data, 1)
     has = space.active(best)
     for j in sorted({branch.column for branch in judged.choices}):

@@ -14,15 +14,16 @@ from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, 
 from pellucid.explain.model import opened
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel, targets
+from pellucid.notebook import document
 from pellucid.numerics import Array, expand_integers, first_integers
-from pellucid.records import ConstraintState, Receipt
+from pellucid.provenance import ConstraintState, CurveState, ModelReceipt, ModelState, ProposedReceipt, Receipt
 from pellucid.records.finding import cause_of
-from pellucid.records.notebook import document
 from pellucid.space.encoding import Condition, Space
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.extrapolation import as_recorded
+from pellucid.study.targets import Target, named
 from pellucid.study.trials import distribution_from, repeated
-from pellucid.study.view import StudyView, named
+from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, UnreadableRecordError, printable
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
@@ -31,12 +32,14 @@ WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model propos
 @dataclass(frozen=True)
 class RebuiltProposal:
     """A past decision: the space, the surrogate (conditioned on pending trials too), and the acquisition that chose the
-    trial. With several objectives, `surrogate` and `predict` are about the one that was asked about."""
+    trial. With several objectives, `surrogate` and `predict` are about the one that was asked about, whose number is
+    `objective`."""
 
-    receipt: Receipt
+    receipt: ModelReceipt
     space: Space
     surrogate: GaussianProcess
     acquisition: AcquisitionFunction
+    objective: int = 0
 
     @property
     def constraints(self) -> tuple[ConstraintModel, ...]:
@@ -66,7 +69,7 @@ class RebuiltProposal:
     def predict(self, configurations: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]:
         """Mean and sd, in the unit and direction of the objective."""
         mean, sd = self.surrogate.predict(self.encode(configurations))
-        return (-mean if self.receipt.direction == "maximize" else mean), sd
+        return (-mean if self.receipt.models[self.objective].direction == "maximize" else mean), sd
 
 
 def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltProposal:
@@ -77,12 +80,13 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
         trial: number of the trial; a model must have proposed it.
         objective: name or number of the one whose surrogate predicts; every one is in `surrogates`.
     """
-    with opened(study, "rebuild", objective) as view:
-        if view.constraint is not None:
+    with opened(study, "rebuild", objective) as (beliefs, target):
+        view = beliefs.view
+        if target.is_constraint:
             raise ValueError(
                 printable(
                     f"`objective` must be one of the objectives of this study ({named(view.objectives)}), but got the "
-                    f"constraint {view.constraint!r}: its model is in `rebuild(study, trial).constraints`."
+                    f"constraint {target.name!r}: its model is in `rebuild(study, trial).constraints`."
                 )
             )
         if not view.trials:
@@ -94,15 +98,15 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
                 f"Trial {trial} has no receipt: pellucid did not propose it, so there is nothing to rebuild. "
                 f"{WHERE_TO_LOOK}"
             )
-        require_model(receipt, asked, "model to rebuild")
-        return rebuilt_from(receipt, view)
+        return rebuilt_from(own_model_receipt(receipt, asked, "model to rebuild"), view, target)
 
 
-def require_model(receipt: Receipt, trial: FrozenTrial, what: str) -> None:
-    """Raise NoAnswer if there is no model behind a receipt, or if it was written for another trial."""
-    if receipt.kind != "model":
+def own_model_receipt(receipt: Receipt, trial: FrozenTrial, what: str) -> ModelReceipt:
+    """The receipt. Raises NoAnswer if there is no model behind it, or if it was written for another trial."""
+    if not isinstance(receipt, ModelReceipt):
         raise NoAnswer(f"There is no {what}. {receipt} {WHERE_TO_LOOK}")
     require_own(receipt, trial)
+    return receipt
 
 
 def require_own(receipt: Receipt, trial: FrozenTrial) -> None:
@@ -121,9 +125,15 @@ def require_own(receipt: Receipt, trial: FrozenTrial) -> None:
     )
 
 
-def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int] = ()) -> tuple[Space, Arrays]:
-    """The space and the observations that a receipt names. Raises NoAnswer if trials are missing."""
-    fitted_on = expand_integers(receipt.fitted_on)
+def space_and_data(
+    receipt: ProposedReceipt,
+    view: StudyView,
+    fitted_on: Sequence[int],
+    curves: CurveState | None = None,
+    also_needed: Sequence[int] = (),
+) -> tuple[Space, Arrays]:
+    """The space that a receipt names, and the observations that a model was fitted on, with what was taken from
+    learning curves. Raises NoAnswer if trials are missing."""
     sources = [source for source in receipt.space.values() if isinstance(source, int)]
     missing = sorted({*sources, *fitted_on, *also_needed} - view.by_number.keys())
     if missing:
@@ -135,17 +145,17 @@ def space_and_data(receipt: Receipt, view: StudyView, also_needed: Sequence[int]
         {child: Condition.from_list(rule) for child, rule in receipt.conditions.items()},
         receipt.ordinal,
     )
-    return space, encoded(space, as_recorded(view, receipt.curves, space).observations_of(fitted_on))
+    return space, encoded(space, as_recorded(view, curves, space).observations_of(fitted_on))
 
 
-def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
-    """`receipt`: about the objective of the view. A view about a constraint gets the model of the first objective.
+def rebuilt_from(receipt: ModelReceipt, view: StudyView, objective: Target) -> RebuiltProposal:
+    """`objective`: the one whose model is the `surrogate`.
 
     Raises UnreadableRecordError if what the receipt holds defines no model: its fields can be of the right form and not
     belong together.
     """
     try:
-        return _rebuilt_from(receipt, view)
+        return _rebuilt_from(receipt, view, objective)
     except Unanswered:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -155,45 +165,39 @@ def rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
         ) from error
 
 
-def _rebuilt_from(receipt: Receipt, view: StudyView) -> RebuiltProposal:
-    assert receipt.acquisition is not None
-    view = view.each[view.index]
+def _rebuilt_from(receipt: ModelReceipt, view: StudyView, objective: Target) -> RebuiltProposal:
+    own = receipt.models[objective.column]
     imputed = expand_integers(receipt.believed)
-    also = [number for spans in (receipt.front, *_fitted_on(receipt)) for number in expand_integers(spans)]
-    space, data = space_and_data(receipt, view, [*imputed, *also])
+    fitted_on = [*(state.fitted_on for state in receipt.models), *(state.fitted_on for state in receipt.constraints)]
+    also = [number for spans in (receipt.front, *fitted_on) for number in expand_integers(spans)]
+    space, data = space_and_data(receipt, view, expand_integers(own.fitted_on), receipt.curves, [*imputed, *also])
     failed = [view.by_number[number].params for number in imputed]
     rows = np.vstack([space.encode(failed)[0], np.array(list(receipt.pending.values())).reshape(-1, len(space))])
     constraints = tuple(_rebuilt_constraint(state, view, data, rows) for state in receipt.constraints)
-    outcomes = _rebuilt_outcomes(receipt, view, data, rows) if receipt.objectives else None
-    surrogate = _rebuilt_model(receipt, data).believe(rows) if outcomes is None else outcomes.models[view.index]
-    situation = Situation(receipt.acquisition.best, len(data.losses), len(space), constraints, outcomes)
+    outcomes = _rebuilt_outcomes(receipt, view, own, data, rows) if len(receipt.models) > 1 else None
+    surrogate = _rebuilt_model(own, data).believe(rows) if outcomes is None else outcomes.models[objective.column]
+    situation = Situation(receipt.acquisition.best, len(data), len(space), constraints, outcomes)
     first = surrogate if outcomes is None else outcomes.models[0]
     function = from_state(receipt.acquisition).bind(first, situation, space)
-    return RebuiltProposal(receipt, space, surrogate, function)
+    return RebuiltProposal(receipt, space, surrogate, function, objective.column)
 
 
-def _fitted_on(receipt: Receipt) -> list[str]:
-    """Trials of the models of all objectives and constraints."""
-    return [*(state.fitted_on for state in receipt.objectives), *(state.fitted_on for state in receipt.constraints)]
-
-
-def _rebuilt_model(receipt: Receipt, data: Arrays) -> GaussianProcess:
-    assert receipt.hyperparameters is not None
-    gp = GaussianProcess.from_hyperparameters(receipt.hyperparameters)
+def _rebuilt_model(state: ModelState, data: Arrays) -> GaussianProcess:
+    gp = GaussianProcess.from_hyperparameters(state.hyperparameters)
     return gp.condition(data.X, data.losses, data.observations.noise_variance)
 
 
-def _rebuilt_outcomes(receipt: Receipt, view: StudyView, data: Arrays, imputed: Array) -> Outcomes:
-    """The models of several objectives, and the front that the proposal was to improve. `data`: of the objective of the
-    view."""
+def _rebuilt_outcomes(
+    receipt: ModelReceipt, view: StudyView, own: ModelState, data: Arrays, imputed: Array
+) -> Outcomes:
+    """The models of several objectives, and the front that the proposal was to improve. `data`: of the model `own`."""
     models, space = [], data.space
-    for about in view.each:
-        own, all_observed = receipt.about(about.index), about.observations
-        if own.fitted_on == receipt.fitted_on and all_observed.noise_variance is None:
-            observed = data.about(all_observed)  # Read once for all proposals.
-        else:
-            observed = encoded(space, about.observations_of(expand_integers(own.fitted_on)))
-        models.append(_rebuilt_model(own, observed.below(receipt.objectives[about.index].ceiling)))
+    for objective, state in zip(view.objectives, receipt.models, strict=True):
+        observed = data
+        if state.fitted_on != own.fitted_on:
+            observed = encoded(space, view.observations_of(expand_integers(state.fitted_on)))
+        losses = observed.of(objective)
+        models.append(_rebuilt_model(state, losses if state.ceiling is None else losses.below(state.ceiling)))
     front = space.encode([view.by_number[number].params for number in expand_integers(receipt.front)])[0]
     return Outcomes(
         tuple(model.believe(imputed) for model in models),
@@ -205,7 +209,7 @@ def _rebuilt_outcomes(receipt: Receipt, view: StudyView, data: Arrays, imputed: 
 
 
 def _rebuilt_constraint(state: ConstraintState, view: StudyView, known: Arrays, imputed: Array) -> ConstraintModel:
-    """`known`: the data of the objective of the view, which are most often of the same trials."""
+    """`known`: the data of the objectives, which are most often of the same trials."""
     numbers = expand_integers(state.fitted_on)
     fitted_on = known.observations if known.observations.numbers == tuple(numbers) else view.observations_of(numbers)
     if state.name not in fitted_on.constraints.names:
@@ -213,7 +217,8 @@ def _rebuilt_constraint(state: ConstraintState, view: StudyView, known: Arrays, 
             f"The model of the constraint `{state.name:.100}` cannot be rebuilt: no trial that it was fitted on has "
             "reported that constraint."
         )
-    data = encoded(known.space, fitted_on.of_constraint(state.name))
+    constraint = Target(state.name, kind="constraint")
+    data = encoded(known.space, fitted_on.of(constraint))
     gp = GaussianProcess.from_hyperparameters(state.hyperparameters)
     gp.condition(data.X, targets(data.losses, state.zero))
     return ConstraintModel(state.name, gp, state.limit, state.zero).believe(imputed)

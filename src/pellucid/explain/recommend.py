@@ -20,28 +20,30 @@ from typing import Any, overload
 import numpy as np
 from optuna.study import Study
 
-from pellucid.claims import RECOMMENDED
-from pellucid.explain.expectation import (
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.expectation import (
     LEVEL,
-    interval_models,
     median_and_interval,
     no_interval,
     possible_losses,
     smoothed_values,
     too_few,
 )
-from pellucid.explain.feasibility import chance_of_feasible, none_feasible
+from pellucid.beliefs.feasibility import chance_of_feasible, none_feasible
+from pellucid.beliefs.model import default_template
+from pellucid.claims import RECOMMENDED
 from pellucid.explain.fronts.answer import front_of, not_modelled
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.wishes import limits_of, weights_of
-from pellucid.explain.model import curve_notes, default_template, fitted_model, view_of
+from pellucid.explain.model import beliefs_of, curve_notes
 from pellucid.models import GaussianProcess
 from pellucid.models.gp import check_template
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.records import Compromise, Front, Recommendation
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
-from pellucid.study.view import StudyView, named
+from pellucid.study.targets import Target, named
+from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, Note, choice_note, printable, value_text
 
 # Configurations, best first, that may look best under another noise.
@@ -106,7 +108,8 @@ def recommend(
     if not 0.0 <= feasible <= 1.0:
         raise ValueError(f"`feasible` is a probability, from 0 to 1, but got {feasible!r}.")
     check_template(surrogate)
-    view = view_of(study)
+    beliefs = beliefs_of(study)
+    view = beliefs.view
     if not view.several:
         if prefer is not None or limits is not None:
             raise ValueError(
@@ -117,7 +120,7 @@ def recommend(
                 )
             )
         with one_thread:
-            return recommendation_of(view, surrogate, feasible)
+            return recommendation_of(beliefs, view.objectives[0], surrogate, feasible)
     if surrogate is not None:
         raise ValueError(
             f"`surrogate` is for studies with one objective, but this one has {len(view.objectives)}, each with a "
@@ -125,15 +128,19 @@ def recommend(
         )
     with one_thread:
         if prefer is None and limits is None:
-            return front_of(view)
+            return front_of(beliefs)
         weights = None if prefer is None else weights_of(view, prefer)
-        return compromise_of(view, weights, () if limits is None else limits_of(view, limits), feasible)
+        return compromise_of(beliefs, weights, () if limits is None else limits_of(view, limits), feasible)
 
 
 def recommendation_of(
-    view: StudyView, surrogate: GaussianProcess | None = None, feasible: float = RECOMMENDED.threshold
+    beliefs: Beliefs,
+    target: Target,
+    surrogate: GaussianProcess | None = None,
+    feasible: float = RECOMMENDED.threshold,
 ) -> Recommendation:
-    complete = view.observations.of_complete_trials
+    view, sign = beliefs.view, target.sign
+    complete = view.observed(target).of_complete_trials
     if not len(complete):
         raise NoAnswerYet(
             "A recommendation needs at least one finished trial with a value; "
@@ -141,41 +148,45 @@ def recommendation_of(
         )
     if not complete.feasible.any():
         raise NoAnswerYet(f"There is nothing to recommend yet. {none_feasible(complete)}")
-    usable = view.observations if view.extrapolation is not None else complete
-    every = _encoded(view, usable) if view.varying else None
+    observed = view.observed(target)
+    usable = observed if view.extrapolation is not None or len(complete) == len(observed) else complete
+    every = None
+    if view.varying:  # Encoded already, unless some of the observations cannot be used.
+        every = beliefs.data(target) if usable is view.observed(target) else arrays(view.varying, usable)
     if every is None or not _options(every.observations).any():
-        return _best_trial(view, complete.of_feasible_trials)
+        return _best_trial(view, target, complete.of_feasible_trials)
     data = view.chosen(every)
     template = default_template() if surrogate is None else surrogate
-    gp = fitted_model(view, data, template)
-    chance = chance_of_feasible(view, data.space, data.X) if view.constrained else None
+    model = beliefs.model(target, data, template)
+    gp, constraints = model.gp, beliefs.constraint_models(data.space)
+    chance = chance_of_feasible(constraints, data.X) if view.constrained else None
     best = _chosen(gp, data.observations, chance, feasible)
     n, d = sum(every.observations.complete), len(data.space)
     few = too_few(n, d)
     expected, low, high = float(gp.predict(data.X[best : best + 1])[0][0]), None, None
     if not few and np.ptp(data.losses) > 0.0:
-        expected, low, high = _interval(interval_models(view, data, gp, template), data, best)
-        low, high = sorted((view.sign * low, view.sign * high))
+        expected, low, high = _interval(beliefs.interval_models(model, template), data, best)
+        low, high = sorted((sign * low, sign * high))
     notes: list[str] = []
     if few:
         notes.append(no_interval(n, d))
     elif low is None:
         notes.append(Note(f"All {n} trials returned the same value, so there is no interval.", "evidence"))
     notes += curve_notes(data) + choice_note(len(data.losses), len(every.losses))
-    notes += _on_feasibility(view, data.observations, best, chance, feasible, low if view.sign > 0 else high)
+    notes += _on_feasibility(sign, data.observations, best, chance, feasible, low if sign > 0 else high)
     return Recommendation(
         params=dict(data.observations.configurations[best]),
         trial=data.observations.numbers[best],
-        expected=view.sign * expected + 0.0,  # Never -0.0.
+        expected=sign * expected + 0.0,  # Never -0.0.
         low=low,
         high=high,
         level=LEVEL,
-        observed=view.sign * float(data.observations.raw[best]),
+        observed=sign * float(data.observations.returned[best]),
         n_trials=n,
-        direction=view.direction,
+        direction=target.direction,
         notes=tuple(notes),
         feasible=None if chance is None else float(chance[best]),
-        objective=view.objective.name,
+        objective=target.name,
     )
 
 
@@ -186,18 +197,13 @@ def _chosen(gp: GaussianProcess, observations: Observations, chance: Array | Non
     """
     mean = gp.latent_at_observed()
     options = _options(observations)
-    if (options & (observations.raw < math.inf)).any():
-        options = options & (observations.raw < math.inf)
+    if (options & (observations.returned < math.inf)).any():
+        options = options & (observations.returned < math.inf)
     if chance is not None and not (options & (chance >= feasible)).any():
         return int(np.argmax(np.where(options, chance, -1.0)))
     if chance is not None:
         options = options & (chance >= feasible)
     return int(np.argmin(np.where(options, mean, math.inf)))
-
-
-def _encoded(view: StudyView, usable: Observations) -> Arrays:
-    """The observations, encoded: those of the view, unless some of these cannot be used."""
-    return view.data if usable.numbers == view.observations.numbers else arrays(view.varying, usable)
 
 
 def _options(observations: Observations) -> Mask:
@@ -206,7 +212,7 @@ def _options(observations: Observations) -> Mask:
 
 
 def _on_feasibility(
-    view: StudyView,
+    sign: float,
     observations: Observations,
     best: int,
     chance: Array | None,
@@ -216,16 +222,16 @@ def _on_feasibility(
     """What a reader should know about the chance of being feasible. `end`: the better one of the interval."""
     if chance is None:
         return []
-    values = observations.raw
+    values = observations.returned
     if chance[best] < required:
         least = f"a chance of {required:.0%} of being truly feasible"
         return [Note(f"No trial has {least}; this one comes closest.", "feasibility")]
-    limit = float(values[best]) if end is None else min(float(values[best]), view.sign * end)
+    limit = float(values[best]) if end is None else min(float(values[best]), sign * end)
     better = np.flatnonzero(_options(observations) & (values < limit) & (chance < required))
     if not len(better):
         return []
     other = int(better[np.argmin(values[better])])
-    value = value_text(view.sign * float(values[other]))
+    value = value_text(sign * float(values[other]))
     text = (
         f"Trial {observations.numbers[other]} was feasible and returned {value}, but it was so close to the limit that "
         f"its chance of being truly feasible is {chance[other]:.0%}. Run it again to be sure."
@@ -252,10 +258,10 @@ def choice_bias(gp: GaussianProcess, options: Mask | None = None) -> float:
     return max(float(np.mean(mean[rivals][chosen] - values.min(axis=1))), 0.0)
 
 
-def _best_trial(view: StudyView, complete: Observations) -> Recommendation:
+def _best_trial(view: StudyView, target: Target, complete: Observations) -> Recommendation:
     """The best trial, for a study that cannot be modelled."""
     best = int(np.argmin(complete.losses))
-    value = view.sign * float(complete.raw[best])
+    value = target.sign * float(complete.returned[best])
     why, kind = not_modelled(view), " feasible" if view.constrained else ""
     unmodelled = f"{why[0].upper()}{why[1:]}, so there is nothing to model: this is the best{kind} trial."
     return Recommendation(
@@ -267,7 +273,7 @@ def _best_trial(view: StudyView, complete: Observations) -> Recommendation:
         level=LEVEL,
         observed=value,
         n_trials=len(complete),
-        direction=view.direction,
+        direction=target.direction,
         notes=(Note(unmodelled, "scope"),),
-        objective=view.objective.name,
+        objective=target.name,
     )

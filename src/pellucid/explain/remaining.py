@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.acquisition.optimize import candidates
-from pellucid.explain.feasibility import subject
-from pellucid.explain.parts import joint_latent, joint_losses
+from pellucid.beliefs.feasibility import subject
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel, log_chance
+from pellucid.models.draws import joint_latent, joint_losses
 from pellucid.numerics import Array, Indices, low_discrepancy, stream
 from pellucid.pareto import apart, front, in_lengths, volume
 from pellucid.space.encoding import Space
@@ -44,7 +44,7 @@ _COUNTED_FROM, _N_POINTS = 4, 4096
 
 
 @dataclass(frozen=True)
-class Beliefs:
+class FrontModels:
     """Models of every objective and constraint, of each the best fit first; and the point below which volume counts."""
 
     objectives: tuple[tuple[GaussianProcess, ...], ...]
@@ -68,13 +68,13 @@ class Beliefs:
         return np.asarray(draws[np.arange(count) * len(draws) // count])
 
 
-def growth_draws(beliefs: Beliefs, space: Space, X: Array) -> Array:
+def growth_draws(models: FrontModels, space: Space, X: Array) -> Array:
     """growth (s,)"""
-    fits, limits = [each[0] for each in beliefs.objectives], [each[0] for each in beliefs.constraints]
+    fits, limits = [each[0] for each in models.objectives], [each[0] for each in models.constraints]
     X = X[foremost(fits, X)]
     Z = front_candidates(fits, limits, space, X)
-    F = beliefs.outcomes(X, Z)
-    return growth(F[:, : len(X)], F, beliefs.reference)
+    F = models.outcomes(X, Z)
+    return growth(F[:, : len(X)], F, models.reference)
 
 
 def growth(now: Array, then: Array, reference: Array) -> Array:

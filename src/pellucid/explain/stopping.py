@@ -13,21 +13,25 @@ from optuna.study import Study
 
 from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.acquisition.base import explored_share
+from pellucid.beliefs import Beliefs, Model
+from pellucid.beliefs.failing import unaware
+from pellucid.beliefs.feasibility import none_feasible_clause
+from pellucid.beliefs.parts import gain_of_tuning
 from pellucid.claims import STOP
 from pellucid.explain.blocks import MIN_TRIALS, Evidence, blocks, more_trials, until_a_stop
-from pellucid.explain.failures import unaware
-from pellucid.explain.feasibility import best_fits, none_feasible_clause
 from pellucid.explain.front_stopping import front_regret_history_of, front_verdict_of
-from pellucid.explain.model import curve_notes, fitted_model, opened, view_of
-from pellucid.explain.parts import gain_of_tuning
+from pellucid.explain.model import beliefs_of, curve_notes, opened
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel
 from pellucid.models.gp import check_template
 from pellucid.models.states import Hyperparameters
 from pellucid.numerics import is_number, is_whole_number, one_thread
-from pellucid.records import Receipt, RegretHistory, StoppingVerdict
+from pellucid.provenance import ModelReceipt
+from pellucid.records import RegretHistory, StoppingVerdict
 from pellucid.study.arrays import Arrays
+from pellucid.study.observations import Observations
 from pellucid.study.receipts import model_receipts
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 from pellucid.words import Note, as_share, called, choice_note, counted
 
@@ -83,42 +87,44 @@ def stopping_verdict(
     check_template(surrogate)
     if objective is None and len(study.directions) > 1:
         with one_thread:
-            return front_verdict_of(view_of(study), regret_below, min_trials, surrogate)
-    with opened(study, "stopping_verdict", objective) as view:
-        return stopping_verdict_of(view, regret_below, min_trials, surrogate)
+            return front_verdict_of(beliefs_of(study), regret_below, min_trials, surrogate)
+    with opened(study, "stopping_verdict", objective) as (beliefs, target):
+        return stopping_verdict_of(beliefs, target, regret_below, min_trials, surrogate)
 
 
 def stopping_verdict_of(
-    view: StudyView,
+    beliefs: Beliefs,
+    target: Target,
     regret_below: float | str | None = None,
     min_trials: int = MIN_TRIALS,
     surrogate: GaussianProcess | None = None,
 ) -> StoppingVerdict:
-    n = sum(view.observations.complete)
-    usable = np.array(view.observations.complete, dtype=bool) & view.observations.feasible
-    best = view.sign * float(view.observations.losses[usable].min()) if usable.any() else None
+    view, every = beliefs.view, beliefs.data(target)
+    observed = view.observed(target)
+    n = sum(observed.complete)
+    usable = np.array(observed.complete, dtype=bool) & observed.feasible
+    best = target.sign * float(observed.losses[usable].min()) if usable.any() else None
     given = None if isinstance(regret_below, str) else regret_below
-    name = view.objective.name
+    name = target.name
 
-    missing = _missing(view, min_trials)
+    missing = _missing(view, observed, every, min_trials)
     if missing:
         return StoppingVerdict(False, n, best, None, given, None, missing, objective=name)
-    data = view.chosen(view.data)
-    gp = fitted_model(view, data, surrogate)
-    bound, noise = _room(view, data, gp), _noise(gp)
-    limit, words = _tolerance(regret_below, noise, gain_of_tuning(view.data))
+    model = beliefs.model(target, template=surrogate)
+    bound, noise = beliefs.room(model, _WIDTH), _noise(model.gp)
+    limit, words = _tolerance(regret_below, noise, gain_of_tuning(every))
     trials = "trials" if n == len(view.trials) else "complete trials"
     left = f"after {n} {trials}, the model sees room to improve {called(name)} by at most {bound:.2g}"
     left = f"{left}, {'above' if bound > limit else 'within'} {words}"
     if bound > limit:
         more = more_trials(n, bound, limit, _POWER)
         reason = f"{left}. {until_a_stop(n, more)}"
-        notes = (*_rests_on(view, data), *unaware(view, gp))
+        notes = (*_rests_on(model, every), *unaware(beliefs.known_failing, model, every.space))
         return StoppingVerdict(False, n, best, bound, limit, noise, reason, notes, more_trials=more, objective=name)
-    held_by = blocks(Evidence(view, data, gp, limit, _WIDTH))
+    held_by = blocks(Evidence(beliefs, model, limit, _WIDTH))
     blocked = tuple(hold.words for hold in held_by)
     reason = f"{'; '.join(blocked)}. The bound alone would allow a stop: {left}" if blocked else left
-    notes = (*_rests_on(view, data), *(() if blocked else (*_looks(view), _UNSEEN)))
+    notes = (*_rests_on(model, every), *(() if blocked else (*_looks(view), _UNSEEN)))
     return StoppingVerdict(
         not blocked, n, best, bound, limit, noise, reason, notes, blocked, objective=name, held_by=held_by
     )
@@ -136,32 +142,26 @@ def check_stopping(regret_below: float | str | None, min_trials: int) -> None:
         raise ValueError(f"`min_trials` must be a whole number of at least 1, but got {min_trials!r}.")
 
 
-def _missing(view: StudyView, min_trials: int) -> str:
+def _missing(view: StudyView, observed: Observations, every: Arrays, min_trials: int) -> str:
     """What a verdict lacks, in words; empty if nothing."""
-    n = sum(view.observations.complete)
+    n = sum(observed.complete)
     if n < max(min_trials, 2):
         return f"a verdict needs {max(min_trials, 2)} complete trials, and this study has {n}"
     if not view.varying:
         return "no parameter varies, so there is nothing to model"
-    if not (np.array(view.observations.complete, dtype=bool) & view.observations.feasible).any():
-        return f"there is nothing to use yet. {none_feasible_clause(view.observations)}"
-    inside = len(view.data.losses)
+    if not (np.array(observed.complete, dtype=bool) & observed.feasible).any():
+        return f"there is nothing to use yet. {none_feasible_clause(observed)}"
+    inside = len(every)
     if inside < 2:
         return f"a verdict needs 2 finished trials inside the present ranges, and this study has {inside}"
-    if np.ptp(view.data.losses) == 0.0:
+    if np.ptp(every.losses) == 0.0:
         return "all finished trials returned the same value, which says nothing about the rest of the space"
-    return "" if view.data.observations.feasible.any() else "no trial inside the present ranges is feasible"
+    return "" if every.observations.feasible.any() else "no trial inside the present ranges is feasible"
 
 
-def _room(view: StudyView, data: Arrays, gp: GaussianProcess) -> float:
-    """The bound of the regret."""
-    tried, constraints = data.X[data.observations.measured], best_fits(view, data.space)
-    return upper_bound_regret(gp, tried, data.space, width=_WIDTH, constraints=constraints)[0]
-
-
-def _rests_on(view: StudyView, data: Arrays) -> list[str]:
+def _rests_on(model: Model, every: Arrays) -> list[str]:
     """What a reader should know of the trials behind a model."""
-    return curve_notes(data) + choice_note(len(data.losses), len(view.data.losses))
+    return curve_notes(model.data) + choice_note(len(model.data), len(every))
 
 
 def _looks(view: StudyView) -> tuple[str, ...]:
@@ -213,46 +213,46 @@ def regret_history(
     check_stopping(regret_below, min_trials)
     if objective is None and len(study.directions) > 1:
         with one_thread:
-            return front_regret_history_of(view_of(study), regret_below, min_trials)
-    with opened(study, "regret_history", objective) as view:
-        return regret_history_of(view, regret_below, min_trials)
+            return front_regret_history_of(beliefs_of(study), regret_below, min_trials)
+    with opened(study, "regret_history", objective) as (beliefs, target):
+        return regret_history_of(beliefs, target, regret_below, min_trials)
 
 
 def regret_history_of(
-    view: StudyView, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
+    beliefs: Beliefs, target: Target, regret_below: float | str | None = None, min_trials: int = MIN_TRIALS
 ) -> RegretHistory:
-    return regret_history_to(view, stopping_verdict_of(view, regret_below, min_trials))
+    return regret_history_to(beliefs, target, stopping_verdict_of(beliefs, target, regret_below, min_trials))
 
 
-def regret_history_to(view: StudyView, stopping: StoppingVerdict) -> RegretHistory:
+def regret_history_to(beliefs: Beliefs, target: Target, stopping: StoppingVerdict) -> RegretHistory:
     """The course that led to a verdict."""
     after: tuple[int, ...] = ()
     bounds: tuple[float, ...] = ()
     if stopping.bound is not None:
-        gp = fitted_model(view, view.chosen(view.data))
-        after, bounds = _bounds_over_the_run(view, gp.hyperparameters, stopping.bound)
-    proposals = model_receipts(view.trials, len(view.trials))
-    acquisitions = [receipt.acquisition for receipt in proposals if receipt.acquisition is not None]
+        after, bounds = _bounds_over_the_run(beliefs, target, stopping.bound)
+    proposals = model_receipts(beliefs.view.trials, len(beliefs.view.trials))
     return RegretHistory(
         stopping,
         after,
         bounds,
         tuple(receipt.trial for receipt in proposals),
         tuple(_alpha(receipt) for receipt in proposals),
-        tuple(explored_share(acquisition) for acquisition in acquisitions),
+        tuple(explored_share(receipt.acquisition) for receipt in proposals),
     )
 
 
 def _bounds_over_the_run(
-    view: StudyView, hyperparameters: Hyperparameters, last_bound: float
+    beliefs: Beliefs, target: Target, last_bound: float
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Trial numbers and the bound after each, from the first feasible one on. Early ones are closer together, because
     the bound changes faster."""
-    data, constraints = view.data, best_fits(view, view.data.space)
-    n = len(data.losses)
+    data, hyperparameters = beliefs.data(target), beliefs.model(target).gp.hyperparameters
+    constraints, n = beliefs.constraint_fits(data.space), len(data)
     last = max(1, min(int(0.9 * n), _MOST_CONDITIONED))
     first = int(np.argmax(data.observations.feasible)) + 1
-    n_bounds = _N_BOUNDS if view.choice is None else max(_FEWEST_BOUNDS, _N_BOUNDS // (1 + 2 * len(constraints)))
+    n_bounds = (
+        _N_BOUNDS if beliefs.view.choice is None else max(_FEWEST_BOUNDS, _N_BOUNDS // (1 + 2 * len(constraints)))
+    )
     counts = np.unique(np.geomspace(min(last, 2 * len(data.space)), last, n_bounds).round().astype(int))
     counts = counts[counts >= first]
     bounds = [_bound_after(data, hyperparameters, count, constraints) for count in counts]
@@ -271,9 +271,8 @@ def _bound_after(
     return upper_bound_regret(gp, X, data.space, width=_WIDTH, constraints=constraints)[0]
 
 
-def _alpha(receipt: Receipt) -> float | None:
+def _alpha(receipt: ModelReceipt) -> float | None:
     """The weight that a policy set; None if the proposal was made without it: WEI's guard may have used EI instead."""
-    assert receipt.acquisition is not None
     if receipt.policy is None or "alpha" not in receipt.acquisition.settings:
         return None
     return receipt.policy.numbers.get("alpha")

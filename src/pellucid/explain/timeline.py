@@ -10,6 +10,7 @@ from statistics import median
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain.history import state_of
 from pellucid.records import Timeline
 from pellucid.study.view import StudyView
@@ -24,11 +25,13 @@ def timeline(study: Study) -> Timeline:
     Args:
         study: any study; trials that wait to be run are left out.
     """
-    return timeline_of(StudyView.whole(study))
+    return timeline_of(Beliefs(StudyView.whole(study)))
 
 
-def timeline_of(view: StudyView) -> Timeline:
-    begun = sorted((t for t in view.trials if t.datetime_start is not None), key=lambda t: (_start(t), t.number))
+def timeline_of(beliefs: Beliefs) -> Timeline:
+    begun = sorted(
+        (t for t in beliefs.view.trials if t.datetime_start is not None), key=lambda t: (_start(t), t.number)
+    )
     if not begun:
         raise NoAnswerYet("No trial has started yet, so there are no times to show.")
     first = _start(begun[0])

@@ -1,11 +1,10 @@
-"""The data that travels between packages and into the storage: frozen, validated, JSON both ways.
+"""The data of every answer: frozen records, with sentences.
 
-Nothing here knows Optuna. `receipt`: why a trial got its parameters; `states`: what chose them. `finding`: the base of
-every answer. The answers: `recommendation`, `front` (several objectives: the front, compromises, what trades),
-`calibration` (were predictions true), `course` (how the search went), `curves` (what trials reported),
-`proposal` (why a trial was proposed), `shares` (which parameters matter), `importance` (which matter for a goal),
-`effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step search does), `pruning`
-(why a trial was stopped, and what stops saved and cost).
+Nothing here knows Optuna. `finding`: the base of every answer. The answers: `recommendation`, `front` (several
+objectives: the front, compromises, what trades), `calibration` (were predictions true), `course` (how the search went),
+`curves` (what trials reported), `proposal` (why a trial was proposed), `shares` (which parameters matter), `importance`
+(which matter for a goal), `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step
+search does), `pruning` (why a trial was stopped, and what stops saved and cost).
 """
 
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
@@ -50,34 +49,21 @@ from pellucid.records.pruning import (
     chance_text,
 )
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
-from pellucid.records.receipt import RECEIPT_VERSION, Receipt
 from pellucid.records.recommendation import Recommendation
 from pellucid.records.shares import Importance, PairShare, ParameterShare
-from pellucid.records.states import (
-    AcquisitionState,
-    ConstraintState,
-    CurveState,
-    ObjectiveState,
-    PolicyState,
-    RankingState,
-)
 from pellucid.records.timeline import Timeline
 
 __all__ = [
     "PENDING",
     "PREDICTED",
-    "RECEIPT_VERSION",
-    "AcquisitionState",
     "Attribution",
     "Calibration",
     "CalibrationWindow",
     "ChanceBin",
     "Compromise",
-    "ConstraintState",
     "Contribution",
     "Coordinate",
     "Cost",
-    "CurveState",
     "DesirabilityPaths",
     "ExchangeRate",
     "ExpectedOutcome",
@@ -104,7 +90,6 @@ __all__ = [
     "LearningCurve",
     "LearningCurves",
     "NotKnown",
-    "ObjectiveState",
     "PairImportance",
     "PairShare",
     "ParallelCoordinates",
@@ -114,7 +99,6 @@ __all__ = [
     "ParameterShare",
     "PartialDependence",
     "Phase",
-    "PolicyState",
     "PredictedTrial",
     "ProfileEffect",
     "ProposalExplanation",
@@ -124,8 +108,6 @@ __all__ = [
     "PruningRecord",
     "RangeAdvice",
     "RangeAxis",
-    "RankingState",
-    "Receipt",
     "Recommendation",
     "RegretHistory",
     "StoppedTrial",

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pellucid.records import notebook
+from pellucid import notebook
 from pellucid.words import NoAnswer, Note, Unanswered, printable, printable_traceback
 
 Answer = TypeVar("Answer")

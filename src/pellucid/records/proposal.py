@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from pellucid.notebook import Rows
 from pellucid.records.finding import Finding
-from pellucid.records.notebook import Rows
 from pellucid.words import OBJECTIVE, printable
 
 Array = npt.NDArray[np.float64]

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from pellucid.notebook import Rows
+from pellucid.provenance.rules import is_count, is_finite_from, is_spans
 from pellucid.records.finding import Finding
-from pellucid.records.notebook import Rows
-from pellucid.records.rules import is_count, is_finite_from, is_spans
 from pellucid.words import OBJECTIVE, RecordError, UnreadableRecordError, number_text, prefix, printable
 
 DECISION_VERSION = 1

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from pellucid.notebook import Rows
 from pellucid.records.finding import Finding
-from pellucid.records.notebook import Rows
 
 
 @dataclass(frozen=True)

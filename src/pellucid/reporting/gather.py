@@ -8,10 +8,11 @@ from optuna.study import Study
 
 from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import CATALOGUE
-from pellucid.explain.model import view_for_all
-from pellucid.explain.progress import progress_bar
+from pellucid.beliefs import Beliefs
+from pellucid.explain.model import beliefs_for_all
 from pellucid.numerics import one_thread
 from pellucid.pareto import check_number
+from pellucid.progress import progress_bar
 from pellucid.study.view import StudyView
 
 
@@ -23,16 +24,16 @@ def check_objectives(n: int) -> None:
 
 def gather_at_once(study: Study) -> Overview:
     """What the trials say without a model, in a moment; the other answers are pending."""
-    view = StudyView.whole(study)  # Without what a model makes of learning curves.
-    check_objectives(len(view.objectives))
-    return Overview(view, whole=False)
+    beliefs = Beliefs(StudyView.whole(study))  # Without what a model makes of learning curves.
+    check_objectives(len(beliefs.view.objectives))
+    return Overview(beliefs, whole=False)
 
 
 def gather(study: Study, progress: bool, lasting: dict[Any, Any] | None = None) -> Overview:
     """All answers that a page shows. `lasting`: from an earlier call; it gets what can serve a later one."""
     check_objectives(len(study.directions))
-    view, no_curves = view_for_all(study)
-    overview = Overview(view, lasting={} if lasting is None else lasting)
+    beliefs, no_curves = beliefs_for_all(study)
+    overview = Overview(beliefs, lasting={} if lasting is None else lasting)
     if no_curves is not None:
         overview.broken["what learning curves promise"] = no_curves
     with one_thread, progress_bar("report", overview.n_steps(CATALOGUE), show=progress) as bar:

@@ -27,7 +27,7 @@ from pellucid.models import GaussianProcess
 from pellucid.models.gp import check_template
 from pellucid.numerics import Array, is_whole_number, low_discrepancy, stream
 from pellucid.pareto import check_number
-from pellucid.records import Receipt
+from pellucid.provenance import StartupReceipt
 from pellucid.samplers.proposing import branches, looks, others
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
@@ -197,7 +197,7 @@ class Coverage:
         if rule is not None and not rule(u).all():
             u = self._moved(rule, u, trial)
         params = space.decode(u, only_active=False)[0]
-        return params, Receipt(trial.number, "startup", self.seed, plain_params(params))
+        return params, StartupReceipt(trial.number, self.seed, plain_params(params))
 
     def _moved(self, rule: Rule, u: Array, trial: FrozenTrial) -> Array:
         """The allowed configuration that is nearest to u (1, d)."""

@@ -27,10 +27,10 @@ from pellucid.acquisition.bounds import LCB
 from pellucid.acquisition.improvement import EI
 from pellucid.acquisition.optimize import SEPARATION, Known, candidates, unseen
 from pellucid.numerics import Array, is_whole_number, one_thread, stream
-from pellucid.records import RankingState, Receipt
+from pellucid.provenance import RankingReceipt, RankingState, StartupReceipt
 from pellucid.samplers.bayesian import BayesianSampler
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.configuration import rounded, shared_fields
+from pellucid.samplers.proposing.configuration import best_value, rounded, shared_fields
 from pellucid.samplers.proposing.interface import ModelSampler, seed_or_random
 from pellucid.samplers.proposing.notices import DeadTrialNotices
 from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
@@ -40,8 +40,9 @@ from pellucid.space.encoding import Dimension, Space, is_ordered
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.receipts import readable_receipt
 from pellucid.study.storage import keep_model
+from pellucid.study.targets import single_objective
 from pellucid.study.trials import distributions
-from pellucid.study.view import StudyView, single_objective
+from pellucid.study.view import StudyView
 from pellucid.threads import no_fork
 from pellucid.words import printable, printable_error
 
@@ -150,7 +151,7 @@ class RankingSampler(BaseSampler):
         from optuna import get_all_study_names, load_study
         from optuna.storages import get_storage
 
-        from pellucid.explain.progress import progress_bar
+        from pellucid.progress import progress_bar
 
         _rankers()
         from pellucid.models.ranking.ranker import Ranker
@@ -212,7 +213,7 @@ class RankingSampler(BaseSampler):
         """The model's value for a parameter that no trial has had yet; at random if the model has none."""
         single_objective(study, type(self).__name__)
         receipt = readable_receipt(trial)
-        if receipt is not None and receipt.kind == "ranking" and param_name in receipt.params:
+        if isinstance(receipt, RankingReceipt) and param_name in receipt.params:
             nearest = _nearest(param_name, param_distribution, receipt.params[param_name])
             if nearest is not None:
                 return nearest[0]
@@ -252,7 +253,7 @@ class RankingSampler(BaseSampler):
             )
             turn, words = None, f"The fallback proposed it: {failure('the ranking', error)}."
         params, receipt = self._fallback.propose(view, trial, search_space, started=started)
-        if turn is not None and receipt.kind == "startup":
+        if turn is not None and isinstance(receipt, StartupReceipt):
             words = f"{words} It starts with trials that cover the space."
         return params, replace(receipt, phase=f"{words} {receipt.phase}".strip())
 
@@ -344,7 +345,8 @@ class RankingSampler(BaseSampler):
         )
         fields = shared_fields(view, trial, self._seed, configuration, data)
         params = {name: value for name, value in configuration.params.items() if name in search_space}
-        return params, Receipt(**fields, kind="ranking", ranking=state, phase=words)
+        best, direction = best_value(view.objective, data), view.objective.direction
+        return params, RankingReceipt(**fields, ranking=state, direction=direction, best_value=best, phase=words)
 
     def _best(self, ranked: FittedStudyRanker, data: Arrays, tried: Array, number: int, apart: float) -> Array:
         """The best new configuration of many everywhere, then of more and more around the best of these."""

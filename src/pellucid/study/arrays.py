@@ -13,6 +13,7 @@ from pellucid.numerics import Array, Indices
 from pellucid.space.conditions import declared_conditions, infer_conditions
 from pellucid.space.encoding import Space
 from pellucid.study.observations import Observations
+from pellucid.study.targets import Target
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,17 @@ class Arrays:
     observations: Observations
     X: Array
 
+    def __len__(self) -> int:
+        return len(self.X)
+
     @property
     def losses(self) -> Array:
+        """Of the only target."""
         return self.observations.losses
+
+    def of(self, objective: Target) -> Arrays:
+        """The same trials with the values of one objective alone."""
+        return replace(self, observations=self.observations.of(objective))
 
     def standing(self, losses: Array) -> Array:
         """Losses (n,) of the observations, with infeasible ones behind all others: the closer to being feasible, the
@@ -37,19 +46,19 @@ class Arrays:
         behind = losses.max(initial=0.0) + width * (2.0 - 1.0 / (1.0 + constraints.violation))
         return np.where(constraints.feasible, losses, behind)
 
-    def with_values(self, values: Array) -> Arrays:
-        """The same configurations with other values (n,), all of complete trials."""
-        return replace(self, observations=self.observations.with_values(values))
+    def with_losses(self, losses: Array) -> Arrays:
+        """The same configurations with other losses (n,) of one target, all of complete trials."""
+        return replace(self, observations=self.observations.with_losses(losses))
 
-    def about(self, observations: Observations) -> Arrays:
-        """The same trials with the values of another objective, of which these are all observations."""
+    def observed_as(self, observations: Observations) -> Arrays:
+        """The same trials as they are in other observations, of which these are some."""
         if observations.numbers != self.observations.numbers:
             rows = {number: i for i, number in enumerate(observations.numbers)}
             observations = observations.select([rows[number] for number in self.observations.numbers])
         return replace(self, observations=observations)
 
     def below(self, ceiling: float) -> Arrays:
-        """The same, with losses above the ceiling, infinite ones too, counted as the ceiling.
+        """The same, with losses of the only target above the ceiling, infinite ones too, counted as the ceiling.
 
         Whether rows are selected before or after makes no difference: a rebuilt model sees what the original one saw.
         """

@@ -18,7 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 from pellucid.models.curves.model import CurveModel, curve_model
 from pellucid.models.curves.reports import Curves
 from pellucid.numerics import Array, compress_integers, expand_integers, first_integers
-from pellucid.records import CurveState
+from pellucid.provenance import CurveState
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Extrapolation, curves
@@ -84,7 +84,7 @@ def extrapolated(view: StudyView, space: Space | None = None) -> StudyView:
     learned = _last_learned(view, view.data.space if space is None else space)
     if learned is None:
         return view
-    values = learned.values([trial for trial in ahead if _has_parameters(trial, learned.space)], view.sign)
+    values = learned.values([trial for trial in ahead if _has_parameters(trial, learned.space)], view.objective.sign)
     return replace(view, extrapolation=Extrapolation(values, learned.numbers, learned.model.horizon))
 
 
@@ -127,7 +127,7 @@ def learned_from(
     view: StudyView, trials: Sequence[FrozenTrial], space: Space, horizon: int | None = None
 ) -> Learned | None:
     """The model of the curves of these finished trials; None if too few are complete."""
-    reported = curves(trials, view.sign)
+    reported = curves(trials, view.objective.sign)
     rows = _rows(trials, reported.numbers.tolist(), space)
     model = curve_model(reported, rows, space.nominal, horizon)
     if model is None:
@@ -164,7 +164,7 @@ def as_recorded(view: StudyView, state: CurveState | None, space: Space) -> Stud
     learned = learned_from(view, [view.by_number[number] for number in numbers], space, state.horizon)
     values = {int(number): value for number, value in state.running.items()}
     if learned is not None:
-        values.update(learned.values([view.by_number[number] for number in stopped], view.sign))
+        values.update(learned.values([view.by_number[number] for number in stopped], view.objective.sign))
     return replace(view, extrapolation=Extrapolation(values, tuple(numbers), state.horizon))
 
 

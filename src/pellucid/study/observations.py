@@ -1,8 +1,10 @@
 """The values that finished trials returned, as losses a surrogate can learn from.
 
 Notation
-    sign      +1 if the study minimises, -1 if it maximises;  loss = sign * value, so smaller is better
-    raw (n,)  losses as returned;  losses (n,)  the same, made finite (see `Observations`)
+    k objectives, or the one target that was asked for;  n trials with a value of each
+    sign (k,)     +1 to minimise, -1 to maximise;  loss = sign * value, so smaller is better
+    raw (n, k)    losses as returned;  values (n, k)  the same, made finite (see `Observations`)
+    losses (n,)   the values of the only target
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from pellucid.numerics import Array, Mask
 from pellucid.study.constraints import Constraints, constraints
+from pellucid.study.targets import Target
 from pellucid.threads import cached_property
 
 NOISE_ATTRIBUTE = "pellucid:noise_variance"
@@ -28,19 +31,21 @@ _COMPLETE, _PRUNED = TrialState.COMPLETE, TrialState.PRUNED
 
 @dataclass(frozen=True)
 class Observations:
-    """Finished trials with a value.
+    """Finished trials with a value of every objective, or of the one target that was asked for (`of`).
 
     A trial that was stopped early, or still runs, counts with the value that a model of learning curves expects of it,
     and the variance of that (`extrapolated`). Without such a model, a pruned trial counts with its last intermediate
     value, but never as better than the median complete trial. An infinite value counts as the worst (or best) finite
-    one. The last two rules depend on which trials are in the selection, so `losses` is derived from `raw`, and a
+    one. The last two rules depend on which trials are in the selection, so `values` are derived from `raw`, and a
     selection derives its own: a rebuilt model sees what the original one saw.
+
+    noise   known variances (n,) of each of the k, NaN where unknown; None if none is known
     """
 
     numbers: tuple[int, ...]
     configurations: tuple[Mapping[str, Any], ...]
     raw: Array
-    noise_variance: Array | None
+    noise: tuple[Array | None, ...]
     complete: tuple[bool, ...]
     constraints: Constraints
     extrapolated: tuple[bool, ...]
@@ -49,10 +54,14 @@ class Observations:
         return len(self.numbers)
 
     @cached_property
-    def losses(self) -> Array:
+    def values(self) -> Array:
+        return np.stack([self._finite(np.ascontiguousarray(column)) for column in self.raw.T], axis=1)
+
+    def _finite(self, raw: Array) -> Array:
+        """One column of values."""
         done = np.array(self.complete, dtype=bool)
-        raw = np.clip(self.raw, -_LARGEST_LOSS, _LARGEST_LOSS) if len(self) else self.raw
-        finite = np.isfinite(self.raw)
+        finite = np.isfinite(raw)
+        raw = np.clip(raw, -_LARGEST_LOSS, _LARGEST_LOSS)
         if finite.any() and not finite.all():
             raw = np.clip(raw, raw[finite].min(), raw[finite].max())
         own = done | np.array(self.extrapolated, dtype=bool)
@@ -60,13 +69,55 @@ class Observations:
             raw = np.where(own, raw, np.maximum(raw, np.median(raw[done])))
         return raw
 
+    @property
+    def losses(self) -> Array:
+        """Of the only target."""
+        return self._only(self.values)
+
+    @property
+    def returned(self) -> Array:
+        """Raw losses (n,) of the only target."""
+        return self._only(self.raw)
+
+    @staticmethod
+    def _only(values: Array) -> Array:
+        if values.shape[1] != 1:
+            raise TypeError(f"These are values of {values.shape[1]} objectives: ask for those of one.")
+        return values[:, 0]
+
+    @property
+    def noise_variance(self) -> Array | None:
+        """Of the only target."""
+        (only,) = self.noise
+        return only
+
+    def of(self, target: Target) -> Observations:
+        """Those of one target alone. Of a constraint, these are the trials that report it."""
+        if target.is_constraint:
+            return self._of_constraint(target.name)
+        if len(self.noise) == 1:
+            return self
+        column = target.column
+        return replace(self, raw=np.ascontiguousarray(self.raw[:, [column]]), noise=(self.noise[column],))
+
+    def _of_constraint(self, name: str) -> Observations:
+        """A pruned trial has its values like any other. One that is infinitely bad stays worse than every other one."""
+        column = self.constraints.values[:, self.constraints.names.index(name)]
+        rows = np.flatnonzero(~np.isnan(column)).tolist()
+        values, chosen = column[rows], self.select(rows)
+        finite = values[np.isfinite(values)]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+        beyond = max(high, 0.0) + max(high - low, 1.0)
+        values = np.clip(values, min(low, 0.0), beyond)
+        return replace(chosen, noise=(None,)).with_losses(values)
+
     def select(self, keep: Sequence[int]) -> Observations:
         """The observations at these positions."""
         return Observations(
             tuple(self.numbers[i] for i in keep),
             tuple(self.configurations[i] for i in keep),
             self.raw[list(keep)],
-            None if self.noise_variance is None else self.noise_variance[list(keep)],
+            tuple(None if noise is None else noise[list(keep)] for noise in self.noise),
             tuple(self.complete[i] for i in keep),
             self.constraints.select(keep),
             tuple(self.extrapolated[i] for i in keep),
@@ -91,73 +142,60 @@ class Observations:
     def of_feasible_trials(self) -> Observations:
         return self.select(np.flatnonzero(self.feasible).tolist())
 
-    def of_constraint(self, name: str) -> Observations:
-        """The values of a constraint in the place of those of the objective, of the trials that report it.
-
-        A pruned trial has them like any other. A value that is infinitely bad stays worse than every other one.
-        """
-        column = self.constraints.values[:, self.constraints.names.index(name)]
-        rows = np.flatnonzero(~np.isnan(column)).tolist()
-        values, chosen = column[rows], self.select(rows)
-        finite = values[np.isfinite(values)]
-        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
-        beyond = max(high, 0.0) + max(high - low, 1.0)
-        values = np.clip(values, min(low, 0.0), beyond)
-        return replace(chosen, noise_variance=None).with_values(values)
-
-    def with_values(self, values: Array) -> Observations:
-        """The same configurations with other values (n,), all of them returned."""
-        n = len(values)
-        return replace(self, raw=values, complete=(True,) * n, extrapolated=(False,) * n)
+    def with_losses(self, losses: Array) -> Observations:
+        """The same configurations with other losses (n,) of one target, all of them returned."""
+        n = len(losses)
+        return replace(self, raw=losses[:, None], complete=(True,) * n, extrapolated=(False,) * n)
 
 
 def observations(
     trials: Sequence[FrozenTrial],
-    sign: float,
-    index: int = 0,
+    objectives: Sequence[Target],
     extrapolated: Mapping[int, tuple[float, float]] | None = None,
 ) -> Observations:
-    """Complete trials, and pruned trials that reported a value. Trials without a number are left out. `index`: of the
-    objective, if there are several. `extrapolated`: losses and variances by trial, in the place of what it reported."""
-    ahead = extrapolated or {}
-    values = [sign * ahead[trial.number][0] if trial.number in ahead else _value(trial, index) for trial in trials]
-    usable = [trial for trial, value in zip(trials, values, strict=True) if value is not None]
+    """Complete trials, and with one objective pruned trials that reported a value: that says nothing about each of
+    several. Trials without a number are left out. `extrapolated`: losses and variances by trial, in the place of what
+    it reported."""
+    ahead, k = extrapolated or {}, len(objectives)
+    signs = np.array([objective.sign for objective in objectives])
+    values = [[signs[0] * ahead[trial.number][0]] if trial.number in ahead else _values(trial, k) for trial in trials]
+    usable = [trial for trial, row in zip(trials, values, strict=True) if row is not None]
     reported = [trial.user_attrs.get(NOISE_ATTRIBUTE) for trial in usable]
-    noise = None
+    noise: list[Array | None] = [None] * k
     if ahead or reported.count(None) < len(reported):
-        noise = np.array([_noise_variance(variance, index) for variance in reported], dtype=float)
-        for i, trial in enumerate(usable):
-            if trial.number in ahead:
-                noise[i] = ahead[trial.number][1]
+        for column in range(k):
+            known = np.array([_noise_variance(variance, column) for variance in reported], dtype=float)
+            for i, trial in enumerate(usable):
+                if trial.number in ahead:
+                    known[i] = ahead[trial.number][1]
+            noise[column] = None if np.isnan(known).all() else known
     return Observations(
         tuple([trial.number for trial in usable]),
         tuple([trial.params for trial in usable]),
-        sign * np.array([value for value in values if value is not None], dtype=float),
-        None if noise is None or np.isnan(noise).all() else noise,
+        np.array([row for row in values if row is not None], dtype=float).reshape(-1, k) * signs,
+        tuple(noise),
         tuple([trial.state is _COMPLETE and trial.number not in ahead for trial in usable]),
         constraints(usable),
         tuple([trial.number in ahead for trial in usable]),
     )
 
 
-def _value(trial: FrozenTrial, index: int) -> float | None:
-    """The value that a trial counts with; None if it has none, or if another of its objectives is no number."""
-    value: float | None = None
+def _values(trial: FrozenTrial, k: int) -> Sequence[float] | None:
+    """The k values that a trial counts with; None if one of them is missing or no number."""
     state = trial.state
     if state is _COMPLETE:
         values = trial.values  # A property that builds a list on every access.
-        if values is None or len(values) <= index or (len(values) > 1 and any(map(math.isnan, values))):
-            return None
-        value = values[index]
-    elif state is _PRUNED and trial.intermediate_values:
+        return None if values is None or len(values) < k or any(map(math.isnan, values)) else values[:k]
+    if state is _PRUNED and k == 1 and trial.intermediate_values:
         value = trial.intermediate_values[max(trial.intermediate_values)]
-    return None if value is None or math.isnan(value) else value
+        return None if math.isnan(value) else [value]
+    return None
 
 
-def _noise_variance(reported: object, index: int = 0) -> float:
+def _noise_variance(reported: object, column: int = 0) -> float:
     """The reported variance of a trial's value; NaN if there is none, or none that makes sense."""
     if isinstance(reported, (list, tuple)) and len(reported) > 1:
-        return _noise_variance(reported[index]) if index < len(reported) else math.nan
+        return _noise_variance(reported[column]) if column < len(reported) else math.nan
     if isinstance(reported, (int, float)) and not isinstance(reported, bool):
         return float(reported) if math.isfinite(reported) and reported >= 0 else math.nan
     return math.nan

@@ -11,7 +11,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from pellucid.records import Receipt
+from pellucid.provenance import ModelReceipt, ModelState, Receipt
 from pellucid.words import RecordError, UnreadableRecordError
 
 RECEIPT_KEY = "pellucid:receipt"
@@ -86,45 +86,35 @@ def _parsed(parts: tuple[str, ...]) -> Receipt:
     return Receipt.from_json("".join(parts))
 
 
-# How the phase of a receipt begins, or goes on after the words of a sampler that called the one in steps.
-_STEPS = {1: "Step 1 tunes ", 2: "Step 2 tunes "}
-
-
-def step_of(receipt: Receipt) -> int | None:
-    """The step of a search in steps that proposed a trial, 1 or 2; None if there was none. Receipts of version 1 have
-    it in the words of their phase alone."""
-    return next((step for step, words in _STEPS.items() if words in receipt.phase), None)
-
-
-def newest_model_receipts(trials: Sequence[FrozenTrial], before: int) -> Iterator[Receipt]:
+def newest_model_receipts(trials: Sequence[FrozenTrial], before: int) -> Iterator[ModelReceipt]:
     """Own receipts of kind 'model' of the trials before number `before`, the newest first."""
     for trial in reversed(trials):
         receipt = own_receipt(trial) if trial.number < before else None
-        if receipt is not None and receipt.kind == "model":
+        if isinstance(receipt, ModelReceipt):
             yield receipt
 
 
-def model_receipts(trials: Sequence[FrozenTrial], before: int) -> tuple[Receipt, ...]:
+def model_receipts(trials: Sequence[FrozenTrial], before: int) -> tuple[ModelReceipt, ...]:
     """All of them, by trial number."""
     return tuple(newest_model_receipts(trials, before))[::-1]
 
 
 def last_model_receipt(
     trials: Sequence[FrozenTrial], kernel: str, *, warped: bool = True, index: int = 0
-) -> Receipt | None:
-    """The newest own receipt of a model with this kernel, about the objective with this index.
+) -> tuple[ModelReceipt, ModelState] | None:
+    """The newest own receipt of a model of the objective with this index that has this kernel, and that model.
 
     `warped`: of a model that was free to choose an output warp. Models that learn about effects were not, so they
     continue each other (`warped=False`), or any other model without a warp.
     """
     for trial in reversed(trials):
         receipt = own_receipt(trial)
-        receipt = receipt.about(index) if receipt is not None and receipt.kind == "model" else None
-        if receipt is None or receipt.acquisition is None or receipt.hyperparameters is None:
+        if not isinstance(receipt, ModelReceipt):
             continue
-        if receipt.hyperparameters.kernel != kernel:
+        model = receipt.model(index)
+        if model is None or model.hyperparameters.kernel != kernel:
             continue
         learns = bool(receipt.acquisition.learns_about)
-        if (not learns) if warped else (learns or receipt.hyperparameters.warp is None):
-            return receipt
+        if (not learns) if warped else (learns or model.hyperparameters.warp is None):
+            return receipt, model
     return None

@@ -17,7 +17,8 @@ from optuna.storages._cached_storage import _CachedStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.records import PruningDecision, Receipt
+from pellucid.provenance import Receipt
+from pellucid.records import PruningDecision
 from pellucid.study.pruning import DECISION_KEY, REASON_ATTRIBUTE
 from pellucid.study.receipts import PART_LENGTH, receipt_parts, split
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE

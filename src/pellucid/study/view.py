@@ -8,77 +8,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from optuna.distributions import BaseDistribution
-from optuna.study import Study, StudyDirection
+from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.models.curves.reports import Curves
 from pellucid.numerics import is_whole_number
-from pellucid.records import Receipt
+from pellucid.provenance import Receipt
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.curves import Extrapolation, curves
 from pellucid.study.observations import Observations, observations
 from pellucid.study.receipts import has_receipt, read_receipt, readable_receipt
 from pellucid.study.storage import kept_model
+from pellucid.study.targets import Target, objectives_of, single_objective, unnamed_objectives
 from pellucid.study.trials import distributions
 from pellucid.threads import cached_property
 from pellucid.words import NoAnswer, RecordError, printable
 
-Direction = Literal["minimize", "maximize"]
-# loss = sign * value
-_SIGNS: dict[Direction, float] = {"minimize": 1.0, "maximize": -1.0}
 _logger = logging.getLogger("pellucid")
-
-
-@dataclass(frozen=True)
-class Objective:
-    """What a study optimises, with the name that the user gave it (`Study.set_metric_names`)."""
-
-    name: str
-    direction: Direction
-
-    @property
-    def sign(self) -> float:
-        """loss = sign * value"""
-        return _SIGNS[self.direction]
-
-
-def objectives_of(study: Study) -> tuple[Objective, ...]:
-    """In the order in which trials return their values."""
-    # A part of a study that Optuna's Hyperband pruner shows to samplers has no names.
-    return _named(_directions(study), getattr(study, "metric_names", None) or ())
-
-
-def _directions(study: Study) -> list[Direction]:
-    return ["maximize" if direction == StudyDirection.MAXIMIZE else "minimize" for direction in study.directions]
-
-
-def _named(directions: Sequence[Direction], names: Sequence[str]) -> tuple[Objective, ...]:
-    if not names:
-        several = len(directions) > 1
-        names = [f"objective {i}" if several else "objective" for i in range(len(directions))]
-    # Answers find objectives by name, so that two of the same name get their numbers.
-    names = [name if names.count(name) == 1 else f"{name} {i}" for i, name in enumerate(names)]
-    return tuple(Objective(name, direction) for name, direction in zip(names, directions, strict=True))
-
-
-def single_objective(study: Study, asker: str) -> Objective:
-    """The objective of a study with one. Raises NoAnswer if it has several."""
-    objectives = objectives_of(study)
-    if len(objectives) != 1:
-        raise NoAnswer(
-            f"{asker} works on studies with one objective, but this study has {len(objectives)}: {named(objectives)}. "
-            "`pellucid.BayesianSampler` works on several."
-        )
-    return objectives[0]
-
-
-def named(objectives: Sequence[Objective]) -> str:
-    return ", ".join(repr(objective.name) for objective in objectives)
 
 
 class Choice(Protocol):
@@ -90,22 +41,18 @@ class Choice(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StudyView:
-    """A study at one moment, and what answers are about: one of its objectives, or a constraint.
+    """A study at one moment.
 
-    objectives   all of them, in the order in which trials return their values
+    objectives   in the order in which trials return their values
     trials       in the order of their numbers; they are the storage's own objects: read them, never change them
-    index        the objective that answers are about
-    constraint   the constraint that takes the place of the objective in every answer; None: the objective itself
     extrapolation   what trials that were stopped early or still run would return; None: it is not known, or not asked.
                     A model of curves makes it (`study.extrapolation`): a view holds data
-    choice          the trials that models are conditioned on; None: all. See `explain.choice`
+    choice          the trials that models are conditioned on; None: all. See `beliefs.choice`
     """
 
-    objectives: tuple[Objective, ...]
+    objectives: tuple[Target, ...]
     trials: Sequence[FrozenTrial]
     study: Study = field(repr=False)
-    index: int = 0
-    constraint: str | None = None
     extrapolation: Extrapolation | None = None
     choice: Choice | None = None
 
@@ -120,11 +67,11 @@ class StudyView:
         have to be asked for it."""
         if len(study.directions) > 1:
             return StudyView.of(study, asker)
-        return StudyView(_named(_directions(study), ()), study.get_trials(deepcopy=False), study)
+        return StudyView(unnamed_objectives(study), study.get_trials(deepcopy=False), study)
 
     @staticmethod
     def whole(study: Study) -> StudyView:
-        """Of any study; if it has several objectives, `each` has a view about every one of them."""
+        """Of any study."""
         return StudyView(objectives_of(study), study.get_trials(deepcopy=False), study)
 
     @property
@@ -136,50 +83,40 @@ class StudyView:
         """Whether the study has more than one objective."""
         return len(self.objectives) > 1
 
-    @cached_property
-    def each(self) -> tuple[StudyView, ...]:
-        """A view about every objective."""
-        others = [replace(self, index=i, constraint=None) for i in range(len(self.objectives))]
-        return tuple(self if i == self.index and self.constraint is None else view for i, view in enumerate(others))
+    # ------------------------------------------------------------------ targets
+
+    @property
+    def objective(self) -> Target:
+        """The only one."""
+        (only,) = self.objectives
+        return only
 
     @cached_property
-    def objective(self) -> Objective:
-        return self.objectives[self.index] if self.constraint is None else Objective(self.constraint, "minimize")
+    def constraints(self) -> tuple[Target, ...]:
+        """Those that trials with a value report, in the order of the first report."""
+        names = self.observations.constraints.names
+        return tuple(Target(name, kind="constraint", column=i) for i, name in enumerate(names))
 
-    def about(self, objective: str | int | None) -> StudyView:
-        """The view for answers about an objective, by its name or number, or about a constraint, by its name.
+    def target(self, objective: str | int | None) -> Target:
+        """An objective, by its name or number, or a constraint, by its name.
 
         Raises ValueError if the study has none of this name, or if it has several objectives and none is named.
         """
         names = [objective.name for objective in self.objectives]
         if objective is None and not self.several:
-            return self
+            return self.objectives[0]
         if isinstance(objective, str) and objective in names:
-            return self.each[names.index(objective)]
+            return self.objectives[names.index(objective)]
         if is_whole_number(objective) and 0 <= objective < len(names):
-            return self.each[objective]
-        constraints = self.observations.constraints.names
-        if objective in constraints:
-            return self.about_constraint(str(objective))
+            return self.objectives[objective]
+        for constraint in self.constraints:
+            if objective == constraint.name:
+                return constraint
         rule = "one of the objectives" if self.several else "the objective"
-        either = ", ".join(repr(name) for name in (*names, *constraints))
+        either = ", ".join(repr(target.name) for target in (*self.objectives, *self.constraints))
         raise ValueError(
             printable(f"`objective` must be {rule} or a constraint of this study ({either}), but got {objective!r}.")
         )
-
-    def about_constraint(self, name: str) -> StudyView:
-        """The view for answers about a constraint, which may have the name of an objective."""
-        return replace(self, index=0, constraint=name)
-
-    @property
-    def direction(self) -> Direction:
-        """Of what answers are about."""
-        return self.objective.direction
-
-    @property
-    def sign(self) -> float:
-        """+1 if the study minimises, -1 if it maximises: loss = sign * value."""
-        return self.objective.sign
 
     # ------------------------------------------------------------------ trials
 
@@ -200,17 +137,22 @@ class StudyView:
         return self._observed([self.by_number[number] for number in numbers])
 
     def _observed(self, trials: Sequence[FrozenTrial]) -> Observations:
-        if self.several:  # What a pruned trial reported is one number, which says nothing about each of several.
-            trials = [trial for trial in trials if trial.state != TrialState.PRUNED]
-        ahead = None if self.extrapolation is None else self.extrapolation.values
-        observed = observations(trials, self.objectives[self.index].sign, self.index, ahead)
-        return observed if self.constraint is None else observed.of_constraint(self.constraint)
+        return observations(trials, self.objectives, None if self.extrapolation is None else self.extrapolation.values)
+
+    def observed(self, target: Target) -> Observations:
+        """The observations of one target."""
+        if target not in self._by_target:
+            self._by_target[target] = self.observations.of(target)
+        return self._by_target[target]
+
+    @cached_property
+    def _by_target(self) -> dict[Target, Observations]:
+        return {}
 
     @cached_property
     def curves(self) -> Curves:
-        """What trials reported before their value, as losses; none about a constraint, or with several objectives."""
-        alone = not self.several and self.constraint is None
-        return curves(self.trials if alone else [], self.objective.sign)
+        """What trials reported before their value, as losses of the only objective; none of several."""
+        return curves([] if self.several else self.trials, self.objectives[0].sign)
 
     @cached_property
     def stopped(self) -> Curves:
@@ -255,26 +197,36 @@ class StudyView:
         """`arrays()` with all parameters that vary."""
         return self.arrays()
 
+    def data_of(self, target: Target) -> Arrays:
+        """The same of one target. What trials report of a constraint decides about its space."""
+        if target not in self._data_of:
+            constraint = target.is_constraint
+            self._data_of[target] = arrays(self.varying, self.observed(target)) if constraint else self.data.of(target)
+        return self._data_of[target]
+
+    @cached_property
+    def _data_of(self) -> dict[Target, Arrays]:
+        return {}
+
     def chosen(self, data: Arrays) -> Arrays:
         """Those of the observations that models are conditioned on: all, unless there are too many."""
         if self.choice is None:
             return data
         numbers = self.choice.numbers
         rows = [row for row, number in enumerate(data.observations.numbers) if number in numbers]
-        return data if len(rows) == len(data.losses) else data.select(np.array(rows, dtype=np.intp))
+        return data if len(rows) == len(data) else data.select(np.array(rows, dtype=np.intp))
 
     # ------------------------------------------------------------------ receipts
 
     def receipt(self, number: int) -> Receipt | None:
         """The receipt of a trial, or None. Raises UnreadableRecordError if it is damaged or of a newer version."""
-        receipt = read_receipt(self.by_number[number])
-        return None if receipt is None else receipt.about(self.index)
+        return read_receipt(self.by_number[number])
 
     @cached_property
     def receipts(self) -> dict[int, Receipt]:
         """Readable receipts by the number of the trial that has them."""
         receipts = {trial.number: readable_receipt(trial) for trial in self.trials}
-        return {number: receipt.about(self.index) for number, receipt in receipts.items() if receipt is not None}
+        return {number: receipt for number, receipt in receipts.items() if receipt is not None}
 
     @cached_property
     def own_receipts(self) -> dict[int, Receipt]:

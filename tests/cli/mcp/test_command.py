@@ -55,7 +55,7 @@ def test_a_wrong_option_is_a_sentence(tmp_path: Path, arguments: list[str], sent
 @pytest.mark.parametrize("storage", ["sqlite:///{}/missing.db", "{}/missing.log"])
 def test_a_missing_file_is_not_created(tmp_path: Path, storage: str) -> None:
     session = Session(place_of(storage.format(tmp_path)), tmp_path, may_enqueue=True)
-    for tool, arguments in [("list_studies", {}), ("recommend", {}), ("enqueue_trial", {"params": {"x": 1}})]:
+    for tool, arguments in [("list_studies", {}), ("recommendation", {}), ("enqueue_trial", {"params": {"x": 1}})]:
         reply = answering.reply_to(session, tool, arguments)
         assert reply.failed
         assert "There is no file" in reply.texts[0]
@@ -83,7 +83,7 @@ def test_nothing_is_written_by_reading(tmp_path: Path, storage: str) -> None:
 def test_passwords_never_appear(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither in the sentence about a server that does not answer, nor in the log of an error of our own."""
     session = Session(place_of("postgresql://u:secret@127.0.0.1:1/d?application_name=secret"), Path())
-    refused = answering.reply_to(session, "recommend", {})
+    refused = answering.reply_to(session, "recommendation", {})
     assert refused.failed
     assert "postgresql://***@127.0.0.1:1/d" in refused.texts[0]
 
@@ -91,7 +91,7 @@ def test_passwords_never_appear(caplog: pytest.LogCaptureFixture, monkeypatch: p
         raise RuntimeError(f"cannot use {session.place.address}")
 
     tool = replace(tools_of(session)[0], run=broken)
-    monkeypatch.setattr(answering, "tools_of", lambda _session: (tool,))
+    monkeypatch.setattr(answering, "tool_called", lambda _session, _name: tool)
     with caplog.at_level(logging.ERROR, logger="pellucid"):
         failed = answering.reply_to(session, tool.name, {})
     assert failed.failed

@@ -39,9 +39,9 @@ def test_names_cannot_leave_the_marks(storage: str, tmp_path: Path) -> None:
     """As a client of the protocol gets it."""
     calls = [
         ("list_studies", {}),
-        ("recommend", {}),
-        ("recommend", {"study": ORDER}),
-        ("why_this_trial", {"trial": 99}),
+        ("recommendation", {}),
+        ("recommendation", {"study": ORDER}),
+        ("proposal", {"trial": 99}),
     ]
     record = session(tmp_path, ["--storage", storage], calls)
     # The helper of these tests takes the marks off, and fails if there are none.
@@ -69,7 +69,7 @@ def test_every_reply_has_marks_of_its_own() -> None:
 
 
 def test_clients_that_read_data_get_the_sentences_too(storage: str, tmp_path: Path) -> None:
-    reply = reply_to(Session(place_of(storage), tmp_path), "recommend", {})
+    reply = reply_to(Session(place_of(storage), tmp_path), "recommendation", {})
     content = structured(reply)
     assert content is not None
     assert content["sentences"] == reply.texts[0]
@@ -80,7 +80,7 @@ def test_clients_that_read_data_get_the_sentences_too(storage: str, tmp_path: Pa
 
 
 def test_a_failure_is_a_text_alone(storage: str, tmp_path: Path) -> None:
-    reply = reply_to(Session(place_of(storage), tmp_path), "recommend", {"study": "\x1b]0;x\x07"})
+    reply = reply_to(Session(place_of(storage), tmp_path), "recommendation", {"study": "\x1b]0;x\x07"})
     assert reply.failed
     assert structured(reply) is None
     assert r"has no study `\x1b]0;x\x07`" in reply.texts[0]

@@ -14,10 +14,12 @@ from optuna.study import Study
 from optuna.trial import Trial, create_trial
 
 import pellucid
+from pellucid.beliefs import Beliefs
 from pellucid.explain.effects.best_draws import BestDraws
 from pellucid.explain.effects.profile import _verdict, profiles_of
 from pellucid.explain.effects.profile_words import Profile, costs_of, profile_sentence
 from pellucid.explain.effects.trials import judged_choices, support_of
+from pellucid.records import Cost
 from pellucid.space.encoding import Dimension, Space
 from pellucid.study.view import StudyView
 
@@ -236,7 +238,8 @@ def test_maximising_is_the_mirror_image(random_study: Study) -> None:
 
 
 def test_several_profiles_are_those_asked_for_one_by_one(random_study: Study) -> None:
-    together = profiles_of(StudyView.of(random_study, "test"), ["x", "idle"])
+    beliefs = Beliefs(StudyView.of(random_study, "test"))
+    together = profiles_of(beliefs, beliefs.view.objective, ["x", "idle"])
     assert together[1] == pellucid.profile_effect(random_study, "idle")
 
 
@@ -371,13 +374,21 @@ def test_a_value_that_no_trial_came_near_is_not_named_as_worse() -> None:
     lost = {"best": 2, "lost": np.array([0.9, 0.9, 0.0]), "mean": np.array([2.0, 2.0, 1.0]), "margin": 0.1}
     dimension: Dimension = Space.of({"x": optuna.distributions.FloatDistribution(0, 1)}).dimensions[0]
 
-    def sentence(*support: int) -> str:
+    def said(*support: int) -> tuple[str, tuple[Cost, ...]]:
         profile = unclear(**lost, support=np.array(support))
-        return profile_sentence(profile, dimension, "matters", costs_of(profile, dimension, "matters"))
+        costs = costs_of(profile, dimension, "matters")
+        assert costs_of(profile, dimension, "cannot tell") == ()
+        return profile_sentence(profile, dimension, "matters", costs), costs
 
-    assert sentence(3, 3, 3).endswith("; expect values up to 0.5 to be at least 0.9 worse.")
-    assert sentence(3, 0, 3).endswith("; expect `x` = 0 to be at least 0.9 worse.")
-    assert sentence(0, 0, 3).endswith("; it is not clear which other values are worse.")
+    sentence, costs = said(3, 3, 3)
+    assert sentence.endswith("; expect values up to 0.5 to be at least 0.9 worse.")
+    assert costs == (Cost(0.0, 0.5, 0.9),)
+    sentence, costs = said(3, 0, 3)
+    assert sentence.endswith("; expect `x` = 0 to be at least 0.9 worse.")
+    assert costs == (Cost(0.0, 0.0, 0.9),)
+    sentence, costs = said(0, 0, 3)
+    assert sentence.endswith("; it is not clear which other values are worse.")
+    assert costs == ()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from optuna.trial import Trial
 from tests.helpers import bowl
 
 import pellucid
+from pellucid.beliefs import Beliefs
 from pellucid.explain.fronts.answer import front_of
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.membership import Tried
@@ -56,9 +57,9 @@ def study() -> Study:
 
 
 @pytest.fixture(scope="module")
-def view(study: Study) -> StudyView:
-    """One view for many answers, because it keeps the models."""
-    return StudyView.whole(study)
+def beliefs(study: Study) -> Beliefs:
+    """The same for many answers, because they keep the models."""
+    return Beliefs(StudyView.whole(study))
 
 
 def asked(study: Study) -> pellucid.Front:
@@ -70,8 +71,8 @@ def asked(study: Study) -> pellucid.Front:
 # ---------------------------------------------------------------------- the front
 
 
-def test_members_are_feasible_and_in_the_order_of_the_first_objective(study: Study, view: StudyView) -> None:
-    front = front_of(view)
+def test_members_are_feasible_and_in_the_order_of_the_first_objective(study: Study, beliefs: Beliefs) -> None:
+    front = front_of(beliefs)
     assert front.objectives == ("accuracy", "latency")
     first = [member.outcomes[0].expected for member in front.members]
     assert first == sorted(first, reverse=True)
@@ -89,9 +90,9 @@ def test_members_are_feasible_and_in_the_order_of_the_first_objective(study: Stu
             assert outcome.low <= outcome.expected <= outcome.high
 
 
-def test_without_noise_the_model_sees_the_front_that_was_observed(study: Study, view: StudyView) -> None:
+def test_without_noise_the_model_sees_the_front_that_was_observed(study: Study, beliefs: Beliefs) -> None:
     best = {trial.number for trial in study.best_trials}
-    members = {member.trial: member.probability or 0.0 for member in front_of(view).members}
+    members = {member.trial: member.probability or 0.0 for member in front_of(beliefs).members}
     assert best <= set(members)
     assert np.mean([members[number] for number in best]) > 0.8
 
@@ -123,16 +124,18 @@ def test_the_same_study_has_the_same_front() -> None:
     assert asked(study) == asked(study)
 
 
-ANSWERS: dict[str, Callable[[StudyView], Finding]] = {
+ANSWERS: dict[str, Callable[[Beliefs], Finding]] = {
     "front": front_of,
-    "compromise": lambda view: compromise_of(view, np.array([0.6, 0.4]), limits_of(view, {"latency": "<= 30"}), 0.9),
+    "compromise": lambda beliefs: compromise_of(
+        beliefs, np.array([0.6, 0.4]), limits_of(beliefs.view, {"latency": "<= 30"}), 0.9
+    ),
     "tradeoff": tradeoff_of,
 }
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_every_answer_has_the_shape_of_a_finding(name: str, view: StudyView) -> None:
-    answer = ANSWERS[name](view)
+def test_every_answer_has_the_shape_of_a_finding(name: str, beliefs: Beliefs) -> None:
+    answer = ANSWERS[name](beliefs)
     assert isinstance(answer, Finding)
     assert answer.sentence.endswith(".")
     assert "accuracy" in answer.sentence
@@ -171,7 +174,7 @@ def test_nothing_feasible_is_one_sentence() -> None:
     study = studied(objective, 4)
     for ask in ANSWERS.values():
         with pytest.raises(ValueError, match=r"None of the 4 trials is feasible. The closest is trial 0"):
-            ask(StudyView.whole(study))
+            ask(Beliefs(StudyView.whole(study)))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
@@ -248,20 +251,20 @@ def test_many_trials_are_drawn_in_part() -> None:
 # ---------------------------------------------------------------------- compromises
 
 
-def chosen(view: StudyView, prefer: Any = None, limits: Any = None) -> pellucid.Compromise:
+def chosen(beliefs: Beliefs, prefer: Any = None, limits: Any = None) -> pellucid.Compromise:
     """As `recommend(study, prefer=..., limits=...)` does."""
-    weights = None if prefer is None else weights_of(view, prefer)
-    return compromise_of(view, weights, () if limits is None else limits_of(view, limits), 0.9)
+    weights = None if prefer is None else weights_of(beliefs.view, prefer)
+    return compromise_of(beliefs, weights, () if limits is None else limits_of(beliefs.view, limits), 0.9)
 
 
-def test_weights_move_the_compromise_along_the_front(view: StudyView) -> None:
-    accurate = chosen(view, prefer={"accuracy": 10, "latency": 1})
-    fast = chosen(view, prefer={"accuracy": 1, "latency": 10})
+def test_weights_move_the_compromise_along_the_front(beliefs: Beliefs) -> None:
+    accurate = chosen(beliefs, prefer={"accuracy": 10, "latency": 1})
+    fast = chosen(beliefs, prefer={"accuracy": 1, "latency": 10})
     assert accurate.outcomes[0].expected > fast.outcomes[0].expected
     assert accurate.outcomes[1].expected > fast.outcomes[1].expected
     assert accurate.weights == pytest.approx({"accuracy": 10 / 11, "latency": 1 / 11})
-    assert chosen(view, prefer={"accuracy": 20, "latency": 2}).trial == accurate.trial
-    only = chosen(view, prefer={"accuracy": 1, "latency": 0})
+    assert chosen(beliefs, prefer={"accuracy": 20, "latency": 2}).trial == accurate.trial
+    only = chosen(beliefs, prefer={"accuracy": 1, "latency": 0})
     assert only.outcomes[0].expected >= accurate.outcomes[0].expected
 
 
@@ -280,8 +283,8 @@ def test_the_unit_of_an_objective_does_not_matter() -> None:
     assert trials[1.0] == trials[1000.0]
 
 
-def test_limits_are_kept_with_the_chance_that_is_said(study: Study, view: StudyView) -> None:
-    compromise = chosen(view, limits={"latency": "<= 25"})
+def test_limits_are_kept_with_the_chance_that_is_said(study: Study, beliefs: Beliefs) -> None:
+    compromise = chosen(beliefs, limits={"latency": "<= 25"})
     assert compromise.outcomes[1].expected <= 25.0
     (limit,) = compromise.limits
     assert limit.probability >= 0.9
@@ -290,12 +293,12 @@ def test_limits_are_kept_with_the_chance_that_is_said(study: Study, view: StudyV
     # The best accuracy among those that keep the limit clearly, up to what the model cannot tell apart.
     assert compromise.outcomes[0].expected > max(trial.values[0] for trial in kept) - 0.01
     assert "keep latency <= 25 with a chance of at least 90%" in compromise.sentence
-    both = chosen(view, limits={"latency": "<= 25", "accuracy": ">= 0.9"}, prefer={"accuracy": 1, "latency": 1})
+    both = chosen(beliefs, limits={"latency": "<= 25", "accuracy": ">= 0.9"}, prefer={"accuracy": 1, "latency": 1})
     assert len(both.limits) == 2
 
 
-def test_a_limit_that_nothing_keeps_names_what_comes_closest(study: Study, view: StudyView) -> None:
-    compromise = chosen(view, limits={"latency": "<= 2"})
+def test_a_limit_that_nothing_keeps_names_what_comes_closest(study: Study, beliefs: Beliefs) -> None:
+    compromise = chosen(beliefs, limits={"latency": "<= 2"})
     fastest = min((trial for trial in study.trials if trial.params["size"] <= 0.7), key=lambda trial: trial.values[1])
     assert compromise.outcomes[1].expected == pytest.approx(fastest.values[1], abs=1.0)
     assert "No configuration keeps latency <= 2 with a chance of 90%." in str(compromise)
@@ -357,8 +360,8 @@ def test_one_objective_has_no_compromise_and_no_tradeoff() -> None:
 # ---------------------------------------------------------------------- trade-offs
 
 
-def test_a_tradeoff_has_rates_in_units_of_the_user_and_roles(view: StudyView) -> None:
-    tradeoff = tradeoff_of(view, (1, 0))
+def test_a_tradeoff_has_rates_in_units_of_the_user_and_roles(beliefs: Beliefs) -> None:
+    tradeoff = tradeoff_of(beliefs, (1, 0))
     assert tradeoff.named("trades") == ("size",)
     assert "lr" in tradeoff.named("wastes")
     assert "idle" not in (*tradeoff.named("trades"), *tradeoff.named("wastes"))
@@ -371,7 +374,7 @@ def test_a_tradeoff_has_rates_in_units_of_the_user_and_roles(view: StudyView) ->
         assert 0.0 <= rate.low <= rate.gain <= rate.high
         assert rate.rate == pytest.approx(rate.gain / (rate.stop - rate.start))
     # The other way round, the first objective is given up: it falls.
-    reverse = tradeoff_of(view, (0, 1))
+    reverse = tradeoff_of(beliefs, (0, 1))
     assert all(rate.start > rate.stop for rate in reverse.rates)
     assert all(rate.gain >= 0.0 for rate in reverse.rates)
 
@@ -395,8 +398,8 @@ def test_no_answer_names_an_infeasible_configuration(seed: int) -> None:
     study.set_metric_names(["same", "same"])
     study.optimize(objective, n_trials=11, catch=RuntimeError)
     study.ask()
-    view = StudyView.whole(study)
+    beliefs = Beliefs(StudyView.whole(study))
     feasible = {trial.number for trial in study.trials if trial.values and trial.constraints["memory"] <= 0.0}
-    assert {member.trial for member in front_of(view).members} <= feasible
+    assert {member.trial for member in front_of(beliefs).members} <= feasible
     for wishes in ({"prefer": {0: 1, 1: 1}}, {"limits": {1: "<= 20"}}, {"limits": {1: "<= -5"}}):
-        assert chosen(view, **wishes).trial in feasible
+        assert chosen(beliefs, **wishes).trial in feasible

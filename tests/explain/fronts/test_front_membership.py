@@ -13,10 +13,10 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.study import Study
 
 import pellucid
+from pellucid.beliefs import Beliefs
 from pellucid.explain.fronts import answer, membership
 from pellucid.explain.fronts.membership import TOLERANCE, behind_none, distinct, near_front, on_front, spread_of
 from pellucid.explain.fronts.tradeoff import tradeoff_of
-from pellucid.explain.outcomes import objective_models
 from pellucid.explain.remaining import foremost
 from pellucid.numerics import Array
 from pellucid.study.view import StudyView
@@ -229,8 +229,9 @@ def test_a_front_over_branches_with_a_constraint_spans_what_is_feasible() -> Non
 def test_the_rows_that_are_drawn_span_a_front_that_is_larger() -> None:
     """Trials in the order of the front: the first ones by number are one of its ends."""
     x = np.linspace(0.0, 1.0, 200)
-    view = StudyView.whole(studied(x[:, None], curve(x, 1.0)))
-    models = objective_models(view, view.data)
+    beliefs = Beliefs(StudyView.whole(studied(x[:, None], curve(x, 1.0))))
+    view = beliefs.view
+    models = tuple(model.gp for model in beliefs.objective_models(view.data))
     for rows in (near_front(models, view.data.X, np.ones(200, dtype=bool), 30), foremost(models, view.data.X)):
         assert 30 <= len(rows) <= 34 or len(rows) == 160
         assert {0, 199} <= set(rows.tolist())
@@ -250,5 +251,5 @@ def test_trials_that_are_too_many_to_compare_are_counted(monkeypatch: pytest.Mon
 
 def test_the_trade_off_spans_the_front_that_is_named() -> None:
     x = np.linspace(0.0, 1.0, 150)
-    curve_of = np.array(tradeoff_of(StudyView.whole(studied(x[:, None], curve(x, 2.0)))).curve)
+    curve_of = np.array(tradeoff_of(Beliefs(StudyView.whole(studied(x[:, None], curve(x, 2.0))))).curve)
     assert (np.ptp(curve_of[:, :2], axis=0) > 0.95).all()

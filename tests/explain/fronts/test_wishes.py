@@ -10,11 +10,10 @@ import pytest
 from optuna.study import Study
 
 import pellucid
-from pellucid.explain.feasibility import constraint_models, subject
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.feasibility import subject
 from pellucid.explain.fronts.wishes import limits_of, weights_of
-from pellucid.explain.model import fitted_model, plausible_models
-from pellucid.explain.parts import joint_latent
-from pellucid.study.arrays import arrays
+from pellucid.models.draws import joint_latent
 from pellucid.study.view import StudyView
 
 
@@ -37,13 +36,13 @@ def test_an_objective_that_is_always_infinite_does_not_count_in_a_compromise(val
 
 def test_numbers_of_numpy_are_numbers() -> None:
     view = StudyView.whole(two_values(1.0))
-    assert view.about(np.int64(1)).index == 1
+    assert view.target(np.int64(1)).column == 1
     prefer = {np.int64(0): np.int32(3), np.int16(1): np.float32(1.0)}
     np.testing.assert_allclose(weights_of(view, prefer), [0.75, 0.25])
     assert limits_of(view, {np.int64(0): "<= 1"})[0].index == 0
     for wrong in (np.True_, np.float64(1.0), np.int64(2)):
         with pytest.raises(ValueError, match="must be one of the objectives"):
-            view.about(wrong)  # type: ignore[arg-type]
+            view.target(wrong)  # type: ignore[arg-type]
 
 
 def test_draws_of_objectives_and_constraints_are_independent_of_each_other() -> None:
@@ -58,12 +57,9 @@ def test_draws_of_objectives_and_constraints_are_independent_of_each_other() -> 
     study.optimize(same, n_trials=12)
     view = StudyView.whole(study)
     X = np.array([[0.31]])
-    first, second = (arrays(view.varying, about.observations) for about in view.each)
-    models = [
-        plausible_models(fitted_model(about, data), data)
-        for about, data in zip(view.each, (first, second), strict=True)
-    ]
-    limits = constraint_models(view.each[0], first.space)[0]
+    beliefs = Beliefs(view)
+    models = [model.plausible for model in beliefs.objective_models(view.data)]
+    limits = beliefs.constraint_models(view.data.space)[0]
     means = [[gp.latent_mean(X)[0] for gp in family] for family in (*models, [limit.gp for limit in limits[1:]])]
     assert all(
         a != b for i, family in enumerate(means) for other in means[:i] for a, b in zip(family, other, strict=True)

@@ -14,6 +14,7 @@ from optuna.trial import Trial
 import pellucid
 from pellucid import goals
 from pellucid.pareto import front
+from pellucid.words import OBJECTIVE
 
 
 def reached(goal: goals.Goal, values: np.ndarray, signs: np.ndarray) -> np.ndarray:
@@ -136,3 +137,22 @@ def test_a_front_of_too_few_trials_says_what_to_use() -> None:
     with pytest.raises(ValueError, match=r"but 1 of 30 reach it\. `pellucid.on_the_front\(0.1\)` counts trials near"):
         pellucid.hsic_importance(study, pellucid.on_the_front())
     assert pellucid.hsic_importance(study, n_permutations=99).n_goal == 3
+
+
+@pytest.mark.parametrize(
+    ("goal", "words", "fewer"),
+    [
+        (goals.best(0.1), "being among the best 10% in loss", "among the best 10% in loss"),
+        (goals.worst(0.2), "being among the worst 20% in loss", "among the worst 20% in loss"),
+        (goals.on_the_front(), "being on the front", "on the front"),
+        (goals.on_the_front(0.1), "being among the 10% nearest to the front", "among the 10% nearest to the front"),
+        (goals.below(3.0), "loss below 3", "good for loss below 3"),
+        (goals.above(3.0), "loss above 3", "good for loss above 3"),
+        (goals.failed(), "failing", "good for failing"),
+        (goals.such_that(bool), "reaching the goal", "good for reaching the goal"),
+    ],
+)
+def test_a_goal_about_an_objective_says_what_fewer_trials_are(goal: goals.Goal, words: str, fewer: str) -> None:
+    about = goal.about("loss")
+    assert (about.words, about.fewer) == (words, fewer)
+    assert goal.about(OBJECTIVE) is goal

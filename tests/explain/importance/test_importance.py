@@ -300,3 +300,17 @@ def test_the_figure_escapes_names_and_shows_the_finding() -> None:
     assert "matters" in figure.layout.title.text
     assert hostile not in figure.to_html()
     assert {trace.name for trace in figure.data} >= {"impactful", "all", "in the goal"}
+
+
+def test_a_choice_is_no_range_whatever_it_is_called() -> None:
+    def flat_is_worse(trial: optuna.Trial) -> float:
+        kind = trial.suggest_categorical("kind", ["up to 3", "flat"])
+        return float(kind == "flat") + 0.01 * trial.suggest_float("x", 0, 1)
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(flat_is_worse, n_trials=100)
+    answer = pellucid.hsic_importance(study, pellucid.goals.best(0.4), pairs=False, n_permutations=99)
+    assert "of such trials have `kind` = up to 3, against" in answer.sentence
+    ranges = {parameter.name: parameter.ranges for parameter in answer.parameters}
+    assert ranges["kind"] == (False, False)
+    assert ranges["x"] == (True,) * 10

@@ -15,7 +15,7 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.explain.evidence import evidence
+from pellucid.beliefs.evidence import evidence
 from pellucid.explain.importance.share_words import ranked, share_sentence
 from pellucid.models import GaussianProcess
 from pellucid.records import Importance, PairShare, ParameterShare

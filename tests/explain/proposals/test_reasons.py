@@ -75,9 +75,20 @@ def test_a_contribution_whose_interval_holds_zero_is_not_named() -> None:
 def test_less_than_a_twentieth_of_the_appeal_is_no_reason() -> None:
     shares = (share("lr", 0.9, 0.0), share("depth", 0.5, 0.0), share("leaf", 0.01, 0.0))
     seen = {"lr": Relevance(0.6, {"": 1.0}), "depth": Relevance(0.3, {"": 8.0}), "leaf": Relevance(0.1, {"": 8.0})}
-    text = proposal_sentence(7, shares, 1.41, True, TERMS, "the average", True, 1e-9, seen).sentence
-    assert text.startswith("Trial 7 was proposed partly for `depth` = 0.5 (35% of its appeal")
-    assert "leaf" not in text
+    said = proposal_sentence(7, shares, 1.41, True, TERMS, "the average", True, 1e-9, seen)
+    assert said.sentence.startswith("Trial 7 was proposed partly for `depth` = 0.5 (35% of its appeal")
+    assert "leaf" not in said.sentence
+    assert (said.reasons, said.against) == (("depth",), ())
+
+
+def test_what_the_sentence_names_is_a_field_of_the_explanation() -> None:
+    """What speaks for a proposal comes first in the sentence, exploration after it, what speaks against it last."""
+    shares = (share("lr", 1.0, 0.0), share("depth", 0.02, 0.3), share("leaf", -0.4, 0.0))
+    seen = {**known({"lr": 0.6, "depth": 0.3}), "leaf": Relevance(0.3, {"": -5.0})}
+    said = proposal_sentence(7, shares, 0.92, True, TERMS, "the average", True, 1e-9, seen)
+    assert (said.reasons, said.against) == (("lr", "depth"), ("leaf",))
+    places = [said.sentence.index(f"`{name}`") for name in (*said.reasons, *said.against)]
+    assert places == sorted(places)
 
 
 def test_exploration_by_dummies_alone_names_none() -> None:

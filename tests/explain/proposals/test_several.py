@@ -84,17 +84,18 @@ def test_the_prediction_of_each_objective_is_split_exactly(tuned: Study, objecti
 @pytest.mark.parametrize("objective", ["accuracy", "ms"])
 def test_contributions_to_a_prediction_are_those_of_enumeration(tuned: Study, objective: str) -> None:
     explanation = pellucid.explain_proposal(tuned, 17, objective=objective)
-    view = StudyView.whole(tuned).about(objective)
-    game = case_of(view, 17, predicted=True).game
+    view = StudyView.whole(tuned)
+    target = view.target(objective)
+    game = case_of(view, 17, target).game
     rows = rows_of({}, game.space, 0, 4096, 0)
     plain = shapley.shapley_values(lambda X: -game.gp.latent_mean(X), game.x, rows, players=game.players)
     values = np.array([c.total for c in explanation.contributions])
     # 4096 evenly spread rows stand for the average over the space.
-    shares, expected = (part / np.abs(part).sum() for part in (values, view.sign * -plain.values))
+    shares, expected = (part / np.abs(part).sum() for part in (values, target.sign * -plain.values))
     np.testing.assert_allclose(shares, expected, atol=2e-3)
     assert ("more than of the average" in explanation.sentence) == (explanation.total > 0.0)
     here, average = game.gp.losses(np.array([-float(plain.payout) - float(plain.average), -float(plain.average)]))
-    assert explanation.total == pytest.approx(view.sign * (here - average), rel=1e-2)
+    assert explanation.total == pytest.approx(target.sign * (here - average), rel=1e-2)
 
 
 def test_each_value_of_x_is_good_for_one_objective_and_bad_for_the_other(tuned: Study) -> None:

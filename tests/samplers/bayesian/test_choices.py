@@ -11,12 +11,12 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
-from tests.helpers import assert_rebuilt_exactly, file_storage
+from tests.helpers import assert_rebuilt_exactly, file_storage, model_receipts
 
 import pellucid
 from pellucid.acquisition import InformationGain
-from pellucid.explain.parts import Branch
 from pellucid.samplers.proposing import branches, learning
+from pellucid.space.branches import Branch
 from pellucid.space.encoding import Space
 from pellucid.study.view import StudyView
 
@@ -51,7 +51,7 @@ def searched() -> Study:
 
 
 def turns(study: Study) -> dict[int, str]:
-    return {receipt.trial: receipt.turn for receipt in pellucid.receipts(study) if receipt.turn}
+    return {receipt.trial: receipt.turn for receipt in model_receipts(study) if receipt.turn}
 
 
 def test_the_best_model_is_found_although_it_looks_poor_at_first(searched: Study) -> None:
@@ -108,7 +108,7 @@ def test_a_choice_that_settled_too_soon_is_looked_over() -> None:
 
     study = study_of(plateau, 60)
     assert study.best_trial.params["model"] == "late"
-    looks = [receipt for receipt in pellucid.receipts(study) if receipt.look]
+    looks = [receipt for receipt in model_receipts(study) if receipt.look]
     assert looks
     for receipt in looks:
         name = next(name for name in receipt.params if name != "model")
@@ -155,14 +155,15 @@ def test_a_choice_has_settled_once_its_last_trials_stay_close_to_its_best_one() 
 def test_a_turn_that_missed_its_prediction_is_noticed(searched: Study) -> None:
     last = pellucid.receipt(searched, max(turns(searched)))
     h = replace(last.hyperparameters, noise=0.01, y_mean=10.0, y_scale=2.0, warp=None)
-    receipt = replace(last, hyperparameters=h, latent_mean=0.5, latent_sd=0.1)
+    model = replace(last.models[0], hyperparameters=h, latent_mean=0.5, latent_sd=0.1)
+    receipt = replace(last, models=(model,))
     sd = (0.1**2 + 0.01) ** 0.5
     assert learning.missed(receipt, 10.0 + 2.0 * (0.5 + 3.1 * sd))
     assert learning.missed(receipt, 10.0 + 2.0 * (0.5 - 3.1 * sd))
     assert not learning.missed(receipt, 10.0 + 2.0 * (0.5 + 2.9 * sd))
     assert not learning.missed(replace(receipt, turn=""), 100.0)
     assert not learning.missed(replace(receipt, look=True), 100.0)
-    assert not learning.missed(replace(receipt, latent_mean=None), 100.0)
+    assert not learning.missed(replace(receipt, models=(replace(model, latent_mean=None),)), 100.0)
 
 
 def test_a_turn_improves_on_the_best_of_its_own_choice(searched: Study) -> None:
@@ -181,13 +182,13 @@ def test_a_surprise_is_news_only_once_although_a_large_study_is_fitted_on_a_choi
     view = StudyView.of(searched, "a test")
     data = view.arrays(view.distributions)
     values = {trial.number: trial.value for trial in searched.trials}
-    surprises = [receipt for receipt in pellucid.receipts(searched) if learning.missed(receipt, values[receipt.trial])]
+    surprises = [receipt for receipt in model_receipts(searched) if learning.missed(receipt, values[receipt.trial])]
     assert surprises
     chosen = replace(surprises[-1], fitted_on="0-3")
-    assert learning.surprised(chosen, view, data)
-    assert not learning.surprised(replace(chosen, trial=chosen.trial + 1), view, data)
+    assert learning.surprised(chosen, view, view.objective, data)
+    assert not learning.surprised(replace(chosen, trial=chosen.trial + 1), view, view.objective, data)
     running = {str(chosen.trial): (0.5,) * len(chosen.space)}
-    assert learning.surprised(replace(chosen, trial=chosen.trial + 1, pending=running), view, data)
+    assert learning.surprised(replace(chosen, trial=chosen.trial + 1, pending=running), view, view.objective, data)
 
 
 def test_the_explanation_of_a_proposal_says_whose_turn_it_was(searched: Study) -> None:

@@ -12,12 +12,13 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
+from tests.helpers import model_receipts
 
 import pellucid
 from pellucid import BayesianSampler
 from pellucid.acquisition import EI, SAWEI
 from pellucid.explain.rebuild import rebuilt_from
-from pellucid.records import Receipt
+from pellucid.provenance import Receipt
 from pellucid.study.view import StudyView
 
 Reports = Callable[[Trial, float, float], None]
@@ -46,10 +47,6 @@ def study_of(reports: Reports = memory, n: int = 25, **options: Any) -> Study:
 
 def feasible(study: Study) -> list[bool]:
     return [all(value <= 0.0 for value in trial.constraints.values()) for trial in study.trials]
-
-
-def model_receipts(study: Study) -> list[Receipt]:
-    return [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +174,7 @@ def _listed(trial: Trial, x: float, y: float) -> None:
 def test_whatever_trials_report_every_proposal_is_that_of_a_model(reports: Reports) -> None:
     study = study_of(reports, n=22)
     kinds = [receipt.kind for receipt in pellucid.receipts(study)]
-    assert kinds[10:] == ["model"] * (len(kinds) - 10), [r.reason for r in pellucid.receipts(study)]
+    assert kinds[10:] == ["model"] * (len(kinds) - 10), [str(receipt) for receipt in pellucid.receipts(study)]
     assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
 
 
@@ -214,4 +211,4 @@ def test_a_receipt_with_a_constraint_that_no_trial_reported_is_not_rebuilt() -> 
     renamed = replace(receipt, constraints=tuple(replace(state, name="other") for state in receipt.constraints))
     view = StudyView.whole(study)
     with pytest.raises(ValueError, match="no trial that it was fitted on has reported that constraint"):
-        rebuilt_from(renamed, view)
+        rebuilt_from(renamed, view, view.objective)

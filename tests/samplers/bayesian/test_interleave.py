@@ -14,13 +14,12 @@ import pytest
 from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import Trial
-from tests.helpers import assert_rebuilt_exactly, conditional, file_storage
+from tests.helpers import assert_rebuilt_exactly, conditional, file_storage, model_receipts
 
 import pellucid
 from pellucid.acquisition import EI, LCB, PI, SAWEI, InformationGain
 from pellucid.acquisition.interleave import half_widths
 from pellucid.models import GaussianProcess
-from pellucid.records import Receipt
 from pellucid.study.view import StudyView
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -55,18 +54,14 @@ def twenty_four_trials(way: str) -> Study:
     return run(WAYS[way], 24)
 
 
-def models(study: Study) -> list[Receipt]:
-    return [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
-
-
 def names(study: Study) -> dict[int, str]:
-    return {r.trial: r.acquisition.name for r in models(study) if r.acquisition is not None}
+    return {r.trial: r.acquisition.name for r in model_receipts(study) if r.acquisition is not None}
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_setting_proposes_and_is_rebuilt_exactly(way: str) -> None:
     study = twenty_four_trials(way)
-    assert len(models(study)) == 18
+    assert len(model_receipts(study)) == 18
     assert_rebuilt_exactly(study, 18)
 
 
@@ -90,8 +85,8 @@ def test_models_that_explain_have_no_warp_and_do_not_affect_those_that_search() 
         return float(np.exp(4 * trial.suggest_float("x", 0, 1) + 2 * trial.suggest_float("y", 0, 1)))
 
     study = run({"interleave": pellucid.Interleave(), "acquisition": EI()}, 40, skewed)
-    explaining = [r.hyperparameters for r in models(study) if r.acquisition.name == "InformationGain"]
-    searching = [r.hyperparameters for r in models(study) if r.acquisition.name == "EI"]
+    explaining = [r.hyperparameters for r in model_receipts(study) if r.acquisition.name == "InformationGain"]
+    searching = [r.hyperparameters for r in model_receipts(study) if r.acquisition.name == "EI"]
     assert all(h.warp is None for h in explaining)
     assert any(h.warp is not None for h in searching)
 
@@ -103,7 +98,7 @@ def test_effects_that_are_known_are_dropped_and_then_the_search_goes_on_alone() 
         return trial.suggest_float("x", 0, 1) + (trial.suggest_float("y", 0, 1) - 0.5) ** 2
 
     study = run({"interleave": pellucid.Interleave(until=0.05), "acquisition": EI()}, 40, smooth)
-    lessons = [r for r in models(study) if r.acquisition.name == "InformationGain"]
+    lessons = [r for r in model_receipts(study) if r.acquisition.name == "InformationGain"]
     assert lessons
     assert lessons[-1].trial < 30
     for receipt in lessons:
@@ -163,10 +158,10 @@ def test_misspelt_effects_are_pointed_out_once(caplog: pytest.LogCaptureFixture)
 
 
 def test_receipts_say_in_words_that_a_trial_was_for_learning() -> None:
-    sentences = [str(receipt) for receipt in models(run({"interleave": pellucid.Interleave()}, 8))]
+    sentences = [str(receipt) for receipt in model_receipts(run({"interleave": pellucid.Interleave()}, 8))]
     assert sentences[0].startswith(
         "Trial 6 was chosen to learn about all effects, not to improve the objective; the model expected "
     )
     assert sentences[1].startswith("Trial 7 maximised LCB; the model expected ")
-    pair = models(run({"acquisition": InformationGain(["lr", ("lr", "depth")])}, 7))
+    pair = model_receipts(run({"acquisition": InformationGain(["lr", ("lr", "depth")])}, 7))
     assert "to learn about the effects of `lr`, `lr` × `depth`, not to improve the objective" in str(pair[-1])

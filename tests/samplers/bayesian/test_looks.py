@@ -9,7 +9,7 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import Trial
-from tests.helpers import assert_rebuilt_exactly, file_storage
+from tests.helpers import assert_rebuilt_exactly, file_storage, model_receipts
 
 import pellucid
 from pellucid.acquisition import LCB, InformationGain
@@ -30,7 +30,7 @@ def study_of(objective: object, n: int, seed: int = 0, **options: object) -> Stu
 
 
 def looks(study: Study) -> list[int]:
-    return [receipt.trial for receipt in pellucid.receipts(study) if receipt.look]
+    return [receipt.trial for receipt in model_receipts(study) if receipt.look]
 
 
 @pytest.fixture(scope="module")

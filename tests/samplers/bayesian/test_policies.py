@@ -13,12 +13,12 @@ import pytest
 from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import Trial, TrialState
-from tests.helpers import assert_rebuilt_exactly, file_storage
+from tests.helpers import assert_rebuilt_exactly, file_storage, model_receipts
 
 import pellucid
 from pellucid.acquisition import EI, PI, SAWEI, WEI, Alternation, Portfolio, Pulse, Steps, Switch
 from pellucid.acquisition.policy import Policy
-from pellucid.records import Receipt
+from pellucid.provenance import Receipt
 from pellucid.study import receipts
 
 POLICIES: dict[str, Policy] = {
@@ -61,12 +61,8 @@ def forty_trials(name: str) -> Study:
     return run(POLICIES[name], 40)
 
 
-def models(study: Study) -> list[Receipt]:
-    return [receipt for receipt in pellucid.receipts(study) if receipt.kind == "model"]
-
-
 def alphas(study: Study) -> list[float]:
-    return [receipt.policy.numbers["alpha"] for receipt in models(study) if receipt.policy is not None]
+    return [receipt.policy.numbers["alpha"] for receipt in model_receipts(study) if receipt.policy is not None]
 
 
 @pytest.mark.parametrize("objective", [rugged, mixed])
@@ -75,7 +71,7 @@ def test_every_policy_proposes_and_is_rebuilt_exactly(name: str, objective: Call
     study = forty_trials(name) if objective is rugged else run(POLICIES[name], 30, objective)
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * (40 if objective is rugged else 30)
     assert {receipt.kind for receipt in pellucid.receipts(study)} == {"startup", "model"}
-    proposals = models(study)
+    proposals = model_receipts(study)
     # A turn of a choice is not the policy's: it searches that choice by EI.
     assert all((receipt.policy is None) == bool(receipt.turn) for receipt in proposals)
     assert all(receipt.acquisition.name == "EI" for receipt in proposals if receipt.turn and receipt.acquisition)
@@ -90,7 +86,7 @@ def test_a_resumed_study_makes_the_same_decisions(name: str, tmp_path: Path) -> 
     receipts._parsed.cache_clear()
     halves = run(POLICIES[name], 20, storage=file_storage(tmp_path / "halves"))
     assert [t.params for t in halves.trials] == [t.params for t in whole.trials]
-    assert [r.policy for r in models(halves)] == [r.policy for r in models(whole)]
+    assert [r.policy for r in model_receipts(halves)] == [r.policy for r in model_receipts(whole)]
 
 
 @pytest.mark.parametrize("name", ["sawei", "paper", "adjust", "change"])
@@ -98,7 +94,7 @@ def test_alpha_from_the_receipts_is_alpha_as_it_was_used(name: str) -> None:
     policy = POLICIES[name]
     assert isinstance(policy, SAWEI)
     study = run(policy, 60)
-    proposals, used = models(study), alphas(study)
+    proposals, used = model_receipts(study), alphas(study)
     last = proposals[-1]
     assert last.best_value is not None
     assert policy.alphas(proposals[:-1], last.bounds[0], last.best_value) == used
@@ -142,14 +138,14 @@ def test_schedules_follow_their_tables() -> None:
     steps = alphas(run(Steps(20), 28))
     assert steps == [0.5] * 4 + [0.625] * 4 + [0.75] * 4 + [0.875] * 4 + [1.0] * 4
     assert alphas(run(Steps(10, 1.0, 0.0, steps=2), 22)) == [1.0] * 5 + [0.0] * 9, "past its budget it stays"
-    switched = [r.acquisition.name for r in models(run(Switch(20, 0.25), 28)) if r.acquisition is not None]
+    switched = [r.acquisition.name for r in model_receipts(run(Switch(20, 0.25), 28)) if r.acquisition is not None]
     assert switched == ["EI"] * 5 + ["PI"] * 15
     assert alphas(run(Pulse(), 20)) == [0.1, 0.3, 0.5, 0.7, 0.9] * 2 + [0.1, 0.3]
 
 
 def test_the_portfolio_rewards_a_member_by_the_next_prediction_for_its_nominee() -> None:
     study = run(Portfolio(), 20)
-    proposals = models(study)
+    proposals = model_receipts(study)
     for before, after in itertools.pairwise(proposals):
         assert before.policy is not None
         assert after.policy is not None
@@ -170,7 +166,7 @@ def test_a_study_that_changes_its_policy_midway_goes_on(tmp_path: Path) -> None:
             storage=file_storage(tmp_path / "s"), study_name="s", load_if_exists=True, sampler=sampler
         )
         study.optimize(rugged, n_trials=10)
-    assert len(models(study)) == 45
+    assert len(model_receipts(study)) == 45
 
 
 @pytest.mark.parametrize(
@@ -217,7 +213,7 @@ def test_alternation_goes_on_where_it_was_beside_lessons_and_turns_of_choices() 
     sampler = pellucid.BayesianSampler(interleave=pellucid.Interleave(every=2, until=None), seed=3, n_startup_trials=4)
     study = optuna.create_study(sampler=sampler)
     study.optimize(rugged, n_trials=20)
-    states = [receipt.policy for receipt in pellucid.receipts(study) if receipt.policy is not None]
+    states = [receipt.policy for receipt in model_receipts(study) if receipt.policy is not None]
     own = [state.numbers["turn"] for state in states if state.name == "Alternation"]
     assert 4 < len(own) < len(states)
     assert own == [float(i % 2) for i in range(len(own))]

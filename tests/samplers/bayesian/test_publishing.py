@@ -9,7 +9,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.study import Study
 
-from pellucid.records import Receipt
+from pellucid.provenance import StartupReceipt
 from pellucid.samplers.proposing.publishing import Proposal, publish
 from pellucid.study.view import StudyView
 
@@ -30,7 +30,7 @@ class Ideas:
     def __call__(self, view: StudyView) -> Proposal:
         value = self.values[min(self.asked, len(self.values) - 1)]
         self.asked += 1
-        return {"x": value}, Receipt(self.number, "startup", 0, {"x": value})
+        return {"x": value}, StartupReceipt(self.number, 0, {"x": value})
 
 
 def published(study: Study, number: int, ideas: Ideas) -> dict[str, Any]:

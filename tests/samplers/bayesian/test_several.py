@@ -12,7 +12,7 @@ import optuna
 import pytest
 from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
-from tests.helpers import assert_rebuilt_exactly, conditional, file_storage, kinds
+from tests.helpers import assert_rebuilt_exactly, conditional, file_storage, kinds, model_receipts
 
 import pellucid
 from pellucid import BayesianSampler
@@ -170,7 +170,7 @@ def test_the_search_in_two_steps_works_on_one_objective() -> None:
 def test_choices_get_their_turns_and_their_children() -> None:
     study = study_of(model_choice, 24, ("minimize", "minimize"))
     assert_rebuilt_exactly(study, 19)
-    turns = [receipt.turn for receipt in pellucid.receipts(study) if receipt.turn]
+    turns = [receipt.turn for receipt in model_receipts(study) if receipt.turn]
     assert any("It was the turn of `booster`" in turn for turn in turns)
     assert not any("chance of being best" in turn for turn in turns)
     assert {trial.params["booster"] for trial in study.trials} == {"tree", "dart", "linear"}

@@ -20,6 +20,7 @@ from tests.helpers import (
     messages,
     only_rankings,
     random_model,
+    ranking_receipts,
     run,
     states,
 )
@@ -122,7 +123,7 @@ def test_one_parameter_alone_is_searched_by_the_ranking_to_the_end(sampler: Make
     study = run(sampler(model=Ranker.of(ensemble.meta_trained(past.tasks))), 24, line)
     assert only_rankings(study)
     assert distinct(study.trials) == 24
-    late = [r.ranking.rank / r.ranking.candidates for r in pellucid.receipts(study)[8:] if r.ranking]
+    late = [r.ranking.rank / r.ranking.candidates for r in ranking_receipts(study) if r.trial >= 8]
     assert np.mean(late) < 0.3
 
 

@@ -27,6 +27,7 @@ from tests.helpers import (
 
 import pellucid
 from pellucid.explain.importance.draws import in_a_step
+from pellucid.provenance import RankingReceipt
 from pellucid.samplers.proposing.turns import OPENING, next_turn
 
 pytest.importorskip("torch")
@@ -41,7 +42,7 @@ def test_the_turns_are_shared_and_then_handed_over_and_receipts_say_so(study: St
     assert str(pellucid.receipts(study)[-1]).endswith("the ranking hands over after 20 trials.")
     for receipt in pellucid.receipts(study)[OPENING:20]:
         who = {"transferred": "The ranking of earlier studies", "tuned": "The ranking tuned to this study"}
-        name = "The model of this study" if receipt.ranking is None else who[receipt.ranking.turn]
+        name = who[receipt.ranking.turn] if isinstance(receipt, RankingReceipt) else "The model of this study"
         assert receipt.phase.startswith(name)
         assert receipt.phase in str(receipt)
 
@@ -56,7 +57,7 @@ def test_in_a_conditional_space_the_model_makes_its_own_start_and_says_so(study:
 
 def test_receipts_of_shared_turns_follow_from_the_trials_before_them(study: Study) -> None:
     losses = [trial.value for trial in study.trials]
-    names = [receipt.kind if receipt.ranking is None else receipt.ranking.turn for receipt in pellucid.receipts(study)]
+    names = [r.ranking.turn if isinstance(r, RankingReceipt) else r.kind for r in pellucid.receipts(study)]
     sources: list[Any] = [None if name == "startup" else name for name in names]
     for number in range(OPENING, 20):
         rankings = ("transferred",) if number < 9 else ("tuned", "transferred")

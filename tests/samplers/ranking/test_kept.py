@@ -10,10 +10,10 @@ from typing import Any
 import optuna
 import pytest
 from optuna.study import Study
-from tests.helpers import TASK, MakeRankingSampler, kinds, messages, page_data, params, run
+from tests.helpers import TASK, MakeRankingSampler, kinds, messages, page_data, params, ranking_receipts, run
 
 import pellucid
-from pellucid.records import Receipt
+from pellucid.provenance import RankingReceipt, Receipt
 from pellucid.study.storage import MODEL_KEY, kept_model
 from pellucid.words import RecordError
 
@@ -43,7 +43,7 @@ def test_the_model_is_kept_with_the_study_once(
     for _ in range(2):
         study = optuna.create_study(study_name="s", storage=storage, sampler=sampler(), load_if_exists=True)
         study.optimize(TASK, n_trials=2)
-    [name] = {receipt.ranking.model for receipt in pellucid.receipts(study) if receipt.ranking}
+    [name] = {receipt.ranking.model for receipt in ranking_receipts(study)}
     assert name == ranker.name
     assert kept_model(study, name) == ranker.data
     assert len(written) == len(set(written))
@@ -158,9 +158,9 @@ def test_a_damaged_number_of_parts_takes_no_memory(ranker: Any, sampler: MakeRan
     assert kept_model(study, ranker.name) == ranker.data
 
 
-def ranked(study: Study) -> Receipt:
+def ranked(study: Study) -> RankingReceipt:
     """A receipt of a ranking's proposal: whose turn each trial is depends on the values before it."""
-    return next(receipt for receipt in pellucid.receipts(study) if receipt.kind == "ranking")
+    return ranking_receipts(study)[0]
 
 
 def test_receipts_survive_json(study: Study) -> None:

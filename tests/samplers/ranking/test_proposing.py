@@ -19,6 +19,7 @@ from tests.helpers import (
     only_rankings,
     params,
     phases,
+    ranking_receipts,
     run,
 )
 
@@ -58,7 +59,7 @@ def test_no_seed_means_a_new_one(sampler: MakeRankingSampler) -> None:
 
 def test_receipts_say_whether_the_transferred_or_the_tuned_ranking_proposed(sampler: MakeRankingSampler) -> None:
     study = run(sampler(), 20)
-    rankings = {receipt.trial: receipt.ranking for receipt in pellucid.receipts(study) if receipt.ranking is not None}
+    rankings = {receipt.trial: receipt.ranking for receipt in ranking_receipts(study)}
     assert list(rankings) == list(range(20))
     assert [rankings[i].turn for i in range(9)] == ["transferred"] * 9
     assert all(ranking.turn == ("tuned" if i % 2 else "transferred") for i, ranking in rankings.items() if i >= 9)

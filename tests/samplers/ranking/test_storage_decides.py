@@ -23,6 +23,7 @@ from tests.helpers import (
     kinds,
     only_rankings,
     params,
+    ranking_receipts,
     run,
     start_worker,
     states,
@@ -87,7 +88,7 @@ def test_a_sampler_made_from_studies_is_the_one_that_its_file_makes(
 def test_maximising_is_minimising_the_opposite(study: Study, sampler: MakeRankingSampler) -> None:
     mirrored = run(sampler(hand_over=20), 24, task(0.3, -1.0), "maximize")
     assert params(mirrored) == params(study)
-    assert {receipt.direction for receipt in pellucid.receipts(mirrored) if receipt.ranking} == {"maximize"}
+    assert {receipt.direction for receipt in ranking_receipts(mirrored)} == {"maximize"}
     assert pellucid.receipts(mirrored)[19].best_value == -pellucid.receipts(study)[19].best_value
 
 

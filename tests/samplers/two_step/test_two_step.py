@@ -15,6 +15,8 @@ from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from tests.helpers import file_storage, messages
 
 import pellucid
+from pellucid.provenance import ModelReceipt, Receipt
+from pellucid.study.view import StudyView
 
 N, FIRST = 120, 6
 CHEAP = {"units": "low", "depth": "low"}
@@ -83,6 +85,18 @@ def test_every_receipt_says_which_step_it_belongs_to(study: Study) -> None:
         assert "`units` stays at" in receipts[i].phase
     explained = pellucid.explain_proposal(study, N + 1)
     assert plan in str(explained)
+
+
+@pytest.mark.parametrize(("before", "step"), [(N, 1), (N + FIRST, 2)])
+def test_the_step_is_a_field_of_the_receipt_also_after_it_was_stored(study: Study, before: int, step: int) -> None:
+    copy = optuna.create_study()
+    copy.add_trials(study.trials[:before])
+    copy.ask()
+    view = StudyView.of(copy, "a test")
+    _, receipt = sampler().propose(view, view.trials[-1], view.varying)
+    assert isinstance(receipt, ModelReceipt)
+    assert receipt.step == step
+    assert Receipt.from_json(receipt.to_json()) == receipt
 
 
 def test_step_one_moves_what_matters_and_nothing_else(study: Study) -> None:

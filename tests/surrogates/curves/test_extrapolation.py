@@ -149,7 +149,7 @@ def test_what_is_said_of_a_trial_does_not_depend_on_the_others_or_on_what_was_ke
     view = StudyView.whole(study)
     learned = learned_from(view, [view.by_number[n] for n in kept.learned_from], view.data.space)
     assert learned is not None
-    alone = {number: learned.values([view.by_number[number]], view.sign)[number] for number in kept.values}
+    alone = {number: learned.values([view.by_number[number]], view.objective.sign)[number] for number in kept.values}
     assert alone == kept.values
 
 

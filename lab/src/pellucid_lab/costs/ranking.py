@@ -250,6 +250,7 @@ def _random_study(problem: Problem, trials: int, seed: int) -> Study:
 def _timed_ask(study: Study, problem: Problem, ranker: Ranker) -> tuple[float, int] | None:
     """Seconds and epochs of fine-tuning; None if the proposal was made without it."""
     from pellucid import receipts
+    from pellucid.provenance import RankingReceipt
     from pellucid.samplers.ranking import RankingSampler
 
     study.sampler = RankingSampler(model=ranker, hand_over=None, seed=0)
@@ -258,7 +259,7 @@ def _timed_ask(study: Study, problem: Problem, ranker: Ranker) -> tuple[float, i
     problem.suggest(trial)
     seconds = time.perf_counter() - before
     receipt = next((receipt for receipt in receipts(study) if receipt.trial == trial.number), None)
-    if receipt is None or receipt.ranking is None or receipt.ranking.turn != "tuned":
+    if not isinstance(receipt, RankingReceipt) or receipt.ranking.turn != "tuned":
         return None
     return seconds, receipt.ranking.epochs
 

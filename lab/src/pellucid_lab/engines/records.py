@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pellucid
+from pellucid.provenance import ModelReceipt
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -99,7 +100,7 @@ def record(task: EngineTask, work: Work, study: Study, stamped: dict[str, Any]) 
         params for params, trial in zip(configurations, trials, strict=True) if trial.state == TrialState.COMPLETE
     )
     receipts = pellucid.receipts(study)
-    modelled = [receipt for receipt in receipts if receipt.kind == "model"]
+    modelled = [receipt for receipt in receipts if isinstance(receipt, ModelReceipt)]
     return EngineRun(
         engine=task.engine,
         sampler=task.sampler,

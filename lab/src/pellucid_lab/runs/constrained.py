@@ -156,8 +156,10 @@ def _step(study: Study, problem: ConstrainedProblem, errors: Mapping[str, float]
 
 def _chances(study: Study) -> tuple[tuple[int, float], ...]:
     import pellucid
+    from pellucid.provenance import ModelReceipt
 
-    receipts = [receipt for receipt in pellucid.receipts(study) if receipt.constraints]
+    modelled = [receipt for receipt in pellucid.receipts(study) if isinstance(receipt, ModelReceipt)]
+    receipts = [receipt for receipt in modelled if receipt.constraints]
     said = [math.prod(state.probability for state in receipt.constraints) for receipt in receipts]
     return tuple((receipt.trial, round(chance, 6)) for receipt, chance in zip(receipts, said, strict=True))
 

@@ -173,8 +173,10 @@ def _stamp(task: RegretTask, sampler: BaseSampler) -> dict[str, Any]:
 def _trace(study: Study) -> dict[str, tuple[float, ...]]:
     """What our policies wrote into their receipts, one entry per proposal; empty for other methods."""
     from pellucid import receipts
+    from pellucid.provenance import ModelReceipt
 
-    with_policy = [receipt for receipt in receipts(study) if receipt.policy is not None]
+    modelled = [receipt for receipt in receipts(study) if isinstance(receipt, ModelReceipt)]
+    with_policy = [receipt for receipt in modelled if receipt.policy is not None]
     numbers = [receipt.policy.numbers for receipt in with_policy if receipt.policy is not None]
     series = {
         "alpha": tuple(policy["alpha"] for policy in numbers if "alpha" in policy),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain.fronts.compromise import compromise_of
 from pellucid.explain.fronts.wishes import Limit, limits_of, weights_of
 from pellucid.explain.importance.hsic import MEDIAN, embeddings, largest_possible
@@ -45,7 +46,8 @@ def compromises(
     study: Study, problem: str, exact: np.ndarray, feasible: np.ndarray, unit: np.ndarray
 ) -> tuple[Asked, ...]:
     """`exact` (n, 2), `feasible` (n,): the true outcomes of the trials; `unit` (2,)."""
-    view = StudyView.whole(study)
+    beliefs = Beliefs(StudyView.whole(study))
+    view = beliefs.view
     names, ends = [objective.name for objective in view.objectives], true_front(problem)[:, 0]
     low = exact[feasible].min(axis=0)
     scaled, front = (exact - low) / unit, (true_front(problem) - low) / unit
@@ -54,18 +56,18 @@ def compromises(
         weights = np.array(pair) / max(pair)
         scores, best = (weights * scaled).max(axis=1), float((weights * front).max(axis=1).min())
         prefer = weights_of(view, dict(zip(names, pair, strict=True)))
-        asked.append(_asked(view, "weights", prefer, (), exact, scores, best, feasible))
+        asked.append(_asked(beliefs, "weights", prefer, (), exact, scores, best, feasible))
     for share in _LIMITS:
         level = float(ends.min() + share * np.ptp(ends))
         limits = limits_of(view, {names[0]: f"<= {level!r}"})
         best = (best_second(problem, level) - float(low[1])) / float(unit[1])
         good = feasible & (exact[:, 0] <= level)
-        asked.append(_asked(view, "limits", None, limits, exact, scaled[:, 1], best, good))
+        asked.append(_asked(beliefs, "limits", None, limits, exact, scaled[:, 1], best, good))
     return tuple(asked)
 
 
 def _asked(
-    view: StudyView,
+    beliefs: Beliefs,
     kind: str,
     weights: np.ndarray | None,
     limits: Sequence[Limit],
@@ -75,7 +77,7 @@ def _asked(
     good: np.ndarray,
 ) -> Asked:
     """`good` (n,): which trials truly keep everything."""
-    answer = compromise_of(view, weights, limits, FEASIBLE)
+    answer = compromise_of(beliefs, weights, limits, FEASIBLE)
     truth = exact[answer.trial]
     covered = tuple(
         bool(outcome.low <= value <= outcome.high)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain.fronts.answer import modelled
 from pellucid.explain.fronts.membership import Tried, behind_none
 from pellucid.study.view import StudyView
@@ -151,10 +152,10 @@ def _chances(
     study: Study, exact: np.ndarray, feasible: np.ndarray
 ) -> tuple[tuple[tuple[float, bool], ...], np.ndarray]:
     """What is said of every feasible trial, and the length of the front that was observed."""
-    view = StudyView.whole(study)
-    data, _ = modelled(view)
+    beliefs = Beliefs(StudyView.whole(study))
+    data, _ = modelled(beliefs.view)
     assert data is not None
-    tried = Tried.of(view, data)
+    tried = Tried.of(beliefs, data)
     said = tried.chances()
     truth = behind_none(np.where(feasible[:, None], exact, np.inf))
     return tuple((round(float(said[i]), 4), bool(truth[i])) for i in np.flatnonzero(tried.options)), tried.spread

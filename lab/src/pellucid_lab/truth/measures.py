@@ -247,10 +247,11 @@ def _stops(problem: TruthProblem, noisy: bool, study: Study, n: int) -> tuple[An
 def _receipts(study: Study) -> list[tuple[Any, ...]]:
     """Per proposal: trial, and how many predictive standard deviations its loss was above the prediction."""
     import pellucid
+    from pellucid.provenance import ModelReceipt
 
     trials, rows = study.get_trials(deepcopy=False), []
     for receipt in pellucid.receipts(study):
-        if receipt.kind != "model" or receipt.mean is None or not receipt.predictive_sd:
+        if not isinstance(receipt, ModelReceipt) or receipt.mean is None or not receipt.predictive_sd:
             continue
         sign = -1.0 if receipt.direction == "maximize" else 1.0
         z = sign * (trials[receipt.trial].values[0] - receipt.mean) / receipt.predictive_sd

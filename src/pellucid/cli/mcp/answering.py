@@ -12,7 +12,7 @@ from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.cli.mcp.arguments import checked
 from pellucid.cli.mcp.bounds import bounded_json, bounded_text
 from pellucid.cli.mcp.session import Reply, Session
-from pellucid.cli.mcp.tools import Tool, tools_of
+from pellucid.cli.mcp.tools import Tool, tool_called, tools_of
 from pellucid.cli.redaction import redacted
 from pellucid.words import printable, printable_lines, printable_traceback
 
@@ -58,10 +58,11 @@ def _printable_data(value: Any) -> Any:
 
 
 def _tool(session: Session, name: str) -> Tool:
-    tools = {tool.name: tool for tool in tools_of(session)}
-    if name not in tools:
-        raise Mistake(f"There is no tool `{name[:100]}`; there are {', '.join(tools)}.")
-    return tools[name]
+    tool = tool_called(session, name)
+    if tool is None:
+        names = ", ".join(tool.name for tool in tools_of(session))
+        raise Mistake(f"There is no tool `{name[:100]}`; there are {names}.")
+    return tool
 
 
 def _failure(sentence: str) -> Reply:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pellucid.answers.base import GoalName, Question
+from pellucid.answers.base import WHOLE, Answer, GoalName, Question, Subject
 from pellucid.cli.answers import answers_data, answers_text, answers_to, check_any_known, check_known, named_objective
 from pellucid.cli.errors import Mistake
-from pellucid.cli.mcp.session import Answer, Session
+from pellucid.cli.mcp.session import Returned, Session
 from pellucid.cli.questions import objectives_data, overview, requested, why_not_asked
 from pellucid.cli.storage.studies import load, names_in, reading, trials_by_state
 from pellucid.words import printable
 
 if TYPE_CHECKING:
+    from pellucid.beliefs import Beliefs
     from pellucid.cli.answers import Answers
     from pellucid.study.view import StudyView
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 MOST_STUDIES = 50
 
 
-def list_studies(session: Session, containing: str | None) -> Answer:
+def list_studies(session: Session, containing: str | None) -> Returned:
     """The studies of the storage, in the order of their names."""
     from pellucid.study.view import StudyView
 
@@ -35,7 +36,7 @@ def list_studies(session: Session, containing: str | None) -> Answer:
     if left:
         lines.append(f"{left} more were left out; name a part of the name in `containing` to see them.")
     data = {"storage": session.place.shown, "count": len(names), "studies": studies, "more": left}
-    return Answer("\n".join(lines), data)
+    return Returned("\n".join(lines), data)
 
 
 def _listed(view: StudyView) -> dict[str, Any]:
@@ -57,52 +58,28 @@ def _line(study: dict[str, Any]) -> str:
     return f"`{printable(study['name'])}` ({printable(aims)}): {complete}"
 
 
-def overview_of(session: Session, study: str | None, objective: str | None) -> Answer:
+def overview_of(session: Session, study: str | None, objective: str | None) -> Returned:
     """All answers that need no option. What is not known yet is a part of it."""
     return _answer(session, study, objective, overview, lambda _answers: None)
 
 
-def part_of_overview(session: Session, study: str | None, objective: str | None, keys: Collection[str]) -> Answer:
-    """Those answers of the overview that have one of the keys."""
-
-    def part(view: StudyView, named: str | int | None) -> list[Question[Any]]:
-        questions = [question for question in overview(view, named) if question.key in keys]
-        if not questions:
-            raise Mistake(why_not_asked(view, named, keys))
-        return questions
-
-    return _answer(session, study, objective, part, check_any_known)
-
-
-def front(session: Session, study: str | None) -> Answer:
-    """What to use and what it costs, of a study with several objectives."""
-
-    def part(view: StudyView, named: str | int | None) -> list[Question[Any]]:
-        if not view.several:
-            raise Mistake("A front needs several objectives, but this study has one; call `recommend` instead.")
-        return [question for question in overview(view, named) if question.key in ("recommendation", "tradeoff")]
-
-    return _answer(session, study, None, part, check_any_known)
-
-
-def by_option(
-    session: Session,
-    study: str | None,
-    objective: str | None,
-    *,
-    trial: int | None = None,
-    params: Sequence[str] = (),
-    goal: str | None = None,
-) -> Answer:
-    """The questions that an option of `pellucid explain` asks."""
-    chosen = None if goal is None else GoalName(goal)
-    return _answer(
-        session,
-        study,
-        objective,
-        lambda view, named: requested(view, trial, tuple(params), chosen, named),
-        _check_asked,
+def asked_of(session: Session, among: Sequence[Answer[Any]], given: Mapping[str, Any]) -> Returned:
+    """The answers of some entries of the catalogue, about what the agent has named."""
+    goal = given.get("goal")
+    named = Subject(
+        trial=given.get("trial"),
+        params=tuple(given.get("params") or ()),
+        goal=None if goal is None else GoalName(goal),
     )
+
+    def questions(beliefs: Beliefs, objective: str | int | None) -> list[Question[Any]]:
+        asked = overview(beliefs, objective, among) if named == WHOLE else requested(beliefs, named, objective, among)
+        if not asked:
+            raise Mistake(why_not_asked(beliefs, among, named, objective) or "This study has no such answer.")
+        return asked
+
+    check = check_any_known if named == WHOLE else _check_asked
+    return _answer(session, given["study"], given.get("objective"), questions, check)
 
 
 def _check_asked(answers: Answers) -> None:
@@ -114,14 +91,15 @@ def _answer(
     session: Session,
     study: str | None,
     objective: str | None,
-    questions: Callable[[StudyView, str | int | None], list[Question[Any]]],
+    questions: Callable[[Beliefs, str | int | None], list[Question[Any]]],
     check: Callable[[Any], None],
-) -> Answer:
-    from pellucid.explain.model import view_for_all
+) -> Returned:
+    from pellucid.explain.model import beliefs_for_all
 
     with session.study(study) as opened:
-        view, no_curves = view_for_all(opened)
-        answers = answers_to(questions(view, named_objective(view, objective)), no_curves)
+        beliefs, no_curves = beliefs_for_all(opened)
+        view = beliefs.view
+        answers = answers_to(questions(beliefs, named_objective(view, objective)), no_curves)
         check(answers)
         text, data = answers_text(view, session.place, answers), answers_data(view, session.place, answers)
-    return Answer(text, data)
+    return Returned(text, data)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pellucid.cli.errors import Mistake
 from pellucid.cli.mcp.arguments import in_words
 from pellucid.cli.mcp.bounds import bounded_text
-from pellucid.cli.mcp.session import Answer, Session
+from pellucid.cli.mcp.session import Returned, Session
 from pellucid.cli.storage.studies import closed_after, load, open_storage, storage_sentences
 from pellucid.words import printable
 
@@ -22,7 +22,7 @@ _STEP_TOLERANCE = 1e-8
 _MOST_LISTED, _LONGEST_NAME = 20, 200
 
 
-def enqueue(session: Session, study: str | None, params: Mapping[str, Any]) -> Answer:
+def enqueue(session: Session, study: str | None, params: Mapping[str, Any]) -> Returned:
     """Add a trial with these values to the queue of a study. Raises Mistake if a name or a value does not fit it."""
     from optuna.trial import TrialState
 
@@ -39,7 +39,7 @@ def enqueue(session: Session, study: str | None, params: Mapping[str, Any]) -> A
             waiting = len(queue.get_trials(deepcopy=False, states=(TrialState.WAITING,)))
     listed = ", ".join(f"{_name(param)} = {in_words(value)}" for param, value in values.items())
     trials = "1 trial waits" if waiting == 1 else f"{waiting} trials wait"
-    return Answer(
+    return Returned(
         f"A trial with {listed} waits in study `{printable(name)}` for the next worker; parameters that are not named "
         f"are sampled then. {trials} in all.",
         {"study": name, "enqueued": values, "waiting": waiting},

@@ -6,7 +6,7 @@ import re
 from hashlib import sha256
 
 from pellucid.cli.errors import Mistake
-from pellucid.cli.mcp.session import Answer, Session
+from pellucid.cli.mcp.session import Returned, Session
 from pellucid.cli.report import check_report, write_report
 from pellucid.words import printable
 
@@ -14,7 +14,7 @@ from pellucid.words import printable
 _LONGEST = 60
 
 
-def report(session: Session, study: str | None) -> Answer:
+def report(session: Session, study: str | None) -> Returned:
     """Write the report of a study into the folder of the session, over an earlier one."""
     with session.study(study) as opened:
         path = session.reports / file_name(opened.study_name)
@@ -25,7 +25,7 @@ def report(session: Session, study: str | None) -> Answer:
         write_report(opened, path, quiet=True)
         name = opened.study_name
     until = " It is removed when this server ends, so copy it to keep it." if session.temporary else ""
-    return Answer(
+    return Returned(
         f"The report of study `{printable(name)}` is in {printable(str(path))}.{until}",
         {"study": name, "path": str(path), "temporary": session.temporary},
     )

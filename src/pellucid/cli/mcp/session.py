@@ -37,7 +37,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Returned:
     """What a tool returns: sentences, and the same as data."""
 
     text: str

@@ -1,20 +1,22 @@
 """What an agent can call. Descriptions are for a reader that has never heard of pellucid.
 
-A new question of the overview is a part of the tool `overview` without a change here.
+Every question of the catalogue that can be asked is a tool, which has the name of its answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from pellucid.answers.base import Answer, Takes
+from pellucid.answers.catalogue import CATALOGUE
 from pellucid.cli.mcp.arguments import GOAL, NAMES, NUMBER, TEXT, VALUES, Argument
-from pellucid.cli.mcp.asking import by_option, front, list_studies, overview_of, part_of_overview
+from pellucid.cli.mcp.asking import asked_of, list_studies, overview_of
 from pellucid.cli.mcp.queueing import enqueue
 from pellucid.cli.mcp.reports import report
-from pellucid.cli.mcp.session import Answer, Session
+from pellucid.cli.mcp.session import Returned, Session
 
 INSTRUCTIONS = (
     "pellucid explains hyperparameter searches that Optuna has run: which configuration to use, whether to stop, "
@@ -44,7 +46,7 @@ class Tool:
     title: str
     description: str
     arguments: tuple[Argument, ...]
-    run: Callable[[Session, Mapping[str, Any]], Answer]
+    run: Callable[[Session, Mapping[str, Any]], Returned]
     effect: Effect = Effect.NOTHING
 
 
@@ -59,6 +61,33 @@ _OBJECTIVE = Argument(
     "Only about this one of several objectives, by its name or its number from 0 on, or about a constraint by its "
     "name.",
 )
+
+_NAMED = {
+    Takes.TRIAL: Argument("trial", NUMBER, "The number of the trial; the first one is 0."),
+    Takes.PARAMS: Argument("params", NAMES, "The name of one parameter, or of two for their effect together."),
+    Takes.GOAL: Argument("goal", GOAL, "What matters for being one of these trials?"),
+}
+_ASKED = [answer for answer in CATALOGUE if answer.asked]
+_LISTED = [answer.title for answer in _ASKED if answer.listed is not None]
+
+
+def _tool(name: str, answers: Sequence[Answer[Any]]) -> Tool:
+    """The tool that asks all of some entries of the catalogue."""
+    without_name = any(answer.listed is not None for answer in answers)
+    named = [
+        replace(argument, required=not without_name)
+        for takes, argument in _NAMED.items()
+        if any(answer.takes is takes for answer in answers)
+    ]
+    of_parts = [_OBJECTIVE] if any(answer.parts.named for answer in answers) else []
+    return Tool(
+        name,
+        answers[0].title,
+        " ".join(answer.described.agent for answer in answers),
+        (_STUDY, *named, *of_parts),
+        lambda session, given: asked_of(session, answers, given),
+    )
+
 
 _READING = (
     Tool(
@@ -77,86 +106,15 @@ _READING = (
     Tool(
         "overview",
         "Everything in a few lines",
-        "Answers the usual questions about one study at once, a sentence or two for each: what to use, whether to "
-        "stop, what matters, which ranges to change, whether the model's predictions came true, and why the last "
-        "trial was tried. It also says what is not known yet, and why. Use it to get to know a study; for one "
-        "question alone, the tool of that question is faster.",
+        "Answers the usual questions about one study at once, a sentence or two for each: "
+        f"{'; '.join(title[0].lower() + title[1:] for title in _LISTED)}. It also says what is not known yet, and why. "
+        "Use it to get to know a study; for one question alone, the tool of that question is faster.",
         (_STUDY, _OBJECTIVE),
         lambda session, given: overview_of(session, given["study"], given["objective"]),
     ),
-    Tool(
-        "recommend",
-        "Best configuration",
-        "Which configuration should be used? Returns the trial with the best expected objective, which with noise is "
-        "often not the one with the best value, its parameters, and an interval for what it will truly return. With "
-        "several objectives it returns the front: the configurations that no other one beats in everything.",
-        (_STUDY,),
-        lambda session, given: part_of_overview(session, given["study"], None, {"recommendation"}),
-    ),
-    Tool(
-        "can_i_stop",
-        "Can I stop",
-        "Is it worth running more trials? Returns `stop` (true or false), the reason, how much improvement is "
-        "probably left, and, if it says to go on, roughly how many more trials that takes. If trials were stopped "
-        "early (pruned), it also says what that saved and cost.",
-        (_STUDY,),
-        lambda session, given: part_of_overview(session, given["study"], None, {"verdict", "pruning"}),
-    ),
-    Tool(
-        "what_matters",
-        "What matters",
-        "Which hyperparameters matter? Returns the share of the variation that is due to each parameter, with an "
-        "interval and a verdict (matters, no effect, cannot tell), and which parameters act together. With `goal` it "
-        "answers another question: which parameters decide whether a trial is among the best or worst tenth, on the "
-        "front, or fails; that needs trials that were chosen at random.",
-        (_STUDY, _OBJECTIVE, Argument("goal", GOAL, "What matters for being one of these trials?")),
-        lambda session, given: (
-            part_of_overview(session, given["study"], given["objective"], {"importance"})
-            if given["goal"] is None
-            else by_option(session, given["study"], given["objective"], goal=given["goal"])
-        ),
-    ),
-    Tool(
-        "what_parameters_do",
-        "What a parameter does",
-        "What does a hyperparameter do to the objective? For one parameter, it returns the best objective that can "
-        "be reached at each of its values, and the average over all other settings, with bands of uncertainty. For "
-        "two, it returns their average effect together. Use it to find good values, or to see whether a value is "
-        "worth trying.",
-        (
-            _STUDY,
-            Argument("params", NAMES, "The name of one parameter, or of two for their effect together.", required=True),
-            _OBJECTIVE,
-        ),
-        lambda session, given: by_option(session, given["study"], given["objective"], params=given["params"]),
-    ),
-    Tool(
-        "why_this_trial",
-        "Why this trial",
-        "Why was this trial tried? Returns how much each parameter's value contributed to the decision (Shapley "
-        "values), split into what was predicted to be good and what was merely unknown, and, if the trial was "
-        "stopped early, why. With `objective` it explains the model's prediction of that objective instead. Trials "
-        "that another sampler chose are explained as this model would have seen them, and the answer says so.",
-        (_STUDY, Argument("trial", NUMBER, "The number of the trial; the first one is 0.", required=True), _OBJECTIVE),
-        lambda session, given: by_option(session, given["study"], given["objective"], trial=given["trial"]),
-    ),
-    Tool(
-        "ranges",
-        "Which ranges to change",
-        "Which search ranges should be changed before the next study? Returns where the good trials lie, and advice "
-        "for each parameter: widen or narrow its range, drop a choice, or leave it, with the chance that the advice "
-        "is wrong. If there are several objectives, name one.",
-        (_STUDY, _OBJECTIVE),
-        lambda session, given: part_of_overview(session, given["study"], given["objective"], {"ranges"}),
-    ),
-    Tool(
-        "front",
-        "What one objective costs in another",
-        "Only for a study with several objectives: which configurations are on the Pareto front, with what chance, "
-        "what to expect of each, and what a gain in one objective costs in another along the front. Use it to "
-        "discuss a compromise with the user.",
-        (_STUDY,),
-        lambda session, given: front(session, given["study"]),
+    *(
+        _tool(key, [answer for answer in _ASKED if answer.key == key])
+        for key in {answer.key: None for answer in _ASKED}
     ),
     Tool(
         "report",
@@ -175,14 +133,24 @@ _ENQUEUE = Tool(
     "Try this configuration",
     "Adds a trial with the values you choose to the queue of a study. The next worker that asks for a trial "
     "evaluates it; nothing runs before that, and this tool cannot take a trial back. Names and values must fit the "
-    "parameters of the study, which `ranges` and `overview` show. Parameters you leave out are chosen by the "
+    "parameters of the study, which `overview` shows. Parameters you leave out are chosen by the "
     "sampler. Every call adds a trial, also with the same values.",
     (_STUDY, Argument("params", VALUES, 'Values by the name of the parameter, like {"lr": 0.01}.', required=True)),
     lambda session, given: enqueue(session, given["study"], given["params"]),
     Effect.QUEUE,
+)
+# Names of 1.0.0rc1, which agents may have been told to call. They are answered, but no longer listed.
+_OLD = tuple(
+    _tool(name, [answer for answer in _ASKED if name in answer.described.old_tools])
+    for name in dict.fromkeys(name for answer in _ASKED for name in answer.described.old_tools)
 )
 
 
 def tools_of(session: Session) -> tuple[Tool, ...]:
     """The tools that exist in this session."""
     return (*_READING, _ENQUEUE) if session.may_enqueue else _READING
+
+
+def tool_called(session: Session, name: str) -> Tool | None:
+    """The tool of this name, or of one that it had before."""
+    return next((tool for tool in (*tools_of(session), *_OLD) if tool.name == name), None)

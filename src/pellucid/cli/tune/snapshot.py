@@ -81,6 +81,7 @@ class Snapshot:
 
 
 def snapshot_of(study: Study) -> Snapshot:
+    from pellucid.provenance import ModelReceipt
     from pellucid.study.receipts import readable_receipt
     from pellucid.study.trials import ended
     from pellucid.study.view import StudyView
@@ -89,11 +90,12 @@ def snapshot_of(study: Study) -> Snapshot:
     newest_first = [readable_receipt(trial) for trial in reversed(view.trials[-_RECENT:])]
     receipts = [receipt for receipt in newest_first if receipt is not None]
     on_front = front_trials(view)
-    policies = [receipt.policy.numbers for receipt in receipts if receipt.policy is not None]
+    modelled = [receipt for receipt in receipts if isinstance(receipt, ModelReceipt)]
+    policies = [receipt.policy.numbers for receipt in modelled if receipt.policy is not None]
     return Snapshot(
         n_counted=len(ended(view.trials)),
         counts=trials_by_state(view.trials),
-        objective=view.objective.name,
+        objective=view.objectives[0].name,
         best=best_trial(view),
         latest=_latest_of_several(view),
         n_front=None if on_front is None else len(on_front),
@@ -120,8 +122,9 @@ def best_trial(view: StudyView) -> BestTrial | None:
     usable = view.observations.of_complete_trials.of_feasible_trials
     if not len(usable) or view.several:
         return None
-    best = min(range(len(usable)), key=lambda row: float(usable.raw[row]))
-    return BestTrial(view.sign * float(usable.raw[best]) + 0.0, usable.numbers[best], dict(usable.configurations[best]))
+    losses = usable.returned.tolist()
+    best = losses.index(min(losses))
+    return BestTrial(view.objective.sign * losses[best] + 0.0, usable.numbers[best], dict(usable.configurations[best]))
 
 
 def front_trials(view: StudyView) -> list[TrialOfSeveral] | None:
@@ -133,9 +136,8 @@ def front_trials(view: StudyView) -> list[TrialOfSeveral] | None:
 
     if not view.several or len(view.objectives) > MOST_OBJECTIVES:
         return None
-    usable = view.observations.of_complete_trials.of_feasible_trials.numbers
-    losses = np.stack([about.observations_of(usable).raw for about in view.each], axis=1)
-    return [_of_several(view, usable[row]) for row in np.flatnonzero(front(losses))] if len(usable) else []
+    usable = view.observations.of_complete_trials.of_feasible_trials
+    return [_of_several(view, usable.numbers[row]) for row in np.flatnonzero(front(usable.raw))] if len(usable) else []
 
 
 def _latest_of_several(view: StudyView) -> TrialOfSeveral | None:

@@ -59,18 +59,19 @@ def _last_output(outcome: Outcome) -> list[str]:
 
 
 def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOptions) -> None:
-    from pellucid.explain.model import view_for_all
+    from pellucid.explain.model import beliefs_for_all
     from pellucid.numerics import one_thread
     from pellucid.records import NotKnown
     from pellucid.study.trials import ended
 
-    view, _ = view_for_all(study)
+    beliefs, _ = beliefs_for_all(study)
+    view = beliefs.view
     with one_thread:
         n_counted = len(ended(view.trials))
         code = _say_outcome(outcome, n_counted, place, options)
         summary = _summary(view, outcome, place, options, n_counted)
         if outcome.reason.regular:
-            for question in conclusions(view):
+            for question in conclusions(beliefs):
                 answer = question.answered()
                 summary[question.key] = None if isinstance(answer, NotKnown) else answer.to_dict()
                 if not (options.quiet or options.as_json):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.explain.feasibility import Feasibility
+from pellucid.beliefs.feasibility import Feasibility
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.averages import Average
 from pellucid.models.averages.effects import surprise

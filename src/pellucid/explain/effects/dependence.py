@@ -14,6 +14,7 @@ import numpy as np
 from optuna.study import Study
 from scipy.special import ndtri
 
+from pellucid.beliefs import Beliefs, Model
 from pellucid.claims import AVERAGE_MATTERS, AVERAGE_NO_EFFECT
 from pellucid.explain.effects.trials import (
     CANNOT_TELL,
@@ -26,7 +27,7 @@ from pellucid.explain.effects.trials import (
     support_of,
 )
 from pellucid.explain.effects.words import Curve, all_over, effect_notes, effect_sentence, unexplored
-from pellucid.explain.model import EffectModel, effect_model, opened
+from pellucid.explain.model import opened
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.averages import Axis
 from pellucid.models.averages.functionals import average
@@ -37,8 +38,7 @@ from pellucid.records import IndividualCurve, PartialDependence
 from pellucid.space.encoding import Condition, Dimension
 from pellucid.space.grids import effect_grid
 from pellucid.space.text import value_range
-from pellucid.study.arrays import Arrays
-from pellucid.study.view import Objective, StudyView
+from pellucid.study.targets import Target
 from pellucid.threads import cached_property
 from pellucid.words import printable
 
@@ -86,56 +86,55 @@ def partial_dependence(
             f"`conditional_on` gives values of other parameters, such as {{'depth': 3}}, but got {conditional_on!r}."
         )
     conditions = dict(conditional_on or {})
-    with opened(study, "partial_dependence", objective) as view:
-        return _effect(_fitted(view, (*names, *conditions), surrogate), names, level, trial, conditions)
+    with opened(study, "partial_dependence", objective) as (beliefs, target):
+        return _effect(_fitted(beliefs, target, (*names, *conditions), surrogate), names, level, trial, conditions)
 
 
 def effects_of(
-    view: StudyView, subjects: Sequence[tuple[str, ...]], level: float = 0.95
+    beliefs: Beliefs, target: Target, subjects: Sequence[tuple[str, ...]], level: float = 0.95
 ) -> tuple[PartialDependence, ...]:
     """Several partial dependences of one model. `subjects`: the parameters of each."""
-    fitted = _fitted(view, [name for names in subjects for name in names], None)
+    fitted = _fitted(beliefs, target, [name for names in subjects for name in names], None)
     return tuple(_effect(fitted, names, level, None, {}) for names in subjects)
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """The encoded trials of a study and their model.
+    """The model of a study's trials. `typical`: see `Fits.effect_model`.
 
     notes       on trials that were left out
     positions   of the parameters in the study's order
     """
 
-    data: Arrays
-    model: EffectModel
+    model: Model
+    typical: bool
     notes: tuple[str, ...]
-    objective: Objective
     positions: Mapping[str, int]
 
     @cached_property
     def unsure(self) -> list[str]:
         """A note if the model is unsure about most of the space."""
-        return unexplored(self.model.gp, all_over(self.data.space))
+        return unexplored(self.model.gp, all_over(self.model.data.space))
 
     @cached_property
     def spread(self) -> float:
         """How far apart the model's means all over the space are, on the latent scale."""
-        means = self.model.gp.latent_mean(all_over(self.data.space))
+        means = self.model.gp.latent_mean(all_over(self.model.data.space))
         return float(np.subtract(*np.quantile(means, [0.95, 0.05])))
 
     def in_user_units(self, latent: Array) -> Array:
-        return self.objective.sign * self.model.gp.losses(latent)
+        return self.model.target.sign * self.model.gp.losses(latent)
 
 
-def _fitted(view: StudyView, names: Sequence[str], surrogate: GaussianProcess | None) -> _Fitted:
-    data, notes = effect_data(view, names, "This answer", _MOST_TRIALS)
-    return _Fitted(data, effect_model(view, data, surrogate), tuple(notes), view.objective, view.positions)
+def _fitted(beliefs: Beliefs, target: Target, names: Sequence[str], surrogate: GaussianProcess | None) -> _Fitted:
+    data, notes = effect_data(beliefs, target, names, "This answer", _MOST_TRIALS)
+    return _Fitted(*beliefs.fits(target).effect_model(data, surrogate), tuple(notes), beliefs.view.positions)
 
 
 def _effect(
     fitted: _Fitted, names: tuple[str, ...], level: float, trial: int | None, conditions: dict[str, Any]
 ) -> PartialDependence:
-    data, gp = fitted.data, fitted.model.gp
+    data, gp, target = fitted.model.data, fitted.model.gp, fitted.model.target
     space = data.space
     axes = {space.index[name]: _axis(space.dimensions[space.index[name]], value) for name, value in conditions.items()}
     for name in names:
@@ -143,7 +142,7 @@ def _effect(
             raise ValueError(f"`conditional_on` must name other parameters than `params`, but both have {name!r}.")
     columns = [space.index[name] for name in names]
     grid = effect_grid(space, columns, _LINE if len(names) == 1 else _SIDE)
-    band = mixture(gp, models_of(gp, data), average(gp, columns, grid, space, axes))
+    band = mixture(gp, models_of(fitted.model), average(gp, columns, grid, space, axes))
     z = float(ndtri(0.5 + 0.5 * level))
     constant = bool(np.ptp(data.losses) == 0.0)
     curve = _curve(fitted, names, columns, grid, band, z)
@@ -163,26 +162,26 @@ def _effect(
         axes=tuple(space.dimensions[j].scale for j in columns),
         trial_numbers=data.observations.numbers,
         trial_values=tuple(tuple(c.get(name) for c in data.observations.configurations) for name in names),
-        trial_objectives=_floats(fitted.objective.sign * data.losses),
+        trial_objectives=_floats(target.sign * data.losses),
         individual=_individual(fitted, columns[0], grid[:, 0], z, trial) if len(names) == 1 else (),
-        typical=fitted.model.typical,
-        direction=fitted.objective.direction,
+        typical=fitted.typical,
+        direction=target.direction,
         sentence=effect_sentence(
             curve,
             verdict,
             level=level,
             n_trials=len(data.losses),
             condition=condition,
-            typical=fitted.model.typical,
+            typical=fitted.typical,
             spread=float(np.ptp(data.losses)),
             unsure=bool(fitted.unsure),
-            objective=fitted.objective.name,
+            objective=target.name,
         ),
         condition=condition,
         notes=(*effect_notes(data, columns, curve, support, band, fitted.unsure), *fitted.notes),
         best=curve.best,
         verdict=verdict,
-        objective=fitted.objective.name,
+        objective=target.name,
         position=fitted.positions[names[0]],
     )
 
@@ -193,7 +192,7 @@ def _curve(
     """The band in the unit of the objective, with its best point and another one that clearly differs from it."""
     ends = [fitted.in_user_units(band.mean - z * band.sd), fitted.in_user_units(band.mean + z * band.sd)]
     low, high = np.sort(ends, axis=0)
-    values = [fitted.data.space.dimensions[j].decode(grid[:, i]) for i, j in enumerate(columns)]
+    values = [fitted.model.data.space.dimensions[j].decode(grid[:, i]) for i, j in enumerate(columns)]
     differences, sd = contrasts(band.mean, band.covariance)
     best = int(np.argmin(band.mean))
     gaps = np.where(differences[:, best] >= AVERAGE_MATTERS.threshold * sd[:, best], differences[:, best], -np.inf)
@@ -202,10 +201,10 @@ def _curve(
         worse, better = (int(i) for i in np.unravel_index(np.argmax(differences / sd), sd.shape))
     mean, largest = fitted.in_user_units(band.mean), float(np.max(high) - np.min(low))
     difference = None
-    if not fitted.model.typical and differences[worse, better] > 0.0:
+    if not fitted.typical and differences[worse, better] > 0.0:
         unit = float(np.abs(mean[worse] - mean[better])) / float(differences[worse, better])
         difference = z * float(sd[worse, better]) * unit
-    cells = [fitted.data.space.dimensions[j].cells for j in columns]
+    cells = [fitted.model.data.space.dimensions[j].cells for j in columns]
     every = all(0 < count == len(np.unique(grid[:, i])) for i, count in enumerate(cells))
     clear = bool((np.delete(gaps, best) > -np.inf).all())
     rank = "about the best" if not every else "the best" if clear else "looks best"
@@ -229,7 +228,7 @@ def _floats(values: Array) -> tuple[float, ...]:
 
 def _individual(fitted: _Fitted, column: int, grid: Array, z: float, trial: int | None) -> tuple[IndividualCurve, ...]:
     """Curves through trials: one with a band if a trial is named, otherwise a dozen from the best to the worst."""
-    data, gp = fitted.data, fitted.model.gp
+    data, gp = fitted.model.data, fitted.model.gp
     numbers = data.observations.numbers
     name = data.space.names[column]
     having = [i for i, configuration in enumerate(data.observations.configurations) if name in configuration]

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from optuna.study import Study
 
+from pellucid.beliefs import Beliefs, Fits, Model
+from pellucid.beliefs.failing import unaware
+from pellucid.beliefs.model import default_template
 from pellucid.claims import EVIDENCE, PROFILE_MATTERS, PROFILE_MATTERS_EVIDENTLY, PROFILE_NO_EFFECT
 from pellucid.explain.effects.best_draws import BestDraws, candidates, drawn_best
 from pellucid.explain.effects.profile_words import Profile, costs_of, profile_notes, profile_sentence
@@ -27,16 +30,13 @@ from pellucid.explain.effects.trials import (
     names_of,
     support_of,
 )
-from pellucid.explain.evidence import evidence
-from pellucid.explain.failures import known_failing, unaware
-from pellucid.explain.feasibility import Feasibility
-from pellucid.explain.model import default_template, fitted_model, opened
+from pellucid.explain.model import opened
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask, check_level, low_discrepancy
-from pellucid.records import FailingSetting, ProfileEffect
+from pellucid.records import ProfileEffect
 from pellucid.space.grids import effect_grid
 from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView
+from pellucid.study.targets import Target
 from pellucid.words import Note, about, number_text
 
 # Joint draws cost the square of the trials: beyond this many, the best ones and an even selection are used.
@@ -72,58 +72,53 @@ def profile_effect(
     """
     names = names_of(param, 1, "A profile is of one parameter")
     check_level(level)
-    with opened(study, "profile_effect", objective) as view:
-        return profiles_of(view, names, level)[0]
+    with opened(study, "profile_effect", objective) as (beliefs, target):
+        return profiles_of(beliefs, target, names, level)[0]
 
 
-def profiles_of(view: StudyView, names: Sequence[str], level: float = 0.95) -> tuple[ProfileEffect, ...]:
+def profiles_of(
+    beliefs: Beliefs, target: Target, names: Sequence[str], level: float = 0.95
+) -> tuple[ProfileEffect, ...]:
     """The profiles of several parameters, of one model."""
-    data, notes = effect_data(view, names, "This answer", _MOST_TRIALS)
-    gp = _model(view, data)
-    fitted = _Fitted(view, data, gp, models_of(gp, data), evidence(gp), known_failing(view), tuple(notes))
+    data, notes = effect_data(beliefs, target, names, "This answer", _MOST_TRIALS)
+    fitted = _Fitted(beliefs, _model(beliefs.fits(target), data), tuple(notes))
     return tuple(_profile(fitted, name, level) for name in names)
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """The encoded trials of a study, their model and others that are as plausible.
+    """The model of a study's trials. `notes`: on those that are left out."""
 
-    gain (d,)   nats by which the trials speak for every parameter, see `evidence`
-    failing     settings at which trials fail;  notes   on trials left out
-    """
-
-    view: StudyView
-    data: Arrays
-    gp: GaussianProcess
-    models: tuple[GaussianProcess, ...]
-    gain: Array
-    failing: tuple[FailingSetting, ...]
+    beliefs: Beliefs
+    model: Model
     notes: tuple[str, ...]
 
 
-def _model(view: StudyView, data: Arrays) -> GaussianProcess:
+def _model(fits: Fits, data: Arrays) -> Model:
     """The default model; without its warp if that looks at nothing but the very best trials, as after a search without
     noise has converged."""
-    warped = fitted_model(view, data)
-    plain = fitted_model(view, data, default_template().unwarped())
+    warped = fits.model(data)
+    plain = fits.model(data, default_template().unwarped())
     if plain is warped:
         return warped
     scale = max(float(np.abs(data.losses).max()), 1e-300)
     errors = [
-        float(np.mean(((gp.from_latent(*gp.leave_one_out())[0] - data.losses) / scale) ** 2)) for gp in (plain, warped)
+        float(np.mean(((gp.from_latent(*gp.leave_one_out())[0] - data.losses) / scale) ** 2))
+        for gp in (plain.gp, warped.gp)
     ]
     return plain if errors[0] < _HALF**2 * errors[1] else warped
 
 
 def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
-    view, data, gp = fitted.view, fitted.data, fitted.gp
+    beliefs, model, target = fitted.beliefs, fitted.model, fitted.model.target
+    data, gp = model.data, model.gp
     column = data.space.index[name]
     dimension = data.space.dimensions[column]
     size = max(_LINE, min(dimension.cells, _MOST_CHOICES)) if dimension.categorical else _LINE
     grid = _through_the_best(gp, data, column, effect_grid(data.space, [column], size))
-    feasibility = Feasibility.of(view, data)
+    feasibility = beliefs.feasibility(target, data)
     found = candidates(gp, data.space, column, grid[:, 0], feasibility)
-    draws = drawn_best(gp, fitted.models, found, feasibility)
+    draws = drawn_best(gp, models_of(model), found, feasibility)
     spread = _spread(gp, data, draws)
     unit = max(spread, _NOISES * _noise(gp, data))
     judged = judged_choices(data, column, grid[:, 0])
@@ -133,8 +128,8 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
     profile = Profile(
         name=name,
         values=dimension.decode(grid[:, 0]),
-        mean=view.sign * draws.mean,
-        ends=np.sort(view.sign * ends, axis=0),
+        mean=target.sign * draws.mean,
+        ends=np.sort(target.sign * ends, axis=0),
         level=level,
         support=support_of(data, [column], grid),
         judged=judged,
@@ -145,9 +140,9 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         n_trials=len(data.losses),
         tried=sum(name in c for c in data.observations.configurations),
         enough=enough,
-        needless=bool(fitted.gain[column] <= -EVIDENCE),
+        needless=bool(model.evidence[column] <= -EVIDENCE),
     )
-    verdict = _verdict(draws, judged, unit, float(fitted.gain[column]))
+    verdict = _verdict(draws, judged, unit, float(model.evidence[column]))
     costs = costs_of(profile, dimension, verdict)
     return ProfileEffect(
         param=name,
@@ -163,17 +158,17 @@ def _profile(fitted: _Fitted, name: str, level: float) -> ProfileEffect:
         condition=profile.condition,
         trial_numbers=data.observations.numbers,
         trial_values=tuple(c.get(name) for c in data.observations.configurations),
-        trial_objectives=_floats(view.sign * data.losses),
-        direction=view.direction,
-        sentence=about(view.objective.name, profile_sentence(profile, dimension, verdict, costs)),
+        trial_objectives=_floats(target.sign * data.losses),
+        direction=target.direction,
+        sentence=about(target.name, profile_sentence(profile, dimension, verdict, costs)),
         notes=(
-            *profile_notes(data, column, profile, fitted.failing),
+            *profile_notes(data, column, profile, beliefs.known_failing),
             *fitted.notes,
-            *unaware(view, gp, name),
+            *unaware(beliefs.known_failing, model, beliefs.data(target).space, name),
             *_infeasible(fitted, draws),
         ),
-        objective=view.objective.name,
-        position=view.positions[name],
+        objective=target.name,
+        position=beliefs.view.positions[name],
         costs=costs,
     )
 
@@ -194,12 +189,12 @@ def _through_the_best(gp: GaussianProcess, data: Arrays, column: int, grid: Arra
 
 def _infeasible(fitted: _Fitted, draws: BestDraws) -> tuple[str, ...]:
     """A note if nothing feasible is expected at some values."""
-    if not fitted.view.constrained or fitted.view.constraint is not None:
+    target, worst = fitted.model.target, float(fitted.model.data.losses.max())
+    if not fitted.beliefs.view.constrained or target.is_constraint:
         return ()
-    worst = number_text(fitted.view.sign * float(fitted.data.losses.max()))
-    if draws.mean.max() < float(fitted.data.losses.max()):
+    if draws.mean.max() < worst:
         return (Note("Only what is feasible counts.", "feasibility"),)
-    shown = f"a value without anything feasible is shown as the worst trial, {worst}"
+    shown = f"a value without anything feasible is shown as the worst trial, {number_text(target.sign * worst)}"
     return (Note(f"Only what is feasible counts; {shown}.", "feasibility"),)
 
 

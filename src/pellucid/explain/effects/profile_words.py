@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.beliefs.failing import always_fails, fails_with
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.effects.words import gap_notes, provisional
-from pellucid.explain.failures import always_fails, fails_with
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
 from pellucid.records import Cost, FailingSetting
 from pellucid.space.encoding import Dimension, Space

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.explain.model import curve_notes, plausible_models
-from pellucid.explain.parts import descends, forced
+from pellucid.beliefs import Beliefs, Model
+from pellucid.explain.model import curve_notes
 from pellucid.models import GaussianProcess
 from pellucid.models.thinning import MOST_ROWS
 from pellucid.numerics import Array, Integers, Mask
+from pellucid.space.branches import descends, forced
 from pellucid.space.encoding import INACTIVE, Space
 from pellucid.space.text import condition_text
 from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView
+from pellucid.study.targets import Target
 from pellucid.words import (
     NoAnswer,
     NoAnswerYet,
@@ -47,10 +48,13 @@ def names_of(params: object, most: int, rule: str) -> tuple[str, ...]:
     return names
 
 
-def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> tuple[Arrays, list[str]]:
+def effect_data(
+    beliefs: Beliefs, target: Target, names: Sequence[str], what: str, most: int
+) -> tuple[Arrays, list[str]]:
     """The finished trials, encoded, and notes on those that are left out. `what`: the answer that needs them; `most`:
     trials that it can use."""
-    n = len(view.observations)
+    view = beliefs.view
+    n = len(view.observed(target))
     if n < _FEWEST:
         raise NoAnswerYet(f"{what} needs at least {_FEWEST} finished trials with a value; this study has {n}.")
     for name in names:
@@ -58,8 +62,8 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
             raise ValueError(printable(unknown_parameter(name, view.distributions)))
         if name not in view.varying:
             raise NoAnswer(f"`{name}` has only one value ({view.distributions[name]}), so it has no effect to show.")
-    data = view.data
-    inside = len(data.losses)
+    data = beliefs.data(target)
+    inside = len(data)
     if inside < _FEWEST:
         raise NoAnswerYet(
             f"{what} needs at least {_FEWEST} finished trials inside the present ranges; this study has {inside}."
@@ -68,9 +72,9 @@ def effect_data(view: StudyView, names: Sequence[str], what: str, most: int) -> 
     if inside < n:
         notes.append(outside_note(n - inside, n))
     chosen = view.chosen(data)
-    if len(chosen.losses) < inside and most >= MOST_ROWS:
+    if len(chosen) < inside and most >= MOST_ROWS:
         # Other answers have the model of these.
-        notes += choice_note(len(chosen.losses), inside)
+        notes += choice_note(len(chosen), inside)
         data = chosen
     elif inside > most:
         notes.append(selection_note(what, most, inside))
@@ -88,9 +92,9 @@ def _thinned(data: Arrays, most: int) -> Arrays:
     return Arrays(data.space, data.observations.select(keep.tolist()), data.X[keep])
 
 
-def models_of(gp: GaussianProcess, data: Arrays) -> tuple[GaussianProcess, ...]:
-    """The models of equal weight that an effect is averaged over; `gp` is the fitted model of `data`."""
-    return (gp,) if len(data.losses) > _MANY_TRIALS else plausible_models(gp, data)
+def models_of(model: Model) -> tuple[GaussianProcess, ...]:
+    """The models of equal weight that an effect is averaged over."""
+    return (model.gp,) if len(model.data) > _MANY_TRIALS else model.plausible
 
 
 def support_of(data: Arrays, columns: Sequence[int], grid: Array) -> Integers:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.expectation import LEVEL, no_interval, too_few
+from pellucid.beliefs.feasibility import chance_of_feasible, none_feasible
 from pellucid.claims import ON_THE_FRONT
-from pellucid.explain.expectation import LEVEL, no_interval, too_few
-from pellucid.explain.feasibility import chance_of_feasible, none_feasible
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import MOST_DRAWN, TOLERANCE, Tried, distinct, ends_of, spread_of
 from pellucid.numerics import Array, Indices
@@ -31,20 +33,22 @@ _MOST_MEMBERS = 250
 _MOST_OTHERS = 400
 
 
-def front_of(view: StudyView) -> Front:
+def front_of(beliefs: Beliefs) -> Front:
     """Of a study with several objectives. Raises ValueError if no trial is known to be feasible."""
+    view = beliefs.view
     data, n = modelled(view)
     if data is None:
         return _observed_front(view, finished(view))
-    tried = Tried.of(view, data)
+    tried = Tried.of(beliefs, data)
     chances = np.where(tried.options, tried.chances(), -1.0)
     likely = _likely(chances)
     possible = np.flatnonzero(chances >= _RULED_OUT)
     on_it = np.union1d(likely, possible[ends_of(tried.expected[possible])] if len(possible) else likely)
     shown = _Shown.of(tried.expected[on_it], chances[on_it], tried.spread)
     named = on_it[shown.rows]
-    feasible = chance_of_feasible(view.each[0], data.space, data.X[named]) if view.each[0].constrained else None
-    outcomes = expected_outcomes(view, data, named.tolist(), tried.options)
+    limits = beliefs.constraint_models(data.space)
+    feasible = chance_of_feasible(limits, data.X[named]) if view.constrained else None
+    outcomes = expected_outcomes(beliefs, data, named.tolist(), tried.options)
     members = [
         FrontMember(
             trial=data.observations.numbers[row],
@@ -92,7 +96,7 @@ def finished(view: StudyView) -> Observations:
     """The complete trials. Raises ValueError if there is nothing to answer about."""
     advice = "combine some of them, or make them constraints"
     check_number(len(view.objectives), "Answers about fronts are for", advice)
-    complete = view.each[0].observations.of_complete_trials
+    complete = view.observations.of_complete_trials
     if not len(complete):
         raise NoAnswerYet(
             "A front needs at least one finished trial with values; "
@@ -110,7 +114,7 @@ def modelled(view: StudyView) -> tuple[Arrays | None, int]:
     data = arrays(view.varying, complete) if view.varying else None
     if data is None or not data.observations.feasible.any():
         return None, len(complete)
-    return view.chosen(data), len(data.losses)
+    return view.chosen(data), len(data)
 
 
 def not_modelled(view: StudyView) -> str:
@@ -121,11 +125,12 @@ def not_modelled(view: StudyView) -> str:
 def notes_on(view: StudyView, data: Arrays, n: int) -> list[str]:
     """Reasons for doubt that all answers about a front share. `data`: what stands for the `n` trials."""
     d = len(data.space)
-    notes = choice_note(len(data.losses), n, "The models rest")
+    notes = choice_note(len(data), n, "The models rest")
     if too_few(n, d):
         notes.append(no_interval(n, d))
-    constant = [about for about in view.each if n > 1 and np.ptp(data.about(about.observations).losses) == 0.0]
-    same = [f"All {n} trials returned the same {about.objective.name}." for about in constant]
+    spreads = np.ptp(data.observations.values, axis=0).tolist()
+    constant = [o.name for o, spread in zip(view.objectives, spreads, strict=True) if n > 1 and spread == 0.0]
+    same = [f"All {n} trials returned the same {name}." for name in constant]
     return [*notes, *(Note(text, "evidence") for text in same)]
 
 
@@ -137,7 +142,7 @@ def _front(
     threshold: float,
     within: Array,
     thinned: list[int],
-    notes: list[str],
+    notes: Sequence[str],
 ) -> Front:
     sign = view.objectives[0].sign
     members = sorted(members, key=lambda member: (sign * member.outcomes[0].expected, member.trial))
@@ -178,15 +183,6 @@ def _observed_front(view: StudyView, complete: Observations) -> Front:
         members.append(FrontMember(complete.numbers[rows[i]], params, outcomes, None))
     why = not_modelled(view)
     unmodelled = f"{why[0].upper()}{why[1:]}, so there is no model: this is the front of what the trials returned."
-    notes = [Note(unmodelled, "scope")]
+    notes: list[str] = [Note(unmodelled, "scope")]
     thinned = [complete.numbers[row] for row in rows[ahead[shown.left_out]].tolist()]
-    return _front(
-        view,
-        complete,
-        len(complete),
-        members,
-        ON_THE_FRONT.threshold,
-        shown.within,
-        thinned,
-        notes,
-    )
+    return _front(view, complete, len(complete), members, ON_THE_FRONT.threshold, shown.within, thinned, notes)

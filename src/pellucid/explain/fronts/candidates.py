@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pellucid.explain.feasibility import Feasibility
-from pellucid.explain.parts import everywhere
+from pellucid.beliefs.feasibility import Feasibility
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, log_normal_cdf, stream
 from pellucid.pareto import front
+from pellucid.space.branches import everywhere
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 

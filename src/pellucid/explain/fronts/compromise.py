@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pellucid.explain.expectation import LEVEL
-from pellucid.explain.feasibility import chance_of_feasible
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.expectation import LEVEL
+from pellucid.beliefs.feasibility import chance_of_feasible
 from pellucid.explain.fronts.answer import modelled, not_modelled, notes_on
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import Tried, usable
@@ -32,19 +33,20 @@ _SUM = 0.05
 _HARDLY = 0.05
 
 
-def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit], feasible: float) -> Compromise:
+def compromise_of(beliefs: Beliefs, weights: Array | None, limits: Sequence[Limit], feasible: float) -> Compromise:
     """By weights (k,), or by the objectives without a limit if there are none. Raises ValueError if no trial is known
     to be feasible."""
+    view = beliefs.view
     data, n = modelled(view)
     if data is None:
         raise NoAnswerYet(f"A compromise needs a model; in this study of {n} trials {not_modelled(view)}.")
-    tried = Tried.of(view, data)
+    tried = Tried.of(beliefs, data)
     weights = _free(tried.spread, limits) if weights is None else weights
     F = tried.draws.outcomes
     kept = np.stack([F[:, :, limit.index] <= limit.loss for limit in limits], axis=2) if limits else None
     all_kept = np.ones(len(tried.rows)) if kept is None else kept.all(axis=2).mean(axis=0)
-    constrained = view.each[0].constrained
-    fine = chance_of_feasible(view.each[0], data.space, data.X[tried.rows]) if constrained else None
+    constraints = beliefs.constraint_models(data.space)
+    fine = chance_of_feasible(constraints, data.X[tried.rows]) if view.constrained else None
     cost = _cost(F, weights, tried.spread)
     enough = (all_kept >= feasible) & (True if fine is None else fine >= feasible)
     notes = notes_on(view, data, n)
@@ -56,7 +58,7 @@ def compromise_of(view: StudyView, weights: Array | None, limits: Sequence[Limit
         why = "It comes closest."
         notes.insert(0, Note(_short(view, limits, feasible, all_kept, fine), "feasibility"))
     row = int(tried.rows[best])
-    (outcomes,) = expected_outcomes(view, data, [row], usable(view, data))
+    (outcomes,) = expected_outcomes(beliefs, data, [row], usable(data))
     said = [] if kept is None else kept[:, best].mean(axis=0).tolist()
     return Compromise(
         params=dict(data.observations.configurations[row]),

@@ -22,15 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pellucid.explain.evidence import NO_EFFECT
-from pellucid.explain.feasibility import feasible_losses
-from pellucid.explain.outcomes import objective_models
-from pellucid.explain.parts import drawn_models, joint_latent
-from pellucid.explain.sparse import sparse_models
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.evidence import NO_EFFECT
+from pellucid.beliefs.feasibility import feasible_losses
 from pellucid.models import GaussianProcess
+from pellucid.models.draws import joint_latent
 from pellucid.numerics import Array, Indices, Mask
 from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,27 +44,25 @@ class Draws:
         return np.where(self.feasible[:, :, None], self.outcomes, np.inf)
 
 
-def front_draws(view: StudyView, data: Arrays, Z: Array, widening: float = 0.0, *, sparse: bool = True) -> Draws:
+def front_draws(beliefs: Beliefs, data: Arrays, Z: Array, widening: float = 0.0, *, sparse: bool = True) -> Draws:
     """The same draws whenever the models and the candidates are the same. `sparse`: models leave out parameters."""
-    w = math.sqrt(1.0 + widening * len(data.space) / len(data.losses))
+    w = math.sqrt(1.0 + widening * len(data.space) / len(data))
     draws = []
-    for about, gp in zip(view.each, objective_models(view, data), strict=True):
-        own = data.about(about.observations)
+    for model in beliefs.objective_models(data):
         # There is nothing to vary in a model of values that are all the same.
-        subject = (f"objective {about.index}",)
-        if np.ptp(own.losses) == 0.0:
-            models: tuple[GaussianProcess, ...] = (gp,)
+        if np.ptp(model.data.losses) == 0.0:
+            models: tuple[GaussianProcess, ...] = (model.gp,)
         else:
-            models = sparse_models(gp, own, subject) if sparse else drawn_models(gp, own)
-        draws.append(_losses(models, Z, w, subject))
+            models = model.sparse if sparse else model.drawn
+        draws.append(_losses(models, Z, w, (f"objective {model.target.column}",)))
     fewest = min(len(each) for each in draws)
     F = np.stack([each[:fewest] for each in draws], axis=2)
-    fine = np.isfinite(feasible_losses(view.each[0], data.space, Z, np.zeros((fewest, len(Z)))))
-    return Draws(F, fine)
+    limits = beliefs.constraint_models(data.space)
+    return Draws(F, np.isfinite(feasible_losses(limits, Z, np.zeros((fewest, len(Z))))))
 
 
-def _losses(models: tuple[GaussianProcess, ...], Z: Array, w: float, about: tuple[str, ...]) -> Array:
-    latent = joint_latent(models, Z, about).reshape(len(models), -1, len(Z))
+def _losses(models: tuple[GaussianProcess, ...], Z: Array, w: float, subject: tuple[str, ...]) -> Array:
+    latent = joint_latent(models, Z, subject).reshape(len(models), -1, len(Z))
     losses = []
     for model, draws in zip(models, latent, strict=True):
         mean = model.latent_mean(Z)

@@ -10,22 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pellucid.explain.expectation import (
-    interval_models,
-    losses_around,
-    median_and_interval,
-    smoothed_values,
-    too_few,
-)
+from pellucid.beliefs import Beliefs, Model
+from pellucid.beliefs.expectation import losses_around, median_and_interval, smoothed_values, too_few
+from pellucid.beliefs.model import default_template
 from pellucid.explain.fronts.membership import near_front
-from pellucid.explain.model import default_template
-from pellucid.explain.outcomes import objective_models
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask
 from pellucid.pareto import front
 from pellucid.records import ExpectedOutcome
 from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView
 
 # Configurations that may look best under another noise.
 _N_RIVALS = 100
@@ -34,23 +27,24 @@ _MOST_PLAUSIBLE = 500
 
 
 def expected_outcomes(
-    view: StudyView, data: Arrays, rows: Sequence[int], options: Mask
+    beliefs: Beliefs, data: Arrays, rows: Sequence[int], options: Mask
 ) -> list[tuple[ExpectedOutcome, ...]]:
     """Of observations, one per objective. `options` (n,): the trials that could be chosen."""
-    best_fits, known = objective_models(view, data), not too_few(*data.X.shape)
+    best_fits, known = beliefs.objective_models(data), not too_few(*data.X.shape)
     families: list[tuple[GaussianProcess, ...]] = []
-    for about, gp in zip(view.each, best_fits, strict=True):
-        own = data.about(about.observations)
-        if not known or np.ptp(own.losses) == 0.0:
+    for model in best_fits:
+        if not known or np.ptp(model.data.losses) == 0.0:
             families.append(())
         else:
-            few = len(own.losses) <= _MOST_PLAUSIBLE
-            families.append(interval_models(about, own, gp, default_template()) if few else (gp,))
-    biases = _biases(families, best_fits, data.X, options) if known else [[] for _ in families]
-    columns = []
-    for about, gp, models, bias in zip(view.each, best_fits, families, biases, strict=True):
-        own = data.about(about.observations)
-        columns.append(_outcomes(about, own, list(rows), gp, models, bias))
+            few = len(data) <= _MOST_PLAUSIBLE
+            families.append(beliefs.interval_models(model, default_template()) if few else (model.gp,))
+    biases: list[list[float]] = [[] for _ in families]
+    if known:
+        biases = _biases(families, tuple(model.gp for model in best_fits), data.X, options)
+    columns = [
+        _outcomes(model, list(rows), models, bias)
+        for model, models, bias in zip(best_fits, families, biases, strict=True)
+    ]
     return [tuple(outcomes) for outcomes in zip(*columns, strict=True)]
 
 
@@ -66,17 +60,12 @@ def _biases(
 
 
 def _outcomes(
-    about: StudyView,
-    data: Arrays,
-    rows: list[int],
-    gp: GaussianProcess,
-    models: tuple[GaussianProcess, ...],
-    biases: Sequence[float],
+    best_fit: Model, rows: list[int], models: tuple[GaussianProcess, ...], biases: Sequence[float]
 ) -> list[ExpectedOutcome]:
-    X, sign, name = data.X[rows], about.sign, about.objective.name
-    observed = (sign * data.observations.raw[rows]).tolist()
+    data, sign, name = best_fit.data, best_fit.target.sign, best_fit.target.name
+    X, observed = data.X[rows], (sign * data.observations.returned[rows]).tolist()
     if not models:
-        means = (sign * gp.predict(X)[0] + 0.0).tolist()
+        means = (sign * best_fit.gp.predict(X)[0] + 0.0).tolist()
         return [ExpectedOutcome(name, mean, None, None, value) for mean, value in zip(means, observed, strict=True)]
     n, d = data.X.shape
     latent = [np.stack(model.latent(X), axis=1).tolist() for model in models]

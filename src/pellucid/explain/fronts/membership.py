@@ -17,13 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain.fronts.draws import Draws, front_draws
-from pellucid.explain.outcomes import objective_models, observed_outcomes
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, Mask
 from pellucid.pareto import apart, front
 from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView
 from pellucid.threads import cached_property
 
 # Trials that differ by less than this in every objective are nearly equal, as a share of the spread of the front: what
@@ -76,7 +75,7 @@ class Tried:
     expected (n, k) the best guess at the true outcomes: as returned if noiseless, otherwise the mean of the best fit
     """
 
-    view: StudyView
+    beliefs: Beliefs
     data: Arrays
     Y: Array
     options: Mask
@@ -85,28 +84,28 @@ class Tried:
     expected: Array
 
     @staticmethod
-    def of(view: StudyView, data: Arrays) -> Tried:
-        Y, options = observed_outcomes(view, data), usable(view, data)
-        spread, models = spread_of(Y[options]), objective_models(view, data)
+    def of(beliefs: Beliefs, data: Arrays) -> Tried:
+        Y, options = data.observations.values, usable(data)
+        spread, fits = spread_of(Y[options]), _fits(beliefs, data)
         ahead = np.flatnonzero(options)[front(Y[options])]
-        noise = np.array([_noise(gp, Y[:, k], ahead) for k, gp in enumerate(models)])
+        noise = np.array([_noise(gp, Y[:, k], ahead) for k, gp in enumerate(fits)])
         noiseless = noise <= _NO_NOISE * spread
-        means = np.stack([gp.losses(gp.latent_at_observed()) for gp in models], axis=1)
-        return Tried(view, data, Y, options, spread, noiseless, np.where(noiseless, Y, means))
+        means = np.stack([gp.losses(gp.latent_at_observed()) for gp in fits], axis=1)
+        return Tried(beliefs, data, Y, options, spread, noiseless, np.where(noiseless, Y, means))
 
     @cached_property
     def rows(self) -> Indices:
         """The observations that were drawn (m,)."""
-        return near_front(objective_models(self.view, self.data), self.data.X, self.options, MOST_DRAWN)
+        return near_front(_fits(self.beliefs, self.data), self.data.X, self.options, MOST_DRAWN)
 
     @cached_property
     def draws(self) -> Draws:
-        return front_draws(self.view, self.data, self.data.X[self.rows])
+        return front_draws(self.beliefs, self.data, self.data.X[self.rows])
 
     @property
     def exact(self) -> bool:
         """Whether what was returned is what is true."""
-        return bool(self.noiseless.all()) and not self.view.each[0].constrained
+        return bool(self.noiseless.all()) and not self.beliefs.view.constrained
 
     def skipped(self) -> int:
         """How many trials are on the front of the best guesses, but were not drawn because there are too many."""
@@ -123,6 +122,10 @@ class Tried:
             kept = np.where(self.draws.feasible[:, :, None], known, np.inf)
             chances[self.rows] = on_front(kept).mean(axis=0)
         return chances
+
+
+def _fits(beliefs: Beliefs, data: Arrays) -> tuple[GaussianProcess, ...]:
+    return tuple(model.gp for model in beliefs.objective_models(data))
 
 
 def _noise(gp: GaussianProcess, losses: Array, rows: Indices) -> float:
@@ -151,11 +154,10 @@ def distinct(Y: Array, chances: Array, within: Array, most: int) -> Indices:
     return np.union1d(np.array(kept)[apart(Y[kept], most)], ends)
 
 
-def usable(view: StudyView, data: Arrays) -> Mask:
+def usable(data: Arrays) -> Mask:
     """Which observations (n,) are known to be feasible and have no worst possible value, unless all have."""
     feasible = data.observations.feasible
-    raw = np.stack([data.about(about.observations).observations.raw for about in view.each], axis=1)
-    finite = feasible & (raw < np.inf).all(axis=1)
+    finite = feasible & (data.observations.raw < np.inf).all(axis=1)
     return np.asarray(finite if finite.any() else feasible)
 
 

@@ -8,22 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 from optuna.study import Study
 
-from pellucid.explain.expectation import WIDENING, fewest, too_few
-from pellucid.explain.feasibility import Feasibility
+from pellucid.beliefs import Beliefs
+from pellucid.beliefs.expectation import WIDENING, fewest, too_few
+from pellucid.beliefs.feasibility import Feasibility
 from pellucid.explain.fronts.answer import modelled, not_modelled, notes_on
 from pellucid.explain.fronts.candidates import at_levels, candidates
 from pellucid.explain.fronts.draws import front_draws
 from pellucid.explain.fronts.exchange import FrontCurve, exchange_rates
 from pellucid.explain.fronts.membership import near_front, usable
 from pellucid.explain.fronts.roles import moves, parameter_roles
-from pellucid.explain.model import view_of
-from pellucid.explain.outcomes import objective_models, observed_outcomes
+from pellucid.explain.model import beliefs_of
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, is_whole_number, one_thread
 from pellucid.pareto import front
 from pellucid.records import ExchangeRate, Knee, ParameterRole, Tradeoff
 from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView, named
+from pellucid.study.targets import named
+from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet, Note, counted, printable
 
 LEVEL = 0.9
@@ -53,14 +54,15 @@ def tradeoff(study: Study, between: Sequence[str | int] | None = None) -> Tradeo
         between: the two objectives, by name or number; the second is what the first one buys. Needed if there are more
             than two; the others do not count then.
     """
-    view = view_of(study)
-    pair = _pair(view, between)
+    beliefs = beliefs_of(study)
+    pair = _pair(beliefs.view, between)
     with one_thread:
-        return tradeoff_of(view, pair)
+        return tradeoff_of(beliefs, pair)
 
 
-def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
+def tradeoff_of(beliefs: Beliefs, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
     """`pair`: indices of the two objectives. Raises ValueError if there is no trade-off to speak of."""
+    view = beliefs.view
     data, n = modelled(view)
     names = " and ".join(view.objectives[i].name for i in pair)
     if data is None:
@@ -71,7 +73,7 @@ def tradeoff_of(view: StudyView, pair: tuple[int, int] = (0, 1)) -> Tradeoff:
             f"A trade-off needs at least {fewest(d)} finished trials inside the present ranges for "
             f"{counted(d, 'parameter')}, but this study has {n}."
         )
-    search = _Search.of(view, data, pair)
+    search = _Search.of(beliefs, data, pair)
     curve = FrontCurve.of(search.draws(search.Z))
     if curve is None or not curve.middle[0] > curve.middle[-1]:
         raise NoAnswerYet(
@@ -126,7 +128,7 @@ def _pair(view: StudyView, between: Sequence[str | int] | None) -> tuple[int, in
 class _Search:
     """Trials near the front and more candidates, Z (m, d): the first `n_trials` of them are trials, in `rows`."""
 
-    view: StudyView
+    beliefs: Beliefs
     data: Arrays
     pair: tuple[int, int]
     models: tuple[GaussianProcess, ...]
@@ -135,13 +137,13 @@ class _Search:
     Z: Array
 
     @staticmethod
-    def of(view: StudyView, data: Arrays, pair: tuple[int, int]) -> _Search:
-        everything = objective_models(view, data)
-        models = tuple(everything[i] for i in pair)
-        feasibility = Feasibility.of(view.each[0], data)
-        rows = near_front(models, data.X, usable(view, data), _MOST_TRIALS)
+    def of(beliefs: Beliefs, data: Arrays, pair: tuple[int, int]) -> _Search:
+        everything = beliefs.objective_models(data)
+        models = tuple(everything[i].gp for i in pair)
+        feasibility = beliefs.feasibility(beliefs.view.objectives[0], data)
+        rows = near_front(models, data.X, usable(data), _MOST_TRIALS)
         Z = np.vstack([data.X[rows], candidates(models, data, feasibility)])
-        return _Search(view, data, pair, models, feasibility, rows, Z)
+        return _Search(beliefs, data, pair, models, feasibility, rows, Z)
 
     @property
     def n_trials(self) -> int:
@@ -149,7 +151,7 @@ class _Search:
 
     def draws(self, Z: Array, *, sparse: bool = False) -> Array:
         """(s, m, 2), infinite where infeasible. `sparse`: from models that leave out parameters."""
-        drawn = front_draws(self.view, self.data, Z, WIDENING, sparse=sparse)
+        drawn = front_draws(self.beliefs, self.data, Z, WIDENING, sparse=sparse)
         return np.asarray(drawn.kept[:, :, list(self.pair)])
 
 
@@ -177,7 +179,7 @@ def _knee(view: StudyView, search: _Search, curve: FrontCurve) -> tuple[Knee | N
     first, second = search.pair
     sign = view.objectives[first].sign
     # The trial of the front that comes next to the knee, both objectives in units of their length.
-    Y = observed_outcomes(view, search.data)[search.rows][:, [first, second]]
+    Y = search.data.observations.values[search.rows][:, [first, second]]
     target = np.array([middle, np.interp(middle, curve.levels, curve.middle)])
     apart = np.abs((Y - target) / _lengths(curve)).max(axis=1)
     trial = search.data.observations.numbers[int(search.rows[int(np.argmin(apart))])]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.numerics import Array, is_whole_number
-from pellucid.study.view import StudyView, named
+from pellucid.study.targets import named
+from pellucid.study.view import StudyView
 from pellucid.words import printable
 
 _LIMIT = re.compile(r"\s*(<=|>=)\s*([^\s<>=]+)\s*")
@@ -88,7 +89,7 @@ def _index(view: StudyView, key: Any, argument: str) -> int:
         return names.index(key)
     if is_whole_number(key) and 0 <= key < len(names):
         return int(key)
-    if key in view.each[0].observations.constraints.names:
+    if key in {constraint.name for constraint in view.constraints}:
         raise ValueError(
             printable(
                 f"`{argument}` is about objectives ({named(view.objectives)}), but {key!r} is a constraint, which has "

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from optuna.study import Study
 
+from pellucid.beliefs import Beliefs
 from pellucid.claims import GOAL_IMPACTFUL
 from pellucid.explain.importance.choices import choice_index, choice_test
 from pellucid.explain.importance.draws import FEWEST, Sample, Source, Subject, check_random, opened_for, sample_of
@@ -31,6 +32,7 @@ from pellucid.explain.importance.words import bins, importance_sentence, where
 from pellucid.goals import Goal
 from pellucid.numerics import Array
 from pellucid.records import HsicImportance, PairImportance, ParameterImportance
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 from pellucid.words import printable
 
@@ -81,26 +83,30 @@ def hsic_importance(
     """
     if source not in get_args(Source):
         raise ValueError(printable(f"`source` is one of {', '.join(get_args(Source))}, but got {source!r}."))
-    with opened_for(study, "hsic_importance", goal, objective) as (view, checked):
-        return importance_for(view, checked, pairs, source, PermutationSettings(bandwidth, n_permutations, seed))
+    with opened_for(study, "hsic_importance", goal, objective) as (beliefs, target, checked):
+        return importance_for(
+            beliefs, target, checked, pairs, source, PermutationSettings(bandwidth, n_permutations, seed)
+        )
 
 
 DEFAULT_SETTINGS = PermutationSettings()
 
 
 def importance_for(
-    view: StudyView,
+    beliefs: Beliefs,
+    target: Target,
     goal: Goal,
     pairs: bool = True,
     source: Source = "random",
     settings: PermutationSettings = DEFAULT_SETTINGS,
 ) -> HsicImportance:
-    goal = goal.about(view.objective.name)
+    """`target`: of a goal that is not about whole trials."""
+    view, goal = beliefs.view, goal.about(target.name)
     if source == "surrogate":
-        return _placed(importance_of_model(view, goal, settings.seed), view)
+        return _placed(importance_of_model(beliefs, target, goal, settings.seed), view)
     if source == "random":
         check_random(view.trials, goal)
-    sample, notes, random = sample_of(view.trials, goal, Subject.of(view, goal), source)
+    sample, notes, random = sample_of(view.trials, goal, Subject.of(view, goal, target), source)
     found = importance_of(sample, goal, notes, random=random, pairs=pairs, source=source, settings=settings)
     return _placed(found, view)
 

@@ -18,13 +18,16 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 from scipy.special import kolmogorov
 
-from pellucid.explain.model import opened, view_of
+from pellucid.beliefs import Beliefs
+from pellucid.explain.model import beliefs_of, opened
 from pellucid.goals import Goal, Sign, as_goal
 from pellucid.numerics import Array, Mask, one_thread, stream
+from pellucid.provenance import ModelReceipt
 from pellucid.space.conditions import infer_conditions
 from pellucid.space.encoding import Space
 from pellucid.study.constraints import constraints
-from pellucid.study.receipts import readable_receipt, step_of
+from pellucid.study.receipts import readable_receipt
+from pellucid.study.targets import Target
 from pellucid.study.trials import interrupted
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet, Note, printable
@@ -52,23 +55,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a goal is about: an objective, all of them (`index` is None) or a constraint. `signs`: of all objectives."""
+    """What a goal is about: one target, or all objectives (`target` is None). `signs`: of all objectives."""
 
     signs: tuple[float, ...]
-    index: int | None = 0
-    constraint: str | None = None
+    target: Target | None
 
     @staticmethod
-    def of(view: StudyView, goal: Goal) -> Subject:
+    def of(view: StudyView, goal: Goal, target: Target) -> Subject:
         signs = tuple(objective.sign for objective in view.objectives)
-        return Subject(signs, None if goal.joint else view.index, view.constraint)
+        return Subject(signs, None if goal.joint else target)
 
     @property
     def sign(self) -> Sign:
         """What turns values into losses: an entry for every objective if it is about all of them."""
-        if self.index is None:
-            return np.array(self.signs)
-        return 1.0 if self.constraint is not None else self.signs[self.index]
+        return np.array(self.signs) if self.target is None else self.target.sign
 
     def values(self, trials: Sequence[FrozenTrial]) -> Array:
         """(n,), or (n, k) of all objectives; NaN without a value.
@@ -76,21 +76,23 @@ class Subject:
         No goal of an objective is reached by a trial that must not be used, so that its values are NaN, too.
         """
         limits = constraints(trials)
-        if self.constraint is not None:
-            known = self.constraint in limits.names
-            return limits.values[:, limits.names.index(self.constraint)] if known else np.full(len(trials), math.nan)
+        if self.target is not None and self.target.is_constraint:
+            name = self.target.name
+            known = name in limits.names
+            return limits.values[:, limits.names.index(name)] if known else np.full(len(trials), math.nan)
         nothing = [math.nan] * len(self.signs)
         rows = [trial.values if trial.state == TrialState.COMPLETE else nothing for trial in trials]
         values = np.array(rows, dtype=float).reshape(len(trials), len(self.signs))
         values[~limits.feasible] = math.nan
-        return values if self.index is None else values[:, self.index]
+        return values if self.target is None else values[:, self.target.column]
 
 
 @contextmanager
 def opened_for(
     study: Study, asker: str, goal: Goal | Callable[[float], bool] | None, objective: str | int | None
-) -> Iterator[tuple[StudyView, Goal]]:
-    """The view of a study for one public call about a goal, and the goal. With several objectives of which none is
+) -> Iterator[tuple[Beliefs, Target, Goal]]:
+    """The beliefs about a study for one public call about a goal, its target (the first objective, if the goal is about
+    whole trials), and the goal. With several objectives of which none is
     named, the goal must be about all of them or about failures, and the default is to be near their front."""
     several = len(study.directions) > 1 and objective is None
     checked = as_goal(goal, joint=several)
@@ -103,10 +105,11 @@ def opened_for(
         )
     if checked.joint or (several and checked.failures):
         with one_thread:
-            yield view_of(study), checked
+            beliefs = beliefs_of(study)
+            yield beliefs, beliefs.view.objectives[0], checked
     else:
-        with opened(study, asker, objective) as view:
-            yield view, checked
+        with opened(study, asker, objective) as (beliefs, target):
+            yield beliefs, target, checked
 
 
 def sample_of(
@@ -178,7 +181,7 @@ def _drawn_at_random(trial: FrozenTrial) -> bool | None:
 def in_a_step(trial: FrozenTrial) -> bool:
     """Whether a search in steps proposed the trial, with some of its parameters held."""
     receipt = readable_receipt(trial)
-    return receipt is not None and step_of(receipt) is not None
+    return isinstance(receipt, ModelReceipt) and receipt.step is not None
 
 
 def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTrial], Array]:

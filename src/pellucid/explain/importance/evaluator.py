@@ -10,12 +10,11 @@ from optuna.importance import BaseImportanceEvaluator
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.evidence import evidence
+from pellucid.beliefs import Fits
 from pellucid.explain.importance.draws import spread_over_cells
 from pellucid.explain.importance.hsic import MEDIAN, hsic_index
 from pellucid.explain.importance.indices import total_indices
 from pellucid.explain.importance.shares import supported, thinned
-from pellucid.explain.model import effect_model
 from pellucid.goals import best
 from pellucid.models.hyperparameters import vary
 from pellucid.numerics import Array, Mask, one_thread
@@ -23,11 +22,11 @@ from pellucid.space.encoding import Space
 from pellucid.study.arrays import arrays
 from pellucid.study.constraints import unconstrained
 from pellucid.study.observations import Observations
+from pellucid.study.targets import Direction, Target, single_objective
 from pellucid.study.trials import distributions
-from pellucid.study.view import Direction, single_objective
 from pellucid.words import printable
 
-Target = Callable[[FrozenTrial], float]
+Measure = Callable[[FrozenTrial], float]
 
 
 class ImportanceEvaluator(BaseImportanceEvaluator):
@@ -38,7 +37,7 @@ class ImportanceEvaluator(BaseImportanceEvaluator):
     """
 
     def evaluate(
-        self, study: Study, params: list[str] | None = None, *, target: Target | None = None
+        self, study: Study, params: list[str] | None = None, *, target: Measure | None = None
     ) -> dict[str, float]:
         trials, values, newest, names, direction = _asked(study, params, target, type(self).__name__)
         losses = -values if direction == "maximize" else values
@@ -48,12 +47,14 @@ class ImportanceEvaluator(BaseImportanceEvaluator):
             numbers = tuple(trial.number for trial in trials)
             configurations = tuple(trial.params for trial in trials)
             n = len(trials)
-            observed = Observations(numbers, configurations, losses, None, (True,) * n, unconstrained(n), (False,) * n)
+            observed = Observations(
+                numbers, configurations, losses[:, None], (None,), (True,) * n, unconstrained(n), (False,) * n
+            )
             data = thinned(arrays(varying, observed))
             if vary(data.losses):
                 with one_thread:
-                    gp = effect_model(None, data).gp
-                    pairs = zip(total_indices(gp, data.space).tolist(), evidence(gp).tolist(), strict=True)
+                    model, _ = Fits(Target("objective")).effect_model(data)
+                    pairs = zip(total_indices(model.gp, data.space).tolist(), model.evidence.tolist(), strict=True)
                 totals = [supported(total, gain, len(data.losses)) for total, gain in pairs]
                 found = dict(zip(data.space.names, totals, strict=True))
                 indices = {name: found.get(name, 0.0) for name in names}
@@ -71,7 +72,7 @@ class HsicImportanceEvaluator(BaseImportanceEvaluator):
         self._goal = best(share)
 
     def evaluate(
-        self, study: Study, params: list[str] | None = None, *, target: Target | None = None
+        self, study: Study, params: list[str] | None = None, *, target: Measure | None = None
     ) -> dict[str, float]:
         trials, values, newest, names, direction = _asked(study, params, target, type(self).__name__)
         sign = -1.0 if direction == "maximize" else 1.0
@@ -82,7 +83,7 @@ class HsicImportanceEvaluator(BaseImportanceEvaluator):
 
 
 def _asked(
-    study: Study, params: list[str] | None, target: Target | None, asker: str
+    study: Study, params: list[str] | None, target: Measure | None, asker: str
 ) -> tuple[list[FrozenTrial], Array, dict[str, BaseDistribution], list[str], Direction]:
     """Complete trials with a finite value, these values, newest distributions, parameters asked for, and direction."""
     direction: Direction = "minimize"

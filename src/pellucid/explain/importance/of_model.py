@@ -12,22 +12,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr
 
+from pellucid.beliefs import Beliefs, Model
 from pellucid.claims import EVIDENCE, GOAL_IMPACTFUL, GOAL_NO_EFFECT
 from pellucid.explain.effects.words import unexplored
-from pellucid.explain.evidence import evidence
 from pellucid.explain.importance.choices import ranks
 from pellucid.explain.importance.draws import Subject, encoded_trials, spread_over_cells, usable_trials
 from pellucid.explain.importance.hsic import MEDIAN, embeddings, holm, largest_possible
 from pellucid.explain.importance.words import bins, importance_sentence, where
-from pellucid.explain.model import fitted_model
 from pellucid.explain.proposals.background import rows_of
 from pellucid.goals import Goal, Sign
-from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask, stream
 from pellucid.records import HsicImportance, ParameterImportance
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import arrays
-from pellucid.study.view import StudyView
+from pellucid.study.targets import Target
 from pellucid.words import NoAnswerYet, choice_note
 
 # Fresh configurations, and posterior draws on them: their joint covariance costs the cube of the first.
@@ -38,38 +36,38 @@ _N_LARGEST = 8
 _SMALLEST_P = 1e-6
 
 
-def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportance:
+def importance_of_model(beliefs: Beliefs, target: Target, goal: Goal, seed: int) -> HsicImportance:
     if goal.failures:
         raise ValueError(
             "source='surrogate' predicts objectives and cannot say which configurations would fail: "
             "use source='random'."
         )
+    view = beliefs.view
     trials, notes, _ = usable_trials(view.trials, goal, "surrogate")
     space, _, _ = encoded_trials(trials)
     distributions = {dimension.name: dimension.distribution for dimension in space.dimensions}
-    fits = []
-    for about in view.each if goal.joint else (view,):
-        every = arrays(distributions, about.observations_of([trial.number for trial in trials]))
-        data = view.chosen(every)
-        fits.append(fitted_model(about, data))
+    observed = view.observations_of([trial.number for trial in trials])
+    every = arrays(distributions, observed if goal.joint else observed.of(target))
+    data = view.chosen(every)
+    models = beliefs.objective_models(data) if goal.joint else (beliefs.model(target, data),)
     u = rows_of({}, data.space, 0, _N_FRESH, 0)
     X = data.space.canonical(u)
-    goals = _goals(_values(view, goal, fits, X, seed), goal, Subject.of(view, goal).sign)
+    goals = _goals(_values(models, X, seed, joint=goal.joint), goal, Subject.of(view, goal, target).sign)
     spread, active = spread_over_cells(data.space, u, range(len(u))), data.space.active(X)
     measured = [_agreed(data.space, j, spread, active[:, j], goals) for j in range(len(data.space))]
     adjusted = holm(np.array([parameter.p for parameter in measured]))
     # Draws of a model that knows little agree about little, which does not show that there is no effect. Nor do draws
     # of several models: of parameters that had none on being near a front by them, more than half had one on the
     # reported problems of the laboratory's `fronts`.
-    doubts = next((doubts for gp in fits if (doubts := unexplored(gp, X))), [])
+    doubts = next((doubts for model in models if (doubts := unexplored(model.gp, X))), [])
     sure = not doubts and not goal.joint
-    gains = np.max([evidence(gp) for gp in fits], axis=0)
+    gains = np.max([model.evidence for model in models], axis=0)
     judged = [
         replace(parameter, p_adjusted=float(p), verdict=_verdict(parameter.verdict, float(p), gain, sure=sure))
         for parameter, p, gain in zip(measured, adjusted, gains.tolist(), strict=True)
     ]
     parameters = tuple(sorted(judged, key=lambda parameter: -parameter.index))
-    n = len(every.losses)
+    n = len(every)
     return HsicImportance(
         goal=goal.words,
         parameters=parameters,
@@ -79,17 +77,18 @@ def importance_of_model(view: StudyView, goal: Goal, seed: int) -> HsicImportanc
         bandwidth=float(MEDIAN),
         source="surrogate",
         sentence=importance_sentence(goal.words, parameters, (), n, "surrogate"),
-        notes=(*notes, *choice_note(len(data.losses), n), *doubts),
+        notes=(*notes, *choice_note(len(data), n), *doubts),
     )
 
 
-def _values(view: StudyView, goal: Goal, fits: Sequence[GaussianProcess], X: Array, seed: int) -> Array:
+def _values(models: Sequence[Model], X: Array, seed: int, *, joint: bool) -> Array:
     """(R, n), or (R, n, k) of all objectives: draws, in the user's unit."""
-    if not goal.joint:
-        return view.sign * fits[0].sample(X, _N_DRAWS, stream(seed, "posterior"))
+    if not joint:
+        (model,) = models
+        return model.target.sign * model.gp.sample(X, _N_DRAWS, stream(seed, "posterior"))
     draws = [
-        about.sign * gp.sample(X, _N_DRAWS, stream(seed, "posterior", about.index))
-        for about, gp in zip(view.each, fits, strict=True)
+        model.target.sign * model.gp.sample(X, _N_DRAWS, stream(seed, "posterior", model.target.column))
+        for model in models
     ]
     return np.stack(draws, axis=2)
 

@@ -11,21 +11,21 @@ from collections.abc import Sequence
 import numpy as np
 from optuna.study import Study
 
+from pellucid.beliefs import Beliefs
 from pellucid.claims import EVIDENCE, SHARE_MATTERS, SHARE_SMALL, SHARE_SMALL_THOUGH_EVIDENT
 from pellucid.explain.effects.words import all_over, unexplored
-from pellucid.explain.evidence import evidence
 from pellucid.explain.importance.indices import GroupIndices, indices_of
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, ranked, share_sentence
-from pellucid.explain.model import curve_notes, effect_model, opened, plausible_models
-from pellucid.explain.progress import Bar, progress_bar
+from pellucid.explain.model import curve_notes, opened
 from pellucid.models import fitting
 from pellucid.models.hyperparameters import vary
 from pellucid.numerics import Array, check_level
+from pellucid.progress import Bar, progress_bar
 from pellucid.records import Importance, PairShare, ParameterShare
 from pellucid.space.encoding import Space
 from pellucid.space.text import condition_text
 from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView
+from pellucid.study.targets import Target
 from pellucid.words import NoAnswer, NoAnswerYet, Note, about, called, outside_note, selection_note, spoken
 
 # Trials below which nothing is computed.
@@ -60,19 +60,19 @@ def importance(
         progress: show a progress bar, on a terminal or in a notebook, if the study has more than 200 trials.
     """
     check_level(level)
-    with opened(study, "importance", objective) as view:
-        show = progress and len(view.observations) > _MANY_TRIALS
+    with opened(study, "importance", objective) as (beliefs, target):
+        show = progress and len(beliefs.view.observed(target)) > _MANY_TRIALS
         with progress_bar(_STEPS[0], len(_STEPS), show=show) as bar:
-            return shares_of(view, level, bar)
+            return shares_of(beliefs, target, level, bar)
 
 
-def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Importance:
-    n = len(view.observations)
+def shares_of(beliefs: Beliefs, target: Target, level: float = 0.95, bar: Bar = _HIDDEN) -> Importance:
+    n = len(beliefs.view.observed(target))
     if n == 0:
         raise NoAnswerYet(f"Importance needs at least {_FEWEST} finished trials with a value; this study has none.")
-    if not view.varying:
+    if not beliefs.view.varying:
         raise NoAnswer("No parameter of this study varies, so none can matter.")
-    data = view.data
+    data = beliefs.data(target)
     inside = len(data.losses)
     if inside < _FEWEST:
         where = "" if inside == n else " inside the present ranges"
@@ -83,16 +83,16 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
     used = thinned(data)
     if len(used.losses) < inside:
         notes.append(selection_note("Importance", len(used.losses), inside))
-    model = effect_model(view, used)
+    model, typical = beliefs.fits(target).effect_model(used)
     bar.advance(_STEPS[1])
-    if model.typical:
-        what = called(view.objective.name)
+    if typical:
+        what = called(target.name)
         notes.append(Note(f"The model sees {what} on a bent scale, on which extreme values count less.", "scope"))
-    plausible = plausible_models(model.gp, used)
+    plausible = model.plausible
     bar.advance(_STEPS[2])
     answers = indices_of(model.gp, plausible, used.space)
     bar.advance(_STEPS[3])
-    gains = evidence(model.gp)
+    gains = model.evidence
     bar.advance()
     parameters = [share for answer in answers for share in _judged(answer, gains, data, level)]
     pairs = [pair for answer in answers for pair in _pairs(answer, data.space)]
@@ -101,12 +101,12 @@ def shares_of(view: StudyView, level: float = 0.95, bar: Bar = _HIDDEN) -> Impor
     best = tuple(data.observations.configurations[int(np.argmin(data.losses))])
     parameters = ranked(parameters, best)
     return Importance(
-        objective=view.objective.name,
+        objective=target.name,
         parameters=tuple(parameters),
         pairs=tuple(pairs),
         n_trials=inside,
         level=level,
-        sentence=about(view.objective.name, share_sentence(parameters, pairs, best, inside, level)),
+        sentence=about(target.name, share_sentence(parameters, pairs, best, inside, level)),
         notes=(*notes, *curve_notes(used), *_dominated(data, answers), *unexplored(model.gp, all_over(used.space))),
     )
 

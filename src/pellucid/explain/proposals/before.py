@@ -9,13 +9,13 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import Outcomes
 from pellucid.acquisition.ehvi import latent_reference
-from pellucid.explain.choice import bounded
-from pellucid.explain.model import fitted_model
-from pellucid.explain.outcomes import check_front, reference_of
+from pellucid.beliefs import Fits
+from pellucid.beliefs.choice import bounded
 from pellucid.models import GaussianProcess
-from pellucid.pareto import front
+from pellucid.pareto import check_front, front, reference_of
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.extrapolation import extrapolated
+from pellucid.study.targets import Target
 from pellucid.study.trials import distributions, ended_before
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet
@@ -24,9 +24,9 @@ from pellucid.words import NoAnswer, NoAnswerYet
 _FEWEST = 3
 
 
-def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, int, list[str]]:
-    """The observations that a model of the time when a trial began is conditioned on, how many inside its ranges they
-    stand for, and those of its parameters that no trial had had.
+def data_before(view: StudyView, trial: FrozenTrial, target: Target | None) -> tuple[Arrays, int, list[str]]:
+    """The observations of a target that a model of the time when a trial began is conditioned on, how many inside its
+    ranges they stand for, and those of its parameters that no trial had had. Without a target, those of all objectives.
 
     Raises ValueError if they are too few for a model.
     """
@@ -37,7 +37,7 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, int, list[
         raise NoAnswerYet(f"Trial {number} has no parameters yet, so there is nothing to explain.")
     before = [other for other in view.trials if other.number < number and ended_before(other, trial)]
     known_then = bounded(extrapolated(replace(view, trials=before, extrapolation=None, choice=None)))
-    observed = known_then.observations_of([other.number for other in before])
+    observed = known_then.observations if target is None else known_then.observed(target)
     if len(observed) < _FEWEST:
         raise NoAnswer(
             f"Trial {number} was not proposed by pellucid, and when it began, {len(observed)} trials had finished with "
@@ -51,12 +51,12 @@ def data_before(view: StudyView, trial: FrozenTrial) -> tuple[Arrays, int, list[
     data = arrays(varying, observed)
     if len(data.space) == 0:
         raise NoAnswer(f"No parameter of trial {number} varies, so there is nothing to explain.")
-    if len(data.losses) < _FEWEST:
+    if len(data) < _FEWEST:
         raise NoAnswer(
-            f"When trial {number} began, {len(data.losses)} of {len(observed)} finished trials lay inside its ranges: "
+            f"When trial {number} began, {len(data)} of {len(observed)} finished trials lay inside its ranges: "
             f"a model needs at least {_FEWEST} to say anything about it."
         )
-    return known_then.chosen(data), len(data.losses), unknown
+    return known_then.chosen(data), len(data), unknown
 
 
 def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outcomes:
@@ -64,11 +64,10 @@ def outcomes_before(view: StudyView, data: Arrays, own: GaussianProcess) -> Outc
 
     As long as no trial is feasible, all of them count. Raises ValueError if there are too many objectives for a front.
     """
-    check_front(view)
-    values = [data.about(about.observations_of(data.observations.numbers)) for about in view.each]
-    models = [own if about is view else fitted_model(None, each) for about, each in zip(view.each, values, strict=True)]
+    check_front(len(view.objectives))
+    models = [own, *(Fits(objective).model(data.of(objective)).gp for objective in view.objectives[1:])]
     feasible = data.observations.feasible
     can_be = feasible if feasible.any() else np.ones(len(feasible), dtype=bool)
     Y = np.stack([model.latent_at_observed() for model in models], axis=1)[can_be]
-    point = reference_of(np.stack([each.losses for each in values], axis=1), can_be)
+    point = reference_of(data.observations.values, can_be)
     return Outcomes(tuple(models), Y[front(Y)], latent_reference(models, point, Y))

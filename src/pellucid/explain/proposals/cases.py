@@ -19,20 +19,23 @@ from pellucid.acquisition.base import Acquisition, AcquisitionFunction, Situatio
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
 from pellucid.acquisition.ehvi import EHVI
 from pellucid.acquisition.units import LatentScale, Unit
+from pellucid.beliefs import Fits
 from pellucid.explain import shapley
-from pellucid.explain.model import curve_note, curve_notes, fitted_model
+from pellucid.explain.model import curve_note, curve_notes
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.before import data_before, outcomes_before
 from pellucid.explain.proposals.games import Game, estimated, known
 from pellucid.explain.proposals.predicted import PredictedMean
 from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.shapley_mean import mean_shapley
-from pellucid.explain.rebuild import RebuiltProposal, rebuilt_from, require_model
+from pellucid.explain.rebuild import RebuiltProposal, own_model_receipt, rebuilt_from
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, expand_integers, is_whole_number
-from pellucid.records import Attribution, ExpectedValue, Receipt, Term
+from pellucid.provenance import ModelReceipt, Receipt
+from pellucid.records import Attribution, ExpectedValue, Term
 from pellucid.space.encoding import Dimension, Space
 from pellucid.space.values import plain, same
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 from pellucid.words import OBJECTIVE, NoAnswer, NoAnswerYet, Note, UnreadableRecordError, choice_note, printable
 
@@ -182,21 +185,19 @@ def checked_trial(view: StudyView, number: int) -> FrozenTrial:
     return view.trial(number)
 
 
-def case_of(view: StudyView, number: int, *, predicted: bool = False) -> ModelCase:
+def case_of(view: StudyView, number: int, target: Target | None = None) -> ModelCase:
     """A trial that a Gaussian process explains. Raises Unanswered if there is no such model.
 
-    `predicted`: what is explained is the prediction for the objective, or the constraint, that the view is about, in
-    place of the acquisition. A constraint has no acquisition.
+    `target`: what is explained is the prediction for it, in place of the acquisition.
     """
     trial = checked_trial(view, number)
     receipt = view.receipt(trial.number)
-    predicted = predicted or view.constraint is not None
     if receipt is None:
-        return _hypothetical(view, trial, predicted)
+        return _hypothetical(view, trial, target)
     if not receipt.proposed:
         raise NoAnswer(without_proposal(receipt))
-    require_model(receipt, trial, "Gaussian process behind the proposal")
-    return _receipted(view, trial, receipt, predicted)
+    receipt = own_model_receipt(receipt, trial, "Gaussian process behind the proposal")
+    return _receipted(view, trial, receipt, target)
 
 
 def without_proposal(receipt: Receipt) -> str:
@@ -204,12 +205,13 @@ def without_proposal(receipt: Receipt) -> str:
     return f"{receipt} So no parameter was a reason for it."
 
 
-def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted: bool) -> ModelCase:
-    assert receipt.acquisition is not None
-    rebuilt = rebuilt_from(receipt, view)
-    gp, fitted_on = rebuilt.surrogate, receipt.fitted_on
-    if view.constraint is not None:
-        gp, fitted_on = _constraint(rebuilt, view.constraint)
+def _receipted(view: StudyView, trial: FrozenTrial, receipt: ModelReceipt, target: Target | None) -> ModelCase:
+    constraint = target is not None and target.is_constraint
+    objective = view.objectives[0] if target is None or constraint else target
+    rebuilt = rebuilt_from(receipt, view, objective)
+    gp, fitted_on = rebuilt.surrogate, receipt.models[rebuilt.objective].fitted_on
+    if target is not None and constraint:
+        gp, fitted_on = _constraint(rebuilt, target.name)
     if not fitted_on:
         raise UnreadableRecordError(
             f"The receipt of trial {trial.number} is damaged: it names no trial that its model had seen."
@@ -223,13 +225,14 @@ def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted:
     players = np.flatnonzero(rebuilt.space.active(x[None])[0])
     reasons = tuple(Note(text, "receipt") for text in (receipt.phase, receipt.turn) if text)
     function = rebuilt.acquisition
-    if predicted:
+    if target is not None:
         function = PredictedMean().bind(gp, function.situation, rebuilt.space)
     return _model_case(
         view,
+        target,
         trial,
-        Game(function, gp, rebuilt.space, x, tuple(map(int, players)), _reach(function, predicted)),
-        PredictedMean() if predicted else from_state(receipt.acquisition),
+        Game(function, gp, rebuilt.space, x, tuple(map(int, players)), _reach(function, target)),
+        from_state(receipt.acquisition) if target is None else PredictedMean(),
         receipt.acquisition.best,
         expand_integers(fitted_on),
         proposed=True,
@@ -237,8 +240,8 @@ def _receipted(view: StudyView, trial: FrozenTrial, receipt: Receipt, predicted:
     )
 
 
-def _reach(function: AcquisitionFunction, predicted: bool) -> float:
-    return inf if predicted or function.situation.outcomes is None else -log(_HOPELESS)
+def _reach(function: AcquisitionFunction, target: Target | None) -> float:
+    return inf if target is not None or function.situation.outcomes is None else -log(_HOPELESS)
 
 
 def _constraint(rebuilt: RebuiltProposal, name: str) -> tuple[GaussianProcess, str]:
@@ -250,12 +253,13 @@ def _constraint(rebuilt: RebuiltProposal, name: str) -> tuple[GaussianProcess, s
     return models[name], state.fitted_on
 
 
-def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> ModelCase:
+def _hypothetical(view: StudyView, trial: FrozenTrial, target: Target | None) -> ModelCase:
     """The default model, fitted to what had finished when the trial began."""
-    data, n, unknown = data_before(view, trial)
+    data, n, unknown = data_before(view, trial, target)
     space = data.space
     # Every trial has a model of its own here, so keeping them with the view would only fill the memory.
-    gp = fitted_model(None, data)
+    objective = view.objectives[0] if target is None else target
+    gp = Fits(objective).model(data if target is not None else data.of(objective)).gp
     x = space.canonical(space.encode([trial.params])[0])[0]
     has = np.array([name in trial.params for name in space.names]) & space.active(x[None])[0]
     if not has.any():
@@ -263,9 +267,9 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
             f"No finished trial before trial {trial.number} had any of its parameters, so there is no model."
         )
     best = float(gp.latent_at_observed().min())
-    several = view.several and not predicted
+    several = len(view.objectives) > 1 and target is None
     outcomes = outcomes_before(view, data, gp) if several else None
-    acquisition = PredictedMean() if predicted else EHVI() if several else DEFAULT_ACQUISITION
+    acquisition = PredictedMean() if target is not None else EHVI() if several else DEFAULT_ACQUISITION
     situation = Situation(best, gp.n_observed, len(space), outcomes=outcomes)
     function = acquisition.bind(gp if outcomes is None else outcomes.models[0], situation, space)
     notes = outcome(trial)
@@ -273,11 +277,12 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
         listed = ", ".join(f"`{name}`" for name in unknown)
         text = f"No finished trial had had {listed} before, so the model knew nothing about it."
         notes = (*notes, Note(text, "evidence"))
-    notes = (*notes, *curve_notes(data), *choice_note(len(data.losses), n))
+    notes = (*notes, *curve_notes(data), *choice_note(len(data), n))
     return _model_case(
         view,
+        target,
         trial,
-        Game(function, gp, space, x, tuple(map(int, np.flatnonzero(has))), _reach(function, predicted)),
+        Game(function, gp, space, x, tuple(map(int, np.flatnonzero(has))), _reach(function, target)),
         acquisition,
         best,
         data.observations.numbers,
@@ -286,7 +291,7 @@ def _hypothetical(view: StudyView, trial: FrozenTrial, predicted: bool) -> Model
     )
 
 
-def _on_curves(receipt: Receipt) -> list[str]:
+def _on_curves(receipt: ModelReceipt) -> list[str]:
     """A note if the model of a proposal rested on learning curves."""
     if receipt.curves is None:
         return []
@@ -296,6 +301,7 @@ def _on_curves(receipt: Receipt) -> list[str]:
 
 def _model_case(
     view: StudyView,
+    target: Target | None,
     trial: FrozenTrial,
     game: Game,
     acquisition: Acquisition,
@@ -305,7 +311,8 @@ def _model_case(
     proposed: bool,
     notes: tuple[str, ...],
 ) -> ModelCase:
-    about = _about(view, game, acquisition)
+    objective = view.objectives[0] if target is None else target
+    about = _about(view, objective, game, acquisition)
     subject = acquisition.learns_about(game.space)
     return ModelCase(
         trial=trial.number,
@@ -315,37 +322,36 @@ def _model_case(
         params={name: json_value(value) for name, value in game.space.decode(game.x[None])[0].items()},
         acquisition=acquisition.name,
         terms={
-            name: term.filled(objective=view.objective.name, direction=view.direction, subject=subject)
+            name: term.filled(objective=objective.name, direction=objective.direction, subject=subject)
             for name, term in _words(acquisition, game.names).items()
         },
         weights=game.function.weights(),
-        objective=about[0][0].objective.name if len(about) == 1 else "",
+        objective=about[0][0].name if len(about) == 1 else "",
         expected=tuple(_expected(each, gp, game.x) for each, gp in about),
         incumbent=_incumbent(game.gp, fitted_on) if len(about) == 1 else None,
         proposed=proposed,
         n_trials=len(fitted_on),
         notes=notes,
         game=game,
-        models={
-            f"{'high' if each.direction == 'maximize' else 'low'} predicted {each.objective.name}": gp
-            for each, gp in about
-        },
+        models={f"{'high' if each.direction == 'maximize' else 'low'} predicted {each.name}": gp for each, gp in about},
         chosen=acquisition,
         best=best,
     )
 
 
-def _about(view: StudyView, game: Game, acquisition: Acquisition) -> list[tuple[StudyView, GaussianProcess]]:
-    """What an explanation is about, with its models: several objectives, or one."""
+def _about(
+    view: StudyView, target: Target, game: Game, acquisition: Acquisition
+) -> list[tuple[Target, GaussianProcess]]:
+    """What an explanation is about, with its models: several objectives, or one target."""
     outcomes = game.function.situation.outcomes
     if outcomes is None or isinstance(acquisition, PredictedMean):
-        return [(view, game.gp)]
-    return list(zip(view.each, outcomes.models, strict=True))
+        return [(target, game.gp)]
+    return list(zip(view.objectives, outcomes.models, strict=True))
 
 
-def _expected(view: StudyView, gp: GaussianProcess, x: Array) -> ExpectedValue:
+def _expected(target: Target, gp: GaussianProcess, x: Array) -> ExpectedValue:
     mean, sd = gp.predict(x[None])
-    return ExpectedValue(view.objective.name, view.direction, view.sign * float(mean[0]), float(sd[0]))
+    return ExpectedValue(target.name, target.direction, target.sign * float(mean[0]), float(sd[0]))
 
 
 def _words(acquisition: Acquisition, names: Sequence[str]) -> dict[str, Term]:

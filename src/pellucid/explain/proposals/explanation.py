@@ -18,9 +18,9 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import TrialState
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain import shapley
-from pellucid.explain.model import view_of
-from pellucid.explain.progress import progress_bar, tracked
+from pellucid.explain.model import beliefs_of
 from pellucid.explain.proposals.background import NEIGHBOURHOOD, Background, Part, parts_of, rows_of
 from pellucid.explain.proposals.cases import Case, Shares, case_of, checked_trial
 from pellucid.explain.proposals.games import MOST_ENUMERATED, Game
@@ -37,7 +37,10 @@ from pellucid.explain.proposals.why import (
     unsettled,
 )
 from pellucid.numerics import Array, is_whole_number, one_thread
+from pellucid.progress import progress_bar, tracked
+from pellucid.provenance import RankingReceipt
 from pellucid.records import Contribution, DesirabilityPaths, ProposalExplanation, ProposalInteractions
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer, NoAnswerYet, Note, Unanswered, printable
 
@@ -81,8 +84,8 @@ def explain_proposal(
         level: of the intervals around sampled values.
     """
     _check(background, baseline, level)
-    with _opened(study, objective) as view:
-        return explanation_of(view, trial, background, baseline, level, predicted=objective is not None)
+    with _opened(study, objective) as (beliefs, target):
+        return explanation_of(beliefs, trial, background, baseline, level, target=target)
 
 
 def desirability_paths(
@@ -104,8 +107,8 @@ def desirability_paths(
         study, objective, background, baseline, level: as for `explain_proposal`.
     """
     _check(background, baseline, level)
-    predicted = objective is not None
-    with _opened(study, objective) as view:
+    with _opened(study, objective) as (beliefs, target):
+        view = beliefs.view
         if not view.trials:
             raise NoAnswerYet("The study has no trials yet, so there is nothing to explain.")
         numbers = _default_trials(view) if trials is None else _numbers(trials)
@@ -118,7 +121,7 @@ def desirability_paths(
                 skipped[number] = error
                 continue
             try:
-                explanations.append(explanation_of(view, number, background, baseline, level, predicted=predicted))
+                explanations.append(explanation_of(beliefs, number, background, baseline, level, target=target))
             except Unanswered as reason:
                 skipped[number] = reason
     if not explanations:
@@ -149,9 +152,8 @@ def proposal_interactions(
         study, trial, objective, background: as for `explain_proposal`.
     """
     _check(background, None, LEVEL)
-    predicted = objective is not None
-    with _opened(study, objective) as view:
-        case = case_of(view, trial, predicted=predicted)
+    with _opened(study, objective) as (beliefs, target):
+        case = case_of(beliefs.view, trial, target)
         game = case.game
         if not 2 <= len(game.players) <= MOST_ENUMERATED:
             raise NoAnswer(
@@ -161,7 +163,7 @@ def proposal_interactions(
         parts = parts_of(background, game.space, game.x, game.players)
         v = _averages(game, parts, progress)
         unit = case.unit(case.average_latent(parts))
-        values = shapley.interactions(_sign(case, predicted) * unit.factor * (v @ game.weights))
+        values = shapley.interactions(_sign(case, target) * unit.factor * (v @ game.weights))
     names = [game.space.names[j] for j in game.players]
     main = {names[who[0]]: value for who, value in values.items() if len(who) == 1}
     pairs = {(names[who[0]], names[who[1]]): value for who, value in values.items() if len(who) == 2}
@@ -188,11 +190,11 @@ def _averages(game: Game, parts: Sequence[Part], progress: bool) -> Array:
 
 
 @contextmanager
-def _opened(study: Study, objective: str | int | None) -> Iterator[StudyView]:
-    """The view for one public call; without an objective, of the whole study."""
-    view = view_of(study)
+def _opened(study: Study, objective: str | int | None) -> Iterator[tuple[Beliefs, Target | None]]:
+    """The beliefs for one public call; without an objective, no target: the acquisition is explained."""
+    beliefs = beliefs_of(study)
     with one_thread:
-        yield view if objective is None else view.about(objective)
+        yield beliefs, None if objective is None else beliefs.view.target(objective)
 
 
 # ---------------------------------------------------------------------- arguments
@@ -231,16 +233,17 @@ def _default_trials(view: StudyView) -> list[int]:
 
 
 def explanation_of(
-    view: StudyView,
+    beliefs: Beliefs,
     number: int,
     background: Background = "global",
     baseline: Baseline = None,
     level: float = LEVEL,
     *,
-    predicted: bool = False,
+    target: Target | None = None,
 ) -> ProposalExplanation:
-    """`predicted`: of the objective that the view is about, what was predicted in place of the acquisition."""
-    case = case_of(view, number, predicted=True) if predicted else _case(view, number)
+    """`target`: what was predicted for it, in place of the acquisition."""
+    view = beliefs.view
+    case = _case(view, number) if target is None else case_of(view, number, target)
     if baseline is None:
         compared = _COMPARED[background]
         shares = case.against_background(parts_of(background, case.space, case.x, case.players), level)
@@ -251,8 +254,8 @@ def explanation_of(
     total = float(shares.payouts[-1])
     everywhere = baseline is None and background == "global"
     only = case.expected[0] if len(case.expected) == 1 else None
-    sign = _sign(case, predicted)
-    said = _said(case, contributions, shares, relevance, compared, everywhere, predicted)
+    sign = _sign(case, target)
+    said = _said(case, contributions, shares, relevance, compared, everywhere, target)
     return ProposalExplanation(
         trial=case.trial,
         acquisition=case.acquisition,
@@ -287,9 +290,9 @@ def explanation_of(
     )
 
 
-def _sign(case: Case, predicted: bool) -> float:
+def _sign(case: Case, target: Target | None) -> float:
     """From what is attractive to the numbers of a record: more, of a prediction."""
-    return -1.0 if predicted and case.expected[0].direction == "minimize" else 1.0
+    return -1.0 if target is not None and target.direction == "minimize" else 1.0
 
 
 def _said(
@@ -299,10 +302,10 @@ def _said(
     relevance: Mapping[str, Relevance],
     compared_with: str,
     everywhere: bool,
-    predicted: bool,
+    target: Target | None,
 ) -> Said:
     total, rounding = float(shares.payouts[-1]), shares.rounding
-    if predicted:
+    if target is not None:
         (expected,) = case.expected
         return prediction_sentence(case.trial, contributions, total, expected, case.proposed, compared_with, rounding)
     return proposal_sentence(
@@ -322,7 +325,7 @@ def _case(view: StudyView, number: int) -> Case:
     """The trial, explained by the ranking that proposed it, or else by a Gaussian process."""
     trial = checked_trial(view, number)
     receipt = view.receipt(trial.number)
-    if receipt is not None and receipt.kind == "ranking":
+    if isinstance(receipt, RankingReceipt):
         return ranked_case(view, trial, receipt)
     return case_of(view, number)
 

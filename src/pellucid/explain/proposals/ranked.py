@@ -19,8 +19,9 @@ from pellucid.explain import shapley
 from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.cases import Case, Shares, changes, outcome
 from pellucid.explain.rebuild import require_own, space_and_data
-from pellucid.numerics import Array
-from pellucid.records import ExpectedValue, RankingState, Receipt, Term
+from pellucid.numerics import Array, expand_integers
+from pellucid.provenance import RankingReceipt, RankingState
+from pellucid.records import ExpectedValue, Term
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView
@@ -91,20 +92,19 @@ class RankedCase(Case):
         return np.stack([*parts, np.sum(parts, axis=0)], axis=1)
 
 
-def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> RankedCase:
+def ranked_case(view: StudyView, trial: FrozenTrial, receipt: RankingReceipt) -> RankedCase:
     state = receipt.ranking
-    assert state is not None
     require_own(receipt, trial)
-    space, data = space_and_data(receipt, view)
+    space, data = space_and_data(receipt, view, expand_integers(receipt.fitted_on))
     X, fits = space.encode([receipt.params])
     if len(space) == 0 or not fits[0]:
         raise UnreadableRecordError(
             f"The receipt of trial {receipt.trial} is damaged: its parameters are outside their ranges."
         )
     x = space.canonical(X)[0]
-    scale = _refitted(view, receipt, state, space, data).scale(receipt.seed, receipt.trial)
+    scale = _refitted(view, receipt, space, data).scale(receipt.seed, receipt.trial)
     mean, sd = scale(x[None])
-    numbers, losses = data.observations.numbers, data.losses
+    numbers, losses, objective = data.observations.numbers, data.losses, view.objectives[0]
     return RankedCase(
         trial=trial.number,
         space=space,
@@ -114,8 +114,8 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> Ranked
         acquisition=_NAMES[state.acquisition],
         terms=_TERMS[state.acquisition],
         weights=dict.fromkeys(_TERMS[state.acquisition], 1.0),
-        objective=view.objective.name,
-        expected=(ExpectedValue(view.objective.name, view.direction, float(mean[0]), float(sd[0])),),
+        objective=objective.name,
+        expected=(ExpectedValue(objective.name, objective.direction, float(mean[0]), float(sd[0])),),
         incumbent=numbers[int(np.argmin(losses))] if len(losses) else trial.number,
         proposed=True,
         n_trials=len(losses),
@@ -126,8 +126,9 @@ def ranked_case(view: StudyView, trial: FrozenTrial, receipt: Receipt) -> Ranked
     )
 
 
-def _refitted(view: StudyView, receipt: Receipt, state: RankingState, space: Space, data: Arrays) -> FittedStudyRanker:
+def _refitted(view: StudyView, receipt: RankingReceipt, space: Space, data: Arrays) -> FittedStudyRanker:
     """The ranking as it was when it proposed the trial."""
+    state = receipt.ranking
     try:
         from pellucid.models.ranking.files import ModelFileError
         from pellucid.models.ranking.ranker import Ranker, StudyRanker

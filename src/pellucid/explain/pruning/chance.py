@@ -26,7 +26,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.explain.feasibility import none_feasible
+from pellucid.beliefs.feasibility import none_feasible
 from pellucid.models.curves import FEWEST_COMPLETE, CurveModel, Forecast
 from pellucid.models.curves.reports import Curves
 from pellucid.numerics import Array, compress_integers
@@ -35,7 +35,8 @@ from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import curves
 from pellucid.study.extrapolation import Learned, learned_from, to_learn_from
-from pellucid.study.view import StudyView, single_objective
+from pellucid.study.targets import single_objective
+from pellucid.study.view import StudyView
 
 # Of the interval that a decision states.
 LEVEL = 0.95
@@ -147,10 +148,10 @@ def curve_evidence(
     if learned is None:
         return None
     row = int(np.argmin(complete.losses))
-    best_curve = curves([view.by_number[complete.numbers[row]]], view.sign)
+    best_curve = curves([view.by_number[complete.numbers[row]]], view.objective.sign)
     return CurveEvidence(
         learned=learned,
-        sign=view.sign,
+        sign=view.objective.sign,
         best=float(complete.losses[row]),
         best_trial=complete.numbers[row],
         best_curve=best_curve.best_so_far() if learned.model.best_so_far else best_curve,

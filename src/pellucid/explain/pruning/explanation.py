@@ -8,6 +8,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.models.curves.reports import Curves, check_horizon
 from pellucid.numerics import Array, check_level, expand_integers, is_whole_number, one_thread
@@ -42,12 +43,13 @@ def explain_pruning(
     check_level(level)
     check_horizon(horizon)
     with one_thread:
-        return pruning_explanation_of(StudyView.of(study, "explain_pruning"), trial, step, horizon, level)
+        return pruning_explanation_of(Beliefs(StudyView.of(study, "explain_pruning")), trial, step, horizon, level)
 
 
 def pruning_explanation_of(
-    view: StudyView, number: int, step: int | None = None, horizon: int | None = None, level: float = LEVEL
+    beliefs: Beliefs, number: int, step: int | None = None, horizon: int | None = None, level: float = LEVEL
 ) -> PruningExplanation:
+    view = beliefs.view
     trial = view.trial(number)
     whole = _curve(view, number, step)
     decision = _decision(view, trial)
@@ -60,19 +62,19 @@ def pruning_explanation_of(
         raise _unanswered(trial)(f"What the curve of trial {number} promised is not known: {why}")
     at = _subject(evidence, trial, whole, step) if recorded is None else recorded.step
     curve, row = whole.until(at), evidence.row(trial)
-    fan = _fan(view.sign, evidence, curve, row, level)
+    fan = _fan(view.objective.sign, evidence, curve, row, level)
     later = whole.steps > at
     explanation = PruningExplanation(
         trial=number,
         steps=tuple(curve.steps.tolist()),
-        values=tuple((view.sign * curve.losses).tolist()),
+        values=tuple((view.objective.sign * curve.losses).tolist()),
         later_steps=tuple(whole.steps[later].tolist()),
-        later_values=tuple((view.sign * whole.losses[later]).tolist()),
+        later_values=tuple((view.objective.sign * whole.losses[later]).tolist()),
         step=at,
         horizon=evidence.model.horizon,
         chance=evidence.beats(evidence.model.forecast(curve, row)),
         needed=None,
-        best=view.sign * evidence.best,
+        best=view.objective.sign * evidence.best,
         best_trial=evidence.best_trial,
         expected=fan[-1].median,
         low=fan[-1].low,
@@ -82,7 +84,7 @@ def pruning_explanation_of(
         source="reconstructed",
         state=state_word(trial),
         returned=trial.value if trial.state == TrialState.COMPLETE else None,
-        direction=view.direction,
+        direction=view.objective.direction,
         sentence="",
         notes=tuple(_notes(before, evidence, trial, decision, recorded)),
         objective=view.objective.name,

@@ -6,6 +6,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.beliefs import Beliefs
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.explain.pruning.explanation import horizon_notes, trials_before
 from pellucid.models.curves.reports import Curves, check_horizon
@@ -35,10 +36,11 @@ def pruning_record(study: Study, *, horizon: int | None = None) -> PruningRecord
     """
     check_horizon(horizon)
     with one_thread:
-        return pruning_record_of(StudyView.of(study, "pruning_record"), horizon)
+        return pruning_record_of(Beliefs(StudyView.of(study, "pruning_record")), horizon)
 
 
-def pruning_record_of(view: StudyView, horizon: int | None = None) -> PruningRecord:
+def pruning_record_of(beliefs: Beliefs, horizon: int | None = None) -> PruningRecord:
+    view = beliefs.view
     evidence = curve_evidence(view, horizon)
     if evidence is None:
         raise NoAnswerYet(f"What stopping trials saved and cost is not known: {why_unknown(view, 'this study has')}")
@@ -61,7 +63,7 @@ def pruning_record_of(view: StudyView, horizon: int | None = None) -> PruningRec
         promised=sum(stated) if stated else None,
         lost=float(-np.expm1(np.log1p(-np.minimum(chances, 1.0 - 1e-12)).sum())),
         likeliest=int(stopped.numbers[int(np.argmax(chances))]) if len(stopped) else None,
-        best=view.sign * evidence.best,
+        best=view.objective.sign * evidence.best,
         best_trial=evidence.best_trial,
         rows=tuple(
             StoppedTrial(
@@ -70,14 +72,14 @@ def pruning_record_of(view: StudyView, horizon: int | None = None) -> PruningRec
                 int(saved[i]),
                 None if decision is None else decision.chance,
                 float(chances[i]),
-                view.sign * float(expected[i]),
+                view.objective.sign * float(expected[i]),
             )
             for i, (number, decision) in enumerate(zip(stopped.numbers.tolist(), decisions, strict=True))
         ),
         bins=bins,
         checked=checked,
         coverage=coverage,
-        direction=view.direction,
+        direction=view.objective.direction,
         notes=tuple(_notes(view, evidence, len(stopped), coverage, checked)),
         objective=view.objective.name,
     )

@@ -29,11 +29,11 @@ from optuna.trial import FrozenTrial
 from pellucid.acquisition.bounds import PosteriorVariance
 from pellucid.acquisition.policy import Decision
 from pellucid.acquisition.slices import Slice
-from pellucid.explain.parts import Branch, branches, descends
 from pellucid.numerics import Array, Mask, low_discrepancy
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.looks import LIKELY, rooms
 from pellucid.samplers.proposing.maximising import Fitted, Region
+from pellucid.space.branches import Branch, branches, descends
 from pellucid.space.encoding import Space
 from pellucid.study import trials
 from pellucid.study.arrays import Arrays
@@ -121,7 +121,7 @@ def _waiting(view: StudyView, trial: FrozenTrial, data: Arrays, m: Array, K: Arr
         *trials.pending(view.trials, trial.number).values(),
     ]
     active = space.active(data.X)
-    for branch in branches(data):
+    for branch in branches(data.space, data.X):
         dimension = space.dimensions[branch.column]
         had = [configuration[dimension.name] for configuration in without_value if dimension.name in configuration]
         u, known = dimension.encode(had)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,16 @@ from typing import Any
 import numpy as np
 from optuna.trial import FrozenTrial
 
+from pellucid.models import GaussianProcess
+from pellucid.models.predictive import RECENT, predictive_sd, recalibration
 from pellucid.numerics import Array, compress_integers
+from pellucid.provenance import ModelState
+from pellucid.samplers.proposing.learning import pack
 from pellucid.space.encoding import Space
 from pellucid.space.values import plain
 from pellucid.study.arrays import Arrays
+from pellucid.study.predictions import recent_predictions
+from pellucid.study.targets import Target
 from pellucid.study.trials import source
 from pellucid.study.view import StudyView
 
@@ -61,12 +68,10 @@ def shared_fields(
     view: StudyView, trial: FrozenTrial, seed: int, configuration: Configuration, data: Arrays
 ) -> dict[str, Any]:
     """The fields of a receipt that every model fills in alike: the configuration, the space and the observations."""
-    measured = data.losses[data.observations.measured]
     return {
         "trial": trial.number,
         "seed": seed,
         "params": configuration.active,
-        "direction": view.direction,
         "space": {
             dimension.name: source(view.trials, dimension.name, dimension.distribution)
             for dimension in data.space.dimensions
@@ -74,5 +79,46 @@ def shared_fields(
         "conditions": {child: condition.to_list() for child, condition in data.space.conditions.items()},
         "ordinal": data.space.ordinal,
         "fitted_on": compress_integers(data.observations.numbers),
-        "best_value": view.sign * float(measured.min()) if len(measured) else None,
     }
+
+
+def model_state(
+    view: StudyView,
+    objective: Target,
+    gp: GaussianProcess,
+    model: GaussianProcess,
+    x: Array,
+    data: Arrays,
+    learned_from: int,
+    *,
+    name: str = "",
+    ceiling: float | None = None,
+) -> ModelState:
+    """What a receipt says of the model of an objective. `gp`: fitted to the data; `model`: the same with
+    trials imputed; x (1, d): the proposal."""
+    m, s = model.latent(x)
+    mean, sd = model.from_latent(m, s)
+    widening = recalibration([prediction.unwidened_z for prediction in recent_predictions(view, objective, RECENT)])
+    predicted = widening * float(predictive_sd(gp, m, s)[0])
+    return ModelState(
+        name=name,
+        direction=objective.direction,
+        hyperparameters=gp.hyperparameters,
+        fitted_on=compress_integers(data.observations.numbers),
+        learned_from=learned_from,
+        mean=objective.sign * float(mean[0]),
+        sd=float(sd[0]),
+        predictive_sd=predicted if math.isfinite(predicted) else None,
+        recalibration=widening,
+        latent_mean=float(m[0]),
+        latent_sd=float(s[0]),
+        best_value=best_value(objective, data),
+        ceiling=ceiling,
+        curvature=pack(gp.inverse_hessian),
+    )
+
+
+def best_value(objective: Target, data: Arrays) -> float | None:
+    """The best value observed, in the user's units and direction."""
+    measured = data.losses[data.observations.measured]
+    return objective.sign * float(measured.min()) if len(measured) else None

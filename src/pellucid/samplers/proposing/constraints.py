@@ -9,7 +9,7 @@ from pellucid.acquisition.constrained import Constrained
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel, limit_of, targets, zero_of
 from pellucid.numerics import Array, compress_integers
-from pellucid.records import ConstraintState
+from pellucid.provenance import ConstraintState
 from pellucid.samplers.proposing.learning import fit_constraint, pack
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.view import StudyView
@@ -48,11 +48,11 @@ def fitted_constraints(
 ) -> tuple[ConstraintFit, ...]:
     """Of every constraint of which a trial that fits the space has a value."""
     fits = []
-    for name in view.observations.constraints.names:
-        own = encoded(data.space, view.observations.of_constraint(name))
+    for constraint in view.constraints:
+        name, own = constraint.name, encoded(data.space, view.observed(constraint))
         if len(own.losses):
             zero = zero_of(own.losses)
-            own = own.with_values(targets(own.losses, zero))
+            own = own.with_losses(targets(own.losses, zero))
             gp, used, learned_from = fit_constraint(view, own, name, template, deterministic)
             model = ConstraintModel(name, gp, limit_of(own.losses), zero)
             fits.append(ConstraintFit(model, used, learned_from))

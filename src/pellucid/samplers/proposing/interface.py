@@ -13,6 +13,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import is_whole_number, one_thread, stream
+from pellucid.provenance import ProposedReceipt
 from pellucid.samplers.proposing.notices import DeadTrialNotices
 from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
 from pellucid.samplers.proposing.search import ModelSearch
@@ -59,7 +60,8 @@ class IndependentSampling:
         # Other workers may have finished trials since this one was proposed, perhaps before the model took over.
         early = own is not None and own.kind == "startup"
         if not early and sum(other.state == TrialState.COMPLETE for other in view.trials) > n_startup_trials:
-            known = name in (view.distributions if own is None else own.space)
+            searched = own.space if isinstance(own, ProposedReceipt) else {}
+            known = name in (view.distributions if own is None else searched)
             reason = "its range has changed or it is fixed elsewhere" if known else "no finished trial has had it yet"
             _logger.warning(
                 "`%s` in trial %d is sampled on its own, without the model, because %s. "

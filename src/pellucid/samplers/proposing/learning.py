@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from pellucid.models import GaussianProcess, thinning, warp
 from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array, Indices, expand_integers
-from pellucid.records import Receipt
+from pellucid.provenance import ConstraintState, ModelReceipt, ModelState, Receipt
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.receipts import last_model_receipt, own_receipt
+from pellucid.study.targets import Target
 from pellucid.study.trials import same_distributions
 from pellucid.study.view import StudyView
 
@@ -32,39 +32,24 @@ _MAX_CURVATURE = 16
 _FAR = 2.0
 
 
-@dataclass(frozen=True)
-class _Past:
-    """A model of an earlier proposal: that of the objective, or of a constraint."""
-
-    receipt: Receipt
-    hyperparameters: Hyperparameters
-    curvature: tuple[float, ...]
-    learned_from: int
-    fitted_on: str
-
-    @staticmethod
-    def of_objective(receipt: Receipt | None) -> _Past | None:
-        if receipt is None or receipt.hyperparameters is None:
-            return None
-        own = (receipt.hyperparameters, receipt.curvature, receipt.learned_from, receipt.fitted_on)
-        return _Past(receipt, *own)
-
-    @staticmethod
-    def of_constraint(receipt: Receipt | None, name: str) -> _Past | None:
-        for state in receipt.constraints if receipt is not None else ():
-            if state.name == name and receipt is not None:
-                return _Past(receipt, state.hyperparameters, state.curvature, state.learned_from, state.fitted_on)
-        return None
+# A model of an earlier proposal, of an objective or of a constraint, and the receipt that has it.
+_Past = tuple[ModelReceipt, ModelState | ConstraintState]
 
 
 def fit(
-    view: StudyView, data: Arrays, template: GaussianProcess, deterministic: bool, best: Indices | None = None
+    view: StudyView,
+    objective: Target,
+    data: Arrays,
+    template: GaussianProcess,
+    deterministic: bool,
+    best: Indices | None = None,
 ) -> tuple[GaussianProcess, Arrays, int]:
     """The surrogate, the observations that it is conditioned on, and from how many its hyperparameters were learned.
     `best`: the observations that matter most, as positions; default: those with the least losses."""
-    last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None, index=view.index)
-    surprise = last is not None and surprised(last, view, data)
-    return _continued(view, data, template, deterministic, _Past.of_objective(last), best, surprise=surprise)
+    warped = template.warp is not None
+    past = last_model_receipt(view.trials, template.kernel.name, warped=warped, index=objective.column)
+    surprise = past is not None and surprised(past[0], view, objective, data)
+    return _continued(view, data, template, deterministic, past, best, surprise=surprise)
 
 
 def fit_constraint(
@@ -72,7 +57,11 @@ def fit_constraint(
 ) -> tuple[GaussianProcess, Arrays, int]:
     """The same of a constraint. `data`: its values in the place of those of the objective."""
     last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
-    return _continued(view, data, template, deterministic, _Past.of_constraint(last, name), None, surprise=False)
+    past: _Past | None = None
+    if last is not None:
+        receipt = last[0]
+        past = next(((receipt, state) for state in receipt.constraints if state.name == name), None)
+    return _continued(view, data, template, deterministic, past, None, surprise=False)
 
 
 def _continued(
@@ -92,7 +81,7 @@ def _continued(
     if past is not None and start is not None and not surprise and _serves_again(past, view, data, template):
         gp = GaussianProcess.from_hyperparameters(start)
         gp.inverse_hessian = curvature
-        learned_from = past.learned_from
+        learned_from = past[1].learned_from
     else:
         restart = start is not None and (surprise or n % _RESTART_EVERY == 0)
         gp.learn(data.X, data.losses, noise, start=start, inverse_hessian=curvature, restart=restart)
@@ -103,34 +92,39 @@ def _continued(
     return gp.condition(data.X, data.losses, data.observations.noise_variance), data, learned_from
 
 
-def surprised(last: Receipt, view: StudyView, data: Arrays) -> bool:
+def surprised(last: ModelReceipt, view: StudyView, objective: Target, data: Arrays) -> bool:
     """Whether a value of a turn that the last model has not seen was far from its prediction."""
     # A large study is fitted on a choice of its trials, so `fitted_on` does not tell which of them are new.
     observed = zip(data.observations.numbers, data.losses, strict=True)
     new = {number: loss for number, loss in observed if number >= last.trial or str(number) in last.pending}
     receipts = [own_receipt(trial) for trial in view.trials if trial.number in new]
-    about = [receipt.about(view.index) for receipt in receipts if receipt is not None]
-    return any(missed(receipt, float(new[receipt.trial])) for receipt in about)
+    return any(
+        missed(receipt, float(new[receipt.trial]), objective.column) for receipt in receipts if receipt is not None
+    )
 
 
-def missed(receipt: Receipt, loss: float) -> bool:
+def missed(receipt: Receipt, loss: float, objective: int = 0) -> bool:
     """Whether a turn returned a value far from what its receipt predicted."""
-    h, m, s = receipt.hyperparameters, receipt.latent_mean, receipt.latent_sd
-    if not receipt.turn or receipt.look or h is None or m is None or s is None:
+    if not isinstance(receipt, ModelReceipt) or not receipt.turn or receipt.look:
         return False
+    model = receipt.model(objective)
+    if model is None or model.latent_mean is None or model.latent_sd is None:
+        return False
+    h, m, s = model.hyperparameters, model.latent_mean, model.latent_sd
     z = (float(warp.forward(h.warp, np.array([loss]))[0]) - h.y_mean) / h.y_scale
     return abs(z - m) > _SURPRISE * math.sqrt(s * s + h.noise)
 
 
 def _serves_again(past: _Past, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:
     """Whether earlier hyperparameters can be used unchanged: same model and space, hardly more observations."""
-    n, space, h, last = len(data.losses), data.space, past.hyperparameters, past.receipt
-    if n % _RESTART_EVERY == 0 or not 0 <= n - past.learned_from <= n // _LEARN_EVERY:
+    last, model = past
+    n, space, h = len(data.losses), data.space, model.hyperparameters
+    if n % _RESTART_EVERY == 0 or not 0 <= n - model.learned_from <= n // _LEARN_EVERY:
         return False
     if h.warp is not None and template.warp is None:
         return False
     z = (warp.forward(h.warp, data.losses) - h.y_mean) / h.y_scale
-    known = np.isin(data.observations.numbers, expand_integers(past.fitted_on))
+    known = np.isin(data.observations.numbers, expand_integers(model.fitted_on))
     if z[~known].max(initial=0.0) > _FAR * max(1.0, float(z[known].max(initial=0.0))):
         return False
     distributions = [dimension.distribution for dimension in space.dimensions]
@@ -141,7 +135,8 @@ def _warm_start(past: _Past | None, space: Space) -> tuple[Hyperparameters | Non
     """Earlier hyperparameters in the order of this space, and their curvature if the space is the same."""
     if past is None:
         return None, None
-    h, last = past.hyperparameters, past.receipt
+    last, model = past
+    h = model.hyperparameters
     by_name = dict(zip(last.space, h.lengthscales, strict=True))
     if not set(space.names) & set(by_name):
         return None, None
@@ -156,7 +151,7 @@ def _warm_start(past: _Past | None, space: Space) -> tuple[Hyperparameters | Non
         space.nominal,
     )
     same = tuple(last.space) == space.names
-    return start, _unpack(past.curvature, len(space) + 1) if same else None
+    return start, _unpack(model.curvature, len(space) + 1) if same else None
 
 
 def pack(H: Array | None) -> tuple[float, ...]:

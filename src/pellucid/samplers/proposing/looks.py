@@ -23,10 +23,10 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.bounds import LCB, PosteriorVariance
 from pellucid.acquisition.policy import Decision
-from pellucid.explain.parts import everywhere
 from pellucid.numerics import Array, low_discrepancy
 from pellucid.samplers.proposing import others
 from pellucid.samplers.proposing.maximising import Fitted, Region
+from pellucid.space.branches import everywhere
 from pellucid.study.receipts import model_receipts
 from pellucid.study.view import StudyView
 

@@ -7,7 +7,6 @@ Notation
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -24,16 +23,14 @@ from pellucid.acquisition.interleave import Interleave, Multiplied
 from pellucid.acquisition.optimize import SEPARATION, propose, screen
 from pellucid.acquisition.policy import Decision, Evidence, Policy
 from pellucid.acquisition.slices import Slice
-from pellucid.explain.predictions import recent_predictions
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import log_chance
-from pellucid.models.predictive import RECENT, predictive_sd, recalibration
 from pellucid.numerics import Array, Indices, Mask, compress_integers, stream
-from pellucid.records import PolicyState, Receipt
+from pellucid.provenance import ModelReceipt, PolicyState
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
+from pellucid.samplers.proposing.configuration import Configuration, model_state, rounded, shared_fields
 from pellucid.samplers.proposing.constraints import ConstraintFit, constrained, fitted_constraints
-from pellucid.samplers.proposing.learning import fit, pack
+from pellucid.samplers.proposing.learning import fit
 from pellucid.samplers.proposing.own_parts import at_work, check_scores, is_own
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Predicate, Rule
@@ -56,6 +53,7 @@ class Region:
 
     slice   part of the space; None for all of it
     words   why, for the receipt: the step of a search in steps
+    step    of such a search, if it holds parameters meanwhile; otherwise None
     turn    why, for the receipt: the turn of a choice, or a look elsewhere
     held    values of the slice in the user's units, which encoding would round
     own     observations (n,) that the proposal must improve on; None: on all
@@ -64,6 +62,7 @@ class Region:
 
     slice: Slice | None = None
     words: str = ""
+    step: int | None = None
     turn: str = ""
     held: Mapping[str, float] = field(default_factory=dict)
     own: Mask | None = None
@@ -187,7 +186,7 @@ class Maximiser:
             x = screening.best(function) if decision.x is None else decision.x
             configuration = rounded(data.space, x, screening.rng, region.held)
             receipt = self._receipt(view, trial, screening, fitted, imputed, decision, function, configuration)
-            if self.own_parts and receipt.acquisition is not None:
+            if self.own_parts:
                 check_scores(function, screening.pool, receipt.acquisition)
             return configuration.params, receipt
 
@@ -201,7 +200,7 @@ class Maximiser:
             learns = bool(self.acquisition.learns_about(data.space))
             its_turn = turns is not None and turns.turn(trial.number, self.seed)
         if learns or its_turn:
-            gp, used, learned_from = fit(view, data, self.surrogate.unwarped(), self.deterministic)
+            gp, used, learned_from = fit(view, view.objective, data, self.surrogate.unwarped(), self.deterministic)
             if learns or turns is None:
                 return Fitted(gp, used, learned_from, Decision(self.acquisition))
             with at_work(self.own_parts, trial.number):
@@ -209,7 +208,7 @@ class Maximiser:
             if gain is not None:
                 numbers = {f"half-width {name}": width for name, width in widths.items()}
                 return Fitted(gp, used, learned_from, Decision(gain, PolicyState("Interleave", numbers)))
-        return Fitted(*fit(view, data, self.surrogate, self.deterministic))
+        return Fitted(*fit(view, view.objective, data, self.surrogate, self.deterministic))
 
     def _screen(
         self, trial: FrozenTrial, fitted: Fitted, imputed: others.Imputed, region: Region, seen: Array
@@ -285,36 +284,25 @@ class Maximiser:
         decision: Decision,
         function: AcquisitionFunction,
         configuration: Configuration,
-    ) -> Receipt:
-        m, s = screening.model.latent(configuration.x)
-        mean, sd = screening.model.from_latent(m, s)
-        widening = recalibration([prediction.unwidened_z for prediction in recent_predictions(view, RECENT)])
-        predicted = widening * float(predictive_sd(fitted.gp, m, s)[0])
-        return Receipt(
-            **shared_fields(view, trial, self.seed, configuration, screening.data),
-            kind="model",
-            curves=curve_state(view, screening.data.observations.numbers),
+    ) -> ModelReceipt:
+        x, data = configuration.x, screening.data
+        return ModelReceipt(
+            **shared_fields(view, trial, self.seed, configuration, data),
+            models=(model_state(view, view.objective, fitted.gp, screening.model, x, data, fitted.learned_from),),
+            acquisition=function.state(x, data.space),
+            constraints=tuple(
+                fit.state(constraint, x)
+                for fit, constraint in zip(fitted.constraints, screening.situation.constraints, strict=True)
+            ),
+            curves=curve_state(view, data.observations.numbers),
             believed=compress_integers(imputed.failed),
             pending={str(number): tuple(row.tolist()) for number, row in imputed.running.items()},
-            hyperparameters=fitted.gp.hyperparameters,
-            acquisition=function.state(configuration.x, screening.data.space),
-            mean=view.sign * float(mean[0]),
-            sd=float(sd[0]),
-            predictive_sd=predicted if math.isfinite(predicted) else None,
-            recalibration=widening,
-            latent_mean=float(m[0]),
-            latent_sd=float(s[0]),
-            curvature=pack(fitted.gp.inverse_hessian),
-            learned_from=fitted.learned_from,
             policy=decision.state,
             bounds=decision.bounds,
             phase=screening.region.words,
+            step=screening.region.step,
             turn=screening.region.turn,
             look=screening.region.look is not None,
-            constraints=tuple(
-                fit.state(constraint, configuration.x)
-                for fit, constraint in zip(fitted.constraints, screening.situation.constraints, strict=True)
-            ),
         )
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from pellucid.acquisition.base import AcquisitionFunction, Pool
-from pellucid.records import AcquisitionState
+from pellucid.provenance import AcquisitionState
 from pellucid.samplers.proposing.rules import RuleError
 from pellucid.words import PrintableError, printable
 

@@ -10,7 +10,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.records import Receipt
+from pellucid.provenance import Receipt
 from pellucid.samplers.proposing import others
 from pellucid.study.receipts import own_receipt
 from pellucid.study.storage import read_again, write_receipt

@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial
 
 from pellucid.models import GaussianProcess
 from pellucid.numerics import stream
-from pellucid.records import Receipt
+from pellucid.provenance import FallbackReceipt, StartupReceipt
 from pellucid.samplers.proposing import several
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.maximising import Maximiser, Regions, whole_space
@@ -100,17 +100,17 @@ class ModelSearch:
         the model needs no start of its own."""
         seed = self._maximiser.seed
         if not search_space:
-            return {}, Receipt(trial.number, "startup", seed, {})
+            return {}, StartupReceipt(trial.number, seed, {})
         try:
             data = view.arrays(search_space, self._conditions, self._ordinal)
             starting = not started and self.start.ongoing(trial, len(view.observations))
-            if starting or len(data.losses) == 0:
+            if starting or len(data) == 0:
                 return self.start.propose(view, trial, data.space)
             self._warn_of_unknown_names(view)
             known, view = view, extrapolated(view, data.space)
             if view.extrapolation is not None:
                 same = view.observations.numbers == known.observations.numbers
-                data = data.about(view.observations) if same else encoded(data.space, view.observations)
+                data = data.observed_as(view.observations) if same else encoded(data.space, view.observations)
             if self._for_several is not None and view.several:
                 return several.propose(self._for_several, view, trial, data, self._regions)
             return self._maximiser.propose(view, trial, data, self._regions)
@@ -130,7 +130,7 @@ class ModelSearch:
             if rule is not None and not rule(u).all():
                 u = rule.found(u, rng)[:1]
             params = space.decode(u, only_active=False)[0]
-            return params, Receipt(trial.number, "fallback", seed, plain_params(params), failure("the model", error))
+            return params, FallbackReceipt(trial.number, seed, plain_params(params), failure("the model", error))
 
     def _warn_of_unknown_names(self, view: StudyView) -> None:
         """Warn once: without this, a misspelt name would be ignored silently."""

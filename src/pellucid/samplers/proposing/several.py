@@ -26,7 +26,6 @@ Notation
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,21 +36,19 @@ from pellucid.acquisition.constrained import HARD, Constrained
 from pellucid.acquisition.ehvi import EHVI, MANY, latent_reference
 from pellucid.acquisition.feasible import FEWEST_FAILURES, Chance
 from pellucid.acquisition.optimize import SEPARATION, screen
-from pellucid.explain.outcomes import observed_outcomes, reference_of
-from pellucid.explain.predictions import recent_predictions
 from pellucid.models import GaussianProcess
-from pellucid.models.predictive import RECENT, predictive_sd, recalibration
 from pellucid.numerics import Array, Indices, compress_integers, stream
-from pellucid.pareto import apart, behind, front, reference_point, steady_reference_point
-from pellucid.records import ObjectiveState, Receipt
+from pellucid.pareto import apart, behind, front, reference_of, reference_point, steady_reference_point
+from pellucid.provenance import ModelReceipt, ModelState
 from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.configuration import Configuration, rounded, shared_fields
+from pellucid.samplers.proposing.configuration import Configuration, model_state, rounded, shared_fields
 from pellucid.samplers.proposing.constraints import fitted_constraints
-from pellucid.samplers.proposing.learning import fit, pack
+from pellucid.samplers.proposing.learning import fit
 from pellucid.samplers.proposing.maximising import Fitted, Maximiser, Region, Regions, Screening
 from pellucid.samplers.proposing.publishing import Proposal
 from pellucid.samplers.proposing.rules import Rule
 from pellucid.study.arrays import Arrays
+from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 
 # Every proposal whose number is not a multiple of this has the near reference point.
@@ -74,50 +71,38 @@ class _ObjectiveFit:
     """The surrogate of an objective; the observations that it is conditioned on; and how many it was learned from."""
 
     view: StudyView
+    objective: Target
     ceiling: float
     gp: GaussianProcess
     data: Arrays
     learned_from: int
 
     @staticmethod
-    def of(about: StudyView, data: Arrays, ceiling: float, settings: Maximiser, best: Indices) -> _ObjectiveFit:
-        own = data.about(about.observations).below(ceiling)
-        return _ObjectiveFit(about, ceiling, *fit(about, own, settings.surrogate, settings.deterministic, best))
+    def of(
+        view: StudyView, objective: Target, data: Arrays, ceiling: float, settings: Maximiser, best: Indices
+    ) -> _ObjectiveFit:
+        own = data.of(objective).below(ceiling)
+        return _ObjectiveFit(
+            view, objective, ceiling, *fit(view, objective, own, settings.surrogate, settings.deterministic, best)
+        )
 
-    def state(self, model: GaussianProcess, x: Array) -> ObjectiveState:
+    def state(self, model: GaussianProcess, x: Array) -> ModelState:
         """What a receipt says of it. `model`: with trials imputed; x (1, d): the proposal."""
-        m, s = model.latent(x)
-        mean, sd = model.from_latent(m, s)
-        widening = recalibration([prediction.unwidened_z for prediction in recent_predictions(self.view, RECENT)])
-        predicted = widening * float(predictive_sd(self.gp, m, s)[0])
-        feasible = self.data.losses[self.data.observations.feasible]
-        return ObjectiveState(
-            name=self.view.objective.name,
-            direction=self.view.direction,
-            hyperparameters=self.gp.hyperparameters,
-            fitted_on=compress_integers(self.data.observations.numbers),
-            learned_from=self.learned_from,
-            mean=self.view.sign * float(mean[0]),
-            sd=float(sd[0]),
-            predictive_sd=predicted if math.isfinite(predicted) else None,
-            recalibration=widening,
-            latent_mean=float(m[0]),
-            latent_sd=float(s[0]),
-            best_value=self.view.sign * float(feasible.min()) if len(feasible) else None,
-            ceiling=self.ceiling,
-            curvature=pack(self.gp.inverse_hessian),
+        objective, named = self.objective, self.objective.name
+        return model_state(
+            self.view, objective, self.gp, model, x, self.data, self.learned_from, name=named, ceiling=self.ceiling
         )
 
 
 def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arrays, regions: Regions) -> Proposal:
     """Parameters and their receipt. `data` has at least one observation."""
-    losses = observed_outcomes(view, data)
+    losses = data.observations.values
     # What is beyond this adds no volume, so models need not know how far beyond: one bad trial is bad, however bad.
     among = _candidates_of_front(data)
-    ceilings = zip(view.each, _ceilings(losses, among), strict=True)
+    ceilings = zip(view.objectives, _ceilings(losses, among), strict=True)
     best = among[front(losses[among])]
     best = best[apart(losses[best], _MOST_NEIGHBOURED)]
-    fits = [_ObjectiveFit.of(about, data, ceiling, settings, best) for about, ceiling in ceilings]
+    fits = [_ObjectiveFit.of(view, objective, data, ceiling, settings, best) for objective, ceiling in ceilings]
     Y = np.stack([_means(each, data) for each in fits], axis=1)
     fitted = Fitted(fits[0].gp, data, fits[0].learned_from, latent=_behind(Y, among))
     if view.constrained:
@@ -132,8 +117,8 @@ def propose(settings: Maximiser, view: StudyView, trial: FrozenTrial, data: Arra
         tuple(each.gp.believe(imputed.rows) for each in fits),
         latent_rows([each.gp for each in fits], data.X[to_beat]),
         _reference(fits, data, losses, Y, near=near),
-        0.0 if view.constrained or len(view.each) > _FEW else _TOLERANCE,
-        1.0 if len(view.each) <= _FEW else _WIDTH_OF_MANY,
+        0.0 if view.constrained or len(view.objectives) > _FEW else _TOLERANCE,
+        1.0 if len(view.objectives) <= _FEW else _WIDTH_OF_MANY,
     )
     screening = _screened(settings, trial, fitted, fits[0].data, imputed, region, outcomes, to_beat)
     seen = data.space.canonical(np.vstack([data.X, every.rows]))
@@ -152,7 +137,7 @@ def _behind(Y: Array, among: Indices) -> Array:
 
 def _means(fit: _ObjectiveFit, data: Arrays) -> Array:
     """Y, of one objective: a large study is fitted on a choice of its trials."""
-    thinned = len(fit.data.losses) < len(data.losses)
+    thinned = len(fit.data) < len(data)
     return fit.gp.latent_means(data.X) if thinned else fit.gp.latent_at_observed()
 
 
@@ -219,7 +204,7 @@ def _screened(
     return Screening(
         data=data,
         model=outcomes.models[0],
-        situation=Situation(outcomes.volume, len(data.losses), len(space), constraints, outcomes),
+        situation=Situation(outcomes.volume, len(data), len(space), constraints, outcomes),
         to_beat=to_beat,
         incumbents=incumbents,
         pool=screen(outcomes.models[0], space, incumbents, rng, also, HARD if constraints else MANY),
@@ -243,14 +228,13 @@ def _receipt(
     function: AcquisitionFunction,
     configuration: Configuration,
     to_beat: Indices,
-) -> Receipt:
+) -> ModelReceipt:
     outcomes, x = screening.situation.outcomes, configuration.x
     assert outcomes is not None
-    shared = shared_fields(view, trial, settings.seed, configuration, screening.data)
     numbers = screening.data.observations.numbers
-    return Receipt(
-        **{**shared, "direction": "minimize", "best_value": None},
-        kind="model",
+    return ModelReceipt(
+        **shared_fields(view, trial, settings.seed, configuration, screening.data),
+        models=tuple(each.state(model, x) for each, model in zip(fits, outcomes.models, strict=True)),
         believed=compress_integers(imputed.failed),
         pending={str(number): tuple(row.tolist()) for number, row in imputed.running.items()},
         acquisition=function.state(x, screening.data.space),
@@ -260,7 +244,6 @@ def _receipt(
             each.state(constraint, x)
             for each, constraint in zip(fitted.constraints, screening.situation.constraints, strict=True)
         ),
-        objectives=tuple(each.state(model, x) for each, model in zip(fits, outcomes.models, strict=True)),
         front=compress_integers([numbers[row] for row in to_beat]),
         reference=tuple(outcomes.reference.tolist()),
         tolerance=outcomes.tolerance,

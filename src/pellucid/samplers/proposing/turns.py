@@ -20,6 +20,7 @@ from typing import Literal
 
 from optuna.trial import FrozenTrial
 
+from pellucid.provenance import RankingReceipt
 from pellucid.study.receipts import own_receipt
 from pellucid.study.view import StudyView
 
@@ -83,7 +84,7 @@ def source_of(trial: FrozenTrial) -> Proposer | None:
     if receipt is None:
         return None
     sources: dict[str, Proposer] = {"transferred": "transferred", "tuned": "tuned", "alone": "alone", "model": "model"}
-    return sources.get(receipt.kind if receipt.ranking is None else receipt.ranking.turn)
+    return sources.get(receipt.ranking.turn if isinstance(receipt, RankingReceipt) else receipt.kind)
 
 
 def next_turn(sources: Sequence[Proposer | None], losses: Sequence[float], rankings: Sequence[Ranks]) -> Turn:

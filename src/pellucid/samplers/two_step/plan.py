@@ -22,6 +22,7 @@ from pellucid.goals import best
 from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
 from pellucid.space.encoding import Dimension
 from pellucid.space.values import plain
+from pellucid.study.targets import Target
 from pellucid.words import Note, value_text
 
 # What matters is judged by the best tenth of the trials: fewer say too little.
@@ -52,13 +53,13 @@ class _CheapEnd:
         return HeldParameter(self.dimension.name, value, True, f"{value_text(value)}: {self.reason}")
 
 
-def two_step_plan(trials: Sequence[FrozenTrial], sign: float, cheap: Mapping[str, Cheap]) -> TwoStepPlan:
+def two_step_plan(trials: Sequence[FrozenTrial], objective: Target, cheap: Mapping[str, Cheap]) -> TwoStepPlan:
     """The plan from random trials. Raises ValueError if they do not say what matters."""
-    sample, notes, _ = sample_of(trials, _GOAL, Subject((sign,)))
+    sample, notes, _ = sample_of(trials, _GOAL, Subject((objective.sign,), objective))
     importance = importance_of(sample, _GOAL, notes)
     ends, refused = _cheap_ends(sample, cheap)
     notes = [*notes, *refused]
-    ranked = _ranked(trials, sample, sign)
+    ranked = _ranked(trials, sample, objective.sign)
     good = ranked[: max(_FEWEST_BEST, math.ceil(_BEST_SHARE * len(ranked)))]
     model = min(good, key=lambda trial: _cost(ends, trial)) if ends else ranked[0]
     if ends and not math.isfinite(_cost(ends, model)):

@@ -20,12 +20,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.acquisition.base import PointwiseAcquisition, check_settings
 from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
-from pellucid.explain.feasibility import none_feasible
+from pellucid.beliefs.feasibility import none_feasible
 from pellucid.explain.intervals import Cheap
 from pellucid.models import GaussianProcess
 from pellucid.models.gp import check_template
 from pellucid.numerics import is_whole_number, one_thread, stream
-from pellucid.records import Receipt, TwoStepPlan
+from pellucid.provenance import StartupReceipt
+from pellucid.records import TwoStepPlan
 from pellucid.samplers.proposing.configuration import plain_params
 from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
 from pellucid.samplers.proposing.maximising import Maximiser
@@ -195,4 +196,4 @@ class RandomDraws:
         words = f"It is one of the first {self.n_trials} trials, which say what matters."
         if trial.number >= self.n_trials:
             words = f"Fewer than {_FEWEST_SEEN} trials have a value yet."
-        return params, Receipt(trial.number, "startup", self.seed, plain_params(params), phase=words)
+        return params, StartupReceipt(trial.number, self.seed, plain_params(params), phase=words)

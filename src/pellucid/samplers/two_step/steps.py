@@ -35,15 +35,15 @@ class TwoSteps:
     def plan(self, view: StudyView) -> TwoStepPlan | NotKnown:
         """The plan, or why there is none. It is cached while the random trials stay the same, to save a second."""
         random = self._random(view)
-        key = (view.sign, [(t.number, t.state, t.values, t.params, t.distributions) for t in random])
+        key = (view.objective.sign, [(t.number, t.state, t.values, t.params, t.distributions) for t in random])
         if self._planned is None or self._planned[0] != key:
-            self._planned = (key, attempt(lambda: two_step_plan(random, view.sign, self._cheap)))
+            self._planned = (key, attempt(lambda: two_step_plan(random, view.objective, self._cheap)))
         return self._planned[1]
 
     def plan_or_raise(self, view: StudyView) -> TwoStepPlan:
         """The plan. Raises Unanswered if there is none, and any other error as it is."""
         plan = self.plan(view)
-        return two_step_plan(self._random(view), view.sign, self._cheap) if isinstance(plan, NotKnown) else plan
+        return two_step_plan(self._random(view), view.objective, self._cheap) if isinstance(plan, NotKnown) else plan
 
     def _random(self, view: StudyView) -> list[FrozenTrial]:
         """The random trials that have ended."""
@@ -57,7 +57,7 @@ class TwoSteps:
             return Region(words=words)
         known = others.known(data.space, view, trial.number)
         if trial.number < self._n_random + self._n_step1:
-            first = _region(data.space, {held.name: held.value for held in plan.held}, str(plan))
+            first = _region(data.space, {held.name: held.value for held in plan.held}, str(plan), 1)
             if first.slice is not None and not first.slice.exhausted(known):
                 return first
         second = self._second(plan, data, gp)
@@ -84,10 +84,10 @@ class TwoSteps:
             listed = ", ".join(f"`{name}` = {value_text(value)}" for name, value in settled.items())
             words.append(f"{listed} from trial {int(numbers[best])}")
         words += [f"`{name}` stays at {value_text(value)}" for name, value in kept.items()]
-        return _region(data.space, {**settled, **kept}, f"{'; '.join(words)}.")
+        return _region(data.space, {**settled, **kept}, f"{'; '.join(words)}.", 2)
 
 
-def _region(space: Space, held: Mapping[str, Any], words: str) -> Region:
+def _region(space: Space, held: Mapping[str, Any], words: str, step: int) -> Region:
     """The space with these values held; all of it if nothing would be left to tune."""
     encoded = _encoded(space, held)
     moved = [f"`{name}`" for name in held if name in space.index and name not in encoded]
@@ -95,8 +95,8 @@ def _region(space: Space, held: Mapping[str, Any], words: str) -> Region:
         words = f"{words} Tuned as well, because their ranges have changed: {', '.join(moved)}."
     part = Slice.of(space, encoded)
     if not len(part.free):
-        return Region(words=f"{words} That leaves nothing to tune, so all parameters are tuned.")
-    return Region(part, words, held={name: held[name] for name in encoded if isinstance(held[name], float)})
+        return Region(words=f"{words} That leaves nothing to tune, so all parameters are tuned.", step=step)
+    return Region(part, words, step, held={name: held[name] for name in encoded if isinstance(held[name], float)})
 
 
 def _encoded(space: Space, held: Mapping[str, Any]) -> dict[str, float]:

@@ -9,10 +9,12 @@ import numpy as np
 
 from pellucid.acquisition import EI, InformationGain
 from pellucid.acquisition.interleave import Interleave
+from pellucid.beliefs import Fits
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.effects import Effects
 from pellucid.models.averages.functionals import average
 from pellucid.study.constraints import unconstrained
+from pellucid.study.targets import Target
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.bobax.experiment import (
     N_INIT,
@@ -105,9 +107,8 @@ class _EffectHistory:
         self._learned_from = 0
 
     def add(self, X: Array, y: Array) -> None:
-        from pellucid.explain.model import effect_model
 
-        gp = effect_model(None, _arrays(self.problem, X, y)).gp
+        gp = Fits(Target("objective")).effect_model(_arrays(self.problem, X, y))[0].gp
         phi = Effects(gp, [average(gp, j, grid, self.problem.space) for j, grid in enumerate(self.grids)])
         band, raw_mean, raw_sd = phi.band, phi.mean, np.sqrt(phi.variance)
         ends = np.cumsum([0, *map(len, self.grids)])
@@ -154,5 +155,7 @@ def _arrays(problem: KnownEffects, X: Array, y: Array) -> Any:
     from pellucid.study.observations import Observations
 
     n = len(y)
-    observations = Observations(tuple(range(n)), ({},) * n, y, None, (True,) * n, unconstrained(n), (False,) * n)
+    observations = Observations(
+        tuple(range(n)), ({},) * n, y[:, None], (None,), (True,) * n, unconstrained(n), (False,) * n
+    )
     return Arrays(problem.space, observations, X)

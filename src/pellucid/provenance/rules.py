@@ -128,17 +128,23 @@ def is_constraint(state: dict[str, Any], d: int) -> bool:
     )
 
 
-def is_objective(state: dict[str, Any], d: int) -> bool:
-    numbers = ("mean", "sd", "latent_mean", "latent_sd", "ceiling")
+def is_model(state: dict[str, Any], d: int, checked: str, *, alone: bool) -> bool:
+    """The model of an objective. What the only model of a receipt predicted need not be known. `checked`: trials that
+    most models were fitted on, and whose form is checked once."""
+    h = state["hyperparameters"]
     return (
         isinstance(state["name"], str)
         and state["direction"] in ("minimize", "maximize")
-        and len(state["hyperparameters"].lengthscales) == d
-        and is_spans(state["fitted_on"])
+        and len(h.lengthscales) == d
+        and len(h.nominal) in (0, d)
+        and (state["fitted_on"] is checked or is_spans(state["fitted_on"]))
         and is_count(state["learned_from"])
-        and all(is_number(state[name]) for name in numbers)
+        and all(
+            is_number(value) or (alone and value is None)
+            for value in (state["mean"], state["sd"], state["latent_mean"], state["latent_sd"], state["ceiling"])
+        )
         and (state["best_value"] is None or is_number(state["best_value"]))
         and (state["predictive_sd"] is None or is_finite_from(state["predictive_sd"], 0.0))
-        and is_finite_from(state["recalibration"], 1.0)
+        and (is_finite_from(state["recalibration"], 1.0) or (alone and state["recalibration"] is None))
         and all(map(is_number, state["curvature"]))
     )

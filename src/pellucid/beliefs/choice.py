@@ -49,7 +49,7 @@ class _Choice:
     @cached_property
     def numbers(self) -> frozenset[int]:
         data = self.view.data
-        if len(data.losses) <= MOST_TRIALS or not len(data.space):
+        if len(data) <= MOST_TRIALS or not len(data.space):
             return frozenset(self.view.observations.numbers)
         with one_thread:
             rows = _rows(self.view, data)
@@ -57,8 +57,7 @@ class _Choice:
 
 
 def _rows(view: StudyView, data: Arrays) -> Indices:
-    objectives = [data.about(about.observations) for about in view.each]
-    Y = np.stack([each.losses for each in objectives], axis=1)
+    objectives, Y = [data.of(objective) for objective in view.objectives], data.observations.values
     observations = data.observations
     usable = np.flatnonzero(observations.feasible) if observations.feasible.any() else np.arange(len(Y))
     models = [_learned(each) for each in objectives]
@@ -89,9 +88,9 @@ def _learned(data: Arrays) -> GaussianProcess:
 
 
 def _of_constraints(view: StudyView, data: Arrays) -> list[GaussianProcess]:
-    known = [encoded(data.space, view.observations.of_constraint(name)) for name in data.observations.constraints.names]
+    known = [encoded(data.space, view.observed(constraint)) for constraint in view.constraints]
     return [
-        _learned(each.with_values(targets(each.losses, zero_of(each.losses)))) for each in known if len(each.losses)
+        _learned(each.with_losses(targets(each.losses, zero_of(each.losses)))) for each in known if len(each.losses)
     ]
 
 

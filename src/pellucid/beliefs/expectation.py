@@ -13,11 +13,8 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from pellucid.explain.model import fitted_model, plausible_models
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, stream
-from pellucid.study.arrays import Arrays
-from pellucid.study.view import StudyView
 from pellucid.words import Note, counted
 
 LEVEL = 0.95
@@ -51,16 +48,6 @@ def no_interval(n: int, d: int) -> Note:
 def fewest(d: int) -> int:
     """Trials of d parameters that an interval needs."""
     return max(2 * d, _FEW)
-
-
-def interval_models(
-    view: StudyView, data: Arrays, gp: GaussianProcess, template: GaussianProcess
-) -> tuple[GaussianProcess, ...]:
-    """Plausible models with the warp that was chosen, and without one."""
-    if gp.hyperparameters.warp is None:
-        return plausible_models(gp, data)
-    plain = fitted_model(view, data, template.unwarped())
-    return (*plausible_models(gp, data), *plausible_models(plain, data))
 
 
 def possible_losses(gp: GaussianProcess, x: Array, bias: float, n: int) -> Array:

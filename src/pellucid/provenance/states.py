@@ -1,6 +1,8 @@
 """What the models, acquisitions and policies behind a proposal were, as a receipt stores them.
 
-Units are given per field, as in `receipt`.
+Units are given per field: *user* means the objective as the user returns it, *loss* means the same with a sign such
+that smaller is better, *latent* means `(warp(loss) - y_mean) / y_scale`, the scale on which the surrogate is a plain
+Gaussian process with zero prior mean.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ class ConstraintState:
 
     limit             configurations count as feasible up to this value;  zero  what a value of 0 stands for: see
                       `models.constraint`
-    fitted_on         trials that the model saw ('0-24,26');  learned_from, curvature  as in the receipt
+    fitted_on         trials that the model saw ('0-24,26');  learned_from, curvature  as of an objective
     mean, sd          of the constraint's true value at the proposal, in its own unit;  latent_mean/sd  where exact
     probability       that the proposal is feasible in this respect
     """
@@ -113,10 +115,21 @@ class ConstraintState:
 
 
 @dataclass(frozen=True)
-class ObjectiveState:
-    """The model of one of several objectives behind a proposal, and what it predicted there; fields as in a receipt.
+class ModelState:
+    """The model of an objective behind a proposal, and what it predicted there.
 
-    ceiling   the loss that worse ones counted as
+    name              of the objective; empty if the study has only one
+    fitted_on         trials that the model saw ('0-24,26')
+    learned_from      how many observations the hyperparameters were learned from
+    mean, sd          of the function at the proposal, in the user's units and direction; None if they were not stored
+    predictive_sd     of the next value, with noise and recalibration: mean ± 1.96 predictive_sd is meant to hold 95% of
+                      values; None in receipts of earlier versions
+    recalibration     the factor, at least 1, by which predictive_sd was widened because earlier predictions were too
+                      sure
+    latent_mean/sd    the same on the latent scale, where rebuilding is exact
+    best_value        the best value observed before the proposal, in the user's units and direction
+    ceiling           the loss that worse ones counted as; None: they counted as they are
+    curvature         inverse Hessian of the fit (packed, three digits): the next fit starts with it
     """
 
     name: str
@@ -124,17 +137,22 @@ class ObjectiveState:
     hyperparameters: Hyperparameters
     fitted_on: str
     learned_from: int
-    mean: float
-    sd: float
+    mean: float | None
+    sd: float | None
     predictive_sd: float | None
-    recalibration: float
-    latent_mean: float
-    latent_sd: float
+    recalibration: float | None
+    latent_mean: float | None
+    latent_sd: float | None
     best_value: float | None
-    ceiling: float
+    ceiling: float | None
     curvature: tuple[float, ...] = ()
 
+    @property
+    def expected_sd(self) -> float | None:
+        """How far the value was expected to be from `mean`; in receipts of earlier versions, the function alone."""
+        return self.sd if self.predictive_sd is None else self.predictive_sd
+
     @staticmethod
-    def from_dict(data: dict[str, Any]) -> ObjectiveState:
+    def from_dict(data: dict[str, Any]) -> ModelState:
         own = {**data, "hyperparameters": Hyperparameters.from_dict(data["hyperparameters"])}
-        return ObjectiveState(**{**own, "curvature": tuple(own.get("curvature", ()))})
+        return ModelState(**{**own, "curvature": tuple(own.get("curvature", ()))})

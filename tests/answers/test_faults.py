@@ -1,0 +1,155 @@
+"""An error inside any entry of the catalogue is named on every surface, and everything else stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from tests.failing import FAULTS, cause, study_of_everything, study_of_two
+from typer.testing import CliRunner
+
+from pellucid.answers import base
+from pellucid.answers.base import Answer, Overview, Question, Subject, Takes
+from pellucid.answers.catalogue import CATALOGUE
+from pellucid.beliefs import Beliefs
+from pellucid.cli.app import app
+from pellucid.cli.mcp.answering import reply_to
+from pellucid.cli.mcp.session import Session
+from pellucid.cli.storage.places import place_of
+from pellucid.records import NotKnown
+from pellucid.study.view import StudyView
+from pellucid.words import Unanswered
+
+pytestmark = pytest.mark.failing_answers
+
+STUDIES = ("everything", "two")
+COMPUTED = [answer for answer in CATALOGUE if answer.compute]
+NAMES = [f"{answer.key}, {answer.title}" for answer in COMPUTED]
+# What a user names, as options of the command line, as arguments of a tool, and as a subject.
+NAMED: dict[Takes, tuple[list[str], dict[str, Any], Subject]] = {
+    Takes.NOTHING: ([], {}, Subject()),
+    Takes.TRIAL: (["--trial", "9"], {"trial": 9}, Subject(trial=9)),
+    Takes.PARAMS: (["--param", "x"], {"params": ["x"]}, Subject(params=("x",))),
+    Takes.GOAL: (["--goal", "best"], {"goal": "best"}, Subject(goal=base.GoalName.BEST)),
+}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    url = f"sqlite:///{tmp_path_factory.mktemp('faults')}/studies.db"
+    storage = optuna.storages.RDBStorage(url)
+    study_of_everything(storage)
+    study_of_two(storage)
+    return url
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[Any, Any]:
+    """What entries answered, by study and subject: each is computed once for all tests."""
+    return {}
+
+
+def answer_from(
+    known: dict[Any, Any], monkeypatch: pytest.MonkeyPatch, broken: str = "", fault: Exception | None = None
+) -> None:
+    """Let all entries answer from memory, but for the `broken` one, which raises a fault."""
+    computes = {answer.compute for answer in COMPUTED}
+    resolve = base.resolve
+
+    def resolved(reference: str) -> Any:
+        function = resolve(reference)
+        if reference not in computes:
+            return function
+        return remembered(reference, function) if reference != broken else fails
+
+    def fails(*_: Any) -> Any:
+        assert fault is not None
+        raise type(fault)(*fault.args)
+
+    def remembered(reference: str, compute: Callable[[Overview, Any], Any]) -> Callable[[Overview, Any], Any]:
+        def ask(overview: Overview, subject: Any) -> Any:
+            key = (reference, overview.view.name, overview.only, repr(subject))
+            if key not in known:
+                try:
+                    known[key] = compute(overview, subject)
+                except Unanswered as reason:
+                    known[key] = reason
+            if isinstance(known[key], Exception):
+                raise known[key]
+            return known[key]
+
+        return ask
+
+    monkeypatch.setattr(base, "resolve", resolved)
+
+
+def questions(view: StudyView) -> list[Question[Any]]:
+    """Everything that can be asked about a study: in lists, on a page, and by naming something."""
+    overview = Overview(Beliefs(view))
+    asked: list[Question[Any]] = []
+    for answer in COMPUTED:
+        asked += [*overview.listed(answer), *overview.shown(answer)]
+        if answer.takes is not Takes.NOTHING:
+            asked += overview.named(answer, NAMED[answer.takes][2])
+    return asked
+
+
+def explained(url: str, study: str, options: list[str]) -> tuple[int, dict[str, Any]]:
+    result = CliRunner().invoke(app, ["explain", study, "--storage", url, "--json", *options])
+    return result.exit_code, json.loads(result.stdout or "{}")
+
+
+@pytest.mark.parametrize("answer", COMPUTED, ids=NAMES)
+def test_a_fault_is_an_answer_that_failed_and_no_other_fails(
+    url: str, known: dict[Any, Any], answer: Answer[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = FAULTS[COMPUTED.index(answer) % len(FAULTS)]
+    failed = []
+    for study in STUDIES:
+        view = StudyView.whole(optuna.load_study(study_name=study, storage=url))
+        with monkeypatch.context() as patched:
+            answer_from(known, patched, answer.compute, fault)
+            for question in questions(view):
+                said = question.answered()
+                broken = question.answer.compute == answer.compute
+                assert broken or not (isinstance(said, NotKnown) and said.failed)
+                if broken and isinstance(said, NotKnown) and said.failed:
+                    assert said.reason == cause(fault)
+                    failed.append(question)
+    assert failed
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [answer for answer in COMPUTED if answer.asked],
+    ids=[name for name, answer in zip(NAMES, COMPUTED, strict=True) if answer.asked],
+)
+def test_commands_and_agents_name_the_fault_and_keep_everything_else(
+    url: str, known: dict[Any, Any], answer: Answer[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fault = FAULTS[COMPUTED.index(answer) % len(FAULTS)]
+    options, arguments, _ = NAMED[Takes.NOTHING if answer.listed is not None else answer.takes]
+    n_failed = 0
+    for study in STUDIES:
+        with monkeypatch.context() as patched:
+            answer_from(known, patched)
+            _, whole = explained(url, study, options)
+        if answer.key not in whole:  # This study has no such answer.
+            continue
+        with monkeypatch.context() as patched:
+            answer_from(known, patched, answer.compute, fault)
+            code, data = explained(url, study, options)
+            reply = reply_to(Session(place_of(url), tmp_path), answer.key, {"study": study, **arguments})
+        reasons = data["failed"].pop(answer.key)
+        n_failed += 1
+        assert code == 4
+        assert set(reasons.values() if isinstance(reasons, dict) else [reasons]) == {cause(fault)}
+        assert {key: value for key, value in data.items() if key != answer.key} == {
+            key: value for key, value in whole.items() if key != answer.key
+        }
+        assert cause(fault) in reply.texts[0]
+    assert n_failed

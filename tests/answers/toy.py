@@ -1,0 +1,149 @@
+"""A toy answer: all that is written by hand for an answer of this kind, and what surfaces show of it.
+
+    python -m tests.answers.toy FOLDER
+
+adds it to the catalogue by one line and prints what every surface shows, as JSON. It is a process of its own, so that
+the catalogue is complete before anything reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.answers import catalogue
+from pellucid.answers.base import Answer, Description, Overview, Subject, as_it_is
+from pellucid.answers.subjects import each_objective
+from pellucid.records.finding import Finding
+from pellucid.words import NoAnswerYet
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+
+    from pellucid.beliefs import Beliefs
+    from pellucid.study.targets import Target
+
+# ---------------------------------------------------------------------- the answer
+
+
+@dataclass(frozen=True)
+class Span(Finding):
+    """How far apart the values of an objective are."""
+
+    objective: str
+    width: float
+    n_trials: int
+
+    @property
+    def sentence(self) -> str:
+        return f"The values of `{self.objective}` span {self.width:.3g}."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ("This is a toy.",)
+
+    def _columns(self) -> Mapping[str, Any]:
+        return {"objective": [self.objective], "width": [self.width]}
+
+
+def span(study: Study, *, objective: str | int | None = None) -> Span:
+    """How far apart the values of an objective are."""
+    from pellucid.explain.model import opened
+
+    with opened(study, "span", objective) as (beliefs, target):
+        return span_of(beliefs, target)
+
+
+def spanned(overview: Overview, subject: Subject) -> Span:
+    return span_of(overview.beliefs, overview.target(subject))
+
+
+def span_of(beliefs: Beliefs, target: Target) -> Span:
+    values = [trial.values[target.column] for trial in beliefs.view.trials if trial.values]
+    if len(values) < 3:
+        raise NoAnswerYet("A span needs three trials.")
+    return Span(target.name, max(values) - min(values), len(values))
+
+
+def drawn(record: Span) -> Any:
+    import plotly.graph_objects as go
+
+    return go.Figure(go.Bar(x=[record.objective], y=[record.width]))
+
+
+SPAN: Answer[Span] = Answer(
+    key="span",
+    title="How far apart values are",
+    compute="tests.answers.toy:spanned",
+    records={"tests.answers.toy:Span": {"": "tests.answers.toy:drawn"}},
+    function=("tests.answers.toy:span",),
+    parts=each_objective,
+    listed=as_it_is,
+    shown=as_it_is,
+    described=Description("How far apart are the values?", "use.md", "Returns how far apart the values are."),
+)
+
+# ---------------------------------------------------------------------- what surfaces show of it
+
+
+def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
+    """What every surface shows. Nothing here, and nothing in a surface, knows more of the toy than its entry."""
+    import optuna
+    from tests.golden.record import questions
+    from tools import api, json_schema
+    from typer.testing import CliRunner
+
+    import pellucid
+    from pellucid.cli.app import app
+    from pellucid.cli.mcp.answering import reply_to
+    from pellucid.cli.mcp.session import Session
+    from pellucid.cli.mcp.tools import tools_of
+    from pellucid.cli.storage.places import place_of
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    url = f"sqlite:///{folder / 'studies.db'}"
+    for name, n_trials in [("two", 8), ("new", 2)]:
+        study = optuna.create_study(study_name=name, storage=url, directions=["minimize", "maximize"])
+        for i in range(n_trials):
+            trial = optuna.create_trial(
+                params={"x": i / 8},
+                distributions={"x": optuna.distributions.FloatDistribution(0, 1)},
+                values=[float(i), 10.0 * i],
+            )
+            study.add_trial(trial)
+        explained = CliRunner().invoke(app, ["explain", name, "--storage", url])
+        yield f"command line, {name}", explained.output
+        yield (
+            f"json, {name}",
+            json.loads(CliRunner().invoke(app, ["explain", name, "--storage", url, "--json"]).stdout),
+        )
+        session = Session(place_of(url), folder)
+        for tool in ("span", "overview"):
+            reply = reply_to(session, tool, {"study": name})
+            yield f"agent, {tool}, {name}", [reply.failed, *reply.texts]
+    yield "tools", {tool.name: [tool.title, tool.description] for tool in tools_of(session)}
+    yield "schema", json_schema.explain_schema()
+    yield "names", pellucid.__all__
+    yield "stub", api.stub()
+    yield "reference", api.reference()
+    yield "questions", api.questions("")
+    yield "keys", api.keys()
+    asked = pellucid.span(optuna.load_study(study_name="two", storage=url), objective=1)
+    yield "golden questions", [name for name, _ in questions(optuna.load_study(study_name="two", storage=url))]
+    yield "python", str(asked)
+    yield "notebook", asked._repr_html_()
+
+
+def main() -> None:
+    catalogue.CATALOGUE = (*catalogue.CATALOGUE, SPAN)
+    print(json.dumps(dict(surfaces(Path(sys.argv[1])))))
+
+
+if __name__ == "__main__":
+    from tests.answers import toy  # The module that references name, not this script.
+
+    toy.main()
