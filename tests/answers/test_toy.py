@@ -54,6 +54,13 @@ def test_agents_can_ask_it(shown: dict[str, Any]) -> None:
     assert shown["agent, span, new"] == [True, REASON]
 
 
+def test_a_tracker_has_its_figures_sentences_and_file(shown: dict[str, Any]) -> None:
+    run = shown["tracker"]
+    assert [run["metrics"][f"span/objective {i}/width"] for i in range(2)] == [7.0, 70.0]
+    assert f"## {TITLE}\n\nThe values of" in run["description"]
+    assert json.loads(run["files"]["span.json"])["objective 1"]["width"] == 70.0
+
+
 def test_python_has_it(shown: dict[str, Any]) -> None:
     assert {"span", "Span"} <= set(shown["names"])
     assert "from tests.answers.toy import Span, span" in shown["stub"]

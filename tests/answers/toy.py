@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pellucid.answers import catalogue
-from pellucid.answers.base import Answer, Description, Overview, Subject, as_it_is
+from pellucid.answers.base import Answer, Description, Metrics, Overview, Subject, as_it_is
 from pellucid.answers.subjects import each_objective
 from pellucid.records.finding import Finding
 from pellucid.words import NoAnswerYet
@@ -69,6 +69,10 @@ def span_of(beliefs: Beliefs, target: Target) -> Span:
     return Span(target.name, max(values) - min(values), len(values))
 
 
+def metrics(record: Span) -> Metrics:
+    return {("span", "width"): record.width}
+
+
 def drawn(record: Span) -> Any:
     import plotly.graph_objects as go
 
@@ -84,6 +88,7 @@ SPAN: Answer[Span] = Answer(
     parts=each_objective,
     listed=as_it_is,
     shown=as_it_is,
+    metrics="tests.answers.toy:metrics",
     described=Description("How far apart are the values?", "use.md", "Returns how far apart the values are."),
 )
 
@@ -103,6 +108,7 @@ def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
     from pellucid.cli.mcp.session import Session
     from pellucid.cli.mcp.tools import tools_of
     from pellucid.cli.storage.places import place_of
+    from pellucid.integrations.contents import run_contents
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     url = f"sqlite:///{folder / 'studies.db'}"
@@ -125,6 +131,9 @@ def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
         for tool in ("span", "overview"):
             reply = reply_to(session, tool, {"study": name})
             yield f"agent, {tool}, {name}", [reply.failed, *reply.texts]
+    two = optuna.load_study(study_name="two", storage=url)
+    run = run_contents(two, "mlflow", progress=False)
+    yield "tracker", {"metrics": run.metrics, "description": run.description, "files": run.files}
     yield "tools", {tool.name: [tool.title, tool.description] for tool in tools_of(session)}
     yield "schema", json_schema.explain_schema()
     yield "names", pellucid.__all__
@@ -132,8 +141,8 @@ def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
     yield "reference", api.reference()
     yield "questions", api.questions("")
     yield "keys", api.keys()
-    asked = pellucid.span(optuna.load_study(study_name="two", storage=url), objective=1)
-    yield "golden questions", [name for name, _ in questions(optuna.load_study(study_name="two", storage=url))]
+    asked = pellucid.span(two, objective=1)
+    yield "golden questions", [name for name, _ in questions(two)]
     yield "python", str(asked)
     yield "notebook", asked._repr_html_()
 

@@ -65,7 +65,7 @@ def without_complete_trials() -> Study:
 
 FILES = {
     *("answers.md", "calibration.json", "importance.json", "ranges.json", "recommendation.json", "report.html"),
-    "stopping.json",
+    *("verdict.json", "stopping.json"),
 }
 
 

@@ -67,6 +67,31 @@ def test_several_objectives_have_a_front_instead_of_a_configuration(front: RunCo
     assert "ranges.json" not in front.files
 
 
+# Names of 1.0.0rc1, which runs have until the next minor version, and what they are called now.
+OLD_METRICS = {
+    **{f"stopping/{name}": f"verdict/{name}" for name in ("stop", "bound", "tolerance", "more_trials")},
+    **{f"recommended/{name}": f"recommendation/{name}" for name in ("trial", "feasible")},
+    "front/recommended": "recommendation/members",
+}
+
+
+@pytest.mark.usefixtures("_no_page")
+def test_runs_have_the_names_of_the_release_candidate_too(front: RunContents) -> None:
+    runs = (front, contents(in_branches()))
+    for old, name in OLD_METRICS.items():
+        assert [run.metrics.get(old) for run in runs] == [run.metrics.get(name) for run in runs]
+    assert {"stopping/stop", "front/recommended"} <= set(runs[0].metrics)
+    assert {"stopping/stop", "recommended/trial"} <= set(runs[1].metrics)
+    assert all(run.files["stopping.json"] == run.files["verdict.json"] for run in runs)
+
+
+def test_every_answer_without_a_subject_is_a_file_and_a_paragraph(front: RunContents) -> None:
+    assert {"recommendation.json", "verdict.json", "importance.json", "tradeoff.json"} <= set(front.files)
+    for title in ("Best configurations", "Can I stop", "What matters", "What one costs in the other"):
+        assert f"## {title}\n" in front.description
+    assert set(json.loads(front.files["tradeoff.json"])) == {"accuracy and ms"}
+
+
 def test_infinite_values_are_left_out_and_odd_names_are_kept_apart(odd: RunContents) -> None:
     assert all(map(math.isfinite, odd.metrics.values()))
     assert len(odd.params) == 5

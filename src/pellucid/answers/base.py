@@ -104,6 +104,8 @@ Choice = Callable[["Overview", Subject], Sequence[Subject]]
 
 Reason = Callable[["Overview", Subject], "str | None"]
 Wording = Callable[["Overview", Subject], str]
+# Key figures by the parts of their names; None if one is not known.
+Metrics = Mapping[tuple[str, ...], "float | None"]
 
 
 def always(_: Overview, __: Subject) -> None:
@@ -150,13 +152,14 @@ class Description:
     question   as a person asks it
     guide      the page of the guides that is about it, and its section
     agent      what the answer says, for an agent that has never heard of pellucid
-    old_tools  names under which agents asked it in 1.0.0rc1
+    old_tools  names under which agents asked it in 1.0.0rc1;  old_file  the name of its file in a tracker
     """
 
     question: str = ""
     guide: str = ""
     agent: str = ""
     old_tools: tuple[str, ...] = ()
+    old_file: str = ""
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,7 @@ class Answer(Generic[Record]):
     concludes  whether a run ends with it
     table      reference to a function of the record: details, printed if the question was asked by name
     function   references to the public functions that ask it
+    metrics    reference to a function of the record: its key figures for trackers, each by the parts of its name
     described  how it reads in the guides and to an agent
     """
 
@@ -217,6 +221,7 @@ class Answer(Generic[Record]):
     with_goal: GoalName | None = None
     concludes: bool = False
     table: str = ""
+    metrics: str = ""
     described: Description = Description()
 
     @property

@@ -59,6 +59,7 @@ RECOMMENDATION: Answer[records.Recommendation | records.Front] = Answer(
     section="front",
     content="pellucid.answers.recommendation:section",
     concludes=True,
+    metrics="pellucid.answers.recommendation:metrics",
     described=descriptions.RECOMMENDATION,
 )
 VERDICT: Answer[records.StoppingVerdict] = Answer(
@@ -79,6 +80,7 @@ VERDICT: Answer[records.StoppingVerdict] = Answer(
     card=Place("Can you stop?", "pellucid.answers.verdict:card"),
     chapter=Place("Can I stop?", "pellucid.answers.verdict:chapter"),
     concludes=True,
+    metrics="pellucid.answers.verdict:metrics",
     described=descriptions.VERDICT,
 )
 IMPORTANCE: Answer[records.Importance] = Answer(
@@ -101,6 +103,7 @@ IMPORTANCE: Answer[records.Importance] = Answer(
     chapter=Place("What matters?"),
     section="matters",
     content="pellucid.answers.importance:section",
+    metrics="pellucid.answers.importance:metrics",
     described=descriptions.IMPORTANCE,
 )
 RANGES: Answer[records.ParameterRanges] = Answer(
@@ -119,6 +122,7 @@ RANGES: Answer[records.ParameterRanges] = Answer(
     chapter=Place("Which ranges should I change?", "pellucid.answers.ranges:chapter"),
     section="ranges",
     content="pellucid.answers.ranges:section",
+    metrics="pellucid.answers.ranges:metrics",
     described=descriptions.RANGES,
 )
 TRADEOFF: Answer[records.Tradeoff] = Answer(
@@ -187,6 +191,7 @@ CALIBRATION: Answer[records.Calibration] = Answer(
     steps=as_it_is,
     called="were predictions true",
     section="true",
+    metrics="pellucid.answers.calibration:metrics",
     described=descriptions.CALIBRATION,
 )
 PROPOSAL: Answer[records.ProposalExplanation] = Answer(
@@ -349,6 +354,7 @@ HISTORY: Answer[records.History | records.FrontHistory] = Answer(
     called="history",
     section="trials",
     content="pellucid.answers.trials:how_it_went",
+    metrics="pellucid.answers.trials:metrics",
     described=descriptions.HISTORY,
 )
 COORDINATES: Answer[records.ParallelCoordinates] = Answer(

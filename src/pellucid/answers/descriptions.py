@@ -19,6 +19,7 @@ VERDICT = Description(
     agent="Is it worth running more trials? Returns `stop` (true or false), the reason, how much improvement is "
     "probably left, and, if it says to go on, roughly how many more trials that takes.",
     old_tools=("can_i_stop",),
+    old_file="stopping.json",
 )
 IMPORTANCE = Description(
     question="Which parameters matter, and which have no effect?",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pellucid.answers.base import GoalName, Overview, Subject, TextTable
+from pellucid.answers.base import GoalName, Metrics, Overview, Subject, TextTable
 from pellucid.answers.catalogue import CONSTRAINTS, FAILING, IMPORTANCE
 from pellucid.answers.pieces import Drawing, Heading, Names, Piece, Unknown, Verbatim, text, unknown
 from pellucid.records import NotKnown
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _MOST_NAMES = 5
 # Share of the variance from which an interaction is worth a figure.
 _TOGETHER = 0.03
+# Importances among the metrics of a tracker: those of four objectives fit into one request of MLflow.
+_MOST_SHARES = 100
 
 
 def importance(overview: Overview, subject: Subject) -> Importance:
@@ -117,3 +119,12 @@ def failing(overview: Overview, _: Subject) -> Iterator[Piece]:
     yield Drawing("failures", known, on="dashboard")
     if known.impactful:
         yield Drawing("failed-values", known, what="values", top=60)
+
+
+# ---------------------------------------------------------------------- for trackers
+
+
+def metrics(importance: Importance) -> Metrics:
+    """Total indices. A parameter of several branches has a share in each: the first is the largest."""
+    shares = {share.name: share.total for share in reversed(importance.parameters[:_MOST_SHARES])}
+    return {("importance", name): total for name, total in reversed(shares.items())}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pellucid.answers.base import Overview, Subject
+from pellucid.answers.base import Metrics, Overview, Subject
 from pellucid.answers.catalogue import RANGES
 from pellucid.answers.pieces import Drawing, Items, Piece, Unknown, soft, text, unknown
 from pellucid.records import NotKnown
@@ -54,3 +54,10 @@ def chapter(overview: Overview) -> Iterator[Piece]:
         return
     yield text(known.sentence)
     yield Items((*(advice.sentence for advice in known.advice), *known.notes)[:_MOST_NOTED])
+
+
+# ---------------------------------------------------------------------- for trackers
+
+
+def metrics(ranges: ParameterRanges) -> Metrics:
+    return {("ranges", "advice"): float(len(ranges.advice))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pellucid.answers.base import Overview, Subject
+from pellucid.answers.base import Metrics, Overview, Subject
 from pellucid.answers.catalogue import HISTORY, IMPORTANCE, RECOMMENDATION
 from pellucid.answers.pieces import (
     Copies,
@@ -215,3 +215,21 @@ def _named(front: Front) -> Iterator[Inline]:
             yield ", "
         yield Trial(member.trial, f"trial {member.trial}")
     yield f" and {left} more." if left > 0 else "."
+
+
+# ---------------------------------------------------------------------- for trackers
+
+
+def metrics(use: Recommendation | Front) -> Metrics:
+    """What to expect stands beside what trials returned, under the name of the objective; the others also under the
+    names of 1.0.0rc1."""
+    from pellucid.records import Front
+
+    if isinstance(use, Front):
+        members = float(len(use.members))
+        return {("recommendation", "members"): members, ("front", "recommended"): members}
+    expected: Metrics = {(use.objective, name): getattr(use, name) for name in ("expected", "low", "high", "observed")}
+    figures = {"trial": float(use.trial), "feasible": use.feasible}
+    folders = ("recommendation", "recommended")
+    chosen: Metrics = {(folder, name): value for folder in folders for name, value in figures.items()}
+    return {**expected, **chosen}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pellucid.answers.base import Overview, Subject
+from pellucid.answers.base import Metrics, Overview, Subject
 from pellucid.answers.catalogue import COORDINATES, HISTORY, TIMELINE
 from pellucid.answers.pieces import Drawing, Piece, text
 from pellucid.records import NotKnown
@@ -62,3 +62,21 @@ def what_they_share(overview: Overview, _: Subject) -> Iterator[Piece]:
     known = overview.found(COORDINATES)
     if known is not None:
         yield Drawing("coordinates", known)
+
+
+# ---------------------------------------------------------------------- for trackers
+
+
+def metrics(history: History | FrontHistory) -> Metrics:
+    """The best that trials returned, under the names of the objectives."""
+    from pellucid.records import History
+
+    if isinstance(history, History):
+        return {(history.objective, "best"): history.best[-1] if history.best else None}
+    rows = dict(zip(history.numbers, history.values, strict=True))
+    front = [row for number in history.front if (row := rows[number]) is not None]
+    best: Metrics = {
+        (name, "best"): (max if direction == "maximize" else min)((row[i] for row in front), default=None)
+        for i, (name, direction) in enumerate(zip(history.objectives, history.directions, strict=True))
+    }
+    return {**best, ("front", "trials"): float(len(front))}

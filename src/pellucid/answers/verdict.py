@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pellucid.answers.base import Overview, Subject
+from pellucid.answers.base import Metrics, Overview, Subject
 from pellucid.answers.catalogue import COURSE, VERDICT
 from pellucid.answers.pieces import Drawing, Items, Piece, Unknown, soft, text
 from pellucid.records import FrontVerdict, NotKnown
@@ -71,3 +71,17 @@ def chapter(overview: Overview) -> Iterator[Piece]:
         return
     yield text(known.reply)
     yield Items(known.notes)
+
+
+# ---------------------------------------------------------------------- for trackers
+
+
+def metrics(verdict: StoppingVerdict) -> Metrics:
+    """Also under the name of 1.0.0rc1."""
+    figures = {
+        "stop": float(verdict.stop),
+        "bound": verdict.bound,
+        "tolerance": verdict.tolerance,
+        "more_trials": verdict.more_trials,
+    }
+    return {(folder, name): value for folder in ("verdict", "stopping") for name, value in figures.items()}

@@ -12,23 +12,20 @@ from typing import Any
 from optuna.study import Study
 from optuna.trial import TrialState
 
-from pellucid.answers.base import Overview, Question
-from pellucid.answers.catalogue import CALIBRATION, IMPORTANCE, RANGES, RECOMMENDATION, TRADEOFF, VERDICT
+from pellucid.answers.agreement import lead
+from pellucid.answers.base import Answer, Metrics, Overview, Question, Takes, resolve
+from pellucid.answers.catalogue import CATALOGUE, RECOMMENDATION
+from pellucid.answers.doubts import doubts
 from pellucid.answers.trials import course
 from pellucid.integrations.names import accepted, digest, distinct, writable
-from pellucid.records import (
-    Front,
-    History,
-    Importance,
-    NotKnown,
-    Recommendation,
-    plain,
-)
+from pellucid.numerics import one_thread
+from pellucid.records import NotKnown, plain
 from pellucid.reporting.gather import gather
+from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, printable
 
-# Importances of an objective among the metrics: those of four fit into one request of MLflow. Files have all of them.
-_MOST_SHARES = 100
+# What a run has as sentences and files: the answers for which nothing has to be named.
+_LOGGED = [answer for answer in CATALOGUE if answer.listed is not None and answer.takes is Takes.NOTHING]
 
 
 @dataclass(frozen=True)
@@ -75,24 +72,27 @@ def run_contents(study: Study, tracker: str, *, progress: bool) -> RunContents:
     return contents_of(gather(study, progress))
 
 
-def contents_of(answers: Overview) -> RunContents:
+def contents_of(overview: Overview) -> RunContents:
+    """What the catalogue has about a study, and its page."""
     from pellucid.reporting.page import page
 
-    key = _key(answers)
-    use = answers.ask(RECOMMENDATION)
-    params = use.params if isinstance(use, Recommendation) else {}
-    known = dict.fromkeys(name for trial in answers.view.trials for name in trial.params)
-    description = _description(answers)
+    view, key = overview.view, _key(overview.view)
+    params: dict[str, Any] = getattr(overview.ask(RECOMMENDATION), "params", {})  # A front has none.
+    known = dict.fromkeys(name for trial in view.trials for name in trial.params)
+    with one_thread:
+        metrics = distinct(_finite(_metrics(overview)))
+        description = _description(overview)
+        records = _records(overview)
     return RunContents(
         key=key,
-        name=printable(answers.view.name),
-        n_trials=len(answers.view.trials),
+        name=printable(view.name),
+        n_trials=len(view.trials),
         params=distinct((accepted(name), _plain(value)) for name, value in params.items()),
         absent=tuple(accepted(name) for name in known if name not in params),
-        directions=distinct((accepted(each.name), each.direction) for each in answers.view.objectives),
-        metrics=distinct(_finite(_metrics(answers))),
+        directions=distinct((accepted(each.name), each.direction) for each in view.objectives),
+        metrics=metrics,
         description=description,
-        files={**_records(answers), "answers.md": description, "report.html": writable(page(answers))},
+        files={**records, "answers.md": description, "report.html": writable(page(overview))},
     )
 
 
@@ -101,20 +101,20 @@ def _plain(value: Any) -> Any:
     return printable(value) if isinstance(value, str) else plain(value)
 
 
-def _key(answers: Overview) -> str:
+def _key(view: StudyView) -> str:
     """A digest of the name and of the moment at which a trial was complete for the first time.
 
     The name alone would not tell a study from one that was deleted and started anew; numbers of a storage change if the
     study is copied.
     """
-    ends = [trial.datetime_complete for trial in answers.view.trials if trial.state == TrialState.COMPLETE]
+    ends = [trial.datetime_complete for trial in view.trials if trial.state == TrialState.COMPLETE]
     times = [end for end in ends if end is not None]
     if not times:
         raise NoAnswerYet(
-            f"A study is logged once a trial is complete, but none of the {len(answers.view.trials)} trials of "
-            f"{answers.view.name!r} is: run more trials, then log it again."
+            f"A study is logged once a trial is complete, but none of the {len(view.trials)} trials of "
+            f"{view.name!r} is: run more trials, then log it again."
         )
-    return digest(f"{answers.view.name}\0{min(times).isoformat()}", length=16)
+    return digest(f"{view.name}\0{min(times).isoformat()}", length=16)
 
 
 # ---------------------------------------------------------------------- key figures
@@ -124,99 +124,71 @@ def _finite(figures: Iterable[tuple[str, float | None]]) -> Iterator[tuple[str, 
     return ((name, float(value)) for name, value in figures if value is not None and math.isfinite(value))
 
 
-def _metrics(answers: Overview) -> Iterator[tuple[str, float | None]]:
+def _metrics(overview: Overview) -> Iterator[tuple[str, float | None]]:
     """Names and values; None if a value is not known."""
-    yield from _values(answers)
-    yield from ((f"trials/{state}", float(n)) for state, n in Counter(course(answers).states).items())
-    yield "trials/all", float(len(answers.view.trials))
-    verdict = answers.found(VERDICT)
-    if verdict is not None:
-        yield "stopping/stop", float(verdict.stop)
-        yield "stopping/bound", verdict.bound
-        yield "stopping/tolerance", verdict.tolerance
-        yield "stopping/more_trials", verdict.more_trials
-    for question in answers.shown(RANGES):
-        ranges = answers.found(RANGES, question.subject)
-        yield "ranges/advice", None if ranges is None else float(len(ranges.advice))
-    for question in answers.shown(IMPORTANCE):
-        yield from _of_objective(question, f"/{accepted(question.label)}" if question.label else "")
+    yield from ((f"trials/{state}", float(n)) for state, n in Counter(course(overview).states).items())
+    yield "trials/all", float(len(overview.view.trials))
+    for answer in CATALOGUE:
+        if answer.metrics:
+            for question in overview.listed(answer) or overview.shown(answer):
+                yield from _of_question(question)
 
 
-def _values(answers: Overview) -> Iterator[tuple[str, float | None]]:
-    """What trials returned, and what to expect of the recommended one, under the names of the objectives."""
-    history, use = course(answers), answers.ask(RECOMMENDATION)
-    if isinstance(history, History):
-        name = accepted(history.objective)
-        yield f"{name}/best", history.best[-1]
-        if isinstance(use, Recommendation):
-            for field in ("expected", "low", "high", "observed"):
-                yield f"{name}/{field}", getattr(use, field)
-            yield "recommended/trial", float(use.trial)
-            yield "recommended/feasible", use.feasible
+def _of_question(question: Question[Any]) -> Iterator[tuple[str, float | None]]:
+    """The figures of one answer. The name of one of several objectives comes after that of the answer."""
+    record = question.answered()
+    if isinstance(record, NotKnown):
         return
-    rows = dict(zip(history.numbers, history.values, strict=True))
-    front = [row for number in history.front if (row := rows[number]) is not None]
-    for i, (name, direction) in enumerate(zip(history.objectives, history.directions, strict=True)):
-        best = max if direction == "maximize" else min
-        yield f"{accepted(name)}/best", best((row[i] for row in front), default=None)
-    yield "front/trials", float(len(front))
-    if isinstance(use, Front):
-        yield "front/recommended", float(len(use.members))
-
-
-def _of_objective(question: Question[Importance], folder: str) -> Iterator[tuple[str, float | None]]:
-    """`folder`: of the objective, if there are several."""
-    answers, subject = question.overview, question.subject
-    importance, calibration = answers.found(IMPORTANCE, subject), answers.found(CALIBRATION, subject)
-    if importance is not None:
-        # A parameter of several branches has a share in each: the first is the largest.
-        shares = {share.name: share.total for share in reversed(importance.parameters[:_MOST_SHARES])}
-        yield from ((f"importance{folder}/{accepted(name)}", total) for name, total in reversed(shares.items()))
-    if calibration is not None:
-        for field in ("n", "coverage", "z_mean", "z_sd"):
-            yield f"calibration{folder}/{field}", getattr(calibration, field)
+    metrics: Metrics = resolve(question.answer.metrics)(record)
+    for (folder, *names), value in metrics.items():
+        parts = [folder, question.label, *names] if question.label else [folder, *names]
+        yield "/".join(map(accepted, parts)), value
 
 
 # ---------------------------------------------------------------------- sentences and files
 
 
-def _description(answers: Overview) -> str:
-    from pellucid.answers.doubts import doubts
+def _description(overview: Overview) -> str:
     from pellucid.reporting.note import prose
 
-    verdict = answers.ask(VERDICT)
-    sections: list[tuple[str, Sequence[object]]] = [
-        (f"Best configuration{'s' if answers.view.several else ''}", [answers.ask(RECOMMENDATION)]),
-        (
-            "Can you stop",
-            [verdict if isinstance(verdict, NotKnown) else " ".join((verdict.reply, *verdict.notes))],
-        ),
-        ("What matters", [question.answered() for question in answers.shown(IMPORTANCE)]),
-        ("What one objective costs in another", [question.answered() for question in answers.shown(TRADEOFF)]),
-        ("Which ranges to change", [question.answered() for question in answers.shown(RANGES)]),
-        ("Were predictions true", [question.answered() for question in answers.shown(CALIBRATION)]),
-        ("What to distrust", doubts(answers)),
-    ]
-    parts = [[f"## {title}", *(prose(str(answer)) for answer in said)] for title, said in sections if said]
-    return "\n\n".join(line for part in parts for line in part) + "\n"
+    lines = []
+    for answer in _LOGGED:
+        questions = overview.listed(answer)
+        if questions:
+            lines += [f"## {questions[0].title}", *(prose(_said(question)) for question in questions)]
+    distrusted = doubts(overview)
+    if distrusted:
+        lines += ["## What to distrust", *(prose(str(doubt)) for doubt in distrusted)]
+    return "\n\n".join(lines) + "\n"
 
 
-def _records(answers: Overview) -> dict[str, str]:
+def _said(question: Question[Any]) -> str:
+    answer = question.answered()
+    said = str(answer) if isinstance(answer, NotKnown) else printable(" ".join((answer.reply, *answer.notes)))
+    return " ".join(filter(None, (lead(question), said)))
+
+
+def _records(overview: Overview) -> dict[str, str]:
     """The answers as JSON, by file name."""
-    names = [objective.name for objective in answers.view.objectives]
-    ranges = [question.answered() for question in answers.shown(RANGES)]
-    each = {
-        f"{answer.key}.json": _json(
-            {name: question.answered().to_dict() for name, question in zip(names, answers.shown(answer), strict=True)}
-        )
-        for answer in (IMPORTANCE, CALIBRATION)
-    }
-    return {
-        "recommendation.json": _json(answers.ask(RECOMMENDATION).to_dict()),
-        "stopping.json": _json(answers.ask(VERDICT).to_dict()),
-        **({"ranges.json": _json(ranges[0].to_dict())} if ranges else {}),
-        **each,
-    }
+    files = {}
+    for answer in _LOGGED:
+        questions = overview.listed(answer)
+        if not questions:
+            continue
+        text = _json(_data(answer, questions))
+        files[f"{answer.key}.json"] = text
+        if answer.described.old_file:
+            files[answer.described.old_file] = text
+    return files
+
+
+def _data(answer: Answer[Any], questions: Sequence[Question[Any]]) -> dict[str, Any]:
+    """An answer; if it may be about several objectives, that about each by its name."""
+    if not answer.parts.several:
+        return questions[0].answered().to_dict()
+    overview = questions[0].overview
+    only = overview.view.objectives[0].name
+    return {overview.label(question.subject) or only: question.answered().to_dict() for question in questions}
 
 
 def _json(record: dict[str, Any]) -> str:
