@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("mcp")
+pytest.importorskip("optuna_dashboard")
 SAID = ["The values of `objective 0` span 7. This is a toy.", "The values of `objective 1` span 70. This is a toy."]
 TITLE, REASON = "How far apart values are", "A span needs three trials."
 
@@ -52,6 +53,35 @@ def test_agents_can_ask_it(shown: dict[str, Any]) -> None:
         assert SAID[0] in text
         assert json.loads(data)["span"]["objective 1"]["width"] == 70.0
     assert shown["agent, span, new"] == [True, REASON]
+
+
+def test_a_page_has_it_on_a_card_and_in_a_section_with_its_figure(shown: dict[str, Any]) -> None:
+    html = shown["page, two"]
+    _, _, card = html.partition("<h2>How far apart?</h2>")
+    sentences = ["The values of <code>objective 0</code> span 7.", "The values of <code>objective 1</code> span 70."]
+    assert card.startswith("".join(f"<p>{sentence}</p>" for sentence in sentences))
+    for i, sentence in enumerate(sentences):
+        _, _, section = html.partition(f'<section id="objective-{i}">')
+        _, _, finding = section.partition("</section>")[0].partition(f"<h3>{sentence}</h3>")
+        assert finding.startswith('<p class="doubt">This is a toy.</p>')
+        assert f'data-figure="objective-{i}-span"' in finding
+    _, _, card = shown["page, new"].partition("<h2>How far apart?</h2>")
+    assert REASON in card.partition("</div>")[0]
+
+
+def test_a_note_and_the_dashboard_have_it(shown: dict[str, Any]) -> None:
+    text = "The values of `objective 0` span 7.\n\nThe values of `objective 1` span 70."
+    assert f"## How far apart are values?\n\n{text}\n\n##" in shown["note, two"]
+    assert f"## How far apart are values?\n\nNot known yet. {REASON}" in shown["note, new"]
+    assert [finding for finding in shown["dashboard"] if "span" in finding] == [
+        "The values of `objective 0` span 7.",
+        "The values of `objective 1` span 70.",
+    ]
+
+
+def test_it_has_a_figure(shown: dict[str, Any]) -> None:
+    assert shown["figure"].startswith("The values of <b>objective 1</b> span 70.<br>")
+    assert "This is a toy." in shown["figure"]
 
 
 def test_a_tracker_has_its_figures_sentences_and_file(shown: dict[str, Any]) -> None:

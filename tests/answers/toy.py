@@ -9,6 +9,7 @@ the catalogue is complete before anything reads it.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.answers import catalogue
 from pellucid.answers.base import Answer, Description, Metrics, Overview, Subject, as_it_is
+from pellucid.answers.places import Place
 from pellucid.answers.subjects import each_objective
 from pellucid.records.finding import Finding
 from pellucid.words import NoAnswerYet
@@ -76,7 +78,12 @@ def metrics(record: Span) -> Metrics:
 def drawn(record: Span) -> Any:
     import plotly.graph_objects as go
 
-    return go.Figure(go.Bar(x=[record.objective], y=[record.width]))
+    from pellucid.plots.base import frame, say
+
+    figure = go.Figure(go.Bar(x=[record.objective], y=[record.width]))
+    frame(figure, "", 760, 300)
+    say(figure, record.sentence, record.notes)
+    return figure
 
 
 SPAN: Answer[Span] = Answer(
@@ -88,6 +95,9 @@ SPAN: Answer[Span] = Answer(
     parts=each_objective,
     listed=as_it_is,
     shown=as_it_is,
+    card=Place("How far apart?"),
+    chapter=Place("How far apart are values?"),
+    section="matters",
     metrics="tests.answers.toy:metrics",
     described=Description("How far apart are the values?", "use.md", "Returns how far apart the values are."),
 )
@@ -109,6 +119,9 @@ def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
     from pellucid.cli.mcp.tools import tools_of
     from pellucid.cli.storage.places import place_of
     from pellucid.integrations.contents import run_contents
+    from pellucid.reporting.gather import gather
+    from pellucid.reporting.note import note
+    from pellucid.reporting.page import page
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     url = f"sqlite:///{folder / 'studies.db'}"
@@ -121,6 +134,9 @@ def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
                 values=[float(i), 10.0 * i],
             )
             study.add_trial(trial)
+        answers = gather(study, progress=False)
+        yield f"page, {name}", re.sub(r"<(script|style)\b.*?</\1>", "", page(answers), flags=re.DOTALL)
+        yield f"note, {name}", note(answers, "trials/")
         explained = CliRunner().invoke(app, ["explain", name, "--storage", url])
         yield f"command line, {name}", explained.output
         yield (
@@ -133,6 +149,7 @@ def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
             yield f"agent, {tool}, {name}", [reply.failed, *reply.texts]
     two = optuna.load_study(study_name="two", storage=url)
     run = run_contents(two, "mlflow", progress=False)
+    yield "dashboard", pellucid.dashboard.publish(two)
     yield "tracker", {"metrics": run.metrics, "description": run.description, "files": run.files}
     yield "tools", {tool.name: [tool.title, tool.description] for tool in tools_of(session)}
     yield "schema", json_schema.explain_schema()
@@ -145,6 +162,7 @@ def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
     yield "golden questions", [name for name, _ in questions(two)]
     yield "python", str(asked)
     yield "notebook", asked._repr_html_()
+    yield "figure", asked.plot().layout.title.text
 
 
 def main() -> None:
