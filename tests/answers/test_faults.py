@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,19 @@ from tests.failing import FAULTS, cause, study_of_everything, study_of_two
 from typer.testing import CliRunner
 
 from pellucid.answers import base
-from pellucid.answers.base import Answer, Overview, Question, Subject, Takes
+from pellucid.answers.base import Answer, Overview, Question, Subject, Takes, resolve
 from pellucid.answers.catalogue import CATALOGUE
 from pellucid.beliefs import Beliefs
 from pellucid.cli.app import app
 from pellucid.cli.mcp.answering import reply_to
 from pellucid.cli.mcp.session import Session
 from pellucid.cli.storage.places import place_of
+from pellucid.integrations.contents import contents_of
 from pellucid.records import NotKnown
+from pellucid.reporting.answers import cards_of
+from pellucid.reporting.gather import gather
+from pellucid.reporting.note import note
+from pellucid.reporting.sections import figures_of, sections_of
 from pellucid.study.view import StudyView
 from pellucid.words import Unanswered
 
@@ -103,6 +110,24 @@ def explained(url: str, study: str, options: list[str]) -> tuple[int, dict[str, 
     return result.exit_code, json.loads(result.stdout or "{}")
 
 
+@pytest.fixture(scope="module")
+def unbroken(url: str, known: dict[Any, Any]) -> dict[str, Overview]:
+    """What pages show of the studies if nothing fails."""
+    with pytest.MonkeyPatch.context() as patched:
+        answer_from(known, patched)
+        return {study: gathered(url, study) for study in STUDIES}
+
+
+def gathered(url: str, study: str) -> Overview:
+    return gather(optuna.load_study(study_name=study, storage=url), progress=False)
+
+
+def titles(written: str, overview: Overview, answer: Answer[Any]) -> list[str]:
+    """The titles of a note, but for that of an answer, which may tell what the answer is."""
+    own = "" if answer.chapter is None else answer.chapter.heading(overview)
+    return [title for title in re.findall("^## (.*)", written, re.MULTILINE) if title != own]
+
+
 @pytest.mark.parametrize("answer", COMPUTED, ids=NAMES)
 def test_a_fault_is_an_answer_that_failed_and_no_other_fails(
     url: str, known: dict[Any, Any], answer: Answer[Any], monkeypatch: pytest.MonkeyPatch
@@ -153,3 +178,39 @@ def test_commands_and_agents_name_the_fault_and_keep_everything_else(
         }
         assert cause(fault) in reply.texts[0]
     assert n_failed
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [answer for answer in COMPUTED if answer.shown is not None],
+    ids=[name for name, answer in zip(NAMES, COMPUTED, strict=True) if answer.shown is not None],
+)
+def test_page_note_dashboard_and_tracker_name_the_fault_and_keep_everything_else(
+    url: str,
+    known: dict[Any, Any],
+    unbroken: dict[str, Overview],
+    answer: Answer[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fault = FAULTS[COMPUTED.index(answer) % len(FAULTS)]
+    study = next(study for study, overview in unbroken.items() if overview.shown(answer))
+    whole = unbroken[study]
+    answer_from(known, monkeypatch, answer.compute, fault)
+    broken = gathered(url, study)
+    names = {broken.name(answer, question.subject) for question in broken.shown(answer)}
+    assert names & set(broken.broken)
+    assert {why.reason for why in broken.broken.values()} == {cause(fault)}
+    run, written = contents_of(broken), note(broken, "trials/")
+    html = unescape(run.files["report.html"])
+    assert html.rstrip().endswith("</html>")
+    for text in (html, written.replace("\\", ""), run.description.replace("\\", "")):
+        assert "Left out because of an error: " in text
+        assert cause(fault) in text
+    assert [title for title, _ in cards_of(broken)] == [title for title, _ in cards_of(whole)]
+    assert [key for key, _, _ in sections_of(broken)] == [key for key, _, _ in sections_of(whole)]
+    assert titles(written, broken, answer) == titles(note(whole, "trials/"), whole, answer)
+    figures = {drawing.name for drawing in figures_of(broken)}
+    lost = {type(drawing.record) for drawing in figures_of(whole) if drawing.name not in figures}
+    assert lost <= {resolve(record) for record in answer.records}
+    if answer.listed is not None and answer.takes is Takes.NOTHING:
+        assert '"failed": true' in run.files[f"{answer.key}.json"]
