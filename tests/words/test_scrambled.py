@@ -23,6 +23,7 @@ from tests.scramble import Scrambler
 from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import DEPENDENCE, FAILURES, IMPORTANCE
 from pellucid.answers.doubts import doubts
+from pellucid.beliefs import Beliefs
 from pellucid.cli.answers import answers_to, sentences_of
 from pellucid.cli.questions import overview
 from pellucid.integrations.contents import contents_of
@@ -90,7 +91,8 @@ def scrambled(answers: Overview, scrambler: Scrambler) -> Overview:
     """With words in the place of what answers and receipts say."""
     view = copy(answers.view)
     vars(view)["own_receipts"] = scrambler.record(answers.view.own_receipts)
-    return replace(answers, view=view, _known={key: scrambler.record(each) for key, each in answers._known.items()})
+    known = {key: scrambler.record(each) for key, each in answers._known.items()}
+    return replace(answers, beliefs=Beliefs(view), _known=known)
 
 
 def seen(study: Any, answers: Overview, scrambler: Scrambler | None) -> Seen:
@@ -127,7 +129,7 @@ def seen(study: Any, answers: Overview, scrambler: Scrambler | None) -> Seen:
 def printed(study: Any, scrambler: Scrambler | None) -> list[str]:
     """What `pellucid explain` prints. Every answer has the note on a choice of trials."""
     found = []
-    for question, answer in answers_to(overview(StudyView.whole(study), None)):
+    for question, answer in answers_to(overview(Beliefs(StudyView.whole(study)), None)):
         if "notes" in getattr(answer, "__dataclass_fields__", ()):
             answer = replace(answer, notes=(selection_note("This answer", 30, 60), *answer.notes))  # type: ignore[call-arg]
         if scrambler is not None:
