@@ -40,6 +40,9 @@ HELD_BETWEEN_FORKS = {
     "src/pellucid/threads.py",
 }
 
+# The one module that keeps values from one call to the next, by study. Beliefs keep what belongs to a view.
+KEEPS_BY_STUDY = "src/pellucid/study/kept.py"
+
 # Files that somebody keeps are written by the first. The others write into temporary folders.
 WRITERS = {
     "src/pellucid/files.py",
@@ -152,6 +155,18 @@ def locks(files: Iterable[Source]) -> list[str]:
             }:  # fmt: skip
                 offenders.append(f"{source.path}:{node.lineno}: {ast.unparse(node)}")
     return offenders
+
+
+def kept_by_reference(files: Iterable[Source]) -> list[str]:
+    """Dictionaries that are keyed by objects which may go, in all but the one module that keeps values for a study."""
+    return [
+        f"{source.path} imports {module}.{name}"
+        for source in files
+        if source.path != KEEPS_BY_STUDY
+        for module, names in imports(source.tree)
+        if module == "weakref"
+        for name in names or ["*"]
+    ]
 
 
 def written_elsewhere(files: Iterable[Source]) -> list[str]:
@@ -273,6 +288,11 @@ def test_no_lock_is_held_while_a_process_is_forked() -> None:
     assert locks(package()) == []
 
 
+def test_values_are_kept_by_study_in_one_module() -> None:
+    assert (ROOT / KEEPS_BY_STUDY).is_file()
+    assert not kept_by_reference(package())
+
+
 def test_files_that_somebody_keeps_are_written_atomically() -> None:
     assert set(WRITERS) <= {source.path for source in package()}
     [repaired] = written_elsewhere(package())
@@ -303,6 +323,8 @@ Rule = Callable[[Iterable[Source]], list[str]]
         (unpickled_or_evaluated, "src/pellucid/a.py", "eval('1')"),
         (unpickled_or_evaluated, "src/pellucid/a.py", "np.load('a', allow_pickle=flag)"),
         (locks, "src/pellucid/a.py", "from functools import cached_property"),
+        (kept_by_reference, "src/pellucid/a.py", "from weakref import WeakKeyDictionary"),
+        (kept_by_reference, "src/pellucid/beliefs/a.py", "def f():\n    import weakref"),
         (written_elsewhere, "src/pellucid/a.py", "path.write_text('x')"),
         (written_elsewhere, "src/pellucid/a.py", "os.replace(a, b)"),
         (written_elsewhere, "src/pellucid/a.py", "with open(path, mode='ab') as file:\n    pass"),
@@ -329,6 +351,7 @@ def test_an_offender_is_listed(rule: Rule, path: str, text: str) -> None:
         (private_names_of_others, "src/pellucid/a.py", "from pellucid.b import _private\nprint(x.__class__)"),
         (unpickled_or_evaluated, "lab/src/pellucid_lab/problems/functions.py", "import pickle"),
         (unpickled_or_evaluated, "src/pellucid/a.py", "np.load('a', allow_pickle=False)"),
+        (kept_by_reference, KEEPS_BY_STUDY, "from weakref import WeakKeyDictionary"),
         (written_elsewhere, "src/pellucid/files.py", "os.replace(a, b)"),
         (written_elsewhere, "src/pellucid/a.py", "replace(record, a=1)\n'x'.replace('a', 'b')\nopen(path, 'rb')"),
         (locks, "src/pellucid/a.py", "from pellucid.threads import cached_property\nfrom threading import Event"),

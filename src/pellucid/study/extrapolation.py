@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.models.curves.model import CurveModel, curve_model
@@ -22,6 +20,7 @@ from pellucid.provenance import CurveState
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import Extrapolation, curves
+from pellucid.study.kept import Kept
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswer
 
@@ -100,18 +99,18 @@ def _has_parameters(trial: FrozenTrial, space: Space) -> bool:
 
 _UNKNOWN = (TrialState.PRUNED, TrialState.RUNNING)
 # The last model of every study: what it says does not depend on whether it was kept.
-_kept: WeakKeyDictionary[Study, Learned] = WeakKeyDictionary()
+_kept: Kept[Learned] = Kept()
 
 
 def _last_learned(view: StudyView, space: Space) -> Learned | None:
     chosen = to_learn_from(view.trials, _LEARN_SHARE)
     numbers = tuple([trial.number for trial in chosen])
-    kept = _kept.get(view.study)
+    kept = _kept.last(view.study)
     if kept is not None and kept.numbers == numbers and kept.space == space:
         return kept
     learned = learned_from(view, chosen, space)
     if learned is not None:
-        _kept[view.study] = learned
+        _kept.keep(view.study, learned)
     return learned
 
 

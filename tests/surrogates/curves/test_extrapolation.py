@@ -142,7 +142,7 @@ def test_what_is_said_of_a_trial_does_not_depend_on_the_others_or_on_what_was_ke
     odd_reports(study)
     study.optimize(stopped_at_random, n_trials=3)
     again = extrapolated(StudyView.whole(study)).extrapolation
-    extrapolation._kept.clear()
+    extrapolation._kept.forget()
     fresh = extrapolated(StudyView.whole(study)).extrapolation
     assert again is not None
     assert fresh == again

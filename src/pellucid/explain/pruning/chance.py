@@ -20,7 +20,6 @@ all, and late, the model takes them for exceptions; but what the best one looked
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from optuna.study import Study
@@ -35,6 +34,7 @@ from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import curves
 from pellucid.study.extrapolation import Learned, learned_from, to_learn_from
+from pellucid.study.kept import Kept
 from pellucid.study.targets import single_objective
 from pellucid.study.view import StudyView
 
@@ -174,19 +174,19 @@ def why_unknown(view: StudyView, there_are: str) -> str:
 
 # The last evidence of a study, with the horizon and the number of finished trials that it is for: trials that have
 # finished do not change.
-_last: WeakKeyDictionary[Study, tuple[int | None, int, CurveEvidence | None]] = WeakKeyDictionary()
+_last: Kept[tuple[int | None, int, CurveEvidence | None]] = Kept()
 
 
 def current_evidence(study: Study, horizon: int | None = None) -> CurveEvidence | None:
     """`curve_evidence` of a study as it is now, made again only if a trial has finished since."""
     trials = study.get_trials(deepcopy=False)
     finished = sum(trial.state.is_finished() for trial in trials)
-    last_horizon, last_finished, known = _last.get(study, (None, -1, None))
+    last_horizon, last_finished, known = _last.last(study) or (None, -1, None)
     if (last_horizon, last_finished) == (horizon, finished):
         return known
     view = StudyView((single_objective(study, "CurvePruner"),), trials, study)
     evidence = curve_evidence(view, horizon, known if last_horizon == horizon else None)
-    _last[study] = horizon, finished, evidence
+    _last.keep(study, (horizon, finished, evidence))
     return evidence
 
 
