@@ -26,6 +26,10 @@ _CONTROLS = re.compile(
 _MOST_DECIMALS, _LARGE = 6, 1e6
 # Significant digits that a number of double precision has.
 _ALL_DIGITS = 15
+# Chances below this are not told apart.
+_SMALLEST_CHANCE = 1e-6
+# Characters of an error's message that are shown: errors of NumPy can repeat whole arrays.
+_LONGEST_CAUSE = 300
 # How trials are chosen if an answer would take too long with all of them.
 _SELECTED = "the best ones and an even selection."
 _CHOSEN = "the newest, those near the best and some of every region."
@@ -72,6 +76,14 @@ def _copied(error: BaseException, copies: dict[int, BaseException]) -> BaseExcep
     return copies[id(error)]
 
 
+def cause_of(error: Exception) -> str:
+    """Type and message of an error on one line, without characters that could move the cursor of a terminal."""
+    message = " ".join(str(error).split())
+    short = message if len(message) <= _LONGEST_CAUSE else f"{message[:_LONGEST_CAUSE]} ..."
+    text = f"{type(error).__name__}: {short}" if short else type(error).__name__
+    return printable(text)
+
+
 def printable_traceback(error: BaseException) -> str:
     """The traceback of an error, in lines that are printable."""
     return printable_lines("".join(format_exception(printable_error(error))).rstrip("\n"))
@@ -98,6 +110,20 @@ class UnreadableRecordError(RecordError, NoAnswer):
 
 
 # ---------------------------------------------------------------------- numbers
+
+
+def chance_text(chance: float) -> str:
+    """ "31%", "0.04%"; never 0% or 100%, because a model is never sure."""
+    if chance > 0.99:
+        return "more than 99%"
+    if chance < _SMALLEST_CHANCE:
+        return f"less than {100 * _SMALLEST_CHANCE:.4f}%"
+    return f"{chance:.0%}" if chance >= 0.095 else f"{100 * chance:.1g}%"
+
+
+def by_text(tolerance: float) -> str:
+    """ " by 0.3" """
+    return f" by {tolerance:.4g}" if tolerance > 0.0 else ""
 
 
 def number_text(value: float, form: str = ".4g") -> str:

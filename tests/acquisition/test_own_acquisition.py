@@ -21,7 +21,7 @@ from pellucid.acquisition import EI, Alternation, PointwiseAcquisition
 from pellucid.acquisition.base import Situation
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
-from pellucid.records import Term
+from pellucid.provenance import Term
 from pellucid.words import RecordError
 
 

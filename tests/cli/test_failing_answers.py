@@ -159,7 +159,7 @@ def test_learning_curves_that_cannot_be_judged_cost_no_answer(url: str, monkeypa
     def fail(_: object) -> None:
         raise KeyError("lr")
 
-    monkeypatch.setattr("pellucid.explain.model.extrapolated", fail)
+    monkeypatch.setattr("pellucid.answers.opening.extrapolated", fail)
     data = explained(url, "everything", code=4)
     assert data["failed"] == {"curves": cause(FAULTS[0])}
     assert data["unknown"] == {}

@@ -12,10 +12,11 @@ from optuna.trial import Trial, TrialState, create_trial
 
 import pellucid
 from pellucid.answers.doubts import doubts
+from pellucid.beliefs.settings import FailingCondition, FailingSetting
 from pellucid.cli.answers import answers_to
 from pellucid.cli.questions import overview
 from pellucid.explain.model import beliefs_of
-from pellucid.records import FailingCondition, FailingSetting, FailingSettings
+from pellucid.records import FailingSettings
 from pellucid.reporting.gather import gather
 from pellucid.reporting.note import note
 from pellucid.reporting.page import page

@@ -147,7 +147,7 @@ def test_what_learning_curves_promise_may_fail(
     def fail(_: object) -> None:
         raise FAULTS[0]
 
-    monkeypatch.setattr("pellucid.explain.model.extrapolated", fail)
+    monkeypatch.setattr("pellucid.answers.opening.extrapolated", fail)
     answers = gather(studies["one"][0], progress=False)
     assert list(answers.broken) == ["what learning curves promise"]
     _check_texts(answers, FAULTS[0], "what learning curves promise")

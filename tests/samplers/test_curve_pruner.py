@@ -268,7 +268,7 @@ def test_reports_in_any_order_give_the_same_decision() -> None:
     assert backwards.chance == pytest.approx(forwards.chance, rel=1e-9)
 
 
-def decision_of(study: Study, trial: Trial) -> pellucid.records.PruningDecision:
+def decision_of(study: Study, trial: Trial) -> pellucid.provenance.PruningDecision:
     evidence = curve_evidence(StudyView.whole(study))
     assert evidence is not None
     return decision(evidence, study.trials[trial.number], keep=0.05)

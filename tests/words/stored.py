@@ -22,9 +22,7 @@ from tests.words.studies import ADAM, DEPTH, LIMIT, LR, OPT, SGD, new, one, prun
 import pellucid
 from pellucid.files import write_atomically
 from pellucid.models.states import Hyperparameters, Warp
-from pellucid.provenance import Receipt
-from pellucid.records.proposal import Term
-from pellucid.records.pruning import PruningDecision
+from pellucid.provenance import PruningDecision, Receipt, Term
 
 HOSTILE = name("stored")
 BAD: tuple[Any, ...] = (HOSTILE, -1, None, math.nan, [HOSTILE], {HOSTILE: HOSTILE}, 10**400)

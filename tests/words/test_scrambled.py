@@ -24,10 +24,11 @@ from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import DEPENDENCE, FAILURES, IMPORTANCE
 from pellucid.answers.doubts import doubts
 from pellucid.beliefs import Beliefs
+from pellucid.beliefs.settings import FailingCondition, FailingSetting
 from pellucid.cli.answers import answers_to, sentences_of
 from pellucid.cli.questions import overview
 from pellucid.integrations.contents import contents_of
-from pellucid.records import FailingCondition, FailingSetting, FailingSettings
+from pellucid.records import FailingSettings
 from pellucid.reporting.gather import gather
 from pellucid.reporting.picker import picks
 from pellucid.study.view import StudyView

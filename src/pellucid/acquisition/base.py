@@ -29,8 +29,7 @@ from pellucid.models.constraint import ConstraintModel
 from pellucid.models.posterior import Posteriors
 from pellucid.numerics import Array
 from pellucid.pareto import Boxes, boxes, volume
-from pellucid.provenance import AcquisitionState
-from pellucid.records import Term
+from pellucid.provenance import AcquisitionState, Term
 from pellucid.space.encoding import Space
 from pellucid.threads import cached_property
 from pellucid.words import UnreadableRecordError, printable

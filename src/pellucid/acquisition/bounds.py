@@ -13,7 +13,7 @@ import numpy as np
 from pellucid.acquisition.base import PointwiseAcquisition, Situation
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array, is_number
-from pellucid.records import Term
+from pellucid.provenance import Term
 
 _UNKNOWN = "little was known there"
 

@@ -40,7 +40,7 @@ from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel
 from pellucid.models.posterior import Posterior, Posteriors
 from pellucid.numerics import Array
-from pellucid.records import Term
+from pellucid.provenance import Term
 from pellucid.space.encoding import Space
 from pellucid.words import printable
 

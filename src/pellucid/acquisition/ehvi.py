@@ -18,7 +18,7 @@ from pellucid.models import GaussianProcess
 from pellucid.models.posterior import Posteriors
 from pellucid.numerics import Array
 from pellucid.pareto import front, reference_point
-from pellucid.records import Term
+from pellucid.provenance import Term
 from pellucid.space.encoding import Space
 
 # A front has as many ways to be improved as it has gaps and ends, so there are more optima than with one objective.

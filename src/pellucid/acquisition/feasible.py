@@ -25,7 +25,7 @@ from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.models import GaussianProcess
 from pellucid.models.kernels import Kernel
 from pellucid.numerics import Array
-from pellucid.records import Term
+from pellucid.provenance import Term
 from pellucid.space.encoding import Space
 from pellucid.threads import cached_property
 from pellucid.words import printable

@@ -16,8 +16,7 @@ import numpy as np
 from pellucid.acquisition.base import PointwiseAcquisition, Situation
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import LOG_SQRT_2PI, Array, is_number, log_improvement, log_normal_cdf, normal_cdf, normal_pdf
-from pellucid.provenance import AcquisitionState
-from pellucid.records import Term
+from pellucid.provenance import AcquisitionState, Term
 
 # Below this z, z^2 and the logarithms that grow with it are too large to be subtracted without losing all digits, so
 # ratios are replaced by their asymptotes.

@@ -26,7 +26,7 @@ from pellucid.models.averages.averages import Average
 from pellucid.models.averages.effects import Effects
 from pellucid.models.averages.functionals import average, monte_carlo_rows
 from pellucid.numerics import Array, is_number, stream
-from pellucid.records import Term
+from pellucid.provenance import Term
 from pellucid.space.encoding import Space
 from pellucid.space.grids import effect_grid
 from pellucid.threads import cached_property

@@ -18,7 +18,7 @@ from pellucid.acquisition.information import InformationGain, Params, Target, st
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, is_number, stream
-from pellucid.records import Term
+from pellucid.provenance import Term
 from pellucid.space.encoding import Space
 from pellucid.words import printable
 

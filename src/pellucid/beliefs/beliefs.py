@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +11,17 @@ from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.beliefs.failing import Failing, failing_settings
 from pellucid.beliefs.feasibility import Feasibility
 from pellucid.beliefs.model import Fits, Model
+from pellucid.beliefs.settings import FailingSetting
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel, limit_of, targets, zero_of
-from pellucid.records import FailingSetting, NotKnown, attempt
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 from pellucid.threads import cached_property
+from pellucid.words import Unanswered, cause_of, printable_traceback
+
+_logger = logging.getLogger("pellucid")
 
 ConstraintModels = tuple[tuple[ConstraintModel, ...], ...]
 
@@ -121,9 +125,18 @@ class Beliefs:
 
     @cached_property
     def known_failing(self) -> tuple[FailingSetting, ...]:
-        """The same, as far as they are known."""
-        found = attempt(lambda: self.failing)
-        return () if isinstance(found, NotKnown) else found.settings
+        """The same, as far as they are known. Other answers only add notes about them, so an error is logged."""
+        try:
+            return self.failing.settings
+        except Unanswered:
+            return ()
+        except Exception as error:
+            _logger.error(
+                "The settings at which trials fail could not be found (%s).\n%s",
+                cause_of(error),
+                printable_traceback(error),
+            )
+            return ()
 
     # ------------------------------------------------------------------ what is left to find
 

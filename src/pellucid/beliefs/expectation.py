@@ -9,13 +9,14 @@ Notation
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
 
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Indices, stream
-from pellucid.words import Note, counted
+from pellucid.words import Note, counted, number_text
 
 LEVEL = 0.95
 # With fewer trials than this, or than twice the parameters, a recommendation is called provisional and has no interval.
@@ -31,6 +32,28 @@ WIDENING = 20.0
 _BIAS_SD = 1.0 / math.sqrt(3.0)
 # Bootstrap samples of the noise.
 _N_BOOTSTRAP = 100
+
+
+@dataclass(frozen=True)
+class ExpectedOutcome:
+    """What a configuration returns in one objective: expected, with an interval of the true value, and as observed.
+
+    low, high   None if there is no evidence for an interval
+    """
+
+    objective: str
+    expected: float
+    low: float | None
+    high: float | None
+    observed: float
+
+    @property
+    def text(self) -> str:
+        """ "latency 12.3, 95% interval [11.9, 12.8]" """
+        if self.low is None or self.high is None:
+            return f"{self.objective} {number_text(self.expected)}"
+        ends = f"{number_text(self.low)}, {number_text(self.high)}"
+        return f"{self.objective} {number_text(self.expected)}, 95% interval [{ends}]"
 
 
 def too_few(n: int, d: int) -> bool:

@@ -12,9 +12,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.beliefs.failing_rules import Rule, Table, failing_rules
 from pellucid.beliefs.model import Model
+from pellucid.beliefs.settings import FailingCondition, FailingSetting
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Mask, low_discrepancy
-from pellucid.records import FailingCondition, FailingSetting
 from pellucid.space.encoding import Space
 from pellucid.study.trials import ended
 from pellucid.words import NoAnswerYet, Note

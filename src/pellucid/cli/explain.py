@@ -79,7 +79,7 @@ def explain(
         place = named_place(storage, storage_file)
         opened_study = find_study(place, one_name(name, study))
         with storage_sentences(place):
-            from pellucid.explain.model import beliefs_for_all
+            from pellucid.answers.opening import beliefs_for_all
 
             beliefs, no_curves = beliefs_for_all(opened_study)
             view = beliefs.view

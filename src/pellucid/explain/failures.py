@@ -8,7 +8,8 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from pellucid.beliefs import Beliefs
-from pellucid.records import FailingSetting, FailingSettings
+from pellucid.beliefs.settings import FailingSetting
+from pellucid.records import FailingSettings
 from pellucid.study.trials import ended
 from pellucid.study.view import StudyView
 from pellucid.words import Note, counted

@@ -10,7 +10,6 @@ from optuna.study import Study
 from pellucid.beliefs import Beliefs
 from pellucid.beliefs.choice import bounded
 from pellucid.numerics import one_thread
-from pellucid.records import NotKnown, attempt
 from pellucid.study.arrays import Arrays
 from pellucid.study.extrapolation import extrapolated
 from pellucid.study.targets import Target
@@ -23,15 +22,6 @@ def beliefs_of(study: Study) -> Beliefs:
     models are conditioned on a choice."""
     with one_thread:
         return Beliefs(bounded(extrapolated(StudyView.whole(study))))
-
-
-def beliefs_for_all(study: Study) -> tuple[Beliefs, NotKnown | None]:
-    """As `beliefs_of`, for many answers at once: if learning curves cannot be judged, what stopped trials reported last
-    counts, and the second is why."""
-    whole = StudyView.whole(study)
-    with one_thread:
-        view = attempt(lambda: extrapolated(whole))
-    return (Beliefs(bounded(whole)), view) if isinstance(view, NotKnown) else (Beliefs(bounded(view)), None)
 
 
 def curve_notes(data: Arrays) -> list[str]:

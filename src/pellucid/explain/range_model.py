@@ -11,7 +11,6 @@ from pellucid.beliefs.evidence import evidence
 from pellucid.beliefs.feasibility import feasible_losses
 from pellucid.beliefs.parts import best_rows, gain_of_tuning, inside_branch
 from pellucid.claims import EVIDENCE
-from pellucid.explain.importance.draws import in_a_step
 from pellucid.models import GaussianProcess
 from pellucid.models.draws import joint_losses
 from pellucid.numerics import Array, Mask
@@ -19,6 +18,7 @@ from pellucid.space.branches import Branch, branches, everywhere
 from pellucid.space.encoding import Dimension, Space
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.targets import Target
+from pellucid.study.trials import in_a_step
 from pellucid.threads import cached_property
 
 # Trials that a choice must have had, for itself and for each parameter of its own: on the design problems the model

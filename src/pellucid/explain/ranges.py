@@ -16,8 +16,9 @@ from pellucid.beliefs import Beliefs
 from pellucid.beliefs.failing import always_fails, fails_with
 from pellucid.beliefs.feasibility import chance_of_feasible, none_feasible
 from pellucid.beliefs.parts import Chance, best_rows, chance_of
+from pellucid.beliefs.settings import FailingSetting
 from pellucid.claims import NARROW_OR_DROP, WIDEN
-from pellucid.explain.importance.draws import FEWEST, Subject, in_a_step, sample_of
+from pellucid.explain.importance.draws import FEWEST, Subject, sample_of
 from pellucid.explain.limits import end_of_counts, end_of_shares
 from pellucid.explain.model import opened
 from pellucid.explain.range_model import (
@@ -33,10 +34,11 @@ from pellucid.explain.range_model import (
 from pellucid.goals import best as best_tenth
 from pellucid.models.draws import joint_latent
 from pellucid.numerics import Array, Mask
-from pellucid.records import FailingSetting, ParameterRanges, RangeAdvice, RangeAxis
+from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.space.branches import Branch
 from pellucid.space.encoding import Dimension
 from pellucid.study.targets import Target
+from pellucid.study.trials import in_a_step
 from pellucid.words import NoAnswerYet, Note, choice_note, counted, percent, value_text
 
 # Widening, chosen on the design problems of the truth bench. With this many of the best configurations, the bound must

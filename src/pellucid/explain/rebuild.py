@@ -11,20 +11,18 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
-from pellucid.explain.model import opened
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel, targets
 from pellucid.notebook import document
-from pellucid.numerics import Array, expand_integers, first_integers
+from pellucid.numerics import Array, expand_integers, first_integers, one_thread
 from pellucid.provenance import ConstraintState, CurveState, ModelReceipt, ModelState, ProposedReceipt, Receipt
-from pellucid.records.finding import cause_of
 from pellucid.space.encoding import Condition, Space
 from pellucid.study.arrays import Arrays, encoded
-from pellucid.study.extrapolation import as_recorded
+from pellucid.study.extrapolation import as_recorded, extrapolated
 from pellucid.study.targets import Target, named
 from pellucid.study.trials import distribution_from, repeated
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, UnreadableRecordError, printable
+from pellucid.words import NoAnswer, NoAnswerYet, Unanswered, UnreadableRecordError, cause_of, printable
 
 WHERE_TO_LOOK = "`pellucid.receipts(study)` lists the trials that a model proposed (kind 'model')."
 
@@ -80,8 +78,9 @@ def rebuild(study: Study, trial: int, *, objective: str | int = 0) -> RebuiltPro
         trial: number of the trial; a model must have proposed it.
         objective: name or number of the one whose surrogate predicts; every one is in `surrogates`.
     """
-    with opened(study, "rebuild", objective) as (beliefs, target):
-        view = beliefs.view
+    with one_thread:
+        view = extrapolated(StudyView.whole(study))
+        target = view.target(objective)
         if target.is_constraint:
             raise ValueError(
                 printable(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from pellucid.beliefs.settings import FailingSetting
 from pellucid.plots.base import frame, labels, say
 from pellucid.plots.colours import EXPLORE, PALE
-from pellucid.records import FailingSetting, FailingSettings
+from pellucid.records import FailingSettings
 
 _OTHERS = "all other trials"
 

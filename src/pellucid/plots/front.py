@@ -8,10 +8,11 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from pellucid.beliefs.expectation import ExpectedOutcome
 from pellucid.plots.axes import beyond, edge_name, on_edge, point_symbols, reach
 from pellucid.plots.base import LEGEND_ABOVE, add_band, cut, frame, labels, say
 from pellucid.plots.colours import CHOSEN, EXPLOIT, GREY, faint
-from pellucid.records import Compromise, ExpectedOutcome, Front, Tradeoff
+from pellucid.records import Compromise, Front, Tradeoff
 from pellucid.words import escape
 
 _COLUMNS = 3

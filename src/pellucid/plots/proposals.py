@@ -11,15 +11,15 @@ import plotly.graph_objects as go
 from pellucid.plots.base import LEGEND_ABOVE, cut, frame, labels, say
 from pellucid.plots.colours import COLOURS
 from pellucid.plots.curves import Line, panels
+from pellucid.provenance import Term
+from pellucid.provenance.terms import Role
 from pellucid.records import (
     Contribution,
     DesirabilityPaths,
     ImportanceComparison,
     ProposalExplanation,
     ProposalInteractions,
-    Term,
 )
-from pellucid.records.proposal import Role
 from pellucid.words import OBJECTIVE, called, escape, number_text
 
 # What a term stands for has the same colour in every figure: predictions blue, uncertainty yellow.

@@ -19,9 +19,8 @@ from pellucid.records import (
     PruningExplanation,
     PruningRecord,
     StoppedTrial,
-    chance_text,
 )
-from pellucid.words import escape, number_text
+from pellucid.words import chance_text, escape, number_text
 
 # Stopped trials, and reports of one curve, that a figure can show legibly.
 _MOST_TRIALS, _MOST_REPORTS = 1000, 500

@@ -1,7 +1,8 @@
 """Where a trial comes from: the receipt that is stored with every proposal. Nothing here knows a study or an answer.
 
 `kinds`: a receipt of each kind. `states`: what was behind a proposal, such as models, the acquisition and the policy.
-`rules`: the form that every field must have. `version1`: the JSON in which receipts are stored.
+`terms`: the words for the terms of an acquisition. `pruning`: the decision to stop a trial. `rules`: the form that
+every field must have. `version1`: the JSON in which receipts are stored.
 
 The package cannot be called `receipts`: `pellucid.receipts` is a function.
 """
@@ -14,6 +15,7 @@ from pellucid.provenance.kinds import (
     Receipt,
     StartupReceipt,
 )
+from pellucid.provenance.pruning import PruningDecision
 from pellucid.provenance.states import (
     AcquisitionState,
     ConstraintState,
@@ -22,6 +24,7 @@ from pellucid.provenance.states import (
     PolicyState,
     RankingState,
 )
+from pellucid.provenance.terms import Term
 
 __all__ = [
     "AcquisitionState",
@@ -32,8 +35,10 @@ __all__ = [
     "ModelState",
     "PolicyState",
     "ProposedReceipt",
+    "PruningDecision",
     "RankingReceipt",
     "RankingState",
     "Receipt",
     "StartupReceipt",
+    "Term",
 ]

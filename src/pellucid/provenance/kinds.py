@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from pellucid import notebook
 from pellucid.models.states import Hyperparameters
+from pellucid.notebook import document
 from pellucid.provenance import version1
 from pellucid.provenance.rules import (
     is_acquisition,
@@ -129,7 +129,7 @@ class Receipt(ABC):
     def _repr_html_(self) -> str:
         """What a notebook shows: what happened, and the parameters."""
         columns = {"param": list(self.params), "value": list(self.params.values())}
-        return notebook.document(str(self), columns, ())
+        return document(str(self), columns, ())
 
 
 @dataclass(frozen=True, repr=False)

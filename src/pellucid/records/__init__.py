@@ -1,23 +1,25 @@
 """The data of every answer: frozen records, with sentences.
 
-Nothing here knows Optuna. `finding`: the base of every answer. The answers: `recommendation`, `front` (several
+`finding`: the base of every answer. The answers: `recommendation`, `front` (several
 objectives: the front, compromises, what trades), `calibration` (were predictions true), `course` (how the search went),
 `curves` (what trials reported), `proposal` (why a trial was proposed), `shares` (which parameters matter), `importance`
 (which matter for a goal), `effect` (what a parameter does), `ranges` (which ranges to change), `plan` (what a two-step
 search does), `pruning` (why a trial was stopped, and what stops saved and cost).
 """
 
+from pellucid.beliefs.expectation import ExpectedOutcome
+from pellucid.beliefs.settings import FailingCondition, FailingSetting
+from pellucid.provenance import Term
 from pellucid.records.calibration import Calibration, CalibrationWindow, PredictedTrial
 from pellucid.records.coordinates import Coordinate, ParallelCoordinates
 from pellucid.records.course import FrontHistory, FrontVerdict, History, Hold, Phase, RegretHistory, StoppingVerdict
 from pellucid.records.curves import LearningCurve, LearningCurves
 from pellucid.records.effect import Cost, IndividualCurve, PartialDependence, ProfileEffect
-from pellucid.records.failures import FailingCondition, FailingSetting, FailingSettings
+from pellucid.records.failures import FailingSettings
 from pellucid.records.finding import PENDING, Finding, NotKnown, attempt, plain
 from pellucid.records.front import (
     Compromise,
     ExchangeRate,
-    ExpectedOutcome,
     Front,
     FrontMember,
     KeptLimit,
@@ -36,17 +38,13 @@ from pellucid.records.proposal import (
     ImportanceComparison,
     ProposalExplanation,
     ProposalInteractions,
-    Term,
 )
 from pellucid.records.pruning import (
     ChanceBin,
     FanPoint,
-    PruningDecision,
     PruningExplanation,
     PruningRecord,
     StoppedTrial,
-    by_text,
-    chance_text,
 )
 from pellucid.records.ranges import IntervalReduction, ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.records.recommendation import Recommendation
@@ -103,7 +101,6 @@ __all__ = [
     "ProfileEffect",
     "ProposalExplanation",
     "ProposalInteractions",
-    "PruningDecision",
     "PruningExplanation",
     "PruningRecord",
     "RangeAdvice",
@@ -117,7 +114,5 @@ __all__ = [
     "Tradeoff",
     "TwoStepPlan",
     "attempt",
-    "by_text",
-    "chance_text",
     "plain",
 ]

@@ -15,11 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pellucid import notebook
-from pellucid.words import NoAnswer, Note, Unanswered, printable, printable_traceback
+from pellucid.words import NoAnswer, Note, Unanswered, cause_of, printable, printable_traceback
 
 Answer = TypeVar("Answer")
-# Characters of an error's message that are shown: errors of NumPy can repeat whole arrays.
-_LONGEST_CAUSE = 300
 
 _logger = logging.getLogger("pellucid")
 
@@ -165,14 +163,6 @@ def attempt(ask: Callable[[], Answer]) -> Answer | NotKnown:
         # Not as `exc_info`: messages may hold names of the study, which must not reach a terminal as they are.
         _logger.error("An answer failed (%s).\n%s", cause_of(error), printable_traceback(error))
         return NotKnown(f"This answer failed; please report it ({cause_of(error)}).", final=True, failed=True)
-
-
-def cause_of(error: Exception) -> str:
-    """Type and message of an error on one line, without characters that could move the cursor of a terminal."""
-    message = " ".join(str(error).split())
-    short = message if len(message) <= _LONGEST_CAUSE else f"{message[:_LONGEST_CAUSE]} ..."
-    text = f"{type(error).__name__}: {short}" if short else type(error).__name__
-    return printable(text)
 
 
 def plain(value: Any) -> Any:

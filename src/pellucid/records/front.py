@@ -6,31 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from pellucid.beliefs.expectation import ExpectedOutcome
 from pellucid.notebook import Rows
 from pellucid.records.finding import Finding
 from pellucid.words import number_text, percent, rounded, spoken
-
-
-@dataclass(frozen=True)
-class ExpectedOutcome:
-    """What a configuration returns in one objective: expected, with an interval of the true value, and as observed.
-
-    low, high   None if there is no evidence for an interval
-    """
-
-    objective: str
-    expected: float
-    low: float | None
-    high: float | None
-    observed: float
-
-    @property
-    def text(self) -> str:
-        """ "latency 12.3, 95% interval [11.9, 12.8]" """
-        if self.low is None or self.high is None:
-            return f"{self.objective} {number_text(self.expected)}"
-        ends = f"{number_text(self.low)}, {number_text(self.high)}"
-        return f"{self.objective} {number_text(self.expected)}, 95% interval [{ends}]"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from optuna.study import Study
 
 from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import CATALOGUE
+from pellucid.answers.opening import beliefs_for_all
 from pellucid.beliefs import Beliefs
-from pellucid.explain.model import beliefs_for_all
 from pellucid.numerics import one_thread
 from pellucid.pareto import check_number
 from pellucid.progress import progress_bar

@@ -82,7 +82,7 @@ class Observations:
     @staticmethod
     def _only(values: Array) -> Array:
         if values.shape[1] != 1:
-            raise TypeError(f"These are values of {values.shape[1]} objectives: ask for those of one.")
+            raise TypeError(f"These are values of {len(values.T)} objectives: ask for those of one.")
         return values[:, 0]
 
     @property

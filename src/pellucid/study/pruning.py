@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optuna.trial import FrozenTrial
 
-from pellucid.records import PruningDecision
+from pellucid.provenance import PruningDecision
 from pellucid.words import RecordError
 
 DECISION_KEY = "pellucid:pruning"

@@ -9,6 +9,7 @@ from optuna.distributions import BaseDistribution, distribution_to_json, json_to
 from optuna.trial import FrozenTrial, TrialState
 
 from pellucid.numerics import is_whole_number
+from pellucid.provenance import ModelReceipt
 from pellucid.study.receipts import has_receipt, readable_receipt
 from pellucid.words import UnreadableRecordError
 
@@ -64,6 +65,12 @@ def ended_before(other: FrozenTrial, trial: FrozenTrial) -> bool:
     if other.datetime_complete is None or trial.datetime_start is None:
         return other.state.is_finished()
     return (other.datetime_complete, other.number) < (trial.datetime_start, trial.number)
+
+
+def in_a_step(trial: FrozenTrial) -> bool:
+    """Whether a search in steps proposed the trial, with some of its parameters held."""
+    receipt = readable_receipt(trial)
+    return isinstance(receipt, ModelReceipt) and receipt.step is not None
 
 
 _WORDS = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "stopped", TrialState.FAIL: "failed"}

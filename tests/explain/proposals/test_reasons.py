@@ -19,7 +19,8 @@ from pellucid.explain.proposals.cases import case_of
 from pellucid.explain.proposals.relevance import Relevance, relevance
 from pellucid.explain.proposals.why import contradictions, doubted, proposal_sentence
 from pellucid.models import GaussianProcess
-from pellucid.records import Contribution, Term
+from pellucid.provenance import Term
+from pellucid.records import Contribution
 from pellucid.reporting.gather import gather
 from pellucid.reporting.page import page
 from pellucid.study.view import StudyView

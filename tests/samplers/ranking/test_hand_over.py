@@ -26,9 +26,9 @@ from tests.helpers import (
 )
 
 import pellucid
-from pellucid.explain.importance.draws import in_a_step
 from pellucid.provenance import RankingReceipt
 from pellucid.samplers.proposing.turns import OPENING, next_turn
+from pellucid.study.trials import in_a_step
 
 pytest.importorskip("torch")
 

@@ -94,7 +94,7 @@ def _answer(
     questions: Callable[[Beliefs, str | int | None], list[Question[Any]]],
     check: Callable[[Any], None],
 ) -> Returned:
-    from pellucid.explain.model import beliefs_for_all
+    from pellucid.answers.opening import beliefs_for_all
 
     with session.study(study) as opened:
         beliefs, no_curves = beliefs_for_all(opened)

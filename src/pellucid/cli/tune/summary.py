@@ -59,7 +59,7 @@ def _last_output(outcome: Outcome) -> list[str]:
 
 
 def _summarise(study: Study, outcome: Outcome, place: Place, options: SummaryOptions) -> None:
-    from pellucid.explain.model import beliefs_for_all
+    from pellucid.answers.opening import beliefs_for_all
     from pellucid.numerics import one_thread
     from pellucid.records import NotKnown
     from pellucid.study.trials import ended

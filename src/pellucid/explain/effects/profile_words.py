@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from pellucid.beliefs.failing import always_fails, fails_with
+from pellucid.beliefs.settings import FailingSetting
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT
 from pellucid.explain.effects.words import gap_notes, provisional
 from pellucid.numerics import Array, Integers, Mask, low_discrepancy
-from pellucid.records import Cost, FailingSetting
+from pellucid.records import Cost
 from pellucid.space.encoding import Dimension, Space
 from pellucid.study.arrays import Arrays
 from pellucid.words import Note, counted, rounded, value_text

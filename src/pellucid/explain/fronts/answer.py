@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.beliefs import Beliefs
-from pellucid.beliefs.expectation import LEVEL, no_interval, too_few
+from pellucid.beliefs.expectation import LEVEL, ExpectedOutcome, no_interval, too_few
 from pellucid.beliefs.feasibility import chance_of_feasible, none_feasible
 from pellucid.claims import ON_THE_FRONT
 from pellucid.explain.fronts.expected import expected_outcomes
 from pellucid.explain.fronts.membership import MOST_DRAWN, TOLERANCE, Tried, distinct, ends_of, spread_of
 from pellucid.numerics import Array, Indices
 from pellucid.pareto import check_number, front
-from pellucid.records import ExpectedOutcome, Front, FrontMember
+from pellucid.records import Front, FrontMember
 from pellucid.study.arrays import Arrays, arrays
 from pellucid.study.observations import Observations
 from pellucid.study.view import StudyView

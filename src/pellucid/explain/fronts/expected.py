@@ -11,13 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from pellucid.beliefs import Beliefs, Model
-from pellucid.beliefs.expectation import losses_around, median_and_interval, smoothed_values, too_few
+from pellucid.beliefs.expectation import ExpectedOutcome, losses_around, median_and_interval, smoothed_values, too_few
 from pellucid.beliefs.model import default_template
 from pellucid.explain.fronts.membership import near_front
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, Mask
 from pellucid.pareto import front
-from pellucid.records import ExpectedOutcome
 from pellucid.study.arrays import Arrays
 
 # Configurations that may look best under another noise.

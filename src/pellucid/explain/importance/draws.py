@@ -22,7 +22,6 @@ from pellucid.beliefs import Beliefs
 from pellucid.explain.model import beliefs_of, opened
 from pellucid.goals import Goal, Sign, as_goal
 from pellucid.numerics import Array, Mask, one_thread, stream
-from pellucid.provenance import ModelReceipt
 from pellucid.space.conditions import infer_conditions
 from pellucid.space.encoding import Space
 from pellucid.study.constraints import constraints
@@ -176,12 +175,6 @@ def _drawn_at_random(trial: FrozenTrial) -> bool | None:
     """By its receipt; None if there is none."""
     receipt = readable_receipt(trial)
     return None if receipt is None else not receipt.proposed
-
-
-def in_a_step(trial: FrozenTrial) -> bool:
-    """Whether a search in steps proposed the trial, with some of its parameters held."""
-    receipt = readable_receipt(trial)
-    return isinstance(receipt, ModelReceipt) and receipt.step is not None
 
 
 def encoded_trials(trials: Sequence[FrozenTrial]) -> tuple[Space, list[FrozenTrial], Array]:

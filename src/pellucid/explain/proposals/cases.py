@@ -31,8 +31,8 @@ from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.explain.rebuild import RebuiltProposal, own_model_receipt, rebuilt_from
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, expand_integers, is_whole_number
-from pellucid.provenance import ModelReceipt, Receipt
-from pellucid.records import Attribution, ExpectedValue, Term
+from pellucid.provenance import ModelReceipt, Receipt, Term
+from pellucid.records import Attribution, ExpectedValue
 from pellucid.space.encoding import Dimension, Space
 from pellucid.space.values import plain, same
 from pellucid.study.targets import Target

@@ -9,7 +9,8 @@ import numpy as np
 from pellucid.acquisition.base import PointwiseAcquisition, Situation
 from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
-from pellucid.records import PREDICTED, Term
+from pellucid.provenance import Term
+from pellucid.records import PREDICTED
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from pellucid.explain.proposals.background import Part, rows_of
 from pellucid.explain.proposals.cases import Case, Shares, changes, outcome
 from pellucid.explain.rebuild import require_own, space_and_data
 from pellucid.numerics import Array, expand_integers
-from pellucid.provenance import RankingReceipt, RankingState
-from pellucid.records import ExpectedValue, Term
+from pellucid.provenance import RankingReceipt, RankingState, Term
+from pellucid.records import ExpectedValue
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from pellucid.claims import NO_REASON, PREDICTED_REASON, REASON
 from pellucid.explain.proposals.relevance import Relevance
-from pellucid.records import PREDICTED, Contribution, ExpectedValue, ProposalExplanation, Term
+from pellucid.provenance import Term
+from pellucid.records import PREDICTED, Contribution, ExpectedValue, ProposalExplanation
 from pellucid.words import OBJECTIVE, Note, called, spoken, value_text, with_error
 
 # Shares of a proposal's appeal: from half on it is "mainly" that, from a quarter on a parameter is always named, and

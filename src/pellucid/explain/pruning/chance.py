@@ -29,7 +29,7 @@ from pellucid.beliefs.feasibility import none_feasible
 from pellucid.models.curves import FEWEST_COMPLETE, CurveModel, Forecast
 from pellucid.models.curves.reports import Curves
 from pellucid.numerics import Array, compress_integers
-from pellucid.records import PruningDecision
+from pellucid.provenance import PruningDecision
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import encoded_rows
 from pellucid.study.curves import curves

@@ -12,11 +12,23 @@ from pellucid.beliefs import Beliefs
 from pellucid.explain.pruning.chance import LEVEL, CurveEvidence, curve_evidence, why_unknown
 from pellucid.models.curves.reports import Curves, check_horizon
 from pellucid.numerics import Array, check_level, expand_integers, is_whole_number, one_thread
-from pellucid.records import FanPoint, PruningDecision, PruningExplanation, by_text, chance_text
+from pellucid.provenance import PruningDecision
+from pellucid.records import FanPoint, PruningExplanation
 from pellucid.study.pruning import read_decision
 from pellucid.study.trials import ended_before, state_word
 from pellucid.study.view import StudyView
-from pellucid.words import NoAnswer, NoAnswerYet, Note, Unanswered, counted, number_text, prefix, printable
+from pellucid.words import (
+    NoAnswer,
+    NoAnswerYet,
+    Note,
+    Unanswered,
+    by_text,
+    chance_text,
+    counted,
+    number_text,
+    prefix,
+    printable,
+)
 
 # With fewer complete curves than this, the answer says so.
 _FEW = 10

@@ -27,7 +27,7 @@ from pellucid.explain.proposals.shapley_mean import mean_shapley
 from pellucid.models import GaussianProcess
 from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array
-from pellucid.records import Term
+from pellucid.provenance import Term
 from pellucid.space.encoding import Space
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.shapley.walks import single_walks
