@@ -27,11 +27,11 @@ from pellucid.beliefs import Beliefs
 from pellucid.beliefs.settings import FailingCondition, FailingSetting
 from pellucid.cli.answers import answers_to, sentences_of
 from pellucid.cli.questions import overview
+from pellucid.explain.model import beliefs_of
 from pellucid.integrations.contents import contents_of
 from pellucid.records import FailingSettings
 from pellucid.reporting.gather import gather
 from pellucid.reporting.picker import picks
-from pellucid.study.view import StudyView
 from pellucid.words import NoteKind, kind_of, selection_note
 
 NAMES = ("two steps", "two objectives, constraint")
@@ -130,7 +130,7 @@ def seen(study: Any, answers: Overview, scrambler: Scrambler | None) -> Seen:
 def printed(study: Any, scrambler: Scrambler | None) -> list[str]:
     """What `pellucid explain` prints. Every answer has the note on a choice of trials."""
     found = []
-    for question, answer in answers_to(overview(Beliefs(StudyView.whole(study)), None)):
+    for question, answer in answers_to(overview(beliefs_of(study), None)):
         if "notes" in getattr(answer, "__dataclass_fields__", ()):
             answer = replace(answer, notes=(selection_note("This answer", 30, 60), *answer.notes))  # type: ignore[call-arg]
         if scrambler is not None:

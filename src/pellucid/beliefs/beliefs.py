@@ -13,9 +13,10 @@ from pellucid.beliefs.feasibility import Feasibility
 from pellucid.beliefs.model import Fits, Model
 from pellucid.beliefs.settings import FailingSetting
 from pellucid.models import GaussianProcess
-from pellucid.models.constraint import ConstraintModel, limit_of, targets, zero_of
+from pellucid.models.constraint import ConstraintModel
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays, encoded
+from pellucid.study.constraint_data import ConstraintData
 from pellucid.study.targets import Target
 from pellucid.study.view import StudyView
 from pellucid.threads import cached_property
@@ -72,13 +73,11 @@ class Beliefs:
                 return models
         fitted = []
         for constraint in self.view.constraints:
-            data = self.view.chosen(encoded(space, self.view.observed(constraint)))
-            if len(data):
-                zero, name = zero_of(data.losses), constraint.name
-                data = data.with_losses(targets(data.losses, zero))
-                model = self.model(constraint, data)
-                best = ConstraintModel(name, model.gp, limit_of(data.losses), zero)
-                others = model.plausible if np.ptp(data.losses) > 0.0 else ()
+            known = ConstraintData.of(constraint, self.view.chosen(encoded(space, self.view.observed(constraint))))
+            if known is not None:
+                model = self.model(constraint, known.data)
+                best = known.model(model.gp)
+                others = model.plausible if np.ptp(known.data.losses) > 0.0 else ()
                 fitted.append((best, *(replace(best, gp=gp) for gp in others)))
         self._constraints.append((space, tuple(fitted)))
         return tuple(fitted)
@@ -113,8 +112,7 @@ class Beliefs:
         own = encoded(data.space, observed.select(rows))
         if not len(own):
             return constraint
-        gp = GaussianProcess.from_hyperparameters(constraint.gp.hyperparameters)
-        return replace(constraint, gp=gp.condition(own.X, targets(own.losses, constraint.zero)))
+        return ConstraintData.again(constraint, own).restored(constraint.gp.hyperparameters)
 
     # ------------------------------------------------------------------ failures
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pellucid.models import GaussianProcess
-from pellucid.models.constraint import targets, zero_of
 from pellucid.models.thinning import MOST_ROWS, MOST_TRIALS, representative_rows
 from pellucid.numerics import Array, Indices, one_thread
 from pellucid.pareto import MOST_OBJECTIVES, apart, front
 from pellucid.study.arrays import Arrays, encoded
+from pellucid.study.constraint_data import ConstraintData
 from pellucid.study.view import StudyView
 from pellucid.threads import cached_property
 
@@ -88,10 +88,10 @@ def _learned(data: Arrays) -> GaussianProcess:
 
 
 def _of_constraints(view: StudyView, data: Arrays) -> list[GaussianProcess]:
-    known = [encoded(data.space, view.observed(constraint)) for constraint in view.constraints]
-    return [
-        _learned(each.with_losses(targets(each.losses, zero_of(each.losses)))) for each in known if len(each.losses)
+    known = [
+        ConstraintData.of(constraint, encoded(data.space, view.observed(constraint))) for constraint in view.constraints
     ]
+    return [_learned(each.data) for each in known if each is not None]
 
 
 def _best(Y: Array, count: int, most: int) -> Indices:

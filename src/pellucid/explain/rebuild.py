@@ -12,12 +12,13 @@ from optuna.trial import FrozenTrial
 
 from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Situation, from_state, latent_rows
 from pellucid.models import GaussianProcess
-from pellucid.models.constraint import ConstraintModel, targets
+from pellucid.models.constraint import ConstraintModel
 from pellucid.notebook import document
 from pellucid.numerics import Array, expand_integers, first_integers, one_thread
 from pellucid.provenance import ConstraintState, CurveState, ModelReceipt, ModelState, ProposedReceipt, Receipt
 from pellucid.space.encoding import Condition, Space
 from pellucid.study.arrays import Arrays, encoded
+from pellucid.study.constraint_data import ConstraintData
 from pellucid.study.extrapolation import as_recorded, extrapolated
 from pellucid.study.targets import Target, named
 from pellucid.study.trials import distribution_from, repeated
@@ -217,7 +218,5 @@ def _rebuilt_constraint(state: ConstraintState, view: StudyView, known: Arrays, 
             "reported that constraint."
         )
     constraint = Target(state.name, kind="constraint")
-    data = encoded(known.space, fitted_on.of(constraint))
-    gp = GaussianProcess.from_hyperparameters(state.hyperparameters)
-    gp.condition(data.X, targets(data.losses, state.zero))
-    return ConstraintModel(state.name, gp, state.limit, state.zero).believe(imputed)
+    own = ConstraintData.again(state, encoded(known.space, fitted_on.of(constraint)))
+    return own.restored(state.hyperparameters).believe(imputed)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pellucid.acquisition.base import Acquisition, Pool, Situation
 from pellucid.acquisition.constrained import Constrained
 from pellucid.models import GaussianProcess
-from pellucid.models.constraint import ConstraintModel, limit_of, targets, zero_of
+from pellucid.models.constraint import ConstraintModel
 from pellucid.numerics import Array, compress_integers
 from pellucid.provenance import ConstraintState
 from pellucid.samplers.proposing.learning import fit_constraint, pack
 from pellucid.study.arrays import Arrays, encoded
+from pellucid.study.constraint_data import ConstraintData
 from pellucid.study.view import StudyView
 
 
@@ -49,13 +50,10 @@ def fitted_constraints(
     """Of every constraint of which a trial that fits the space has a value."""
     fits = []
     for constraint in view.constraints:
-        name, own = constraint.name, encoded(data.space, view.observed(constraint))
-        if len(own.losses):
-            zero = zero_of(own.losses)
-            own = own.with_losses(targets(own.losses, zero))
-            gp, used, learned_from = fit_constraint(view, own, name, template, deterministic)
-            model = ConstraintModel(name, gp, limit_of(own.losses), zero)
-            fits.append(ConstraintFit(model, used, learned_from))
+        known = ConstraintData.of(constraint, encoded(data.space, view.observed(constraint)))
+        if known is not None:
+            gp, used, learned_from = fit_constraint(view, known, template, deterministic)
+            fits.append(ConstraintFit(known.model(gp), used, learned_from))
     return tuple(fits)
 
 

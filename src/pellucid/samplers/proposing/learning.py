@@ -1,4 +1,4 @@
-"""The surrogate of a proposal: fitted again, or continued from the receipt of an earlier proposal."""
+"""The surrogates of a proposal: fitted again, or continued from the receipt of an earlier proposal."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pellucid.numerics import Array, Indices, expand_integers
 from pellucid.provenance import ConstraintState, ModelReceipt, ModelState, Receipt
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
+from pellucid.study.constraint_data import ConstraintData
 from pellucid.study.receipts import last_model_receipt, own_receipt
 from pellucid.study.targets import Target
 from pellucid.study.trials import same_distributions
@@ -33,7 +34,7 @@ _FAR = 2.0
 
 
 # A model of an earlier proposal, of an objective or of a constraint, and the receipt that has it.
-_Past = tuple[ModelReceipt, ModelState | ConstraintState]
+Past = tuple[ModelReceipt, ModelState | ConstraintState]
 
 
 def fit(
@@ -49,32 +50,32 @@ def fit(
     warped = template.warp is not None
     past = last_model_receipt(view.trials, template.kernel.name, warped=warped, index=objective.column)
     surprise = past is not None and surprised(past[0], view, objective, data)
-    return _continued(view, data, template, deterministic, past, best, surprise=surprise)
+    return continue_from(past, view, data, template, deterministic, best, surprise=surprise)
 
 
 def fit_constraint(
-    view: StudyView, data: Arrays, name: str, template: GaussianProcess, deterministic: bool
+    view: StudyView, known: ConstraintData, template: GaussianProcess, deterministic: bool
 ) -> tuple[GaussianProcess, Arrays, int]:
-    """The same of a constraint. `data`: its values in the place of those of the objective."""
+    """The same of a constraint."""
     last = last_model_receipt(view.trials, template.kernel.name, warped=template.warp is not None)
-    past: _Past | None = None
+    past: Past | None = None
     if last is not None:
         receipt = last[0]
-        past = next(((receipt, state) for state in receipt.constraints if state.name == name), None)
-    return _continued(view, data, template, deterministic, past, None, surprise=False)
+        past = next(((receipt, state) for state in receipt.constraints if state.name == known.name), None)
+    return continue_from(past, view, known.data, template, deterministic)
 
 
-def _continued(
+def continue_from(
+    past: Past | None,
     view: StudyView,
     data: Arrays,
     template: GaussianProcess,
     deterministic: bool,
-    past: _Past | None,
-    best: Indices | None,
+    best: Indices | None = None,
     *,
-    surprise: bool,
+    surprise: bool = False,
 ) -> tuple[GaussianProcess, Arrays, int]:
-    """A fit that continues an earlier one; `surprise`: also from scratch."""
+    """A fit that goes on from an earlier one, if there is one; `surprise`: also from scratch."""
     gp = template.unfitted(data.space.nominal, deterministic=deterministic)
     start, curvature = _warm_start(past, data.space)
     n, noise = len(data.losses), data.observations.noise_variance
@@ -115,7 +116,7 @@ def missed(receipt: Receipt, loss: float, objective: int = 0) -> bool:
     return abs(z - m) > _SURPRISE * math.sqrt(s * s + h.noise)
 
 
-def _serves_again(past: _Past, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:
+def _serves_again(past: Past, view: StudyView, data: Arrays, template: GaussianProcess) -> bool:
     """Whether earlier hyperparameters can be used unchanged: same model and space, hardly more observations."""
     last, model = past
     n, space, h = len(data.losses), data.space, model.hyperparameters
@@ -131,7 +132,7 @@ def _serves_again(past: _Past, view: StudyView, data: Arrays, template: Gaussian
     return tuple(last.space) == space.names and same_distributions(view.trials, last.space, distributions)
 
 
-def _warm_start(past: _Past | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
+def _warm_start(past: Past | None, space: Space) -> tuple[Hyperparameters | None, Array | None]:
     """Earlier hyperparameters in the order of this space, and their curvature if the space is the same."""
     if past is None:
         return None, None
