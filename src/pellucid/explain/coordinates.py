@@ -9,11 +9,11 @@ from optuna.study import Study
 
 from pellucid.beliefs import Beliefs
 from pellucid.explain.model import beliefs_of
-from pellucid.explain.ranges import axis_ticks
 from pellucid.numerics import Array, Mask, one_thread
 from pellucid.pareto import front
 from pellucid.records import Coordinate, ParallelCoordinates
 from pellucid.space.encoding import Dimension
+from pellucid.space.text import axis_ticks
 from pellucid.study.arrays import Arrays
 from pellucid.words import NoAnswerYet, Note, value_text
 

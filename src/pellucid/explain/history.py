@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import TrialState
 
 from pellucid.beliefs import Beliefs
 from pellucid.beliefs.feasibility import none_feasible
@@ -15,17 +15,10 @@ from pellucid.records import FrontHistory, History, Phase
 from pellucid.study.observations import Observations
 from pellucid.study.predictions import predicted_constraint
 from pellucid.study.targets import Target
-from pellucid.study.trials import interrupted, nobodys_choice, repeated
+from pellucid.study.trials import nobodys_choice, repeated, state_of
 from pellucid.study.view import StudyView
 from pellucid.words import OBJECTIVE, counted, share_text, value_text
 
-_STATES = {
-    TrialState.COMPLETE: "complete",
-    TrialState.PRUNED: "pruned",
-    TrialState.FAIL: "failed",
-    TrialState.RUNNING: "running",
-    TrialState.WAITING: "waiting",
-}
 _KINDS = {"startup": "start-up", "model": "model", "ranking": "earlier studies", "fallback": "random"}
 _ANOTHER_SAMPLER, _REPEATED = "another sampler", "repeated"
 
@@ -101,11 +94,6 @@ def _expected(receipt: Receipt | None, target: Target) -> tuple[float | None, fl
         return predicted_constraint(receipt, target.name) or (None, None)
     model = receipt.model(target.column)
     return (None, None) if model is None else (model.mean, model.expected_sd)
-
-
-def state_of(trial: FrozenTrial) -> str:
-    """ "complete", "pruned", "failed", "interrupted", "running" or "waiting" """
-    return "interrupted" if interrupted(trial) else _STATES[trial.state]
 
 
 def _states(view: StudyView) -> tuple[str, ...]:

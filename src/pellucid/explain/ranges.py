@@ -37,6 +37,7 @@ from pellucid.numerics import Array, Mask
 from pellucid.records import ParameterRanges, RangeAdvice, RangeAxis
 from pellucid.space.branches import Branch
 from pellucid.space.encoding import Dimension
+from pellucid.space.text import axis_ticks
 from pellucid.study.targets import Target
 from pellucid.study.trials import in_a_step
 from pellucid.words import NoAnswerYet, Note, choice_note, counted, percent, value_text
@@ -55,8 +56,6 @@ _CLOSE, _SHORTEST = 0.05, 0.2
 _LIKELY_FEASIBLE = 0.5
 # The end of a range in the figure.
 _EDGE = 0.1
-# A parameter with up to this many values, or choices, has a tick at each of them.
-_N_TICKED, _MOST_CHOICES = 12, 60
 # Choices of one parameter that are named one by one in the notes.
 _MOST_NAMED = 3
 
@@ -113,15 +112,6 @@ def _alone(target: Target, n_objectives: int) -> tuple[str, ...]:
         return ()
     text = f"This is about `{target.name}` alone: other ranges may be better for another objective."
     return (Note(text, "scope"),)
-
-
-def axis_ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
-    """Every value of a parameter with few, or of choices; five over the range otherwise."""
-    if 0 < dimension.cells <= (_MOST_CHOICES if dimension.categorical else _N_TICKED):
-        at = dimension.midpoint(np.arange(dimension.cells))
-    else:
-        at = np.unique(dimension.snap(np.linspace(0.0, 1.0, 5)))  # Of few integers, some of the five are the same.
-    return tuple((float(u), value_text(value)) for u, value in zip(at, dimension.decode(at), strict=True))
 
 
 # ---------------------------------------------------------------------- widen

@@ -11,8 +11,8 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from pellucid.beliefs import Beliefs
-from pellucid.explain.history import state_of
 from pellucid.records import Timeline
+from pellucid.study.trials import state_of
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, counted
 

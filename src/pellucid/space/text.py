@@ -8,6 +8,9 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from pellucid.space.encoding import Condition, Dimension, Space
 from pellucid.words import value_text
 
+# A parameter with up to this many values, or choices, has a tick at each of them.
+_N_TICKED, _MOST_CHOICES = 12, 60
+
 
 def condition_text(space: Space, rule: Condition) -> str:
     """When a conditional parameter exists: "opt is sgd or rms", "depth is between 2 and 5"."""
@@ -26,3 +29,12 @@ def value_range(dimension: Dimension) -> str:
         return f"it goes from {d.low:.12g} to {d.high:.12g}"
     assert isinstance(d, CategoricalDistribution)
     return f"its choices are {', '.join(map(repr, d.choices))}"
+
+
+def axis_ticks(dimension: Dimension) -> tuple[tuple[float, str], ...]:
+    """Every value of a parameter with few, or of choices; five over the range otherwise."""
+    if 0 < dimension.cells <= (_MOST_CHOICES if dimension.categorical else _N_TICKED):
+        at = dimension.midpoint(np.arange(dimension.cells))
+    else:
+        at = np.unique(dimension.snap(np.linspace(0.0, 1.0, 5)))  # Of few integers, some of the five are the same.
+    return tuple((float(u), value_text(value)) for u, value in zip(at, dimension.decode(at), strict=True))

@@ -81,6 +81,20 @@ def state_word(trial: FrozenTrial) -> str:
     return _WORDS.get(trial.state, "running")
 
 
+_NAMES = {
+    TrialState.COMPLETE: "complete",
+    TrialState.PRUNED: "pruned",
+    TrialState.FAIL: "failed",
+    TrialState.RUNNING: "running",
+    TrialState.WAITING: "waiting",
+}
+
+
+def state_of(trial: FrozenTrial) -> str:
+    """ "complete", "pruned", "failed", "interrupted", "running" or "waiting" """
+    return "interrupted" if interrupted(trial) else _NAMES[trial.state]
+
+
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 UNFINISHED = (TrialState.RUNNING, TrialState.WAITING)
 

@@ -15,6 +15,7 @@ from optuna.study import Study
 from scipy.special import ndtri
 
 from pellucid.beliefs import Beliefs, Model
+from pellucid.beliefs.explored import all_over, unexplored
 from pellucid.claims import AVERAGE_MATTERS, AVERAGE_NO_EFFECT
 from pellucid.explain.effects.trials import (
     CANNOT_TELL,
@@ -26,7 +27,7 @@ from pellucid.explain.effects.trials import (
     names_of,
     support_of,
 )
-from pellucid.explain.effects.words import Curve, all_over, effect_notes, effect_sentence, unexplored
+from pellucid.explain.effects.words import Curve, effect_notes, effect_sentence
 from pellucid.explain.model import opened
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.averages import Axis

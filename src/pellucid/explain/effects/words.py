@@ -12,21 +12,12 @@ from typing import Any
 import numpy as np
 
 from pellucid.explain.effects.trials import MATTERS, NO_EFFECT, support_of
-from pellucid.models import GaussianProcess
 from pellucid.models.averages.mixture import Mixture
-from pellucid.numerics import Array, Integers, Mask, low_discrepancy
-from pellucid.space.encoding import Space
+from pellucid.numerics import Array, Integers, Mask
 from pellucid.space.grids import axis_grid
 from pellucid.study.arrays import Arrays
 from pellucid.words import Note, about, called, spoken, value_text, with_error
 
-# Points at which the model's uncertainty over the whole space is averaged.
-_N_COVER = 256
-# The share of the trials' variance that the model may leave unexplained before the space counts as unexplored.
-_UNEXPLORED = 0.2
-_UNSURE = Note(
-    "The model is unsure about most of the space: add random trials before you rely on averages over it.", "evidence"
-)
 # How many times the model's own sd the jackknife may reach before a curve counts as driven by few trials.
 _FEW_TRIALS = 4.0
 # Trials per parameter below which effects are called provisional.
@@ -135,21 +126,6 @@ def effect_sentence(
         objective,
         f"{n_trials} trials can't show which {which} better on average over all other settings{where}; {bound}.",
     )
-
-
-def all_over(space: Space) -> Array:
-    """Encoded rows spread over the whole space. Answers that use the same ones agree on whether it is explored."""
-    return space.canonical(low_discrepancy(0, _N_COVER, np.full(len(space), 0.5)))
-
-
-def unexplored(gp: GaussianProcess, anywhere: Array) -> list[str]:
-    """A note if the model is unsure about most of the space: `anywhere` are encoded rows spread all over it."""
-    variance = float(np.var(gp.data.z))
-    if variance < 1e-300:  # All trials agree: there is nothing to compare with.
-        return []
-    if float(np.mean(gp.latent(anywhere)[1] ** 2)) <= _UNEXPLORED * variance:
-        return []
-    return [_UNSURE]
 
 
 def effect_notes(

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from pellucid.beliefs import Beliefs, Model
+from pellucid.beliefs.explored import unexplored
 from pellucid.claims import EVIDENCE, GOAL_IMPACTFUL, GOAL_NO_EFFECT
-from pellucid.explain.effects.words import unexplored
 from pellucid.explain.importance.choices import ranks
 from pellucid.explain.importance.draws import Subject, encoded_trials, spread_over_cells, usable_trials
 from pellucid.explain.importance.hsic import MEDIAN, embeddings, holm, largest_possible

@@ -12,8 +12,8 @@ import numpy as np
 from optuna.study import Study
 
 from pellucid.beliefs import Beliefs
+from pellucid.beliefs.explored import all_over, unexplored
 from pellucid.claims import EVIDENCE, SHARE_MATTERS, SHARE_SMALL, SHARE_SMALL_THOUGH_EVIDENT
-from pellucid.explain.effects.words import all_over, unexplored
 from pellucid.explain.importance.indices import GroupIndices, indices_of
 from pellucid.explain.importance.share_words import FEWEST_TO_JUDGE, ranked, share_sentence
 from pellucid.explain.model import curve_notes, opened
