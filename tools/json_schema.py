@@ -15,11 +15,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import optuna
 
-from pellucid import records
 from pellucid.answers.base import Answer, resolve
 from pellucid.answers.catalogue import CATALOGUE, CURVES
 from pellucid.cli.tune.run import EndReason
 from pellucid.cli.tune.snapshot import BestTrial, TrialOfSeveral
+from pellucid.records import Finding
 
 FOLDER = Path(__file__).parent.parent / "src" / "pellucid" / "cli"
 
@@ -169,7 +169,7 @@ def _of(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_answer(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, records.Finding)
+    return isinstance(annotation, type) and issubclass(annotation, Finding)
 
 
 def _tuple(arguments: tuple[Any, ...], definitions: dict[str, Any]) -> dict[str, Any]:

@@ -28,10 +28,11 @@ def hints(function: Any) -> dict[str, Any]:
     """The types of a function, also of one whose module imports them for type checkers only."""
     from collections.abc import Sequence
 
-    from pellucid import goals, records
+    from pellucid import goals
 
     module = inspect.getmodule(function)
-    known = {**vars(records), **vars(goals), **vars(module), "Sequence": Sequence}
+    records = {reference.partition(":")[2]: resolve(reference) for answer in CATALOGUE for reference in answer.records}
+    known = {**records, **vars(goals), **vars(module), "Sequence": Sequence}
     return get_type_hints(function, globalns=known)
 
 
