@@ -56,15 +56,15 @@ Kind = Literal["plain", "soft", "doubt", "big", "stop", "go"]
 
 
 @dataclass(frozen=True)
-class Text:
-    """A paragraph. `kind`: how loud it is."""
+class Paragraph:
+    """Sentences that belong together. `kind`: how loud they are."""
 
     parts: tuple[Inline, ...]
     kind: Kind = "plain"
 
 
-def text(*parts: Inline, kind: Kind = "plain") -> Text:
-    return Text(parts, kind)
+def text(*parts: Inline, kind: Kind = "plain") -> Paragraph:
+    return Paragraph(parts, kind)
 
 
 @dataclass(frozen=True)
@@ -158,18 +158,18 @@ class Picker:
     """A list of trials, and what is said about the one that the reader picks."""
 
 
-Piece = Text | Heading | Names | Unknown | Items | Values | Table | Copies | Drawing | Row | Folded | Picker
+Piece = Paragraph | Heading | Names | Unknown | Items | Values | Table | Copies | Drawing | Row | Folded | Picker
 
 
-def doubtful(notes: Iterable[str]) -> list[Text]:
+def doubtful(notes: Iterable[str]) -> list[Paragraph]:
     return [text(note, kind="doubt") for note in notes]
 
 
-def soft(notes: Iterable[str]) -> list[Text]:
+def soft(notes: Iterable[str]) -> list[Paragraph]:
     return [text(note, kind="soft") for note in notes]
 
 
-def unknown(why: NotKnown) -> Text:
+def unknown(why: NotKnown) -> Paragraph:
     """Why there is no answer, in a section."""
     return text(str(why), kind="soft")
 

@@ -14,12 +14,12 @@ from pellucid.answers.pieces import (
     Inline,
     Items,
     Names,
+    Paragraph,
     Parameter,
     Picker,
     Piece,
     Row,
     Table,
-    Text,
     ToSection,
     Trial,
     Unknown,
@@ -47,7 +47,7 @@ class Writer:
 
     def one(self, piece: Piece) -> Markup:
         match piece:
-            case Text(parts, kind):
+            case Paragraph(parts, kind):
                 shown = map(self._inline, parts)
                 return tag("p", *shown) if kind == "plain" else tag("p", *shown, class_=_CLASSES.get(kind, kind))
             case Heading(name):

@@ -12,9 +12,9 @@ from pellucid.answers.catalogue import CATALOGUE
 from pellucid.answers.pieces import (
     Inline,
     Items,
+    Paragraph,
     Parameter,
     Piece,
-    Text,
     ToSection,
     Trial,
     Unknown,
@@ -60,7 +60,7 @@ def note(overview: Overview, trials: str) -> str:
 def _written(piece: Piece, trials: str) -> str:
     """A piece as Markdown; empty if a note has no place for it."""
     match piece:
-        case Text(parts):
+        case Paragraph(parts):
             return "".join(_inline(part, trials) for part in parts)
         case Unknown(why):
             return prose(why.reason) if why.final else f"Not known yet. {prose(why.reason)}"
