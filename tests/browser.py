@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pellucid.plots import browser as program
+from pellucid.answers.drawing import browser as program
 
 _FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
           "--hide-scrollbars", "--disable-component-update", "--disable-default-apps", "--disable-sync")  # fmt: skip

@@ -38,7 +38,7 @@ pytest.register_assert_rewrite(
 )
 
 
-from pellucid.cli.redaction import forget  # noqa: E402
+from pellucid.surfaces.cli.redaction import forget  # noqa: E402
 from tests.helpers import without_waiting_for_the_disk  # noqa: E402
 
 sqlalchemy.event.listen(sqlalchemy.engine.Engine, "connect", without_waiting_for_the_disk)
@@ -50,7 +50,7 @@ Server = TypeVar("Server")
 @contextmanager
 def or_skip(server: AbstractContextManager[Server]) -> Iterator[Server]:
     """The server; the test is skipped if the machine cannot have it."""
-    from pellucid.cli.errors import Unavailable
+    from pellucid.surfaces.cli.errors import Unavailable
 
     with ExitStack() as stack:
         try:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from pellucid.answers.base import WHOLE, Answer, Overview, Subject
-from pellucid.records import Finding, NotKnown
+from pellucid.answers.finding import Finding, NotKnown
 
 
 def instead(overview: Overview, answer: Answer[Any], record: Finding | NotKnown, *subjects: Subject) -> Overview:

@@ -28,7 +28,7 @@ from typing import Any
 import optuna
 from typer.testing import CliRunner
 
-from pellucid.cli.app import app
+from pellucid.surfaces.cli.app import app
 from tests.helpers import ROOT
 
 DOCS = ROOT / "docs"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from pellucid.answers.finding import Finding
 from pellucid.provenance import Receipt
-from pellucid.records import Finding
 
 # Fields and properties of records that hold what people read. Names of parameters, choices and objectives are no prose.
 PROSE = frozenset(

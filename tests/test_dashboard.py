@@ -13,11 +13,11 @@ from optuna.study import Study
 from plotly.subplots import make_subplots
 
 import pellucid
-from pellucid import dashboard
 from pellucid.answers.base import Overview
-from pellucid.reporting.gather import gather
-from pellucid.reporting.note import escaped, note, prose
 from pellucid.study.storage import dashboard_figures, remove_dashboard_figure
+from pellucid.surfaces import dashboard
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.note import escaped, note, prose
 
 HOSTILE = "<img src=x> **b** [a](http://c) $x$ | `"
 TRIALS = "/dashboard/studies/0/trials?numbers="
@@ -98,7 +98,7 @@ def test_figures_that_are_no_longer_made_are_removed(
     for name, figure in figures.items():
         optuna_dashboard.save_plotly_graph_object(study, figure, graph_object_id=name)
     optuna_dashboard.save_note(study, "Mine.")
-    monkeypatch.setattr("pellucid.reporting.gather.gather", lambda *_, **__: answers)
+    monkeypatch.setattr("pellucid.surfaces.page.gather.gather", lambda *_, **__: answers)
     for _ in range(2):
         dashboard.publish(study)
     ids = dashboard_figures(study, "")

@@ -17,9 +17,9 @@ import optuna
 
 from pellucid.answers.base import Answer, resolve
 from pellucid.answers.catalogue import CATALOGUE, CURVES
-from pellucid.cli.tune.run import EndReason
-from pellucid.cli.tune.snapshot import BestTrial, TrialOfSeveral
-from pellucid.records import Finding
+from pellucid.answers.finding import Finding
+from pellucid.surfaces.cli.tune.run import EndReason
+from pellucid.surfaces.cli.tune.snapshot import BestTrial, TrialOfSeveral
 
 FOLDER = Path(__file__).parent.parent / "src" / "pellucid" / "cli"
 

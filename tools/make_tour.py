@@ -15,7 +15,7 @@ import nbformat
 import plotly.graph_objects as go
 from nbclient import NotebookClient
 
-from pellucid import plots
+from pellucid.answers import drawing as plots
 
 TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 # Pixels of the pictures: a cell of a notebook.

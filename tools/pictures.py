@@ -24,7 +24,7 @@ import optuna
 from PIL import Image
 from tests.browser import Browser
 
-from pellucid import dashboard
+from pellucid.surfaces import dashboard
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"

@@ -157,7 +157,7 @@ def use_mlflow(study: optuna.Study) -> str:
     os.environ["MLFLOW_TRACKING_URI"] = Path("mlflow").absolute().as_uri()
     # Newer versions want to be asked for a store of files.
     os.environ["MLFLOW_ALLOW_FILE_STORE"] = os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
-    from pellucid.integrations.mlflow import log
+    from pellucid.surfaces.trackers.mlflow import log
 
     log(study, progress=False)
     names = sorted(path.name for path in Path("mlflow").glob("*/*/artifacts/pellucid/*"))
@@ -167,7 +167,7 @@ def use_mlflow(study: optuna.Study) -> str:
 
 def use_wandb(study: optuna.Study) -> str:
     os.environ.update(WANDB_MODE="offline", WANDB_SILENT="true")
-    from pellucid.integrations.wandb import log
+    from pellucid.surfaces.trackers.wandb import log
 
     name = log(study, progress=False)
     check(bool(list(Path("wandb").glob(f"offline-run-*-{name}"))), "there is no offline run")

@@ -32,13 +32,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import pellucid
-from pellucid.cli.answers import answers_text, answers_to
-from pellucid.cli.questions import overview
-from pellucid.cli.storage.places import Place
-from pellucid.explain.model import beliefs_of
-from pellucid.reporting.gather import gather
-from pellucid.reporting.note import note
-from pellucid.reporting.page import page
+from pellucid.beliefs.of_study import beliefs_of
+from pellucid.surfaces.cli.answers import answers_text, answers_to
+from pellucid.surfaces.cli.questions import overview
+from pellucid.surfaces.cli.storage.places import Place
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.note import note
+from pellucid.surfaces.page.page import page
 
 digits, numerals = (part[:600] for part in load_digits(return_X_y=True))
 folds = StratifiedKFold(n_splits=3, shuffle=True, random_state=0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from pellucid.cli.app import application
+from pellucid.surfaces.cli.app import application
 from pellucid_lab.problems.data import data_folder
 
 

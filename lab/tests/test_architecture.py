@@ -71,11 +71,11 @@ def test_pellucid_uses_nothing_of_the_laboratory() -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from pellucid.plots.base import _style",
+        "from pellucid.answers.drawing.base import _style",
         "from pellucid._optuna import trials",
         "import pellucid._optuna",
-        "def f():\n    from pellucid import plots\n    plots._DRAWN",
-        "import pellucid\npellucid.plots.base._style",
+        "def f():\n    from pellucid.answers import drawing\n    drawing._DRAWN",
+        "import pellucid\npellucid.answers.drawing.base._style",
         "from pellucid.surrogates import gp as process\nprocess._fit()",
     ],
 )
@@ -86,7 +86,7 @@ def test_a_private_use_is_reported(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from pellucid import plots\nplots.say",
+        "from pellucid.answers import drawing\ndrawing.say",
         "from pellucid_lab.base import _REQUIREMENTS",
         "x._y",
         "import pellucid\npellucid.__version__",

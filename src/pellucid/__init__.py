@@ -12,34 +12,22 @@ from pellucid import threads as _threads
 
 __version__ = "1.0.0rc1"
 
-_PACKAGES = (
-    "acquisition",
-    "dashboard",
-    "explain",
-    "goals",
-    "integrations",
-    "plots",
-    "records",
-    "reporting",
-    "samplers",
-    "study",
-    "surrogates",
-)
 _PUBLIC_PACKAGES = ("acquisition", "goals", "surrogates")
+_PACKAGES = (*_PUBLIC_PACKAGES, "dashboard", "integrations")
 # Answers are public if a public function returns them: those are in the catalogue. These are no answers.
 _OTHERS = (
-    "pellucid.acquisition.interleave:Interleave",
-    "pellucid.explain.importance.evaluator:HsicImportanceEvaluator",
-    "pellucid.explain.importance.evaluator:ImportanceEvaluator",
-    "pellucid.explain.rebuild:RebuiltProposal",
-    "pellucid.explain.rebuild:rebuild",
+    "pellucid.search.acquisition.interleave:Interleave",
+    "pellucid.answers.importance.evaluator:HsicImportanceEvaluator",
+    "pellucid.answers.importance.evaluator:ImportanceEvaluator",
+    "pellucid.search.rebuild:RebuiltProposal",
+    "pellucid.search.rebuild:rebuild",
     "pellucid.goals:best",
     "pellucid.goals:failed",
     "pellucid.goals:on_the_front",
-    "pellucid.records:Finding",
-    "pellucid.records:NotKnown",
+    "pellucid.answers.finding:Finding",
+    "pellucid.answers.finding:NotKnown",
     "pellucid.provenance:Receipt",
-    "pellucid.reporting:report",
+    "pellucid.surfaces.page:report",
     "pellucid.samplers.bayesian:BayesianSampler",
     "pellucid.samplers.curve_pruner:CurvePruner",
     "pellucid.samplers.ranking:RankingSampler",

@@ -10,12 +10,12 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from scipy.stats import trim_mean
 from tests.problems import noisy_problem
 
-from pellucid.acquisition import EI, WEI
-from pellucid.acquisition.adaptive import adjust_now, moving_iqm, upper_bound_regret
-from pellucid.acquisition.base import Situation
-from pellucid.acquisition.bounds import confidence_width
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
+from pellucid.search.acquisition import EI, WEI
+from pellucid.search.acquisition.adaptive import adjust_now, moving_iqm, upper_bound_regret
+from pellucid.search.acquisition.base import Situation
+from pellucid.search.acquisition.bounds import confidence_width
 from pellucid.space.encoding import Space
 
 

@@ -7,13 +7,13 @@ import pytest
 from scipy.integrate import quad
 from tests.problems import noisy_problem
 
-from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
-from pellucid.acquisition.base import PointwiseFunction, Situation
-from pellucid.acquisition.base import from_state as acquisition_from_state
-from pellucid.acquisition.bounds import confidence_width
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, log_improvement, normal_cdf, normal_pdf
 from pellucid.provenance import AcquisitionState
+from pellucid.search.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
+from pellucid.search.acquisition.base import PointwiseFunction, Situation
+from pellucid.search.acquisition.base import from_state as acquisition_from_state
+from pellucid.search.acquisition.bounds import confidence_width
 from pellucid.words import RecordError
 
 SITUATION = Situation(best=0.4, n_observed=25, dimension=3)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from optuna.distributions import FloatDistribution
 
-from pellucid.acquisition import EI, LCB
-from pellucid.acquisition.base import AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_state
-from pellucid.acquisition.constrained import Constrained
-from pellucid.acquisition.feasible import Chance, Feasible
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel, log_chance
+from pellucid.search.acquisition import EI, LCB
+from pellucid.search.acquisition.base import AcquisitionFunction, PointwiseAcquisition, Pool, Situation, from_state
+from pellucid.search.acquisition.constrained import Constrained
+from pellucid.search.acquisition.feasible import Chance, Feasible
 from pellucid.space.encoding import Space
 
 SPACE = Space.of({name: FloatDistribution(0, 1) for name in "ab"})

@@ -11,13 +11,13 @@ import pytest
 from optuna.distributions import FloatDistribution
 from tests.problems import central_difference
 
-from pellucid.acquisition.base import AcquisitionFunction, Outcomes, Pool, Situation, latent_rows
-from pellucid.acquisition.ehvi import EHVI
-from pellucid.acquisition.feasible import Feasible
-from pellucid.acquisition.hypervolume import log_ehvi
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
 from pellucid.pareto import front, volume
+from pellucid.search.acquisition.base import AcquisitionFunction, Outcomes, Pool, Situation, latent_rows
+from pellucid.search.acquisition.ehvi import EHVI
+from pellucid.search.acquisition.feasible import Feasible
+from pellucid.search.acquisition.hypervolume import log_ehvi
 from pellucid.space.encoding import Space
 
 SPACE = Space.of({name: FloatDistribution(0, 1) for name in "abc"})
@@ -109,7 +109,7 @@ def test_one_objective_is_refused() -> None:
 
 
 def test_receipts_find_it_without_a_sampler() -> None:
-    ask = "from pellucid.acquisition.base import from_name; print(from_name('EHVI', {}))"
+    ask = "from pellucid.search.acquisition.base import from_name; print(from_name('EHVI', {}))"
     assert subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True).stdout == "EHVI()\n"
 
 

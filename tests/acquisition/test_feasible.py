@@ -15,10 +15,10 @@ from tests.helpers import bowl, conditional, file_storage, model_receipts
 from tests.problems import central_difference
 
 import pellucid
-from pellucid.acquisition import EI, LCB, SAWEI, Acquisition
-from pellucid.acquisition.base import Situation
-from pellucid.acquisition.feasible import Feasible
 from pellucid.models import GaussianProcess
+from pellucid.search.acquisition import EI, LCB, SAWEI, Acquisition
+from pellucid.search.acquisition.base import Situation
+from pellucid.search.acquisition.feasible import Feasible
 from pellucid.space.encoding import Space
 
 

@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 from tests.problems import assert_gradient, central_difference, configurations, fitted_process
 
-from pellucid.acquisition import (
-    EI,
-    LCB,
-    PI,
-    WEI,
-    Acquisition,
-    PosteriorVariance,
-)
-from pellucid.acquisition.base import PointwiseFunction, Situation
 from pellucid.models.kernels import KERNELS
 from pellucid.numerics import Array
+from pellucid.search.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
+from pellucid.search.acquisition.base import PointwiseFunction, Situation
 
 ACQUISITIONS: list[Acquisition] = [
     EI(), EI(xi=0.1), PI(), PI(xi=0.1), LCB(), LCB(lam=0.0), LCB(lam=None), LCB(lam=None, beta=0.2),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pellucid import pareto as fronts
-from pellucid.acquisition.hypervolume import log_ehvi, log_ehvi_at_most, log_ehvi_slopes
-from pellucid.acquisition.improvement import log_expected_improvement
 from pellucid.numerics import Array, Mask, log_improvement, log_normal_cdf
 from pellucid.pareto import Boxes, apart, behind, boxes, front, reference_point, volume, volumes
+from pellucid.search.acquisition.hypervolume import log_ehvi, log_ehvi_at_most, log_ehvi_slopes
+from pellucid.search.acquisition.improvement import log_expected_improvement
 
 OBJECTIVES = (1, 2, 3, 4)
 CONTINUOUS, TIED = "continuous", "tied"

@@ -10,14 +10,14 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.stats import spearmanr
 
-from pellucid.acquisition import EI, InformationGain
-from pellucid.acquisition.base import Situation
-from pellucid.acquisition.information import _path, stacked
-from pellucid.acquisition.interleave import Interleave, Multiplied, half_widths
-from pellucid.acquisition.optimize import screen
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.functionals import partial_dependence
 from pellucid.numerics import Array
+from pellucid.search.acquisition import EI, InformationGain
+from pellucid.search.acquisition.base import Situation
+from pellucid.search.acquisition.information import _path, stacked
+from pellucid.search.acquisition.interleave import Interleave, Multiplied, half_widths
+from pellucid.search.acquisition.optimize import screen
 from pellucid.space.encoding import Condition, Space
 from pellucid.space.grids import effect_grid
 

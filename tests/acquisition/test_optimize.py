@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
-from pellucid.acquisition.base import Effort, PointwiseFunction, Situation
-from pellucid.acquisition.optimize import climb, propose
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array
+from pellucid.search.acquisition import EI, LCB, PI, WEI, Acquisition, PosteriorVariance
+from pellucid.search.acquisition.base import Effort, PointwiseFunction, Situation
+from pellucid.search.acquisition.optimize import climb, propose
 from pellucid.space.encoding import Condition, Space
 
 SEEDS = range(9)

@@ -17,11 +17,11 @@ from optuna.trial import Trial
 from tests.helpers import page_data
 
 import pellucid
-from pellucid.acquisition import EI, Alternation, PointwiseAcquisition
-from pellucid.acquisition.base import Situation
-from pellucid.acquisition.units import LatentScale, Unit
 from pellucid.numerics import Array
 from pellucid.provenance import Term
+from pellucid.search.acquisition import EI, Alternation, PointwiseAcquisition
+from pellucid.search.acquisition.base import Situation
+from pellucid.search.acquisition.units import LatentScale, Unit
 from pellucid.words import RecordError
 
 
@@ -154,7 +154,7 @@ def test_a_name_that_pellucid_uses_is_refused() -> None:
 
 
 def test_settings_that_the_class_does_not_take_are_a_damaged_record(study: Study) -> None:
-    from pellucid.acquisition.base import from_name
+    from pellucid.search.acquisition.base import from_name
 
     with pytest.raises(RecordError, match="'Gamble' does not take the settings"):
         from_name("Gamble", {"stakes": 3.0})

@@ -7,10 +7,10 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from tests.problems import central_difference
 
-from pellucid.acquisition import LCB
-from pellucid.acquisition.base import Situation
-from pellucid.acquisition.slices import OnSlice, Slice
 from pellucid.models import GaussianProcess
+from pellucid.search.acquisition import LCB
+from pellucid.search.acquisition.base import Situation
+from pellucid.search.acquisition.slices import OnSlice, Slice
 from pellucid.space.encoding import Condition, Space
 
 UNIT = FloatDistribution(0.0, 1.0)

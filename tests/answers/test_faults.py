@@ -17,18 +17,18 @@ from typer.testing import CliRunner
 from pellucid.answers import base
 from pellucid.answers.base import Answer, Overview, Question, Subject, Takes, resolve
 from pellucid.answers.catalogue import CATALOGUE
+from pellucid.answers.finding import NotKnown
 from pellucid.beliefs import Beliefs
-from pellucid.cli.app import app
-from pellucid.cli.mcp.answering import reply_to
-from pellucid.cli.mcp.session import Session
-from pellucid.cli.storage.places import place_of
-from pellucid.integrations.contents import contents_of
-from pellucid.records import NotKnown
-from pellucid.reporting.answers import cards_of
-from pellucid.reporting.gather import gather
-from pellucid.reporting.note import note
-from pellucid.reporting.sections import figures_of, sections_of
 from pellucid.study.view import StudyView
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.mcp.answering import reply_to
+from pellucid.surfaces.cli.mcp.session import Session
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.page.answers import cards_of
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.note import note
+from pellucid.surfaces.page.sections import figures_of, sections_of
+from pellucid.surfaces.trackers.contents import contents_of
 from pellucid.words import Unanswered
 
 pytestmark = pytest.mark.failing_answers

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.answers import catalogue
 from pellucid.answers.base import Answer, Description, Metrics, Overview, Subject, as_it_is
+from pellucid.answers.finding import Finding
 from pellucid.answers.places import Place
 from pellucid.answers.subjects import each_objective
-from pellucid.records.finding import Finding
 from pellucid.words import NoAnswerYet
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Span(Finding):
 
 def span(study: Study, *, objective: str | int | None = None) -> Span:
     """How far apart the values of an objective are."""
-    from pellucid.explain.model import opened
+    from pellucid.beliefs.of_study import opened
 
     with opened(study, "span", objective) as (beliefs, target):
         return span_of(beliefs, target)
@@ -78,7 +78,7 @@ def metrics(record: Span) -> Metrics:
 def drawn(record: Span) -> Any:
     import plotly.graph_objects as go
 
-    from pellucid.plots.base import frame, say
+    from pellucid.answers.drawing.base import frame, say
 
     figure = go.Figure(go.Bar(x=[record.objective], y=[record.width]))
     frame(figure, "", 760, 300)
@@ -113,15 +113,15 @@ def surfaces(folder: Path) -> Iterator[tuple[str, Any]]:
     from typer.testing import CliRunner
 
     import pellucid
-    from pellucid.cli.app import app
-    from pellucid.cli.mcp.answering import reply_to
-    from pellucid.cli.mcp.session import Session
-    from pellucid.cli.mcp.tools import tools_of
-    from pellucid.cli.storage.places import place_of
-    from pellucid.integrations.contents import run_contents
-    from pellucid.reporting.gather import gather
-    from pellucid.reporting.note import note
-    from pellucid.reporting.page import page
+    from pellucid.surfaces.cli.app import app
+    from pellucid.surfaces.cli.mcp.answering import reply_to
+    from pellucid.surfaces.cli.mcp.session import Session
+    from pellucid.surfaces.cli.mcp.tools import tools_of
+    from pellucid.surfaces.cli.storage.places import place_of
+    from pellucid.surfaces.page.gather import gather
+    from pellucid.surfaces.page.note import note
+    from pellucid.surfaces.page.page import page
+    from pellucid.surfaces.trackers.contents import run_contents
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     url = f"sqlite:///{folder / 'studies.db'}"

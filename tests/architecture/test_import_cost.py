@@ -48,7 +48,7 @@ def test_import_brings_no_optional_package() -> None:
 
 
 def test_the_command_line_is_imported_without_its_extras() -> None:
-    code = "import sys, pellucid.cli.app; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    code = "import sys, pellucid.surfaces.cli.app; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert not OPTIONAL & set(run.stdout.split())
 
@@ -92,14 +92,8 @@ def test_every_public_name_can_be_imported_at_once() -> None:
     assert run.stdout.split() == sorted(pellucid.__all__)
 
 
-def test_modules_of_explain_are_found_without_importing_them() -> None:
-    code = "import pellucid; print(pellucid.explain.hsic.hsic_index.__name__, pellucid.explain.shapley.__name__)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert run.stdout.split() == ["hsic_index", "pellucid.explain.shapley"]
-
-
 def test_the_command_line_starts_without_the_engine() -> None:
     """`pellucid --help` answers at once: neither Optuna nor SciPy is needed to list commands."""
-    code = "import sys, pellucid.cli.app; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    code = "import sys, pellucid.surfaces.cli.app; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert not {"numpy", "optuna", "scipy", "sqlalchemy"} & set(run.stdout.split())

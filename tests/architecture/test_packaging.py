@@ -104,4 +104,4 @@ def padded(number: str) -> tuple[int, ...]:
 
 def test_the_console_script_is_installed() -> None:
     scripts = importlib.metadata.entry_points(group="console_scripts", name="pellucid")
-    assert [script.value for script in scripts] == ["pellucid.cli.app:run"]
+    assert [script.value for script in scripts] == ["pellucid.surfaces.cli.app:run"]

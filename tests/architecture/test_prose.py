@@ -25,7 +25,7 @@ ALLOWED = {
     # Receipts of version 1 have the step of a search in the words of their phase alone.
     ("src/pellucid/provenance/version1.py", "f'Step {step} tunes' in phase"),
     # A dictionary: the words for every term by its name.
-    ("src/pellucid/explain/proposals/cases.py", "name not in words"),
+    ("src/pellucid/answers/proposals/cases.py", "name not in words"),
 }
 
 

@@ -17,7 +17,7 @@ class Refused:
 
 sys.meta_path.insert(0, Refused())
 """
-PACKAGES = ("answers", "beliefs", "explain", "plots", "records", "reporting")
+PACKAGES = ("answers", "beliefs", "surfaces")
 
 STUDY = """
 import warnings

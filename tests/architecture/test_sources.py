@@ -23,7 +23,7 @@ DOCUMENTED = {"_exit"}
 LAZY = {
     "mlflow": (),
     "pandas": (),
-    "plotly": ("src/pellucid/plots/",),
+    "plotly": ("src/pellucid/answers/drawing/",),
     "torch": ("src/pellucid/models/ranking/",),
     "wandb": (),
 }
@@ -46,8 +46,8 @@ KEEPS_BY_STUDY = "src/pellucid/study/kept.py"
 # Files that somebody keeps are written by the first. The others write into temporary folders.
 WRITERS = {
     "src/pellucid/files.py",
-    "src/pellucid/plots/base.py",
-    "src/pellucid/integrations/mlflow.py",
+    "src/pellucid/answers/drawing/base.py",
+    "src/pellucid/surfaces/trackers/mlflow.py",
 }
 WRITING = {"rename", "replace", "save_file", "write_bytes", "write_html", "write_image", "write_json", "write_text"}
 
@@ -296,7 +296,7 @@ def test_values_are_kept_by_study_in_one_module() -> None:
 def test_files_that_somebody_keeps_are_written_atomically() -> None:
     assert set(WRITERS) <= {source.path for source in package()}
     [repaired] = written_elsewhere(package())
-    assert repaired.startswith("src/pellucid/cli/storage/journals.py"), "half a line is removed in its place"
+    assert repaired.startswith("src/pellucid/surfaces/cli/storage/journals.py"), "half a line is removed in its place"
 
 
 Rule = Callable[[Iterable[Source]], list[str]]
@@ -309,7 +309,7 @@ Rule = Callable[[Iterable[Source]], list[str]]
         (too_long, "tests/study/test_a.py", "x = 1\n" * (MAX_LINES_OF_TESTS + 1)),
         (heavy_imports, "src/pellucid/a.py", "import pandas as pd"),
         (heavy_imports, "src/pellucid/a.py", "from torch.nn import Module"),
-        (heavy_imports, "src/pellucid/reporting/a.py", "import plotly"),
+        (heavy_imports, "src/pellucid/surfaces/page/a.py", "import plotly"),
         (heavy_imports, "src/pellucid/a.py", "class A:\n    import torch"),
         (heavy_imports, "src/pellucid/a.py", "if TYPE_CHECKING:\n    pass\nelse:\n    import pandas"),
         (private_names_of_others, "src/pellucid/a.py", "from optuna._hypervolume import wfg"),
@@ -344,7 +344,7 @@ def test_an_offender_is_listed(rule: Rule, path: str, text: str) -> None:
         (too_long, "tests/study/test_a.py", "x = 1\n" * MAX_LINES_OF_TESTS),
         (heavy_imports, "src/pellucid/a.py", "def f():\n    import pandas"),
         (heavy_imports, "src/pellucid/a.py", "if TYPE_CHECKING:\n    import pandas"),
-        (heavy_imports, "src/pellucid/plots/a.py", "import plotly.graph_objects as go"),
+        (heavy_imports, "src/pellucid/answers/drawing/a.py", "import plotly.graph_objects as go"),
         (heavy_imports, "src/pellucid/models/ranking/a.py", "import torch"),
         (private_names_of_others, USES_PRIVATE_NAMES, "def f(study):\n    return study._storage"),
         (private_names_of_others, "src/pellucid/a.py", "class A:\n    def _f(self):\n        self._f()"),

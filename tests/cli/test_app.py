@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from pellucid.cli import app as module
+from pellucid.surfaces.cli import app as module
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from tests.helpers import began, conditional
 from typer.testing import CliRunner, Result
 
 import pellucid
-from pellucid.cli.app import app
-from pellucid.cli.terminal import json_text
 from pellucid.models import GaussianProcess
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.terminal import json_text
 
 URL = "sqlite:///studies.db"
 
@@ -240,7 +240,8 @@ def test_a_missing_extra_is_named(command: str, missing: str, sentence: str) -> 
         "import importlib.util as util, sys\n"
         "real = util.find_spec\n"
         f"util.find_spec = lambda name, *rest: None if name == {missing!r} else real(name, *rest)\n"
-        f"from pellucid.cli.app import app\nsys.argv = ['pellucid', {command!r}, 'ours', '--storage', {URL!r}]\napp()"
+        "from pellucid.surfaces.cli.app import app\n"
+        f"sys.argv = ['pellucid', {command!r}, 'ours', '--storage', {URL!r}]\napp()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 3

@@ -13,32 +13,32 @@ from tests.cli.test_json_schema import SCHEMA
 from tests.failing import FAULTS, Functions, cause, study_of_everything, study_of_two
 from typer.testing import CliRunner, Result
 
-from pellucid.cli.app import app
-from pellucid.cli.mcp.answering import reply_to
-from pellucid.cli.mcp.session import Reply, Session
-from pellucid.cli.storage.places import place_of
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.mcp.answering import reply_to
+from pellucid.surfaces.cli.mcp.session import Reply, Session
+from pellucid.surfaces.cli.storage.places import place_of
 
 pytestmark = pytest.mark.failing_answers
 
-EXPLAIN = "pellucid.explain"
+ANSWERS = "pellucid.answers"
 # The functions of the overview, by their key in JSON.
 ONE = {
-    f"{EXPLAIN}.recommend.recommendation_of": "recommendation",
-    f"{EXPLAIN}.stopping.stopping_verdict_of": "verdict",
-    f"{EXPLAIN}.importance.shares.shares_of": "importance",
-    f"{EXPLAIN}.ranges.ranges_of": "ranges",
-    f"{EXPLAIN}.pruning.record.pruning_record_of": "pruning",
-    f"{EXPLAIN}.failures.failing_settings_of": "failures",
-    f"{EXPLAIN}.calibration.calibration_of": "calibration",
-    f"{EXPLAIN}.proposals.explanation.explanation_of": "proposal",
+    f"{ANSWERS}.recommend.recommendation_of": "recommendation",
+    f"{ANSWERS}.stop.one.stopping_verdict_of": "verdict",
+    f"{ANSWERS}.importance.shares.shares_of": "importance",
+    f"{ANSWERS}.ranges.advice.ranges_of": "ranges",
+    f"{ANSWERS}.pruning.saved.pruning_record_of": "pruning",
+    f"{ANSWERS}.failures.failing_settings_of": "failures",
+    f"{ANSWERS}.calibration.calibration_of": "calibration",
+    f"{ANSWERS}.proposals.explanation.explanation_of": "proposal",
 }
 SEVERAL = {
-    f"{EXPLAIN}.fronts.answer.front_of": "recommendation",
-    f"{EXPLAIN}.front_stopping.front_verdict_of": "verdict",
-    f"{EXPLAIN}.importance.shares.shares_of": "importance",
-    f"{EXPLAIN}.fronts.tradeoff.tradeoff_of": "tradeoff",
-    f"{EXPLAIN}.calibration.calibration_of": "calibration",
-    f"{EXPLAIN}.proposals.explanation.explanation_of": "proposal",
+    f"{ANSWERS}.fronts.answer.front_of": "recommendation",
+    f"{ANSWERS}.stop.several.front_verdict_of": "verdict",
+    f"{ANSWERS}.importance.shares.shares_of": "importance",
+    f"{ANSWERS}.fronts.tradeoff.tradeoff_of": "tradeoff",
+    f"{ANSWERS}.calibration.calibration_of": "calibration",
+    f"{ANSWERS}.proposals.explanation.explanation_of": "proposal",
 }
 CASES = [("everything", name) for name in ONE] + [("two", name) for name in SEVERAL]
 
@@ -118,9 +118,9 @@ def test_one_answer_that_fails_costs_no_other(
 def test_an_option_whose_answer_fails_is_no_mistake_of_the_user(
     url: str, broken: str, options: list[str], failed: str, known: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = Functions([f"{EXPLAIN}.{broken}"])
+    one = Functions([f"{ANSWERS}.{broken}"])
     for fault in FAULTS:
-        one.answer(monkeypatch, broken=f"{EXPLAIN}.{broken}", fault=fault)
+        one.answer(monkeypatch, broken=f"{ANSWERS}.{broken}", fault=fault)
         data = explained(url, "everything", *options, code=4)
         assert data["failed"] == {failed: cause(fault)}
         assert data[known]["sentence"]
@@ -145,10 +145,10 @@ def test_an_error_about_an_option_stays_one_sentence(url: str, options: list[str
 def test_an_agent_is_told_that_the_only_answer_failed(
     url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    one = Functions([f"{EXPLAIN}.ranges.ranges_of", f"{EXPLAIN}.effects.profile.profiles_of"])
-    one.answer(monkeypatch, broken=f"{EXPLAIN}.ranges.ranges_of", fault=FAULTS[2])
+    one = Functions([f"{ANSWERS}.ranges.advice.ranges_of", f"{ANSWERS}.effects.profile.profiles_of"])
+    one.answer(monkeypatch, broken=f"{ANSWERS}.ranges.advice.ranges_of", fault=FAULTS[2])
     assert asked(url, "ranges", tmp_path, study="everything") == Reply((cause(FAULTS[2]),), failed=True)
-    one.answer(monkeypatch, broken=f"{EXPLAIN}.effects.profile.profiles_of", fault=FAULTS[0])
+    one.answer(monkeypatch, broken=f"{ANSWERS}.effects.profile.profiles_of", fault=FAULTS[0])
     reply = asked(url, "what_parameters_do", tmp_path, study="everything", params=["x"])
     assert not reply.failed
     assert cause(FAULTS[0]) in reply.texts[0]

@@ -9,7 +9,7 @@ import sys
 # Every command, and every option and argument with its words.
 PRINT = """
 from typer.main import get_command
-from pellucid.cli.app import app
+from pellucid.surfaces.cli.app import app
 
 group = get_command(app)
 print(group.get_help(group.context_class(group)))

@@ -9,9 +9,9 @@ import pytest
 from optuna.storages.journal import JournalFileSymlinkLock
 from tests.helpers import bowl
 
-from pellucid.cli.storage.journals import RepairingLock, remove_half_line
-from pellucid.cli.storage.places import place_of
-from pellucid.cli.storage.studies import create_study, load, open_storage
+from pellucid.surfaces.cli.storage.journals import RepairingLock, remove_half_line
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.cli.storage.studies import create_study, load, open_storage
 
 
 @pytest.mark.parametrize(

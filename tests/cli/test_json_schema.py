@@ -16,7 +16,7 @@ from tools.json_schema import ANSWERS, texts
 from typer.testing import CliRunner
 
 import pellucid
-from pellucid.cli.app import app
+from pellucid.surfaces.cli.app import app
 
 jsonschema = pytest.importorskip("jsonschema")
 URL = "sqlite:///studies.db"

@@ -8,7 +8,7 @@ import optuna
 import pytest
 from tests.cli.tune.scripts import URL, call, tune
 
-from pellucid.cli.meta_train import verdict
+from pellucid.surfaces.cli.meta_train import verdict
 
 
 def test_meta_training_takes_names_and_patterns_and_prints_a_summary(folder: Path) -> None:

@@ -10,8 +10,8 @@ import optuna
 import pytest
 from typer.testing import CliRunner, Result
 
-from pellucid.cli.app import app
-from pellucid.cli.storage.naming import VARIABLE, named_place
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.storage.naming import VARIABLE, named_place
 
 COMMANDS = ["tune", "explain", "report", "publish", "meta-train", "mcp"]
 SERVER = "postgresql://u:Tr0ub4dor@127.0.0.1:1/db"

@@ -11,7 +11,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from typer.testing import CliRunner, Result
 
-from pellucid.cli.app import app
+from pellucid.surfaces.cli.app import app
 
 GONE = "Error: A command works in a folder that exists, but the one that it was started in was deleted"
 
@@ -72,7 +72,7 @@ def test_an_error_of_ours_is_not_blamed_on_the_journal(folder: Path, monkeypatch
     def failing(*arguments: object) -> None:
         raise KeyError("lr")
 
-    monkeypatch.setattr("pellucid.cli.explain.overview", failing)
+    monkeypatch.setattr("pellucid.surfaces.cli.explain.overview", failing)
     assert isinstance(call("explain", "--storage", "x.log").exception, KeyError)
 
 

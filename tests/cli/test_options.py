@@ -11,10 +11,10 @@ import optuna
 import pytest
 from typer.testing import CliRunner, Result
 
-from pellucid.cli.app import app
-from pellucid.cli.errors import Mistake
-from pellucid.cli.options import one_name
-from pellucid.cli.storage.naming import VARIABLE
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.errors import Mistake
+from pellucid.surfaces.cli.options import one_name
+from pellucid.surfaces.cli.storage.naming import VARIABLE
 
 URL = "sqlite:///studies.db"
 

@@ -13,8 +13,8 @@ from tests.helpers import file_storage
 from typer.testing import CliRunner, Result
 
 import pellucid
-from pellucid.cli.app import app
-from pellucid.cli.terminal import json_text
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.terminal import json_text
 
 
 def worse_and_worse(trial: optuna.Trial) -> float:

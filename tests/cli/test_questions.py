@@ -6,8 +6,8 @@ import optuna
 import pytest
 
 from pellucid.beliefs import Beliefs
-from pellucid.cli.questions import conclusions, overview
 from pellucid.study.view import StudyView
+from pellucid.surfaces.cli.questions import conclusions, overview
 
 
 def study_of(n_objectives: int) -> optuna.Study:

@@ -12,9 +12,9 @@ from tests.cli.addresses import SHOWN_ONCE
 from tests.helpers import ROOT
 from typer.testing import CliRunner
 
-from pellucid.cli.app import app
-from pellucid.cli.redaction import redacted, remember, visible
-from pellucid.cli.storage.places import place_of
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.redaction import redacted, remember, visible
+from pellucid.surfaces.cli.storage.places import place_of
 
 SECRET = "Tr0ub4dor"
 
@@ -24,7 +24,7 @@ SECRET = "Tr0ub4dor"
 def test_no_shape_shows_its_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, shape: str) -> None:
     """Version 1.0.0rc1 showed all of these."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pellucid.cli.mcp.server.serve", lambda _session: None)
+    monkeypatch.setattr("pellucid.surfaces.cli.mcp.server.serve", lambda _session: None)
     (tmp_path / "script.py").write_text("def objective(trial): ...")
     target = ["script.py:objective", "--trials", "3"] if command == "tune" else []
     result = CliRunner().invoke(app, [command, *target, "--storage", shape.format(SECRET)])
@@ -138,7 +138,7 @@ def test_a_traceback_has_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         raise LookupError(f"no {address}")
 
     address = f"postgresql://u:{SECRET}@127.0.0.1:1/db"
-    monkeypatch.setattr("pellucid.cli.storage.studies.open_storage", broken)
+    monkeypatch.setattr("pellucid.surfaces.cli.storage.studies.open_storage", broken)
     result = CliRunner().invoke(app, ["explain", "--storage", address])
     assert result.exit_code == 1
     assert "LookupError: no postgresql://u:***@127.0.0.1:1/db" in result.stderr
@@ -147,7 +147,7 @@ def test_a_traceback_has_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_message_has_an_address_itself() -> None:
     """Texts are made of `Place.shown`."""
-    sources = sorted((ROOT / "src/pellucid/cli").rglob("*.py"))
+    sources = sorted((ROOT / "src/pellucid/surfaces/cli").rglob("*.py"))
     assert len(sources) > 40
     found = [
         path.name for path in sources if re.search(r"\{[^{}]*(?:\.address|job\.storage)\b[^{}]*\}", path.read_text())

@@ -27,13 +27,13 @@ from optuna.exceptions import StorageInternalError
 from sqlalchemy.exc import ArgumentError, OperationalError
 from tests.cli.addresses import Address, addresses, leaked
 
-from pellucid.cli.app import application
-from pellucid.cli.mcp.answering import reply_to
-from pellucid.cli.mcp.session import Session
-from pellucid.cli.redaction import forget
-from pellucid.cli.serving import sentence_about
-from pellucid.cli.storage.naming import VARIABLE
-from pellucid.cli.storage.places import place_of
+from pellucid.surfaces.cli.app import application
+from pellucid.surfaces.cli.mcp.answering import reply_to
+from pellucid.surfaces.cli.mcp.session import Session
+from pellucid.surfaces.cli.redaction import forget
+from pellucid.surfaces.cli.serving import sentence_about
+from pellucid.surfaces.cli.storage.naming import VARIABLE
+from pellucid.surfaces.cli.storage.places import place_of
 
 COMMANDS = ("tune", "explain", "report", "publish", "meta-train", "mcp")
 LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
@@ -131,8 +131,8 @@ def outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outputs
         for tool in ("list_studies", "recommendation"):
             print(reply_to(session, tool, {}).texts)
 
-    monkeypatch.setitem(sys.modules, "pellucid.cli.mcp.server", SimpleNamespace(serve=serve))
-    monkeypatch.setattr("pellucid.cli.mcp.command._end_on_signals", lambda _stack: None)
+    monkeypatch.setitem(sys.modules, "pellucid.surfaces.cli.mcp.server", SimpleNamespace(serve=serve))
+    monkeypatch.setattr("pellucid.surfaces.cli.mcp.command._end_on_signals", lambda _stack: None)
     monkeypatch.setattr(logging, "raiseExceptions", True)
     optuna.logging.enable_propagation()
     optuna.logging.disable_default_handler()
@@ -178,7 +178,7 @@ def shown_by(address: Address, command: str, draw: random.Random, folder: Path, 
         for name in ("RDBStorage", "GrpcStorageProxy", "JournalStorage"):
             patch.setattr(optuna.storages, name, Hostile(draw))
         # Workers are processes, which `test_secrets_of_processes.py` starts.
-        patch.setattr("pellucid.cli.tune.run.WorkerPool", lambda jobs: Hostile(draw)(jobs, jobs[0].storage))
+        patch.setattr("pellucid.surfaces.cli.tune.run.WorkerPool", lambda jobs: Hostile(draw)(jobs, jobs[0].storage))
         for variable, value in environment.items():
             patch.setenv(variable, value)
         return outputs.of(lambda: outputs.command.main(given, prog_name="pellucid"), draw.choice(LEVELS))

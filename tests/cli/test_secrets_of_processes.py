@@ -14,7 +14,7 @@ import optuna
 import pytest
 from tests.cli.addresses import Address, addresses, leaked
 
-from pellucid.cli.storage.naming import VARIABLE
+from pellucid.surfaces.cli.storage.naming import VARIABLE
 
 # Longer than any command takes on a busy machine.
 PATIENCE_S = 300
@@ -150,7 +150,7 @@ def test_no_command_line_of_a_worker_has_the_address(tmp_path: Path, place: str)
         output, _ = parent.communicate(timeout=120)
     assert parent.returncode == 0, output
     assert len(workers) == 2
-    assert all("pellucid.cli.tune.worker" in line for line in workers)
+    assert all("pellucid.surfaces.cli.tune.worker" in line for line in workers)
     assert "Tr0ub4dor" not in "".join(workers)
     assert ("Tr0ub4dor" in own) == (place == "option")
     assert "Tr0ub4dor" not in output

@@ -13,7 +13,7 @@ from tests.helpers import file_storage
 from typer.testing import CliRunner, Result
 
 import pellucid
-from pellucid.cli.app import app
+from pellucid.surfaces.cli.app import app
 
 
 def measured(trial: Trial) -> tuple[float, float]:

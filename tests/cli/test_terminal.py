@@ -8,8 +8,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from pellucid.cli import terminal
-from pellucid.cli.app import app
+from pellucid.surfaces.cli import terminal
+from pellucid.surfaces.cli.app import app
 
 
 def test_every_exit_code_has_a_meaning() -> None:

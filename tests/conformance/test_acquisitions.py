@@ -20,7 +20,7 @@ from tests.conformance.spaces import (
 from tests.helpers import COMPLETE, FAIL, kinds, params, states
 
 from pellucid import BayesianSampler, Interleave
-from pellucid.acquisition import (
+from pellucid.search.acquisition import (
     EI,
     LCB,
     PI,
@@ -34,7 +34,7 @@ from pellucid.acquisition import (
     Steps,
     Switch,
 )
-from pellucid.acquisition.policy import Policy
+from pellucid.search.acquisition.policy import Policy
 
 Setting = Acquisition | Policy | InformationGain | Interleave
 

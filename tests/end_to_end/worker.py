@@ -18,8 +18,8 @@ from tests.helpers import OBJECTIVES, RECEIPT_KEY, STUDY, without_waiting_for_th
 from tests.trainings import training
 
 import pellucid
-from pellucid.cli.storage.places import place_of
-from pellucid.cli.storage.studies import open_storage
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.cli.storage.studies import open_storage
 
 
 class DiesWhileWriting(RDBStorage):

@@ -33,9 +33,9 @@ from tests.helpers import (
 from typer.testing import CliRunner
 
 import pellucid
-from pellucid.cli.app import app
-from pellucid.cli.storage.places import place_of
-from pellucid.cli.storage.studies import reading
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.cli.storage.studies import reading
 
 WORKERS, TRIALS_EACH = 4, 12
 KILLED = 8  # The trial in which a worker is killed; another worker runs four more.

@@ -29,8 +29,8 @@ from tests.trainings import training
 from typer.testing import CliRunner
 
 import pellucid
-from pellucid.cli.app import app
 from pellucid.study.storage import keep_model, kept_model
+from pellucid.surfaces.cli.app import app
 
 pytest.importorskip("distributed")
 pytest.importorskip("optuna_integration")

@@ -23,10 +23,10 @@ from tests.helpers import ROOT, bowl, new_study, params
 from typer.testing import CliRunner
 
 import pellucid
-from pellucid.cli.app import app
-from pellucid.cli.errors import Mistake
-from pellucid.cli.storage import studies
-from pellucid.cli.storage.places import place_of
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.errors import Mistake
+from pellucid.surfaces.cli.storage import studies
+from pellucid.surfaces.cli.storage.places import place_of
 from pellucid_lab.servers.processes import free_port
 from pellucid_lab.servers.proxy import proxy as started
 

@@ -28,8 +28,8 @@ from tests.helpers import ROOT, assert_rebuilt_exactly, file_storage, kinds, mod
 from typer.testing import CliRunner
 
 import pellucid
-from pellucid.cli.app import app
 from pellucid.provenance import ModelReceipt
+from pellucid.surfaces.cli.app import app
 
 pytest.importorskip("ray")
 

@@ -13,8 +13,8 @@ from tests.end_to_end.worker import storage_at
 from tests.helpers import COMPLETE, assert_rebuilt_exactly, assert_went_on, bowl
 
 import pellucid
-from pellucid.cli.storage.places import place_of
-from pellucid.cli.storage.studies import open_storage
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.cli.storage.studies import open_storage
 from pellucid_lab.servers.mariadb import mariadb
 from pellucid_lab.servers.postgres import postgres
 from pellucid_lab.servers.proxy import proxy

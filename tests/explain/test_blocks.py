@@ -13,7 +13,7 @@ from optuna.study import Study
 from optuna.trial import Trial, TrialState, create_trial
 
 import pellucid
-from pellucid.records import Hold
+from pellucid.answers.stop.records import Hold
 
 
 def study_of(objective: Callable[[Trial], float], n_trials: int, seed: int = 0) -> Study:

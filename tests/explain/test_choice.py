@@ -13,9 +13,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import pellucid
+from pellucid.answers.finding import Finding
 from pellucid.beliefs import choice
-from pellucid.explain.model import beliefs_of
-from pellucid.records import Finding
+from pellucid.beliefs.of_study import beliefs_of
 
 N, MOST, ROWS = 260, 200, 60
 DISTRIBUTIONS = {

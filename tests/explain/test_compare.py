@@ -12,8 +12,8 @@ from optuna.samplers import RandomSampler
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.explain.compare import ablation_path, friedman_h, local_importance, permutation_importance
-from pellucid.explain.proposals.cases import case_of
+from pellucid.answers.compare import ablation_path, friedman_h, local_importance, permutation_importance
+from pellucid.answers.proposals.cases import case_of
 from pellucid.numerics import Array
 from pellucid.study.view import StudyView
 

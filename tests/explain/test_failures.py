@@ -12,14 +12,14 @@ from optuna.trial import Trial, TrialState, create_trial
 
 import pellucid
 from pellucid.answers.doubts import doubts
+from pellucid.answers.failures import FailingSettings
+from pellucid.beliefs.of_study import beliefs_of
 from pellucid.beliefs.settings import FailingCondition, FailingSetting
-from pellucid.cli.answers import answers_to
-from pellucid.cli.questions import overview
-from pellucid.explain.model import beliefs_of
-from pellucid.records import FailingSettings
-from pellucid.reporting.gather import gather
-from pellucid.reporting.note import note
-from pellucid.reporting.page import page
+from pellucid.surfaces.cli.answers import answers_to
+from pellucid.surfaces.cli.questions import overview
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.note import note
+from pellucid.surfaces.page.page import page
 
 
 def fragile(trial: Trial) -> float:

@@ -16,9 +16,9 @@ from optuna.study import Study
 from optuna.trial import Trial, create_trial
 
 import pellucid
-from pellucid import goals
 from pellucid.beliefs import Beliefs
 from pellucid.beliefs.feasibility import chance_of_feasible, feasible_losses
+from pellucid.study import goals
 from pellucid.study.view import StudyView
 
 SPACE = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}

@@ -13,9 +13,9 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
+from pellucid.answers.stop.several import front_verdict_of
 from pellucid.beliefs import Beliefs
-from pellucid.explain.front_stopping import front_verdict_of
-from pellucid.explain.remaining import _Counted, front_candidates, growth
+from pellucid.beliefs.growth import _Counted, front_candidates, growth
 from pellucid.models import GaussianProcess
 from pellucid.numerics import low_discrepancy
 from pellucid.pareto import front, reference_point, volume

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.explain.limits import end_of_counts, end_of_shares
+from pellucid.answers.ranges.limits import end_of_counts, end_of_shares
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from optuna.study import Study
 from tests.helpers import bowl
 
 import pellucid
-from pellucid import goals
+from pellucid.study import goals
 
 NAME = "validation <loss>"
 

@@ -8,7 +8,7 @@ import pytest
 from optuna.trial import Trial
 
 from pellucid.beliefs import Beliefs
-from pellucid.explain.fronts.draws import front_draws
+from pellucid.beliefs.front_draws import front_draws
 from pellucid.pareto import reference_of, reference_point
 from pellucid.study.view import StudyView
 

@@ -11,8 +11,8 @@ import pytest
 
 import pellucid
 from pellucid import progress
-from pellucid.explain.importance import shares
-from pellucid.explain.proposals import explanation
+from pellucid.answers.importance import shares
+from pellucid.answers.proposals import explanation
 from pellucid.progress import progress_bar, tracked
 
 

@@ -14,9 +14,9 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.explain.model import opened
-from pellucid.explain.range_model import judged_of
-from pellucid.explain.ranges import ranges_of
+from pellucid.answers.ranges.advice import ranges_of
+from pellucid.answers.ranges.judged import judged_of
+from pellucid.beliefs.of_study import opened
 
 
 def known(trial: Trial) -> float:

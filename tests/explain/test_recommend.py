@@ -13,9 +13,8 @@ from tests.helpers import COMPLETE, PRUNED, RECEIPT_KEY, assert_went_on, bowl, n
 from tests.study.receipts import with_receipts
 
 import pellucid
-from pellucid.explain.recommend import choice_bias
+from pellucid.answers.recommend import Recommendation, choice_bias
 from pellucid.models import GaussianProcess
-from pellucid.records import Recommendation
 
 NAN, INF = math.nan, math.inf
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.explain import shapley
-from pellucid.explain.shapley import check_sample_size, coalition_values, interactions, shapley_values
+from pellucid.answers import shapley
+from pellucid.answers.shapley import check_sample_size, coalition_values, interactions, shapley_values
 from pellucid.numerics import Array
 
 Function = Callable[[Array], Array]

@@ -10,10 +10,10 @@ import pytest
 from optuna.samplers import RandomSampler
 from optuna.trial import Trial
 
+from pellucid.answers.fronts.answer import modelled
 from pellucid.beliefs import Beliefs, Model
 from pellucid.beliefs.evidence import evidence, parameter_sets
-from pellucid.explain.fronts.answer import modelled
-from pellucid.explain.fronts.membership import Tried
+from pellucid.beliefs.front_members import Tried
 from pellucid.space.branches import everywhere
 from pellucid.study.view import StudyView
 

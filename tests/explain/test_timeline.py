@@ -10,7 +10,7 @@ from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 import pellucid
-from pellucid.explain.timeline import seconds_text
+from pellucid.answers.timeline import seconds_text
 
 NOON = datetime(2026, 11, 18, 12)
 

@@ -16,7 +16,7 @@ from optuna.trial import Trial
 from tests.golden.several import SEVERAL
 
 import pellucid
-from pellucid import acquisition
+from pellucid.search import acquisition
 
 STARTUP = 5
 

@@ -131,7 +131,7 @@ def spoken(figure: Any) -> Iterator[str]:
 def note_texts(study: Any) -> Iterator[str]:
     from optuna_dashboard import get_note
 
-    from pellucid import dashboard
+    from pellucid.surfaces import dashboard
 
     with redirect_stderr(io.StringIO()):
         findings = dashboard.publish(study)
@@ -161,7 +161,7 @@ class Run:
 
 
 def tracker_texts(study: Any) -> Iterator[str]:
-    from pellucid.integrations import wandb
+    from pellucid.surfaces.trackers import wandb
 
     runs: list[Run] = []
     stand_in = ModuleType("wandb")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.integrations.studies import with_odd_names, with_two_objectives
 
-from pellucid.integrations.contents import RunContents, run_contents
+from pellucid.surfaces.trackers.contents import RunContents, run_contents
 
 
 @pytest.fixture(scope="session")

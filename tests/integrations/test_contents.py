@@ -13,13 +13,13 @@ from optuna.study import Study
 from tests.integrations.studies import in_branches, with_two_objectives, without_complete_trials
 
 import pellucid
-from pellucid.integrations.contents import RunContents, run_contents
+from pellucid.surfaces.trackers.contents import RunContents, run_contents
 
 
 @pytest.fixture
 def _no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page takes half of the time, and these tests do not read it."""
-    monkeypatch.setattr("pellucid.reporting.page.page", lambda _: "<!doctype html>")
+    monkeypatch.setattr("pellucid.surfaces.page.page.page", lambda _: "<!doctype html>")
 
 
 def contents(study: Study) -> RunContents:

@@ -13,8 +13,8 @@ import pytest
 from tests.integrations.studies import FILES, branches, in_branches, is_report, without_complete_trials
 
 import pellucid
-from pellucid.integrations import mlflow as tracker
-from pellucid.integrations.contents import RunContents
+from pellucid.surfaces.trackers import mlflow as tracker
+from pellucid.surfaces.trackers.contents import RunContents
 
 pytestmark = pytest.mark.engine
 log = partial(tracker.log, progress=False)

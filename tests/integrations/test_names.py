@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.integrations.names import accepted, digest, distinct
+from pellucid.surfaces.trackers.names import accepted, digest, distinct
 
 # What MLflow accepts on every system.
 VALID = re.compile(r"[/\w.\- ]+")

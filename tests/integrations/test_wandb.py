@@ -12,8 +12,8 @@ import optuna
 import pytest
 from tests.integrations.studies import FILES, branches, in_branches, is_report, without_complete_trials
 
-from pellucid.integrations import wandb as tracker
-from pellucid.integrations.contents import RunContents
+from pellucid.surfaces.trackers import wandb as tracker
+from pellucid.surfaces.trackers.contents import RunContents
 
 pytestmark = pytest.mark.engine
 log = partial(tracker.log, progress=False)

@@ -27,7 +27,7 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
-from pellucid import acquisition
+from pellucid.search import acquisition
 
 STARTUP = 4
 
@@ -124,7 +124,7 @@ def with_pending_trials(study: Study) -> None:
 
 def with_a_fallback(study: Study) -> None:
     """The model of the fifth trial fails."""
-    from pellucid.samplers.proposing import maximising
+    from pellucid.search import maximising
 
     run(study, flat, 5)
     with patch.object(maximising, "fit", side_effect=np.linalg.LinAlgError("not positive definite")):

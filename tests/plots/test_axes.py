@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.plots.axes import beyond, edge_name, log_axis, on_edge, point_symbols, reach, symbols
+from pellucid.answers.drawing.axes import beyond, edge_name, log_axis, on_edge, point_symbols, reach, symbols
 
 VALUES = [float(i) for i in range(40)]
 

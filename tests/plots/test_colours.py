@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from pellucid.answers.drawing.colours import COLOURS, ON_DARK, PARAMETERS, parameter_colour
 from pellucid.numerics import Array
-from pellucid.plots.colours import COLOURS, ON_DARK, PARAMETERS, parameter_colour
 
 LIGHT, DARK = zip(*PARAMETERS, strict=True)
 # Linear RGB without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1).

@@ -11,7 +11,7 @@ import pytest
 from optuna.trial import Trial
 
 import pellucid
-from pellucid import plots
+from pellucid.answers import drawing as plots
 
 HOSTILE = "</script><b>bold</b>"
 

@@ -13,8 +13,8 @@ from optuna.samplers import RandomSampler
 from optuna.trial import Trial, create_trial
 
 import pellucid
-from pellucid import plots
-from pellucid.plots.colours import COLOURS, EXPLOIT, EXPLORE, parameter_colour
+from pellucid.answers import drawing as plots
+from pellucid.answers.drawing.colours import COLOURS, EXPLOIT, EXPLORE, parameter_colour
 
 
 def objective(trial: Trial) -> float:

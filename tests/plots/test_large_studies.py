@@ -14,7 +14,9 @@ from optuna.study import Study
 from optuna.trial import TrialState, create_trial
 
 import pellucid
-from pellucid.records import Finding, ParameterRanges, RangeAxis, RegretHistory, StoppingVerdict
+from pellucid.answers.finding import Finding
+from pellucid.answers.ranges.records import ParameterRanges, RangeAxis
+from pellucid.answers.stop.records import RegretHistory, StoppingVerdict
 
 N = 7000
 # Points that a mark of one kind may have in any of the figures; a line through several has three per trial.

@@ -9,18 +9,12 @@ import pytest
 from tests.plots.curve_studies import curve_study, rising
 
 import pellucid
-from pellucid import plots
+from pellucid.answers import drawing as plots
 from pellucid.answers.base import WHOLE, Overview
-from pellucid.answers.pruning import curves
-from pellucid.explain.model import beliefs_of
-from pellucid.records import (
-    ChanceBin,
-    FanPoint,
-    LearningCurves,
-    PruningExplanation,
-    PruningRecord,
-    StoppedTrial,
-)
+from pellucid.answers.pruning.curves import LearningCurves
+from pellucid.answers.pruning.records import ChanceBin, FanPoint, PruningExplanation, PruningRecord, StoppedTrial
+from pellucid.answers.questions.pruning import curves
+from pellucid.beliefs.of_study import beliefs_of
 
 HOSTILE = "<b>acc</b>"
 

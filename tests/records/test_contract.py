@@ -17,13 +17,14 @@ from optuna.trial import Trial
 
 import pellucid
 from pellucid.answers.catalogue import CURVES
+from pellucid.answers.finding import Finding, plain
+from pellucid.answers.plan import HeldParameter
 from pellucid.beliefs import Beliefs
-from pellucid.cli.answers import answers_data, answers_to
-from pellucid.cli.questions import overview
-from pellucid.cli.storage.places import place_of
-from pellucid.records import Finding, HeldParameter, plain
-from pellucid.reporting.gather import gather
 from pellucid.study.view import StudyView
+from pellucid.surfaces.cli.answers import answers_data, answers_to
+from pellucid.surfaces.cli.questions import overview
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.page.gather import gather
 
 PROMISED = ("sentence", "notes", "n_trials")
 FAILING = (2, 5, 8)

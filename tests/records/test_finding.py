@@ -16,7 +16,8 @@ from optuna.study import Study
 from tests.helpers import conditional, new_study
 
 import pellucid
-from pellucid.records import Finding, HeldParameter, NotKnown, attempt, plain
+from pellucid.answers.finding import Finding, NotKnown, attempt, plain
+from pellucid.answers.plan import HeldParameter
 from pellucid.words import NoAnswer
 
 
@@ -78,7 +79,7 @@ def test_every_answer_has_the_same_shape(name: str, study: Study) -> None:
         answer.anything = 1  # type: ignore[attr-defined]
 
 
-ROOMS = ("pellucid.records", "pellucid.provenance")
+ROOMS = ("pellucid.answers", "pellucid.provenance")
 
 
 def test_every_public_answer_is_a_finding() -> None:

@@ -15,7 +15,8 @@ from optuna.study import Study
 
 import pellucid
 from pellucid import notebook
-from pellucid.records import Finding, NotKnown, StoppingVerdict
+from pellucid.answers.finding import Finding, NotKnown
+from pellucid.answers.stop.records import StoppingVerdict
 
 HOSTILE = "<script>alert('x')</script> & \"y\""
 TAGS = {"p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "code"}
@@ -80,7 +81,7 @@ def test_an_answer_that_a_sentence_and_a_table_say_has_no_figure(study: Study, o
 def test_without_plotly_there_is_no_figure_and_no_error(
     study: Study, outputs: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pellucid.plots", None)
+    monkeypatch.setitem(sys.modules, "pellucid.answers.drawing", None)
     pellucid.importance(study)._ipython_display_()
     assert len(outputs) == 1
 

@@ -11,7 +11,8 @@ from typing import get_args
 
 import pytest
 
-from pellucid.records import StoppingVerdict, plain
+from pellucid.answers.finding import plain
+from pellucid.answers.stop.records import StoppingVerdict
 from pellucid.words import Note, NoteKind, choice_note, kind_of, selection_note
 
 NOTE = Note("Only what is feasible counts.", "feasibility")

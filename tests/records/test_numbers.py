@@ -14,14 +14,14 @@ from optuna.samplers import RandomSampler
 
 import pellucid
 from pellucid.beliefs import Beliefs
-from pellucid.cli.answers import answers_text, answers_to
-from pellucid.cli.questions import overview
-from pellucid.cli.storage.places import place_of
 from pellucid.notebook import cell
-from pellucid.reporting.gather import gather
-from pellucid.reporting.note import note
-from pellucid.reporting.page import page
 from pellucid.study.view import StudyView
+from pellucid.surfaces.cli.answers import answers_text, answers_to
+from pellucid.surfaces.cli.questions import overview
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.note import note
+from pellucid.surfaces.page.page import page
 from pellucid.words import number_text, rounded, value_text, with_error
 
 FORMS = ("g", ".2g", ".4g", ".6g", ".2f", ".0f", ".6f", "+.2f", "+.3g", ".0%", ".3e")

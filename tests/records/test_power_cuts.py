@@ -39,7 +39,7 @@ def figure(path: Path) -> None:
     pytest.importorskip("plotly")
     from plotly.graph_objects import Figure
 
-    from pellucid import plots
+    from pellucid.answers import drawing as plots
 
     plots.save(Figure(), path.with_suffix(".html"))
 

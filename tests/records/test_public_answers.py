@@ -14,7 +14,7 @@ from optuna.trial import Trial
 from tests.helpers import bowl, two_objectives
 
 import pellucid
-from pellucid.records import Finding
+from pellucid.answers.finding import Finding
 
 # What a trial stores, the model behind it, a page, and a value that a trial reports: no answers. README.md says so.
 OTHERS = {"receipt", "receipts", "rebuild", "report", "report_noise"}

@@ -26,9 +26,9 @@ from tests.records.receipts import (
 )
 
 import pellucid
+from pellucid.answers.recommend import Recommendation
 from pellucid.models.states import Hyperparameters, Warp
 from pellucid.provenance import AcquisitionState, FallbackReceipt, ModelReceipt, ModelState, Receipt, StartupReceipt
-from pellucid.records import Recommendation
 
 OLD = Path(__file__).parents[1] / "old" / "1.0.0rc1"
 

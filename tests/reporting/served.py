@@ -14,8 +14,8 @@ import optuna
 from optuna.samplers import RandomSampler
 from tests.helpers import STUDY
 
-from pellucid.reporting.live import LiveReport
-from pellucid.reporting.server import serving
+from pellucid.surfaces.page.live import LiveReport
+from pellucid.surfaces.page.server import serving
 
 PATIENCE_S = 120
 READY = "document.body && document.body.dataset.ready === 'yes'"

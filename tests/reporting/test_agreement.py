@@ -15,10 +15,12 @@ from pellucid.answers.agreement import beyond_the_verdict
 from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import COURSE, PROFILE, RECOMMENDATION, VERDICT
 from pellucid.answers.doubts import doubts
-from pellucid.records import NotKnown, ProfileEffect, Recommendation
-from pellucid.reporting.gather import gather
-from pellucid.reporting.note import note
-from pellucid.reporting.page import page
+from pellucid.answers.effects.records import ProfileEffect
+from pellucid.answers.finding import NotKnown
+from pellucid.answers.recommend import Recommendation
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.note import note
+from pellucid.surfaces.page.page import page
 
 
 def tuned(direction: str) -> optuna.Study:

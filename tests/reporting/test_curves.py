@@ -15,11 +15,12 @@ import pellucid
 from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import CURVES, PRUNING, RECOMMENDATION, STOP
 from pellucid.answers.doubts import doubts
-from pellucid.explain.model import beliefs_of
-from pellucid.records import NotKnown, PruningRecord
-from pellucid.reporting.figures import key_figures
-from pellucid.reporting.gather import gather
-from pellucid.reporting.page import page
+from pellucid.answers.finding import NotKnown
+from pellucid.answers.pruning.records import PruningRecord
+from pellucid.beliefs.of_study import beliefs_of
+from pellucid.surfaces.page.figures import key_figures
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.page import page
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ import pellucid
 from pellucid.answers.base import Overview, Subject
 from pellucid.answers.catalogue import RECOMMENDATION, TRADEOFF
 from pellucid.answers.doubts import MOST_SHOWN, _each_once, doubts
-from pellucid.reporting.gather import gather
-from pellucid.reporting.page import page
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.page import page
 from pellucid.words import Note
 
 # What a reader can do, or look at.

@@ -10,53 +10,53 @@ from optuna.study import Study
 from tests.failing import FAULTS, Functions, cause, study_of_everything, study_of_two
 from tests.overviews import findings
 
-from pellucid import plots
+from pellucid.answers import drawing as plots
 from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import CONSTRAINTS
-from pellucid.integrations.contents import contents_of
-from pellucid.records import Importance
-from pellucid.reporting.figures import key_figures
-from pellucid.reporting.gather import gather, gather_at_once
-from pellucid.reporting.note import note
-from pellucid.reporting.page import page
+from pellucid.answers.importance.records import Importance
+from pellucid.surfaces.page.figures import key_figures
+from pellucid.surfaces.page.gather import gather, gather_at_once
+from pellucid.surfaces.page.note import note
+from pellucid.surfaces.page.page import page
+from pellucid.surfaces.trackers.contents import contents_of
 
 pytestmark = pytest.mark.failing_answers
 
-EXPLAIN = "pellucid.explain"
+ANSWERS = "pellucid.answers"
 # What each function answers, as the page calls it.
 ONE = {
-    f"{EXPLAIN}.history.history_of": "history",
-    f"{EXPLAIN}.recommend.recommendation_of": "recommendation",
-    f"{EXPLAIN}.stopping.stopping_verdict_of": "can you stop",
-    f"{EXPLAIN}.stopping.regret_history_to": "how much is left",
-    f"{EXPLAIN}.ranges.ranges_of": "ranges",
-    f"{EXPLAIN}.importance.shares.shares_of": "what matters",
-    f"{EXPLAIN}.calibration.calibration_of": "were predictions true",
-    f"{EXPLAIN}.effects.profile.profiles_of": "profiles",
-    f"{EXPLAIN}.effects.dependence.effects_of": "effects",
-    f"{EXPLAIN}.pruning.record.pruning_record_of": "what stops saved",
-    f"{EXPLAIN}.pruning.explanation.pruning_explanation_of": "why trial",
-    "pellucid.answers.pruning.curves": "learning curves",
-    f"{EXPLAIN}.importance.analysis.importance_for": "failures",
-    f"{EXPLAIN}.failures.failing_settings_of": "failing settings",
-    f"{EXPLAIN}.proposals.explanation.explanation_of": "trial",
-    f"{EXPLAIN}.timeline.timeline_of": "timeline",
-    f"{EXPLAIN}.coordinates.coordinates_of": "what the best trials share",
+    f"{ANSWERS}.history.history_of": "history",
+    f"{ANSWERS}.recommend.recommendation_of": "recommendation",
+    f"{ANSWERS}.stop.one.stopping_verdict_of": "can you stop",
+    f"{ANSWERS}.stop.one.regret_history_to": "how much is left",
+    f"{ANSWERS}.ranges.advice.ranges_of": "ranges",
+    f"{ANSWERS}.importance.shares.shares_of": "what matters",
+    f"{ANSWERS}.calibration.calibration_of": "were predictions true",
+    f"{ANSWERS}.effects.profile.profiles_of": "profiles",
+    f"{ANSWERS}.effects.dependence.effects_of": "effects",
+    f"{ANSWERS}.pruning.saved.pruning_record_of": "what stops saved",
+    f"{ANSWERS}.pruning.explanation.pruning_explanation_of": "why trial",
+    "pellucid.answers.questions.pruning.curves": "learning curves",
+    f"{ANSWERS}.importance.analysis.importance_for": "failures",
+    f"{ANSWERS}.failures.failing_settings_of": "failing settings",
+    f"{ANSWERS}.proposals.explanation.explanation_of": "trial",
+    f"{ANSWERS}.timeline.timeline_of": "timeline",
+    f"{ANSWERS}.coordinates.coordinates_of": "what the best trials share",
 }
 SEVERAL = {
-    f"{EXPLAIN}.history.front_history_of": "history",
-    f"{EXPLAIN}.fronts.answer.front_of": "recommendation",
-    f"{EXPLAIN}.front_stopping.front_verdict_of": "can you stop",
-    f"{EXPLAIN}.fronts.tradeoff.tradeoff_of": "trade-offs",
-    f"{EXPLAIN}.importance.shares.shares_of": "what matters of objective 0",
-    f"{EXPLAIN}.proposals.explanation.explanation_of": "trial",
+    f"{ANSWERS}.history.front_history_of": "history",
+    f"{ANSWERS}.fronts.answer.front_of": "recommendation",
+    f"{ANSWERS}.stop.several.front_verdict_of": "can you stop",
+    f"{ANSWERS}.fronts.tradeoff.tradeoff_of": "trade-offs",
+    f"{ANSWERS}.importance.shares.shares_of": "what matters of objective 0",
+    f"{ANSWERS}.proposals.explanation.explanation_of": "trial",
 }
 
 
 @pytest.fixture(scope="module")
 def studies() -> dict[str, tuple[Study, Functions]]:
     return {
-        "one": (study_of_everything(), Functions(ONE, made="pellucid.answers.pruning.curves")),
+        "one": (study_of_everything(), Functions(ONE, made="pellucid.answers.questions.pruning.curves")),
         "several": (study_of_two(), Functions(SEVERAL)),
     }
 
@@ -132,7 +132,7 @@ def test_the_card_of_an_answer_says_that_it_failed(
     studies: dict[str, tuple[Study, Functions]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, functions = studies["one"]
-    functions.answer(monkeypatch, broken=f"{EXPLAIN}.ranges.ranges_of", fault=FAULTS[2])
+    functions.answer(monkeypatch, broken=f"{ANSWERS}.ranges.advice.ranges_of", fault=FAULTS[2])
     answers = gather(study, progress=False)
     _, _, card = page(answers).partition("<h2>Which ranges to change?</h2>")
     assert unescape(card).startswith(f"<p>{cause(FAULTS[2])}</p>")
@@ -158,7 +158,7 @@ def test_a_page_of_the_first_moment_survives_a_fault(
 ) -> None:
     study, functions = studies["one"]
     for broken in ("history.history_of", "timeline.timeline_of", "coordinates.coordinates_of"):
-        functions.answer(monkeypatch, broken=f"{EXPLAIN}.{broken}", fault=FAULTS[0])
+        functions.answer(monkeypatch, broken=f"{ANSWERS}.{broken}", fault=FAULTS[0])
         assert page(gather_at_once(study)).rstrip().endswith("</html>")
 
 

@@ -22,7 +22,7 @@ CHOICE = "sgd\x1b]52;c;x\x07\u202e"
 
 
 def test_the_page_escapes_what_python_escapes(repository: Path) -> None:
-    script = (repository / "src/pellucid/reporting/assets/figures.js").read_text(encoding="utf-8")
+    script = (repository / "src/pellucid/surfaces/page/assets/figures.js").read_text(encoding="utf-8")
     written = re.search(r"CONTROLS = /(.*)/gu;", script)
     assert written is not None
     pattern = re.compile(re.sub(r"\\u\{(\w+)\}", lambda code: f"\\U{int(code[1], 16):08x}", written[1]))

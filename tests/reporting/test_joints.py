@@ -18,14 +18,14 @@ from tests.helpers import conditional
 import pellucid
 from pellucid.answers.base import GoalName, Overview, Question, Subject
 from pellucid.beliefs import Beliefs
-from pellucid.cli.answers import answers_text, answers_to
-from pellucid.cli.questions import overview, requested
-from pellucid.cli.storage.places import place_of
-from pellucid.integrations.contents import contents_of
-from pellucid.reporting.gather import gather
-from pellucid.reporting.note import note
-from pellucid.reporting.page import page
 from pellucid.study.view import StudyView
+from pellucid.surfaces.cli.answers import answers_text, answers_to
+from pellucid.surfaces.cli.questions import overview, requested
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.note import note
+from pellucid.surfaces.page.page import page
+from pellucid.surfaces.trackers.contents import contents_of
 
 # The longest run of words that is compared.
 MOST = 4

@@ -16,7 +16,7 @@ from tests.helpers import began, bowl
 
 import pellucid
 from pellucid.answers.doubts import doubts
-from pellucid.reporting.gather import gather
+from pellucid.surfaces.page.gather import gather
 
 
 def told(study: Study) -> str:

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import bowl, new_study, page_data
 
 import pellucid
-from pellucid.reporting import trial_table
+from pellucid.surfaces.page import trial_table
 
 
 def page_on(n: int, folder: Path) -> tuple[str, int]:
@@ -22,7 +22,7 @@ def page_on(n: int, folder: Path) -> tuple[str, int]:
 
 def test_the_table_has_what_is_picked_recommended_and_newest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(trial_table, "_MOST_CELLS", 16)
-    monkeypatch.setattr("pellucid.reporting.picker._MOST_PICKED", 6)
+    monkeypatch.setattr("pellucid.surfaces.page.picker._MOST_PICKED", 6)
     page, recommended = page_on(40, tmp_path)
     data = page_data(page)
     numbers = data["table"]["numbers"]

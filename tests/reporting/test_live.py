@@ -34,11 +34,11 @@ from tests.reporting.served import (
 )
 from typer.testing import CliRunner, Result
 
-from pellucid.cli.app import app
-from pellucid.cli.serving import DEFAULT_PORT, sentence_about
-from pellucid.cli.storage.places import place_of
-from pellucid.cli.storage.studies import find_study
-from pellucid.reporting.live import LiveReport
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.serving import DEFAULT_PORT, sentence_about
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.cli.storage.studies import find_study
+from pellucid.surfaces.page.live import LiveReport
 
 # A text field, something to open and a space that grows with every page, above everything else and before the scripts.
 ADDED = """

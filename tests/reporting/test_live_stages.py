@@ -28,13 +28,14 @@ from tests.reporting.test_several import measured
 
 import pellucid
 from pellucid.answers.base import Overview
-from pellucid.answers.proposal import explained
-from pellucid.answers.trials import course
-from pellucid.explain.proposals import explanation
-from pellucid.records import PENDING, ProposalExplanation
-from pellucid.reporting import live as living
-from pellucid.reporting.gather import gather, gather_at_once
-from pellucid.reporting.page import page
+from pellucid.answers.finding import PENDING
+from pellucid.answers.proposals import explanation
+from pellucid.answers.proposals.records import ProposalExplanation
+from pellucid.answers.questions.proposal import explained
+from pellucid.answers.questions.trials import course
+from pellucid.surfaces.page import live as living
+from pellucid.surfaces.page.gather import gather, gather_at_once
+from pellucid.surfaces.page.page import page
 
 
 def run(n: int) -> Study:

@@ -23,10 +23,10 @@ import pellucid
 from pellucid.answers.catalogue import FAILING
 from pellucid.answers.doubts import doubts
 from pellucid.beliefs import Beliefs
-from pellucid.reporting.gather import gather
-from pellucid.reporting.markup import Markup, joined, prose, tag
 from pellucid.study.trials import INTERRUPTED_ATTRIBUTE
 from pellucid.study.view import StudyView
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.markup import Markup, joined, prose, tag
 from pellucid.words import printable
 
 SCRIPT = "<script>document.body.dataset.hacked = 'yes'</script>"
@@ -361,7 +361,7 @@ def test_the_page_is_small_and_its_scripts_run_by_hash_alone(page: Path) -> None
 def test_thousands_of_trials_with_many_parameters_stay_small(tmp_path: Path) -> None:
     """Only the size of stored trials matters here: the page is built from records, without the slow answers."""
     from pellucid.answers.base import Overview
-    from pellucid.reporting.page import page as set_page
+    from pellucid.surfaces.page.page import page as set_page
 
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     distributions = {f"a_parameter_{j}": optuna.distributions.FloatDistribution(0, 1) for j in range(40)}
@@ -425,7 +425,7 @@ def test_the_progress_bar_ends_with_the_last_answer(monkeypatch: pytest.MonkeyPa
         totals.append(total)
         yield Counting()
 
-    monkeypatch.setattr("pellucid.reporting.gather.progress_bar", counted)
+    monkeypatch.setattr("pellucid.surfaces.page.gather.progress_bar", counted)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     study.optimize(objective, n_trials=6, catch=(RuntimeError,))
     gather(study, progress=True)

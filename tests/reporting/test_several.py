@@ -15,13 +15,13 @@ from tests.browser import Browser, in_a_browser
 from tests.reporting.test_report import SCRIPT
 
 import pellucid
-from pellucid import dashboard
 from pellucid.answers.base import Overview
 from pellucid.answers.doubts import doubts
-from pellucid.records import Finding
-from pellucid.reporting import gather as gathering
-from pellucid.reporting.gather import gather
-from pellucid.reporting.page import page
+from pellucid.answers.finding import Finding
+from pellucid.surfaces import dashboard
+from pellucid.surfaces.page import gather as gathering
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.page import page
 
 SECTIONS = ["front", "tradeoff", "objective-0", "objective-1", "stop", "constraints", "failures", "trials", "why"]
 

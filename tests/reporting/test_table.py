@@ -17,9 +17,9 @@ from tests.browser import Browser, in_a_browser
 
 from pellucid.answers.base import Overview
 from pellucid.beliefs import Beliefs
-from pellucid.reporting.page import page
-from pellucid.reporting.trial_table import _rounded
 from pellucid.study.view import StudyView
+from pellucid.surfaces.page.page import page
+from pellucid.surfaces.page.trial_table import _rounded
 
 # Values whose type a careless copy loses: 1.0 is not 1, "1" is not 1, and None and True are no words.
 CHOICES = ["it's", "1", 1, 1.5, True, None, 'a "b" $HOME', "--x=1"]

@@ -11,7 +11,7 @@ from optuna.trial import Trial
 from tests.helpers import messages, new_study
 
 import pellucid
-from pellucid.samplers.proposing.interface import ModelSampler
+from pellucid.samplers.interface import ModelSampler
 
 
 def bowl(trial: Trial) -> float:

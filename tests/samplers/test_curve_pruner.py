@@ -17,7 +17,7 @@ from tests.helpers import COMPLETE, PRUNED, STUDY, bowl, file_storage, messages,
 from tests.trainings import STEPS, complete, curve, pruned_study, training
 
 import pellucid
-from pellucid.explain.pruning.chance import current_evidence, curve_evidence, decision
+from pellucid.answers.pruning.chance import current_evidence, curve_evidence, decision
 from pellucid.study.pruning import DECISION_KEY, REASON_ATTRIBUTE, read_decision
 from pellucid.study.view import StudyView
 

@@ -13,12 +13,12 @@ from optuna.trial import Trial
 from tests.helpers import COMPLETE, FAIL, bowl, kinds, messages, random_model, states
 
 import pellucid
-from pellucid.acquisition import EI, LCB, Alternation
-from pellucid.acquisition.policy import Decision, Evidence, Policy
 from pellucid.numerics import Array
 from pellucid.provenance import PolicyState
-from pellucid.samplers.proposing import maximising
-from pellucid.samplers.proposing.own_parts import PartError
+from pellucid.search import maximising
+from pellucid.search.acquisition import EI, LCB, Alternation
+from pellucid.search.acquisition.policy import Decision, Evidence, Policy
+from pellucid.search.own_parts import PartError
 
 
 class Misspelt(LCB):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pellucid.samplers.proposing.turns import OPENING, Course, Proposer, Ranks, course_of, next_turn
+from pellucid.search.turns import OPENING, Course, Proposer, Ranks, course_of, next_turn
 
 BOTH: tuple[Ranks, ...] = ("tuned", "transferred")
 ONE: tuple[Ranks, ...] = ("transferred",)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pellucid
-from pellucid.acquisition import (
+from pellucid.search.acquisition import (
     EI,
     LCB,
     PI,

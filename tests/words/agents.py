@@ -13,10 +13,10 @@ from tests.words.commands import FILE, stored
 from tests.words.recorder import Recorder, name
 from tests.words.studies import COST, DEPTH, LIMIT, LOSS, LR, OPT
 
-from pellucid.cli.mcp import answering
-from pellucid.cli.mcp.session import Session
-from pellucid.cli.mcp.tools import tools_of
-from pellucid.cli.storage.places import place_of
+from pellucid.surfaces.cli.mcp import answering
+from pellucid.surfaces.cli.mcp.session import Session
+from pellucid.surfaces.cli.mcp.tools import tools_of
+from pellucid.surfaces.cli.storage.places import place_of
 
 HOSTILE = name("asked")
 
@@ -58,7 +58,7 @@ def drive_agents(recorder: Recorder, folder: Path, studies: Sequence[Study]) -> 
         hear(recorder, session, "ranges", {})
         patch.setattr(answering, "checked", lambda *_: _raise(OSError(5, HOSTILE, HOSTILE)))
         hear(recorder, session, "ranges", {})
-    from pellucid.cli.mcp.queueing import checked_values
+    from pellucid.surfaces.cli.mcp.queueing import checked_values
 
     recorder.attempt(lambda: checked_values({HOSTILE: object()}, {HOSTILE: 1}))  # type: ignore[dict-item]
 

@@ -16,8 +16,10 @@ from tests.words.recorder import Recorder, name
 from tests.words.studies import ADAM, COST, DEPTH, DROP, LIMIT, LOSS, LR, OPT, SGD
 
 import pellucid
-from pellucid import acquisition, goals, surrogates
-from pellucid.records import attempt
+from pellucid import surrogates
+from pellucid.answers.finding import attempt
+from pellucid.search import acquisition
+from pellucid.study import goals
 
 HOSTILE = name("argument")
 WRONG: tuple[Any, ...] = (
@@ -174,7 +176,7 @@ def drive_options(recorder: Recorder, study: Study, two: Study, drawn: Study) ->
     ):  # fmt: skip
         ask(goal)
     for missing in (HOSTILE, "RankingEnsemble"):
-        for module in (pellucid, pellucid.explain, pellucid.models, surrogates):
+        for module in (pellucid, pellucid.models, surrogates):
             ask(lambda module=module, missing=missing: getattr(module, missing))
 
 
@@ -185,12 +187,12 @@ def _fails() -> None:
 def drive_mathematics(recorder: Recorder) -> None:
     """Functions on arrays."""
     from pellucid import pareto as fronts
-    from pellucid.acquisition import adaptive, constrained, feasible, hypervolume, interleave
-    from pellucid.acquisition.base import from_name
-    from pellucid.explain import compare, shapley
-    from pellucid.explain.importance import hsic
+    from pellucid.answers import compare, shapley
+    from pellucid.answers.importance import hsic
     from pellucid.models import GaussianProcess
     from pellucid.models.averages import functionals
+    from pellucid.search.acquisition import adaptive, constrained, feasible, hypervolume, interleave
+    from pellucid.search.acquisition.base import from_name
     from pellucid.space.encoding import Condition, Space
 
     def linear(X: Any) -> Any:

@@ -22,7 +22,7 @@ from tests.words.recorder import Recorder, name
 from tests.words.studies import COST, DEPTH, FIXED, LIMIT, LOSS, LR, OPT
 from typer.testing import CliRunner
 
-from pellucid.cli.app import application
+from pellucid.surfaces.cli.app import application
 
 HOSTILE = name("given")
 # Names of files and arguments of processes hold neither of these.
@@ -86,7 +86,7 @@ def drive_explain(recorder: Recorder, folder: Path, studies: Sequence[Study]) ->
     for command in (HOSTILE, f"--{HOSTILE}", "--version", "--help"):
         commands.run(command)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pellucid.cli.explain.requested", _broken)
+        patch.setattr("pellucid.surfaces.cli.explain.requested", _broken)
         commands.run("explain", "--storage", one, "--trial", 1)
 
 
@@ -116,15 +116,15 @@ def drive_reports(recorder: Recorder, folder: Path, study: Study, bare: Study) -
     optuna.storages.RDBStorage(f"sqlite:///{folder}/none.db")
     commands.run("explain", "--storage", f"sqlite:///{folder}/none.db")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pellucid.cli.mcp.server.serve", lambda _: None)
-        patch.setattr("pellucid.cli.mcp.command._end_on_signals", lambda _: None)
+        patch.setattr("pellucid.surfaces.cli.mcp.server.serve", lambda _: None)
+        patch.setattr("pellucid.surfaces.cli.mcp.command._end_on_signals", lambda _: None)
         commands.run("mcp", "--storage", url)
     learned = stored(folder, "learned", [made.run(made.new(f"of {i}"), made.one, 12) for i in range(3)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pellucid.study.earlier_studies.steps_for", lambda _: 3)
         commands.run("meta-train", "--storage", learned, "--out", folder / f"learned{FILE}")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pellucid.cli.meta_train.NamedTemporaryFile", _full)
+        patch.setattr("pellucid.surfaces.cli.meta_train.NamedTemporaryFile", _full)
         commands.run("meta-train", "--storage", learned, "--out", folder / f"full{FILE}")
     for pattern in (HOSTILE, f"*{FILE}*", "*"):
         commands.run("meta-train", "--study", pattern, "--storage", url, "--out", folder / "model")
@@ -134,7 +134,7 @@ def drive_reports(recorder: Recorder, folder: Path, study: Study, bare: Study) -
     commands.run("report", "--storage", url, "--out", sealed)
     commands.run("mcp", "--storage", url, "--reports", folder / f"none{FILE}")
     commands.run("mcp", "--storage", HOSTILE)
-    from pellucid.cli import extras
+    from pellucid.surfaces.cli import extras
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extras, "find_spec", lambda *_: None)
@@ -144,20 +144,20 @@ def drive_reports(recorder: Recorder, folder: Path, study: Study, bare: Study) -
 
 def _serve(recorder: Recorder, study: Study, url: str) -> None:
     """A server that cannot open its port, one that ends at once, and what it says of errors."""
-    from pellucid.cli import serving
-    from pellucid.cli.storage.places import place_of
+    from pellucid.surfaces.cli import serving
+    from pellucid.surfaces.cli.storage.places import place_of
 
     place = place_of(url)
     for port in (80, None):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("pellucid.reporting.server.serving", _refused)
+            patch.setattr("pellucid.surfaces.page.server.serving", _refused)
             recorder.attempt(lambda port=port: serving.serve_report(study, place, port, port is None))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(serving, "StopSignals", lambda: SimpleNamespace(count=1, counting=nullcontext))
         patch.setattr(serving.os, "_exit", lambda _: None)
         patch.setattr(serving.sys.stderr, "isatty", lambda: True, raising=False)
         recorder.attempt(lambda: serving.serve_report(study, place, 0, False))
-    from pellucid.reporting.server import _Server
+    from pellucid.surfaces.page.server import _Server
 
     try:
         raise RuntimeError(HOSTILE)
@@ -212,7 +212,7 @@ def drive_storages(recorder: Recorder, folder: Path) -> None:
         f"grpc://{FILE}", "grpc://localhost:1/x", "grpc://127.0.0.1:1", f"postgresql://u:p@127.0.0.1:1/{FILE}",
         "oracle://h/x", f"mssql+{FILE}://h", "postgresql://h:port/d", f"sqlite:///{folder}/\udcff.db", "\udcff",
     )  # fmt: skip
-    from pellucid.cli.storage import studies as storing
+    from pellucid.surfaces.cli.storage import studies as storing
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storing, "_CONNECT_S", 1)
@@ -238,9 +238,9 @@ def _errors_of_storages(recorder: Recorder, folder: Path) -> None:
     from optuna.exceptions import StorageInternalError
     from sqlalchemy.exc import NoSuchModuleError
 
-    from pellucid.cli.storage import studies as storing
-    from pellucid.cli.storage.places import place_of
-    from pellucid.cli.terminal import sentences
+    from pellucid.surfaces.cli.storage import studies as storing
+    from pellucid.surfaces.cli.storage.places import place_of
+    from pellucid.surfaces.cli.terminal import sentences
 
     class Call(grpc.RpcError):
         def details(self) -> str:
@@ -307,8 +307,8 @@ def drive_tune(recorder: Recorder, folder: Path, ours: Study, two: Study) -> Non
         ("--trials", 99, "--sampler", "sawei"),
     ):
         commands.run(*on_two, *options)
-    from pellucid.cli.tune import pruning, sampling
-    from pellucid.cli.tune import target as targets_of
+    from pellucid.surfaces.cli.tune import pruning, sampling
+    from pellucid.surfaces.cli.tune import target as targets_of
 
     for number in (2, 9):
         for sampler in sampling.SamplerName:
@@ -328,14 +328,14 @@ def drive_tune(recorder: Recorder, folder: Path, ours: Study, two: Study) -> Non
 
 def drive_runs(recorder: Recorder, folder: Path, ours: Study, two: Study, died: Study, capsys: Any) -> None:
     """The displays and the summary of a run, however it ended."""
-    from pellucid.cli.errors import Mistake
-    from pellucid.cli.storage.places import place_of
-    from pellucid.cli.tune import display, summary, worker
-    from pellucid.cli.tune.command import _announce
-    from pellucid.cli.tune.run import EndReason, Outcome
-    from pellucid.cli.tune.snapshot import RunningCurve, snapshot_of
-    from pellucid.cli.tune.target import Target
     from pellucid.study.view import StudyView
+    from pellucid.surfaces.cli.errors import Mistake
+    from pellucid.surfaces.cli.storage.places import place_of
+    from pellucid.surfaces.cli.tune import display, summary, worker
+    from pellucid.surfaces.cli.tune.command import _announce
+    from pellucid.surfaces.cli.tune.run import EndReason, Outcome
+    from pellucid.surfaces.cli.tune.snapshot import RunningCurve, snapshot_of
+    from pellucid.surfaces.cli.tune.target import Target
 
     place = place_of(f"sqlite:///{folder}/run.db")
     line = f"\x1b[32mgreen\x1b[0m\t{HOSTILE}"
@@ -385,7 +385,7 @@ def unstyled(text: str) -> str:
 
 def drive_streams(recorder: Recorder, capsys: Any) -> None:
     """Standard output that cannot be written, and a plugin that cannot be loaded."""
-    from pellucid.cli import app, streams
+    from pellucid.surfaces.cli import app, streams
 
     plugin = SimpleNamespace(
         name=HOSTILE, dist=SimpleNamespace(name=HOSTILE), load=lambda: _raise(ImportError(HOSTILE))

@@ -20,7 +20,7 @@ BUILTIN_ERRORS = {
 SYSTEM_ERRORS = {name for name in BUILTIN_ERRORS if issubclass(getattr(builtins, name), OSError)}
 # Errors of the command line's own framework that take a text.
 FRAMEWORK_ERRORS = {"BadParameter", "UsageError", "ClickException"}
-TERMINAL = "pellucid.cli.terminal"
+TERMINAL = "pellucid.surfaces.cli.terminal"
 # Functions that print, and pass every line through `printable` themselves.
 SPEAKERS = {"say", "print_lines", "print_table", "print_json"}
 # Those that print as they are told.

@@ -36,8 +36,8 @@ from tests.words.studies import (
 )
 
 import pellucid
-from pellucid import acquisition
-from pellucid.acquisition.policy import Decision
+from pellucid.search import acquisition
+from pellucid.search.acquisition.policy import Decision
 from pellucid.study.storage import keep_model
 
 HOSTILE = name("own")
@@ -153,7 +153,7 @@ def drive_rules(recorder: Recorder) -> None:
 
 def drive_trouble(recorder: Recorder) -> None:
     """A model that fails, a storage that refuses, ranges that change, workers that died."""
-    from pellucid.samplers.proposing import maximising
+    from pellucid.search import maximising
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maximising.Maximiser, "propose", lambda *_: _raise(None))

@@ -14,7 +14,7 @@ from optuna.study import Study
 from tests.words.recorder import Recorder, name
 
 import pellucid
-from pellucid import plots
+from pellucid.answers import drawing as plots
 
 HOSTILE = name("shown")
 
@@ -43,9 +43,9 @@ def hear_page(recorder: Recorder, page: str, source: str) -> None:
 
 
 def drive_pages(recorder: Recorder, studies: list[Study], folder: Path) -> None:
-    from pellucid.reporting.gather import gather
-    from pellucid.reporting.note import note
-    from pellucid.reporting.page import page
+    from pellucid.surfaces.page.gather import gather
+    from pellucid.surfaces.page.note import note
+    from pellucid.surfaces.page.page import page
 
     for i, study in enumerate(studies):
         answers = recorder.attempt(lambda study=study: gather(study, False))
@@ -71,8 +71,8 @@ def drive_figures(recorder: Recorder, answers: list[pellucid.Finding], folder: P
 def drive_dashboard(recorder: Recorder, study: Study) -> None:
     from optuna_dashboard import get_note
 
-    from pellucid.dashboard import publish
     from pellucid.study import storage
+    from pellucid.surfaces.dashboard import publish
 
     for title in recorder.attempt(lambda: publish(study)) or []:
         recorder.known += "aGk=" in title
@@ -93,8 +93,8 @@ def drive_dashboard(recorder: Recorder, study: Study) -> None:
 
 
 def drive_trackers(recorder: Recorder, studies: list[Study], bare: Study) -> None:
-    from pellucid.integrations import contents, mlflow, wandb
-    from pellucid.reporting.gather import gather
+    from pellucid.surfaces.page.gather import gather
+    from pellucid.surfaces.trackers import contents, mlflow, wandb
 
     for study in studies:
         logged = recorder.attempt(lambda study=study: contents.contents_of(gather(study, False)))

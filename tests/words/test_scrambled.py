@@ -23,15 +23,15 @@ from tests.scramble import Scrambler
 from pellucid.answers.base import Overview
 from pellucid.answers.catalogue import DEPENDENCE, FAILURES, IMPORTANCE
 from pellucid.answers.doubts import doubts
+from pellucid.answers.failures import FailingSettings
 from pellucid.beliefs import Beliefs
+from pellucid.beliefs.of_study import beliefs_of
 from pellucid.beliefs.settings import FailingCondition, FailingSetting
-from pellucid.cli.answers import answers_to, sentences_of
-from pellucid.cli.questions import overview
-from pellucid.explain.model import beliefs_of
-from pellucid.integrations.contents import contents_of
-from pellucid.records import FailingSettings
-from pellucid.reporting.gather import gather
-from pellucid.reporting.picker import picks
+from pellucid.surfaces.cli.answers import answers_to, sentences_of
+from pellucid.surfaces.cli.questions import overview
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.picker import picks
+from pellucid.surfaces.trackers.contents import contents_of
 from pellucid.words import NoteKind, kind_of, selection_note
 
 NAMES = ("two steps", "two objectives, constraint")

@@ -14,7 +14,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid import plots
+from pellucid.answers import drawing as plots
 
 HERE = Path(__file__).resolve().parent
 NAMES = {

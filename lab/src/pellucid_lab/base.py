@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
-from pellucid.cli.errors import Unavailable
+from pellucid.surfaces.cli.errors import Unavailable
 from pellucid.words import printable
 
 if TYPE_CHECKING:

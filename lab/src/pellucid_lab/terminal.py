@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid.words import printable
 
 Measurement = TypeVar("Measurement")
@@ -69,9 +69,9 @@ def collect(
 
 
 def load_plots() -> ModuleType:
-    """The package `pellucid.plots`; raises `Unavailable` if plotly is missing."""
+    """The package `pellucid.answers.drawing`; raises `Unavailable` if plotly is missing."""
     try:
-        return import_module("pellucid.plots")
+        return import_module("pellucid.answers.drawing")
     except ImportError as error:
         raise Unavailable(
             "Figures are skipped: they need plotly; install with `pip install 'pellucid[plots]'`, or pass --no-figures."

@@ -9,7 +9,7 @@ import pytest
 from lab.tests import helpers
 from lab.tests.helpers import hpob_content, write_hpob
 
-from pellucid import plots
+from pellucid.answers import drawing as plots
 from pellucid_lab.papers.ranking.hpob import HpobRun
 from pellucid_lab.runs.files import RunFile
 

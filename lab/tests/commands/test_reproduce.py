@@ -10,7 +10,7 @@ import pytest
 from lab.tests.helpers import call
 
 import pellucid
-from pellucid import plots
+from pellucid.answers import drawing as plots
 from pellucid_lab.methods import samplers as methods
 from pellucid_lab.papers.bobax import experiment as bobax
 from pellucid_lab.papers.bobax import runs as bobax_runs

@@ -16,12 +16,12 @@ from optuna.distributions import FloatDistribution
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from pellucid.cli.errors import Mistake
 from pellucid.models.ranking import training
 from pellucid.models.ranking.devices import tensor
 from pellucid.models.ranking.network import Architecture, Weights, initial, scores
 from pellucid.models.ranking.training import Lists, Recipe, fine_tune, meta_train
 from pellucid.space.encoding import Space
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import Problem, suggest_all
 from pellucid_lab.costs import plain_network
 from pellucid_lab.costs import ranking as speed

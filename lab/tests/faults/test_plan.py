@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.faults.base import FaultTask, Tally, recorded
 from pellucid_lab.faults.children import Say, attempted
 from pellucid_lab.faults.disks import small_disk

@@ -11,7 +11,7 @@ import optuna
 import pytest
 
 import pellucid
-from pellucid.cli.errors import Unavailable
+from pellucid.surfaces.cli.errors import Unavailable
 from pellucid_lab.base import Method
 from pellucid_lab.methods import samplers
 from pellucid_lab.methods.outside.forwarding import ForwardingSampler

@@ -8,7 +8,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from pellucid.cli.errors import Unavailable
+from pellucid.surfaces.cli.errors import Unavailable
 from pellucid_lab.base import Method
 from pellucid_lab.methods import samplers
 from pellucid_lab.methods.outside.sampler import FOLDER_VARIABLE, OutsideSampler, interpreter

@@ -6,7 +6,7 @@ import optuna
 import pytest
 from optuna.distributions import FloatDistribution, IntDistribution
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Method, require_modules
 from pellucid_lab.methods.peers import BoTorchSampler, SmacSampler, from_unit, to_unit
 from pellucid_lab.methods.samplers import METHODS, find_method, usable_methods

@@ -3,7 +3,7 @@
 import optuna
 import pytest
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.problems.choices import DESIGN, FAMILIES, REPORTED, choice
 from pellucid_lab.problems.suites import find_suite, is_conditional, load_problem, problem_names
 

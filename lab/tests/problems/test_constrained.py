@@ -12,7 +12,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.optimize import minimize
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import ConstrainedProblem
 from pellucid_lab.problems.constrained import DESIGN_NAMES, NAMES, REPORTED_NAMES, constrained_problem
 from pellucid_lab.problems.constrained_models import TRAININGS

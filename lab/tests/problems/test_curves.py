@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lab.tests.helpers import needs_yahpo
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.problems import trainings, yahpo
 from pellucid_lab.problems.curves import (
     DESIGN_NAMES,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lab.tests.helpers import COLUMNS, SPLITS, Content, hpob_content, write_hpob
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.problems import hpob
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import optuna
 import pytest
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.problems.model_choices import (
     DESIGN_DATA,
     DESIGN_NAMES,

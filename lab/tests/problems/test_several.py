@@ -10,8 +10,8 @@ import optuna
 import pytest
 from lab.tests.helpers import needs_yahpo
 
-from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.pareto import front, volume
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.problems import several_formulas as formulas
 from pellucid_lab.problems.several import DESIGN_NAMES, NAMES, REPORTED_NAMES, several_problem
 from pellucid_lab.problems.several_tuning import SEARCHED, TUNINGS, searched

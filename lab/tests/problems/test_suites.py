@@ -7,7 +7,7 @@ import optuna
 import pytest
 from lab.tests.helpers import needs_splits, needs_yahpo
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Problem, stable_seed
 from pellucid_lab.problems import yahpo
 from pellucid_lab.problems.functions import HPOBENCH_NAMES, SYNTHETIC_NAMES

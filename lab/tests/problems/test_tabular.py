@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lab.tests.helpers import needs_splits
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.papers.ranking.transfer import RandomOrder, search
 from pellucid_lab.problems import tabular, yahpo
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import suggest_all
 from pellucid_lab.methods.samplers import find_method
 from pellucid_lab.problems.constrained import constrained_problem

@@ -13,7 +13,7 @@ from optuna.pruners import BasePruner
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import CurveProblem
 from pellucid_lab.methods.pruners import PRUNERS
 from pellucid_lab.runs import curves

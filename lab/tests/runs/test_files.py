@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.papers.hsic.searches import RandomNetwork, SearchRun
 from pellucid_lab.papers.ranking.experiments import TransferRun
 from pellucid_lab.runs.files import RunFile

@@ -9,7 +9,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.methods.samplers import find_method
 from pellucid_lab.problems.several import several_problem
 from pellucid_lab.runs.several import SeveralTask, plan_several, run_several_task, several_file

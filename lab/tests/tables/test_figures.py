@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pellucid import plots
+from pellucid.answers import drawing as plots
 from pellucid_lab.tables.figures import against_truth, boxes, cliques, curves, rank_diagram
 
 HOSTILE = "</script><b>bold</b>"

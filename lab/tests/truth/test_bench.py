@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 from lab.tests.helpers import call
 
-from pellucid.records import Cost
-from pellucid.records.course import HoldKind
+from pellucid.answers.effects.records import Cost
+from pellucid.answers.stop.records import HoldKind
 from pellucid_lab.truth import decisions, measures, rates, studies, tables
 from pellucid_lab.truth.measures import TruthRun, run_truth_task
 from pellucid_lab.truth.studies import TruthTask, first_trials, study_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lab.tests.helpers import call
 
-from pellucid.explain.fronts.membership import behind_none
+from pellucid.beliefs.front_members import behind_none
 from pellucid_lab.truth import dense_fronts
 from pellucid_lab.truth.dense_fronts import POWERS, DenseTask, dense_front, dense_grid, dense_summary, dense_tasks
 

@@ -39,7 +39,7 @@ def beyond_the_verdict(overview: Overview) -> str:
     than the verdict's tolerance: a smaller difference changes nothing. Bands never end sharply, so nearly all reach
     further by about half of the default tolerance.
     """
-    from pellucid.records import Recommendation
+    from pellucid.answers.recommend import Recommendation
 
     if overview.view.several:
         return ""
@@ -70,7 +70,8 @@ def beyond_the_verdict(overview: Overview) -> str:
 
 def shorter_fronts(overview: Overview) -> list[str]:
     """Whether the front that is named, the one that was observed and the trade-off reach as far as each other."""
-    from pellucid.records import Front, FrontHistory
+    from pellucid.answers.fronts.records import Front
+    from pellucid.answers.history import FrontHistory
 
     front, history = overview.ask(RECOMMENDATION), overview.ask(HISTORY)
     if not isinstance(front, Front) or not isinstance(history, FrontHistory) or not history.front:

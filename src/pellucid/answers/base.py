@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from pellucid.answers.places import Place
 
 if TYPE_CHECKING:
+    from pellucid.answers.finding import Finding, NotKnown
     from pellucid.beliefs import Beliefs
-    from pellucid.records import Finding, NotKnown
     from pellucid.study.targets import Target
     from pellucid.study.view import StudyView
 
@@ -308,7 +308,7 @@ class Overview:
 
     def known(self, answer: Answer[Record], subject: Subject = WHOLE) -> Record | None:
         """An answer that has been asked for already; None if it has not, or if there is none."""
-        from pellucid.records import NotKnown
+        from pellucid.answers.finding import NotKnown
 
         record = self._known.get((answer.compute, subject))
         return None if isinstance(record, NotKnown) else cast("Record | None", record)
@@ -319,7 +319,7 @@ class Overview:
         return self.known(answer, subject)
 
     def _compute(self, answer: Answer[Any], subject: Subject) -> None:
-        from pellucid.records import PENDING, NotKnown, attempt
+        from pellucid.answers.finding import PENDING, NotKnown, attempt
 
         if not (self.whole or answer.at_once):
             self._known[answer.compute, subject] = PENDING
@@ -339,7 +339,7 @@ class Overview:
 
     def _keep(self, answer: Answer[Any], subject: Subject, record: Any) -> None:
         """An answer that failed only because another one did is not named besides."""
-        from pellucid.records import NotKnown
+        from pellucid.answers.finding import NotKnown
 
         self._known[answer.compute, subject] = record
         if isinstance(record, NotKnown) and record.failed and not any(why is record for why in self.broken.values()):
@@ -405,7 +405,7 @@ class Overview:
 
     def _choose(self, answer: Answer[Any], choice: Choice, part: Subject) -> Sequence[Subject]:
         """The subjects that belong to a part. If none can be chosen, the part itself, and the answer to it is why."""
-        from pellucid.records import NotKnown, attempt
+        from pellucid.answers.finding import NotKnown, attempt
 
         key = (answer.compute, choice, part)
         if key not in self._subjects:

@@ -13,119 +13,133 @@ from pellucid.answers.in_python import ADVICE, COMPARISON, COMPROMISE, INTERACTI
 from pellucid.answers.places import Place
 
 if TYPE_CHECKING:
-    from pellucid import records
+    from pellucid.answers.calibration import Calibration
+    from pellucid.answers.coordinates import ParallelCoordinates
+    from pellucid.answers.effects.records import PartialDependence, ProfileEffect
+    from pellucid.answers.failures import FailingSettings
+    from pellucid.answers.fronts.records import Front, Tradeoff
+    from pellucid.answers.history import FrontHistory, History
+    from pellucid.answers.importance.goals import HsicImportance
+    from pellucid.answers.importance.records import Importance
+    from pellucid.answers.proposals.records import DesirabilityPaths, ProposalExplanation
+    from pellucid.answers.pruning.curves import LearningCurves
+    from pellucid.answers.pruning.records import PruningExplanation, PruningRecord
+    from pellucid.answers.ranges.records import ParameterRanges
+    from pellucid.answers.recommend import Recommendation
+    from pellucid.answers.stop.records import RegretHistory, StoppingVerdict
+    from pellucid.answers.timeline import Timeline
 
-RECOMMENDATION: Answer[records.Recommendation | records.Front] = Answer(
+RECOMMENDATION: Answer[Recommendation | Front] = Answer(
     key="recommendation",
     title="Best configuration",
     wording=subjects.which_is_best,
-    compute="pellucid.answers.recommendation:recommendation",
+    compute="pellucid.answers.questions.recommendation:recommendation",
     records={
-        "pellucid.records:Recommendation": {"": "pellucid.plots.recommendation:recommendation"},
-        "pellucid.records:Front": {"": "pellucid.plots.front:front"},
+        "pellucid.answers.recommend:Recommendation": {"": "pellucid.answers.drawing.recommendation:recommendation"},
+        "pellucid.answers.fronts.records:Front": {"": "pellucid.answers.drawing.front:front"},
     },
-    function=("pellucid.explain.recommend:recommend",),
+    function=("pellucid.answers.recommend:recommend",),
     parts=subjects.whole,
     applies=subjects.of_no_part,
     listed=as_it_is,
     shown=as_it_is,
     steps=as_it_is,
     called="recommendation",
-    card=Place(subjects.use_this, "pellucid.answers.recommendation:card"),
-    chapter=Place(subjects.which_to_use, "pellucid.answers.recommendation:chapter"),
+    card=Place(subjects.use_this, "pellucid.answers.questions.recommendation:card"),
+    chapter=Place(subjects.which_to_use, "pellucid.answers.questions.recommendation:chapter"),
     section="front",
-    content="pellucid.answers.recommendation:section",
+    content="pellucid.answers.questions.recommendation:section",
     concludes=True,
-    metrics="pellucid.answers.recommendation:metrics",
+    metrics="pellucid.answers.questions.recommendation:metrics",
     described=descriptions.RECOMMENDATION,
 )
-VERDICT: Answer[records.StoppingVerdict] = Answer(
+VERDICT: Answer[StoppingVerdict] = Answer(
     key="verdict",
     title="Can I stop",
-    compute="pellucid.answers.verdict:verdict",
+    compute="pellucid.answers.questions.verdict:verdict",
     records={
-        "pellucid.records:StoppingVerdict": {"": "pellucid.plots.course:stopping"},
-        "pellucid.records:FrontVerdict": {"": "pellucid.plots.course:stopping"},
+        "pellucid.answers.stop.records:StoppingVerdict": {"": "pellucid.answers.drawing.course:stopping"},
+        "pellucid.answers.stop.records:FrontVerdict": {"": "pellucid.answers.drawing.course:stopping"},
     },
-    function=("pellucid.explain.stopping:stopping_verdict",),
+    function=("pellucid.answers.stop.one:stopping_verdict",),
     parts=subjects.whole,
     applies=subjects.of_no_part,
     listed=as_it_is,
     shown=as_it_is,
     steps=as_it_is,
     called="can you stop",
-    card=Place("Can you stop?", "pellucid.answers.verdict:card"),
-    chapter=Place("Can I stop?", "pellucid.answers.verdict:chapter"),
+    card=Place("Can you stop?", "pellucid.answers.questions.verdict:card"),
+    chapter=Place("Can I stop?", "pellucid.answers.questions.verdict:chapter"),
     concludes=True,
-    metrics="pellucid.answers.verdict:metrics",
+    metrics="pellucid.answers.questions.verdict:metrics",
     described=descriptions.VERDICT,
 )
-IMPORTANCE: Answer[records.Importance] = Answer(
+IMPORTANCE: Answer[Importance] = Answer(
     key="importance",
     title="What matters",
-    compute="pellucid.answers.importance:importance",
+    compute="pellucid.answers.questions.importance:importance",
     records={
-        "pellucid.records:Importance": {
-            "importance": "pellucid.plots.shares:importance",
-            "pairs": "pellucid.plots.shares:pairs",
+        "pellucid.answers.importance.records:Importance": {
+            "importance": "pellucid.answers.drawing.shares:importance",
+            "pairs": "pellucid.answers.drawing.shares:pairs",
         }
     },
-    function=("pellucid.explain.importance.shares:importance",),
+    function=("pellucid.answers.importance.shares:importance",),
     parts=subjects.each_objective,
     listed=as_it_is,
     shown=as_it_is,
     steps=as_it_is,
     called="what matters",
-    card=Place("What matters?", "pellucid.answers.importance:card"),
+    card=Place("What matters?", "pellucid.answers.questions.importance:card"),
     chapter=Place("What matters?"),
     section="matters",
-    content="pellucid.answers.importance:section",
-    metrics="pellucid.answers.importance:metrics",
+    content="pellucid.answers.questions.importance:section",
+    metrics="pellucid.answers.questions.importance:metrics",
     described=descriptions.IMPORTANCE,
 )
-RANGES: Answer[records.ParameterRanges] = Answer(
+RANGES: Answer[ParameterRanges] = Answer(
     key="ranges",
     title="Which ranges to change",
-    compute="pellucid.answers.ranges:ranges",
-    records={"pellucid.records:ParameterRanges": {"": "pellucid.plots.ranges:ranges"}},
-    function=("pellucid.explain.ranges:parameter_ranges",),
+    compute="pellucid.answers.questions.ranges:ranges",
+    records={"pellucid.answers.ranges.records:ParameterRanges": {"": "pellucid.answers.drawing.ranges:ranges"}},
+    function=("pellucid.answers.ranges.advice:parameter_ranges",),
     parts=subjects.all_at_once,
     applies=subjects.one_objective,
     listed=as_it_is,
     shown=as_it_is,
     steps=as_it_is,
     called="ranges",
-    card=Place("Which ranges to change?", "pellucid.answers.ranges:card"),
-    chapter=Place("Which ranges should I change?", "pellucid.answers.ranges:chapter"),
+    card=Place("Which ranges to change?", "pellucid.answers.questions.ranges:card"),
+    chapter=Place("Which ranges should I change?", "pellucid.answers.questions.ranges:chapter"),
     section="ranges",
-    content="pellucid.answers.ranges:section",
-    metrics="pellucid.answers.ranges:metrics",
+    content="pellucid.answers.questions.ranges:section",
+    metrics="pellucid.answers.questions.ranges:metrics",
     described=descriptions.RANGES,
 )
-TRADEOFF: Answer[records.Tradeoff] = Answer(
+TRADEOFF: Answer[Tradeoff] = Answer(
     key="tradeoff",
     title="What one costs in the other",
-    compute="pellucid.answers.tradeoff:tradeoff",
-    records={"pellucid.records:Tradeoff": {"": "pellucid.plots.front:tradeoff"}},
-    function=("pellucid.explain.fronts.tradeoff:tradeoff",),
+    compute="pellucid.answers.questions.tradeoff:tradeoff",
+    records={"pellucid.answers.fronts.records:Tradeoff": {"": "pellucid.answers.drawing.front:tradeoff"}},
+    function=("pellucid.answers.fronts.tradeoff:tradeoff",),
     parts=subjects.each_pair,
     applies=subjects.few_objectives,
     listed=as_it_is,
     shown=as_it_is,
     steps=as_it_is,
     called="trade-offs",
-    card=Place("What does one cost in the other?", "pellucid.answers.tradeoff:card"),
+    card=Place("What does one cost in the other?", "pellucid.answers.questions.tradeoff:card"),
     chapter=Place("What does one cost in the other?"),
     section="tradeoff",
-    content="pellucid.answers.tradeoff:section",
+    content="pellucid.answers.questions.tradeoff:section",
     described=descriptions.TRADEOFF,
 )
-PRUNING: Answer[records.PruningRecord] = Answer(
+PRUNING: Answer[PruningRecord] = Answer(
     key="pruning",
     title="What stopping early saved",
-    compute="pellucid.answers.pruning:pruning",
-    records={"pellucid.records:PruningRecord": {"": "pellucid.plots.pruning:stops"}},
-    function=("pellucid.explain.pruning.record:pruning_record",),
+    compute="pellucid.answers.questions.pruning:pruning",
+    records={"pellucid.answers.pruning.records:PruningRecord": {"": "pellucid.answers.drawing.pruning:stops"}},
+    function=("pellucid.answers.pruning.saved:pruning_record",),
     parts=subjects.whole,
     applies=subjects.some_stopped,
     listed=as_it_is,
@@ -134,137 +148,144 @@ PRUNING: Answer[records.PruningRecord] = Answer(
     steps=as_it_is,
     called="what stops saved",
     section="curves",
-    content="pellucid.answers.pruning:what_stops_saved",
+    content="pellucid.answers.questions.pruning:what_stops_saved",
     concludes=True,
     described=descriptions.PRUNING,
 )
-FAILURES: Answer[records.FailingSettings] = Answer(
+FAILURES: Answer[FailingSettings] = Answer(
     key="failures",
     title="Why trials fail",
-    compute="pellucid.answers.failures:failures",
-    records={"pellucid.records:FailingSettings": {"": "pellucid.plots.failures:failing"}},
-    function=("pellucid.explain.failures:failing_settings",),
+    compute="pellucid.answers.questions.failures:failures",
+    records={"pellucid.answers.failures:FailingSettings": {"": "pellucid.answers.drawing.failures:failing"}},
+    function=("pellucid.answers.failures:failing_settings",),
     parts=subjects.whole,
     applies=subjects.some_failed,
     listed=as_it_is,
     shown=as_it_is,
     called="failing settings",
-    chapter=Place("Why do trials fail?", "pellucid.answers.failures:chapter"),
+    chapter=Place("Why do trials fail?", "pellucid.answers.questions.failures:chapter"),
     section="failures",
-    content="pellucid.answers.failures:section",
+    content="pellucid.answers.questions.failures:section",
     needed=lambda _, __: False,
     with_goal=GoalName.FAILED,
     described=descriptions.FAILURES,
 )
-CALIBRATION: Answer[records.Calibration] = Answer(
+CALIBRATION: Answer[Calibration] = Answer(
     key="calibration",
     title="Were predictions true",
-    compute="pellucid.answers.calibration:calibration",
-    records={"pellucid.records:Calibration": {"": "pellucid.plots.calibration:calibration"}},
-    function=("pellucid.explain.calibration:calibration",),
+    compute="pellucid.answers.questions.calibration:calibration",
+    records={"pellucid.answers.calibration:Calibration": {"": "pellucid.answers.drawing.calibration:calibration"}},
+    function=("pellucid.answers.calibration:calibration",),
     parts=subjects.each_objective,
     listed=as_it_is,
     shown=as_it_is,
     steps=as_it_is,
     called="were predictions true",
     section="true",
-    metrics="pellucid.answers.calibration:metrics",
+    metrics="pellucid.answers.questions.calibration:metrics",
     described=descriptions.CALIBRATION,
 )
-PROPOSAL: Answer[records.ProposalExplanation] = Answer(
+PROPOSAL: Answer[ProposalExplanation] = Answer(
     key="proposal",
     title="Why this trial",
     wording=subjects.why_this_one,
     listing=subjects.why_the_last,
-    compute="pellucid.answers.proposal:proposal",
-    records={"pellucid.records:ProposalExplanation": {"": "pellucid.plots.proposals:proposal"}},
-    function=("pellucid.explain.proposals.explanation:explain_proposal",),
+    compute="pellucid.answers.questions.proposal:proposal",
+    records={
+        "pellucid.answers.proposals.records:ProposalExplanation": {"": "pellucid.answers.drawing.proposals:proposal"}
+    },
+    function=("pellucid.answers.proposals.explanation:explain_proposal",),
     parts=subjects.as_named,
     takes=Takes.TRIAL,
-    listed=ChosenBy("pellucid.answers.proposal:last"),
-    shown=ChosenBy("pellucid.answers.proposal:over_the_run"),
-    steps=ChosenBy("pellucid.answers.proposal:spread"),
+    listed=ChosenBy("pellucid.answers.questions.proposal:last"),
+    shown=ChosenBy("pellucid.answers.questions.proposal:over_the_run"),
+    steps=ChosenBy("pellucid.answers.questions.proposal:spread"),
     called="trial {trial}",
-    chapter=Place(ChosenWords("pellucid.answers.proposal:why_it_was_chosen"), "pellucid.answers.proposal:chapter"),
+    chapter=Place(
+        ChosenWords("pellucid.answers.questions.proposal:why_it_was_chosen"),
+        "pellucid.answers.questions.proposal:chapter",
+    ),
     section="why",
-    content="pellucid.answers.proposal:section",
+    content="pellucid.answers.questions.proposal:section",
     needed=lambda overview, subject: subjects.was_stopped(overview, subject) is not None,
-    table="pellucid.answers.proposal:contributions",
+    table="pellucid.answers.questions.proposal:contributions",
     described=descriptions.PROPOSAL,
 )
 # Questions that nobody asks without naming something, or that a page alone answers.
-STOP: Answer[records.PruningExplanation] = Answer(
+STOP: Answer[PruningExplanation] = Answer(
     key="pruning",
     title="Why it was stopped",
-    compute="pellucid.answers.pruning:stop",
-    records={"pellucid.records:PruningExplanation": {"": "pellucid.plots.pruning:explanation"}},
-    function=("pellucid.explain.pruning.explanation:explain_pruning",),
+    compute="pellucid.answers.questions.pruning:stop",
+    records={
+        "pellucid.answers.pruning.records:PruningExplanation": {"": "pellucid.answers.drawing.pruning:explanation"}
+    },
+    function=("pellucid.answers.pruning.explanation:explain_pruning",),
     parts=subjects.whole,
     takes=Takes.TRIAL,
     applies=subjects.was_stopped,
-    shown=ChosenBy("pellucid.answers.pruning:likeliest"),
+    shown=ChosenBy("pellucid.answers.questions.pruning:likeliest"),
     shown_where=subjects.some_curves,
     called="why trial {trial} was stopped",
     section="curves",
-    content="pellucid.answers.pruning:why_stopped",
+    content="pellucid.answers.questions.pruning:why_stopped",
     needed=lambda _, __: False,
     described=descriptions.STOP,
 )
-PROFILE: Answer[records.ProfileEffect] = Answer(
+PROFILE: Answer[ProfileEffect] = Answer(
     key="profile",
     title="What a parameter can reach",
     wording=subjects.what_it_reaches,
-    compute="pellucid.answers.effects:profiles",
-    records={"pellucid.records:ProfileEffect": {"": "pellucid.plots.effects:profile"}},
-    function=("pellucid.explain.effects.profile:profile_effect",),
+    compute="pellucid.answers.questions.effects:profiles",
+    records={"pellucid.answers.effects.records:ProfileEffect": {"": "pellucid.answers.drawing.effects:profile"}},
+    function=("pellucid.answers.effects.profile:profile_effect",),
     parts=subjects.each_objective,
     takes=Takes.PARAMS,
     applies=subjects.one_parameter,
-    shown=ChosenBy("pellucid.answers.effects:shown"),
+    shown=ChosenBy("pellucid.answers.questions.effects:shown"),
     steps=as_it_is,
     called="profiles",
     section="effects",
-    content="pellucid.answers.effects:section",
+    content="pellucid.answers.questions.effects:section",
     together=True,
     described=descriptions.PROFILE,
 )
-DEPENDENCE: Answer[records.PartialDependence] = Answer(
+DEPENDENCE: Answer[PartialDependence] = Answer(
     key="dependence",
     title="What a parameter does on average",
     wording=subjects.what_it_does,
-    compute="pellucid.answers.effects:dependences",
-    records={"pellucid.records:PartialDependence": {"": "pellucid.plots.effects:effect"}},
-    function=("pellucid.explain.effects.dependence:partial_dependence",),
+    compute="pellucid.answers.questions.effects:dependences",
+    records={"pellucid.answers.effects.records:PartialDependence": {"": "pellucid.answers.drawing.effects:effect"}},
+    function=("pellucid.answers.effects.dependence:partial_dependence",),
     parts=subjects.each_objective,
     takes=Takes.PARAMS,
-    shown=ChosenBy("pellucid.answers.effects:averaged"),
+    shown=ChosenBy("pellucid.answers.questions.effects:averaged"),
     steps=as_it_is,
     called="effects",
     together=True,
     described=descriptions.DEPENDENCE,
 )
-GOAL: Answer[records.HsicImportance] = Answer(
+GOAL: Answer[HsicImportance] = Answer(
     key="importance",
     title="What matters",
-    compute="pellucid.answers.importance:for_goal",
+    compute="pellucid.answers.questions.importance:for_goal",
     records={
-        "pellucid.records:HsicImportance": {
-            "importance": "pellucid.plots.importance:importance",
-            "indices": "pellucid.plots.importance:indices",
-            "values": "pellucid.plots.importance:values",
-            "pairs": "pellucid.plots.importance:pairs",
+        "pellucid.answers.importance.goals:HsicImportance": {
+            "importance": "pellucid.answers.drawing.importance:importance",
+            "indices": "pellucid.answers.drawing.importance:indices",
+            "values": "pellucid.answers.drawing.importance:values",
+            "pairs": "pellucid.answers.drawing.importance:pairs",
         }
     },
-    function=("pellucid.explain.importance.analysis:hsic_importance",),
+    function=("pellucid.answers.importance.analysis:hsic_importance",),
     parts=subjects.each_objective,
     takes=Takes.GOAL,
-    table="pellucid.answers.importance:indices",
+    table="pellucid.answers.questions.importance:indices",
     described=descriptions.GOAL,
 )
-FAILING: Answer[records.HsicImportance] = Answer(
+FAILING: Answer[HsicImportance] = Answer(
     key="importance",
     title="What matters for failing",
-    compute="pellucid.answers.importance:for_failing",
+    compute="pellucid.answers.questions.importance:for_failing",
     records=GOAL.records,
     function=GOAL.function,
     parts=subjects.whole,
@@ -273,9 +294,9 @@ FAILING: Answer[records.HsicImportance] = Answer(
     steps=as_it_is,
     called="failures",
     section="failures",
-    content="pellucid.answers.importance:failing",
+    content="pellucid.answers.questions.importance:failing",
 )
-CONSTRAINTS: Answer[records.Importance] = Answer(
+CONSTRAINTS: Answer[Importance] = Answer(
     key="importance",
     title="What matters for a constraint",
     compute=IMPORTANCE.compute,
@@ -286,99 +307,103 @@ CONSTRAINTS: Answer[records.Importance] = Answer(
     shown=as_it_is,
     called="what matters for {constraint}",
     section="constraints",
-    content="pellucid.answers.importance:constraints",
+    content="pellucid.answers.questions.importance:constraints",
 )
-COURSE: Answer[records.RegretHistory] = Answer(
+COURSE: Answer[RegretHistory] = Answer(
     key="course",
     title="How much is left",
-    compute="pellucid.answers.verdict:course",
-    records={"pellucid.records:RegretHistory": {"": "pellucid.plots.course:regret_history"}},
-    function=("pellucid.explain.stopping:regret_history",),
+    compute="pellucid.answers.questions.verdict:course",
+    records={"pellucid.answers.stop.records:RegretHistory": {"": "pellucid.answers.drawing.course:regret_history"}},
+    function=("pellucid.answers.stop.one:regret_history",),
     parts=subjects.whole,
     applies=subjects.of_no_part,
     shown=as_it_is,
     called="how much is left",
     section="stop",
-    content="pellucid.answers.verdict:section",
+    content="pellucid.answers.questions.verdict:section",
     described=descriptions.COURSE,
 )
-CURVES: Answer[records.LearningCurves] = Answer(
+CURVES: Answer[LearningCurves] = Answer(
     key="curves",
     title="What learning curves promise",
-    compute="pellucid.answers.pruning:curves",
-    records={"pellucid.records:LearningCurves": {"": "pellucid.plots.pruning:learning_curves"}},
+    compute="pellucid.answers.questions.pruning:curves",
+    records={
+        "pellucid.answers.pruning.curves:LearningCurves": {"": "pellucid.answers.drawing.pruning:learning_curves"}
+    },
     function=(),
     parts=subjects.whole,
     applies=subjects.some_curves,
     shown=as_it_is,
     called="learning curves",
     section="curves",
-    content="pellucid.answers.pruning:all_curves",
+    content="pellucid.answers.questions.pruning:all_curves",
 )
-HISTORY: Answer[records.History | records.FrontHistory] = Answer(
+HISTORY: Answer[History | FrontHistory] = Answer(
     key="history",
     title="How the search went",
-    compute="pellucid.answers.trials:history",
+    compute="pellucid.answers.questions.trials:history",
     records={
-        "pellucid.records:History": {"": "pellucid.plots.course:history"},
-        "pellucid.records:FrontHistory": {"": "pellucid.plots.course:front_history"},
+        "pellucid.answers.history:History": {"": "pellucid.answers.drawing.course:history"},
+        "pellucid.answers.history:FrontHistory": {"": "pellucid.answers.drawing.course:front_history"},
     },
-    function=("pellucid.explain.history:history",),
+    function=("pellucid.answers.history:history",),
     parts=subjects.whole,
     applies=subjects.of_no_part,
     shown=as_it_is,
     at_once=True,
     called="history",
     section="trials",
-    content="pellucid.answers.trials:how_it_went",
-    metrics="pellucid.answers.trials:metrics",
+    content="pellucid.answers.questions.trials:how_it_went",
+    metrics="pellucid.answers.questions.trials:metrics",
     described=descriptions.HISTORY,
 )
-COORDINATES: Answer[records.ParallelCoordinates] = Answer(
+COORDINATES: Answer[ParallelCoordinates] = Answer(
     key="coordinates",
     title="What the best trials share",
-    compute="pellucid.answers.trials:coordinates",
-    records={"pellucid.records:ParallelCoordinates": {"": "pellucid.plots.coordinates:coordinates"}},
-    function=("pellucid.explain.coordinates:parallel_coordinates",),
+    compute="pellucid.answers.questions.trials:coordinates",
+    records={
+        "pellucid.answers.coordinates:ParallelCoordinates": {"": "pellucid.answers.drawing.coordinates:coordinates"}
+    },
+    function=("pellucid.answers.coordinates:parallel_coordinates",),
     parts=subjects.whole,
     applies=subjects.of_no_part,
     shown=as_it_is,
     at_once=True,
     called="what the best trials share",
     section="trials",
-    content="pellucid.answers.trials:what_they_share",
+    content="pellucid.answers.questions.trials:what_they_share",
 )
-TIMELINE: Answer[records.Timeline] = Answer(
+TIMELINE: Answer[Timeline] = Answer(
     key="timeline",
     title="When trials ran",
-    compute="pellucid.answers.trials:timeline",
-    records={"pellucid.records:Timeline": {"": "pellucid.plots.timeline:timeline"}},
-    function=("pellucid.explain.timeline:timeline",),
+    compute="pellucid.answers.questions.trials:timeline",
+    records={"pellucid.answers.timeline:Timeline": {"": "pellucid.answers.drawing.timeline:timeline"}},
+    function=("pellucid.answers.timeline:timeline",),
     parts=subjects.whole,
     applies=subjects.of_no_part,
     shown=as_it_is,
     at_once=True,
     called="timeline",
     section="trials",
-    content="pellucid.answers.trials:when_they_ran",
+    content="pellucid.answers.questions.trials:when_they_ran",
 )
-PATHS: Answer[records.DesirabilityPaths] = Answer(
+PATHS: Answer[DesirabilityPaths] = Answer(
     key="paths",
     title="Why trials were proposed over the run",
-    compute="pellucid.answers.proposal:paths",
+    compute="pellucid.answers.questions.proposal:paths",
     records={
-        "pellucid.records:DesirabilityPaths": {
-            "contributions": "pellucid.plots.proposals:contribution_paths",
-            "payouts": "pellucid.plots.proposals:payout_paths",
+        "pellucid.answers.proposals.records:DesirabilityPaths": {
+            "contributions": "pellucid.answers.drawing.proposals:contribution_paths",
+            "payouts": "pellucid.answers.drawing.proposals:payout_paths",
         }
     },
-    function=("pellucid.explain.proposals.explanation:desirability_paths",),
+    function=("pellucid.answers.proposals.explanation:desirability_paths",),
     parts=subjects.whole,
     applies=subjects.of_no_part,
     shown=as_it_is,
     called="explanations over the run",
     section="why",
-    content="pellucid.answers.proposal:over_time",
+    content="pellucid.answers.questions.proposal:over_time",
     described=descriptions.PATHS,
 )
 

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from pellucid.answers.agreement import advises_to_stop, beyond_the_verdict, shorter_fronts
 from pellucid.answers.base import Overview
-from pellucid.answers.calibration import doubts as untrue
 from pellucid.answers.catalogue import IMPORTANCE, RECOMMENDATION
-from pellucid.answers.effects import doubts as about_averages
-from pellucid.answers.failures import advice
-from pellucid.answers.proposal import without_reasons
-from pellucid.answers.pruning import lost
-from pellucid.answers.trials import course
+from pellucid.answers.questions.calibration import doubts as untrue
+from pellucid.answers.questions.effects import doubts as about_averages
+from pellucid.answers.questions.failures import advice
+from pellucid.answers.questions.proposal import without_reasons
+from pellucid.answers.questions.pruning import lost
+from pellucid.answers.questions.trials import course
 from pellucid.study.liveness import dead_trials
 from pellucid.words import kind_of, spoken
 

@@ -9,51 +9,60 @@ from pellucid.answers.base import Answer, Takes
 from pellucid.answers.subjects import all_at_once, whole
 
 if TYPE_CHECKING:
-    from pellucid import records
+    from pellucid.answers.fronts.records import Compromise
+    from pellucid.answers.plan import TwoStepPlan
+    from pellucid.answers.proposals.records import ImportanceComparison, ProposalInteractions
+    from pellucid.answers.ranges.records import IntervalReduction, RangeAdvice
 
-COMPROMISE: Answer[records.Compromise] = Answer(
+COMPROMISE: Answer[Compromise] = Answer(
     key="recommendation",
     title="Best compromise",
-    records={"pellucid.records:Compromise": {"": "pellucid.plots.front:compromise"}},
-    function=("pellucid.explain.recommend:recommend",),
+    records={"pellucid.answers.fronts.records:Compromise": {"": "pellucid.answers.drawing.front:compromise"}},
+    function=("pellucid.answers.recommend:recommend",),
     parts=whole,
 )
-ADVICE: Answer[records.RangeAdvice] = Answer(
+ADVICE: Answer[RangeAdvice] = Answer(
     key="ranges",
     title="What to change about one range",
-    records={"pellucid.records:RangeAdvice": {"": "pellucid.plots.ranges:advice"}},
-    function=("pellucid.explain.ranges:parameter_ranges",),
+    records={"pellucid.answers.ranges.records:RangeAdvice": {"": "pellucid.answers.drawing.ranges:advice"}},
+    function=("pellucid.answers.ranges.advice:parameter_ranges",),
     parts=all_at_once,
 )
-INTERVAL: Answer[records.IntervalReduction] = Answer(
+INTERVAL: Answer[IntervalReduction] = Answer(
     key="interval",
     title="The cheapest value that costs nothing",
-    records={"pellucid.records:IntervalReduction": {"": "pellucid.plots.importance:interval"}},
-    function=("pellucid.explain.intervals:interval_reduction",),
+    records={"pellucid.answers.ranges.records:IntervalReduction": {"": "pellucid.answers.drawing.importance:interval"}},
+    function=("pellucid.answers.intervals:interval_reduction",),
     parts=all_at_once,
     takes=Takes.PARAMS,
     described=descriptions.INTERVAL,
 )
-PLAN: Answer[records.TwoStepPlan] = Answer(
+PLAN: Answer[TwoStepPlan] = Answer(
     key="plan",
     title="What a search in two steps does",
-    records={"pellucid.records:TwoStepPlan": {"": "pellucid.plots.plan:plan"}},
+    records={"pellucid.answers.plan:TwoStepPlan": {"": "pellucid.answers.drawing.plan:plan"}},
     function=("pellucid.samplers.two_step.sampler:TwoStepSampler.plan",),
     parts=whole,
 )
-INTERACTIONS: Answer[records.ProposalInteractions] = Answer(
+INTERACTIONS: Answer[ProposalInteractions] = Answer(
     key="interactions",
     title="Which parameters were chosen together",
-    records={"pellucid.records:ProposalInteractions": {"": "pellucid.plots.proposals:interactions"}},
-    function=("pellucid.explain.proposals.explanation:proposal_interactions",),
+    records={
+        "pellucid.answers.proposals.records:ProposalInteractions": {
+            "": "pellucid.answers.drawing.proposals:interactions"
+        }
+    },
+    function=("pellucid.answers.proposals.explanation:proposal_interactions",),
     parts=all_at_once,
     takes=Takes.TRIAL,
 )
-COMPARISON: Answer[records.ImportanceComparison] = Answer(
+COMPARISON: Answer[ImportanceComparison] = Answer(
     key="comparison",
     title="What other methods say about a trial",
-    records={"pellucid.records:ImportanceComparison": {"": "pellucid.plots.proposals:comparison"}},
-    function=("pellucid.explain.compare:compare_importance",),
+    records={
+        "pellucid.answers.proposals.records:ImportanceComparison": {"": "pellucid.answers.drawing.proposals:comparison"}
+    },
+    function=("pellucid.answers.compare:compare_importance",),
     parts=all_at_once,
     takes=Takes.TRIAL,
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from optuna.study import Study
 
+from pellucid.answers.finding import NotKnown, attempt
 from pellucid.beliefs import Beliefs
 from pellucid.beliefs.choice import bounded
 from pellucid.numerics import one_thread
-from pellucid.records import NotKnown, attempt
 from pellucid.study.extrapolation import extrapolated
 from pellucid.study.view import StudyView
 

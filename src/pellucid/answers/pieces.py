@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from pellucid.records import Finding, NotKnown
+    from pellucid.answers.finding import Finding, NotKnown
 
 # ---------------------------------------------------------------------- inside a line
 

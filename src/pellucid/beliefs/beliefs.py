@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from pellucid.acquisition.adaptive import upper_bound_regret
 from pellucid.beliefs.failing import Failing, failing_settings
 from pellucid.beliefs.feasibility import Feasibility
 from pellucid.beliefs.model import Fits, Model
 from pellucid.beliefs.settings import FailingSetting
 from pellucid.models import GaussianProcess
 from pellucid.models.constraint import ConstraintModel
+from pellucid.search.acquisition.adaptive import upper_bound_regret
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.constraint_data import ConstraintData

@@ -1,1 +1,1 @@
-"""The command ``pellucid``. `app` joins the commands; each has a module or a package of its own."""
+"""The documented path of the JSON Schemas, and of `python -m pellucid.cli`; the command itself is in `surfaces.cli`."""

@@ -1,5 +1,5 @@
-"""``python -m pellucid.cli``."""
+"""`python -m pellucid.cli` is the command `pellucid`."""
 
-from pellucid.cli.app import run
+from pellucid.surfaces.cli.app import run
 
 run()

@@ -1,8 +1,1 @@
-"""The answers about a study, for experiment trackers: one run per study, updated when it is logged again.
-
-`contents` decides what a run holds; `mlflow` and `wandb` write it. Neither package is imported before `log` is called.
-"""
-
-from pellucid.integrations import mlflow, wandb
-
-__all__ = ["mlflow", "wandb"]
+"""The documented path of trackers: `mlflow.log` and `wandb.log`."""

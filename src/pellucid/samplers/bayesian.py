@@ -16,25 +16,25 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.alternation import DEFAULT_POLICY, Alternation
-from pellucid.acquisition.base import Acquisition, check_settings
-from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
-from pellucid.acquisition.improvement import EI
-from pellucid.acquisition.interleave import Interleave
-from pellucid.acquisition.optimize import SEPARATION, Known, unseen
-from pellucid.acquisition.policy import Policy
 from pellucid.models import GaussianProcess
 from pellucid.models.gp import check_template
 from pellucid.numerics import Array, is_whole_number, low_discrepancy, stream
 from pellucid.pareto import check_number
 from pellucid.provenance import StartupReceipt
-from pellucid.samplers.proposing import branches, looks, others
-from pellucid.samplers.proposing.configuration import plain_params
-from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
-from pellucid.samplers.proposing.maximising import Fitted, Maximiser, Region
-from pellucid.samplers.proposing.publishing import Proposal
-from pellucid.samplers.proposing.rules import Predicate, Rule, checked
-from pellucid.samplers.proposing.search import ModelSearch
+from pellucid.samplers.interface import IndependentSampling, ModelSampler, seed_or_random
+from pellucid.search import branches, looks, others
+from pellucid.search.acquisition.alternation import DEFAULT_POLICY, Alternation
+from pellucid.search.acquisition.base import Acquisition, check_settings
+from pellucid.search.acquisition.bounds import DEFAULT_ACQUISITION
+from pellucid.search.acquisition.improvement import EI
+from pellucid.search.acquisition.interleave import Interleave
+from pellucid.search.acquisition.optimize import SEPARATION, Known, unseen
+from pellucid.search.acquisition.policy import Policy
+from pellucid.search.configuration import plain_params
+from pellucid.search.maximising import Fitted, Maximiser, Region
+from pellucid.search.proposals import ModelSearch
+from pellucid.search.publishing import Proposal
+from pellucid.search.rules import Predicate, Rule, checked
 from pellucid.space.encoding import Space
 from pellucid.study.trials import pending
 from pellucid.study.view import StudyView

@@ -12,7 +12,7 @@ from optuna.pruners import BasePruner
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.explain.pruning.chance import current_evidence, decision
+from pellucid.answers.pruning.chance import current_evidence, decision
 from pellucid.models.curves import FEWEST_COMPLETE
 from pellucid.models.curves.reports import check_horizon
 from pellucid.numerics import is_number, is_whole_number, one_thread

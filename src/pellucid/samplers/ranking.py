@@ -2,7 +2,7 @@
 
 There are two rankings, as it was learned and tuned to this study: the first keeps looking where earlier studies were
 good, the second where this one is. After the first trials the fallback, a model of this study alone, shares the turns:
-whoever improves goes on (`proposing/turns.py`). It makes all proposals in the end, or from the start if earlier studies
+whoever improves goes on (`search/turns.py`). It makes all proposals in the end, or from the start if earlier studies
 are misleading. Like all samplers here it is stateless: trials, receipts, seed and model determine a proposal.
 """
 
@@ -22,20 +22,20 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition.base import PointwiseAcquisition, Situation
-from pellucid.acquisition.bounds import LCB
-from pellucid.acquisition.improvement import EI
-from pellucid.acquisition.optimize import SEPARATION, Known, candidates, unseen
 from pellucid.numerics import Array, is_whole_number, one_thread, stream
 from pellucid.provenance import RankingReceipt, RankingState, StartupReceipt
 from pellucid.samplers.bayesian import BayesianSampler
-from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.configuration import best_value, rounded, shared_fields
-from pellucid.samplers.proposing.interface import ModelSampler, seed_or_random
-from pellucid.samplers.proposing.notices import DeadTrialNotices
-from pellucid.samplers.proposing.publishing import Proposal, SeenSpace, publish
-from pellucid.samplers.proposing.search import failure
-from pellucid.samplers.proposing.turns import Ranks, Turn, turn_of
+from pellucid.samplers.interface import ModelSampler, seed_or_random
+from pellucid.search import others
+from pellucid.search.acquisition.base import PointwiseAcquisition, Situation
+from pellucid.search.acquisition.bounds import LCB
+from pellucid.search.acquisition.improvement import EI
+from pellucid.search.acquisition.optimize import SEPARATION, Known, candidates, unseen
+from pellucid.search.configuration import best_value, rounded, shared_fields
+from pellucid.search.notices import DeadTrialNotices
+from pellucid.search.proposals import failure
+from pellucid.search.publishing import Proposal, SeenSpace, publish
+from pellucid.search.turns import Ranks, Turn, turn_of
 from pellucid.space.encoding import Dimension, Space, is_ordered
 from pellucid.study.arrays import Arrays, encoded
 from pellucid.study.receipts import readable_receipt

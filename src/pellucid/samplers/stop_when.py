@@ -7,14 +7,14 @@ import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.explain.blocks import MIN_TRIALS
-from pellucid.explain.front_stopping import check_share
-from pellucid.explain.stopping import check_stopping, stopping_verdict
+from pellucid.answers.stop.blocks import MIN_TRIALS
+from pellucid.answers.stop.one import check_stopping, stopping_verdict
+from pellucid.answers.stop.records import StoppingVerdict
+from pellucid.answers.stop.several import check_share
 from pellucid.models import GaussianProcess
 from pellucid.models.gp import check_template
 from pellucid.numerics import is_whole_number
 from pellucid.pareto import check_number
-from pellucid.records import StoppingVerdict
 from pellucid.study.storage import set_user_attribute
 from pellucid.words import printable, printable_error
 

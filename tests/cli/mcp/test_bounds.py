@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pellucid.cli.mcp.bounds import bounded_json, bounded_text
+from pellucid.surfaces.cli.mcp.bounds import bounded_json, bounded_text
 
 
 def test_a_long_text_says_how_much_was_left_out() -> None:

@@ -14,13 +14,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
-from pellucid.cli.app import app
-from pellucid.cli.mcp import answering
-from pellucid.cli.mcp.reports import file_name
-from pellucid.cli.mcp.session import Session
-from pellucid.cli.mcp.tools import tools_of
-from pellucid.cli.storage.places import place_of
-from pellucid.cli.storage.studies import load, open_storage, reading
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.cli.mcp import answering
+from pellucid.surfaces.cli.mcp.reports import file_name
+from pellucid.surfaces.cli.mcp.session import Session
+from pellucid.surfaces.cli.mcp.tools import tools_of
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.cli.storage.studies import load, open_storage, reading
 
 
 def test_the_missing_package_is_named() -> None:
@@ -29,7 +29,7 @@ def test_the_missing_package_is_named() -> None:
         "import importlib.util as util, sys\n"
         "real = util.find_spec\n"
         "util.find_spec = lambda name, *rest: None if name == 'mcp' else real(name, *rest)\n"
-        "from pellucid.cli.app import app\nsys.argv = ['pellucid', 'mcp']\napp()"
+        "from pellucid.surfaces.cli.app import app\nsys.argv = ['pellucid', 'mcp']\napp()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 3

@@ -11,8 +11,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState
 from tests.cli.mcp.sessions import session
 
-from pellucid.cli.errors import Mistake
-from pellucid.cli.mcp.queueing import checked_values
+from pellucid.surfaces.cli.errors import Mistake
+from pellucid.surfaces.cli.mcp.queueing import checked_values
 
 SPACE = {
     "lr": FloatDistribution(1e-4, 1.0, log=True),

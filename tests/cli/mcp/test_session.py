@@ -12,9 +12,9 @@ from tests.cli.mcp.sessions import Answer, Call, Record, session
 
 import pellucid
 from pellucid.answers.catalogue import CATALOGUE
-from pellucid.cli.mcp.bounds import MOST_JSON, MOST_TEXT
-from pellucid.cli.questions import overview
-from pellucid.explain.model import beliefs_of
+from pellucid.beliefs.of_study import beliefs_of
+from pellucid.surfaces.cli.mcp.bounds import MOST_JSON, MOST_TEXT
+from pellucid.surfaces.cli.questions import overview
 
 FILE = "my studies.db"
 ESCAPE = "../../escape\x1b/ü"

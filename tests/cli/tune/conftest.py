@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tests.cli.tune.copies import CopiedProcess
 
-from pellucid.cli.tune import pool
+from pellucid.surfaces.cli.tune import pool
 
 
 @pytest.fixture

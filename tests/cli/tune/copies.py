@@ -45,7 +45,7 @@ class CopiedProcess:
 
 
 def _run(ends: tuple[Connection, Connection, Connection], folder: str, environment: dict[str, str]) -> None:
-    from pellucid.cli.tune.worker import main
+    from pellucid.surfaces.cli.tune.worker import main
 
     os.setsid()
     for descriptor, end in enumerate(ends):

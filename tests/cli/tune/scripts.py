@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tests.helpers import file_storage
 from typer.testing import CliRunner, Result
 
-from pellucid.cli.app import app
+from pellucid.surfaces.cli.app import app
 
 URL = "sqlite:///tuning.db"
 # A journal is opened in a third of the time: for tests to which the kind of storage does not matter.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.tune.scripts import PATIENCE_S, command
 
-from pellucid.cli.tune.display import PlainDisplay, printable_output
+from pellucid.surfaces.cli.tune.display import PlainDisplay, printable_output
 
 
 def read_terminal(descriptor: int) -> Iterator[bytes]:

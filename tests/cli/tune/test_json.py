@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.cli.tune.scripts import LOG, tune
 
-from pellucid.cli.tune.run import EndReason
+from pellucid.surfaces.cli.tune.run import EndReason
 
 pytestmark = pytest.mark.usefixtures("copied_workers")
 jsonschema = pytest.importorskip("jsonschema")

@@ -9,9 +9,9 @@ import optuna
 import pytest
 from tests.cli.tune.scripts import LOG, call, study
 
-from pellucid.cli.tune.display import Progress, rows_of, sentence_of
-from pellucid.cli.tune.snapshot import snapshot_of
-from pellucid.cli.tune.worker import refused
+from pellucid.surfaces.cli.tune.display import Progress, rows_of, sentence_of
+from pellucid.surfaces.cli.tune.snapshot import snapshot_of
+from pellucid.surfaces.cli.tune.worker import refused
 
 pytestmark = pytest.mark.usefixtures("copied_workers")
 AIMS = ("--metric", "accuracy", "--direction", "maximize", "--metric", "latency", "--direction", "minimize")
@@ -94,9 +94,9 @@ def test_one_metric_has_its_name(folder: Path) -> None:
 
 
 def test_a_study_that_another_process_created_a_moment_ago_keeps_its_names(folder: Path) -> None:
-    from pellucid.cli.errors import Mistake
-    from pellucid.cli.storage.places import place_of
-    from pellucid.cli.storage.studies import create_study
+    from pellucid.surfaces.cli.errors import Mistake
+    from pellucid.surfaces.cli.storage.places import place_of
+    from pellucid.surfaces.cli.storage.studies import create_study
 
     place = place_of(LOG)
     assert create_study(place, "one", ["minimize"], ["loss"]).metric_names == ["loss"]

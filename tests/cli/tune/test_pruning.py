@@ -16,11 +16,11 @@ from tests.cli.tune.scripts import COMPLETE, FAIL, LOG, PRUNED, states, study, t
 from tests.helpers import file_storage, new_study
 
 import pellucid
-from pellucid.cli.terminal import json_text
-from pellucid.cli.tune.display import Progress, rows_of, sentence_of, sparkline, table_of
-from pellucid.cli.tune.pruning import PrunerName, make_pruner
-from pellucid.cli.tune.snapshot import snapshot_of
 from pellucid.study.pruning import REASON_ATTRIBUTE
+from pellucid.surfaces.cli.terminal import json_text
+from pellucid.surfaces.cli.tune.display import Progress, rows_of, sentence_of, sparkline, table_of
+from pellucid.surfaces.cli.tune.pruning import PrunerName, make_pruner
+from pellucid.surfaces.cli.tune.snapshot import snapshot_of
 
 pytestmark = pytest.mark.usefixtures("copied_workers")
 NAN, INF = float("nan"), float("inf")

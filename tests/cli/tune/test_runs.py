@@ -10,7 +10,7 @@ import pytest
 from tests.cli.tune.scripts import COMPLETE, LOG, URL, call, states, study, tune
 
 import pellucid
-from pellucid.cli.redaction import visible
+from pellucid.surfaces.cli.redaction import visible
 
 # ------------------------------------------------------------------------- a run, and its continuation
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.tune.scripts import COMPLETE, FAIL, states, study, tune
 
-from pellucid.cli.tune.display import Progress, rows_of, sentence_of
-from pellucid.cli.tune.snapshot import snapshot_of
-from pellucid.cli.tune.worker import refused
+from pellucid.surfaces.cli.tune.display import Progress, rows_of, sentence_of
+from pellucid.surfaces.cli.tune.snapshot import snapshot_of
+from pellucid.surfaces.cli.tune.worker import refused
 
 
 @pytest.mark.usefixtures("copied_workers")

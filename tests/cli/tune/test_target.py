@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.cli.tune.target import described, load_objective, parse_target
+from pellucid.surfaces.cli.tune.target import described, load_objective, parse_target
 
 MODULE = """
 import pellucid

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.explain.effects.best_draws import candidates, drawn_best
+from pellucid.answers.effects.best_draws import candidates, drawn_best
 from pellucid.models import GaussianProcess
 from pellucid.numerics import low_discrepancy
 from pellucid.space.encoding import Condition, Space

@@ -17,7 +17,7 @@ from optuna.study import Study
 from optuna.trial import Trial, create_trial
 
 import pellucid
-from pellucid.explain.effects.trials import condition_of
+from pellucid.answers.effects.trials import condition_of
 from pellucid.models import GaussianProcess
 from pellucid.space.encoding import Condition, Space
 

@@ -14,12 +14,12 @@ from optuna.study import Study
 from optuna.trial import Trial, create_trial
 
 import pellucid
+from pellucid.answers.effects.best_draws import BestDraws
+from pellucid.answers.effects.profile import _verdict, profiles_of
+from pellucid.answers.effects.profile_words import Profile, costs_of, profile_sentence
+from pellucid.answers.effects.records import Cost
+from pellucid.answers.effects.trials import judged_choices, support_of
 from pellucid.beliefs import Beliefs
-from pellucid.explain.effects.best_draws import BestDraws
-from pellucid.explain.effects.profile import _verdict, profiles_of
-from pellucid.explain.effects.profile_words import Profile, costs_of, profile_sentence
-from pellucid.explain.effects.trials import judged_choices, support_of
-from pellucid.records import Cost
 from pellucid.space.encoding import Dimension, Space
 from pellucid.study.view import StudyView
 

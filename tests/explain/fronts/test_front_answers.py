@@ -17,13 +17,13 @@ from optuna.trial import Trial
 from tests.helpers import bowl
 
 import pellucid
+from pellucid.answers.finding import Finding, plain
+from pellucid.answers.fronts.answer import front_of
+from pellucid.answers.fronts.compromise import compromise_of
+from pellucid.answers.fronts.tradeoff import tradeoff_of
+from pellucid.answers.fronts.wishes import limits_of, weights_of
 from pellucid.beliefs import Beliefs
-from pellucid.explain.fronts.answer import front_of
-from pellucid.explain.fronts.compromise import compromise_of
-from pellucid.explain.fronts.membership import Tried
-from pellucid.explain.fronts.tradeoff import tradeoff_of
-from pellucid.explain.fronts.wishes import limits_of, weights_of
-from pellucid.records import Finding, plain
+from pellucid.beliefs.front_members import Tried
 from pellucid.study.view import StudyView
 
 HOSTILE = "</script><b>latency</b>"

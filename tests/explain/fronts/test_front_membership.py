@@ -13,11 +13,12 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.study import Study
 
 import pellucid
+from pellucid.answers.fronts import answer
+from pellucid.answers.fronts.tradeoff import tradeoff_of
 from pellucid.beliefs import Beliefs
-from pellucid.explain.fronts import answer, membership
-from pellucid.explain.fronts.membership import TOLERANCE, behind_none, distinct, near_front, on_front, spread_of
-from pellucid.explain.fronts.tradeoff import tradeoff_of
-from pellucid.explain.remaining import foremost
+from pellucid.beliefs import front_members as membership
+from pellucid.beliefs.front_members import TOLERANCE, behind_none, distinct, near_front, on_front, spread_of
+from pellucid.beliefs.growth import foremost
 from pellucid.numerics import Array
 from pellucid.study.view import StudyView
 

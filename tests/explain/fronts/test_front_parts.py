@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 
-from pellucid.explain.fronts.exchange import FrontCurve, best_second, exchange_rates
-from pellucid.explain.fronts.membership import spread_of
-from pellucid.explain.fronts.roles import Moves, moves, parameter_roles
+from pellucid.answers.fronts.exchange import FrontCurve, best_second, exchange_rates
+from pellucid.answers.fronts.roles import Moves, moves, parameter_roles
+from pellucid.beliefs.front_members import spread_of
 from pellucid.pareto import behind
 from pellucid.space.encoding import Space
 

@@ -10,9 +10,9 @@ import pytest
 from optuna.study import Study
 
 import pellucid
+from pellucid.answers.fronts.wishes import limits_of, weights_of
 from pellucid.beliefs import Beliefs
 from pellucid.beliefs.feasibility import subject
-from pellucid.explain.fronts.wishes import limits_of, weights_of
 from pellucid.models.draws import joint_latent
 from pellucid.study.view import StudyView
 

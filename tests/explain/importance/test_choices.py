@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from pellucid.explain.importance.choices import choice_index, choice_test, ranks
-from pellucid.explain.importance.hsic import MEDIAN, hsic_index
+from pellucid.answers.importance.choices import choice_index, choice_test, ranks
+from pellucid.answers.importance.hsic import MEDIAN, hsic_index
 
 
 def drawn(seed: int, n: int, count: int, rates: list[float] | None = None) -> tuple[np.ndarray, np.ndarray]:

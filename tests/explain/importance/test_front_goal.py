@@ -12,8 +12,8 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
-from pellucid import goals
 from pellucid.pareto import front
+from pellucid.study import goals
 from pellucid.words import OBJECTIVE
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, truncnorm
 
-from pellucid.explain.importance.hsic import (
+from pellucid.answers.importance.hsic import (
     MEDIAN,
     holm,
     hsic_index,

@@ -15,7 +15,7 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.explain.importance.hsic import hsic_index
+from pellucid.answers.importance.hsic import hsic_index
 
 
 def known(trial: Trial) -> float:

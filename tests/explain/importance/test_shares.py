@@ -15,10 +15,10 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
+from pellucid.answers.importance.records import Importance, PairShare, ParameterShare
+from pellucid.answers.importance.share_words import ranked, share_sentence
 from pellucid.beliefs.evidence import evidence
-from pellucid.explain.importance.share_words import ranked, share_sentence
 from pellucid.models import GaussianProcess
-from pellucid.records import Importance, PairShare, ParameterShare
 
 
 def run(objective: Callable[[Trial], float], n: int, sampler: BaseSampler | None = None, **options: str) -> Study:

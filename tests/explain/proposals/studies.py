@@ -12,8 +12,8 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
+from pellucid.answers.proposals.records import ProposalExplanation
 from pellucid.models import GaussianProcess
-from pellucid.records import ProposalExplanation
 
 NO_WARP = GaussianProcess()
 

@@ -14,13 +14,13 @@ from tests.explain.proposals.studies import NO_WARP, check, run, tilted
 from tests.helpers import bowl
 
 import pellucid
-from pellucid.acquisition import EI, LCB, PI, SAWEI, WEI, InformationGain, PosteriorVariance
-from pellucid.explain.proposals.background import parts_of
-from pellucid.explain.proposals.cases import case_of
-from pellucid.explain.proposals.games import estimated
-from pellucid.explain.proposals.shapley_mean import mean_shapley
-from pellucid.explain.shapley import shapley_values
+from pellucid.answers.proposals.background import parts_of
+from pellucid.answers.proposals.cases import case_of
+from pellucid.answers.proposals.games import estimated
+from pellucid.answers.proposals.shapley_mean import mean_shapley
+from pellucid.answers.shapley import shapley_values
 from pellucid.models import GaussianProcess
+from pellucid.search.acquisition import EI, LCB, PI, SAWEI, WEI, InformationGain, PosteriorVariance
 from pellucid.study.view import StudyView
 
 # ----------------------------------------------------------------------------------- every acquisition

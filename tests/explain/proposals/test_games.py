@@ -10,11 +10,11 @@ import pytest
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.explain import shapley
-from pellucid.explain.proposals import games
-from pellucid.explain.proposals.background import rows_of
-from pellucid.explain.proposals.cases import case_of
-from pellucid.explain.proposals.games import Game
+from pellucid.answers import shapley
+from pellucid.answers.proposals import games
+from pellucid.answers.proposals.background import rows_of
+from pellucid.answers.proposals.cases import case_of
+from pellucid.answers.proposals.games import Game
 from pellucid.models.posterior import Posterior
 from pellucid.study.view import StudyView
 

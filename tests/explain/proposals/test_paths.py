@@ -12,7 +12,7 @@ from tests.explain.proposals.studies import NO_WARP, run
 from tests.helpers import bowl
 
 import pellucid
-from pellucid.acquisition import LCB
+from pellucid.search.acquisition import LCB
 
 # ---------------------------------------------------------------------------------------- over the run
 

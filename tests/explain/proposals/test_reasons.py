@@ -14,16 +14,16 @@ from tests.helpers import conditional, page_data
 from typer.testing import CliRunner
 
 import pellucid
-from pellucid.cli.app import app
-from pellucid.explain.proposals.cases import case_of
-from pellucid.explain.proposals.relevance import Relevance, relevance
-from pellucid.explain.proposals.why import contradictions, doubted, proposal_sentence
+from pellucid.answers.proposals.cases import case_of
+from pellucid.answers.proposals.records import Contribution
+from pellucid.answers.proposals.relevance import Relevance, relevance
+from pellucid.answers.proposals.why import contradictions, doubted, proposal_sentence
 from pellucid.models import GaussianProcess
 from pellucid.provenance import Term
-from pellucid.records import Contribution
-from pellucid.reporting.gather import gather
-from pellucid.reporting.page import page
 from pellucid.study.view import StudyView
+from pellucid.surfaces.cli.app import app
+from pellucid.surfaces.page.gather import gather
+from pellucid.surfaces.page.page import page
 
 TERMS = {
     "mean": Term("prediction", "low predicted loss", "prediction"),

@@ -13,9 +13,9 @@ from optuna.trial import Trial
 from tests.explain.proposals.studies import check
 
 import pellucid
-from pellucid.explain import shapley
-from pellucid.explain.proposals.background import rows_of
-from pellucid.explain.proposals.cases import case_of
+from pellucid.answers import shapley
+from pellucid.answers.proposals.background import rows_of
+from pellucid.answers.proposals.cases import case_of
 from pellucid.study.view import StudyView
 
 

@@ -9,9 +9,9 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from tests.problems import noisy_problem
 
-from pellucid.explain import shapley
-from pellucid.explain.proposals.shapley_mean import mean_shapley
-from pellucid.explain.shapley import shapley_values
+from pellucid.answers import shapley
+from pellucid.answers.proposals.shapley_mean import mean_shapley
+from pellucid.answers.shapley import shapley_values
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.averages import Average, Axis, Factors
 from pellucid.numerics import Array

@@ -14,8 +14,9 @@ from optuna.trial import Trial, TrialState
 from tests.helpers import assert_rebuilt_exactly, file_storage, model_receipts
 
 import pellucid
-from pellucid.acquisition import InformationGain
-from pellucid.samplers.proposing import branches, learning
+from pellucid.search import branches
+from pellucid.search import models as learning
+from pellucid.search.acquisition import InformationGain
 from pellucid.space.branches import Branch
 from pellucid.space.encoding import Space
 from pellucid.study.view import StudyView

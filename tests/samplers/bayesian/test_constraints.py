@@ -16,9 +16,9 @@ from tests.helpers import model_receipts
 
 import pellucid
 from pellucid import BayesianSampler
-from pellucid.acquisition import EI, SAWEI
-from pellucid.explain.rebuild import rebuilt_from
 from pellucid.provenance import Receipt
+from pellucid.search.acquisition import EI, SAWEI
+from pellucid.search.rebuild import rebuilt_from
 from pellucid.study.view import StudyView
 
 Reports = Callable[[Trial, float, float], None]

@@ -17,9 +17,9 @@ from optuna.trial import Trial
 from tests.helpers import assert_rebuilt_exactly, conditional, file_storage, model_receipts
 
 import pellucid
-from pellucid.acquisition import EI, LCB, PI, SAWEI, InformationGain
-from pellucid.acquisition.interleave import half_widths
 from pellucid.models import GaussianProcess
+from pellucid.search.acquisition import EI, LCB, PI, SAWEI, InformationGain
+from pellucid.search.acquisition.interleave import half_widths
 from pellucid.study.view import StudyView
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -12,9 +12,9 @@ from optuna.trial import Trial
 from tests.helpers import assert_rebuilt_exactly, file_storage, model_receipts
 
 import pellucid
-from pellucid.acquisition import LCB, InformationGain
 from pellucid.numerics import Array
-from pellucid.samplers.proposing.looks import RECENT, neglected, rooms, settled
+from pellucid.search.acquisition import LCB, InformationGain
+from pellucid.search.looks import RECENT, neglected, rooms, settled
 
 
 def two_wells(trial: Trial) -> float:

@@ -25,10 +25,10 @@ from tests.helpers import (
 )
 
 import pellucid
-from pellucid.acquisition import SAWEI
 from pellucid.models import thinning
 from pellucid.models.thinning import MOST_ROWS, MOST_TRIALS
 from pellucid.numerics import expand_integers
+from pellucid.search.acquisition import SAWEI
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from optuna.trial import Trial, TrialState
 from tests.helpers import assert_rebuilt_exactly, file_storage, model_receipts
 
 import pellucid
-from pellucid.acquisition import EI, PI, SAWEI, WEI, Alternation, Portfolio, Pulse, Steps, Switch
-from pellucid.acquisition.policy import Policy
 from pellucid.provenance import Receipt
+from pellucid.search.acquisition import EI, PI, SAWEI, WEI, Alternation, Portfolio, Pulse, Steps, Switch
+from pellucid.search.acquisition.policy import Policy
 from pellucid.study import receipts
 
 POLICIES: dict[str, Policy] = {

@@ -10,7 +10,7 @@ from optuna.distributions import FloatDistribution
 from optuna.study import Study
 
 from pellucid.provenance import StartupReceipt
-from pellucid.samplers.proposing.publishing import Proposal, publish
+from pellucid.search.publishing import Proposal, publish
 from pellucid.study.view import StudyView
 
 X = {"x": FloatDistribution(0.0, 1.0)}

@@ -12,7 +12,7 @@ from optuna.trial import Trial
 
 import pellucid
 from pellucid import BayesianSampler, Interleave
-from pellucid.acquisition import EI, SAWEI
+from pellucid.search.acquisition import EI, SAWEI
 
 Params = dict[str, Any]
 

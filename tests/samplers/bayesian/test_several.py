@@ -16,10 +16,10 @@ from tests.helpers import assert_rebuilt_exactly, conditional, file_storage, kin
 
 import pellucid
 from pellucid import BayesianSampler
-from pellucid.acquisition import EI
 from pellucid.numerics import expand_integers
 from pellucid.pareto import front, volume
-from pellucid.samplers.proposing import several
+from pellucid.search import several
+from pellucid.search.acquisition import EI
 
 Outcome = Sequence[float]
 

@@ -27,7 +27,7 @@ from tests.helpers import (
 
 import pellucid
 from pellucid.provenance import RankingReceipt
-from pellucid.samplers.proposing.turns import OPENING, next_turn
+from pellucid.search.turns import OPENING, next_turn
 from pellucid.study.trials import in_a_step
 
 pytest.importorskip("torch")

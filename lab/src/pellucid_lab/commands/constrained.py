@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.errors import Unavailable
-from pellucid.cli.terminal import say, sentences
+from pellucid.surfaces.cli.errors import Unavailable
+from pellucid.surfaces.cli.terminal import say, sentences
 from pellucid_lab.options import AsJson, Jobs, Quiet, TableFile
 from pellucid_lab.terminal import command_line, integers, names_in, write
 

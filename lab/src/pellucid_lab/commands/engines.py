@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.terminal import STOPPED, say, sentences
+from pellucid.surfaces.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.options import Quiet, TableFile
 from pellucid_lab.terminal import command_line, names_in, progress_bar
@@ -27,7 +27,7 @@ def engines(
     quiet: Quiet = False,
 ) -> None:
     with sentences():
-        from pellucid.cli.errors import Mistake
+        from pellucid.surfaces.cli.errors import Mistake
         from pellucid_lab.engines.kinds import ENGINES
         from pellucid_lab.engines.records import EngineRun, EngineTask, record
         from pellucid_lab.engines.tables import markdown

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.terminal import FAILED, say, sentences
+from pellucid.surfaces.cli.terminal import FAILED, say, sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.options import Jobs, Quiet, TableFile
 from pellucid_lab.terminal import command_line, names_in, write

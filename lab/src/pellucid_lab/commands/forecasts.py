@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.terminal import sentences
+from pellucid.surfaces.cli.terminal import sentences
 from pellucid_lab.options import Data, Jobs, Quiet, TableFile
 from pellucid_lab.terminal import command_line, integers, names_in
 

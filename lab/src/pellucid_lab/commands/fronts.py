@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.terminal import STOPPED, say, sentences
+from pellucid.surfaces.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.options import AsJson, Jobs, Quiet, TableFile
 from pellucid_lab.terminal import collect, command_line, integers, names_in, write
 

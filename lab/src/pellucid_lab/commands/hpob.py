@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pellucid.cli.terminal import sentences
+from pellucid.surfaces.cli.terminal import sentences
 from pellucid_lab.options import AsJson, Figures, Jobs, Out, Quiet
 from pellucid_lab.terminal import command_line, load_plots, names_in, save_figure, write
 

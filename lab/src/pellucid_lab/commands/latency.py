@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.errors import Mistake, Unavailable
-from pellucid.cli.terminal import FAILED, STOPPED, print_json, print_lines, say, sentences
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.terminal import FAILED, STOPPED, print_json, print_lines, say, sentences
 from pellucid_lab.options import AsJson, Quiet, TableFile
 from pellucid_lab.terminal import collect, command_line, integers, names_in, write
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.errors import Mistake
-from pellucid.cli.terminal import STOPPED, say, sentences
+from pellucid.surfaces.cli.errors import Mistake
+from pellucid.surfaces.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.options import AsJson, Data, Quiet
 from pellucid_lab.terminal import collect, command_line, integers, progress_bar, write

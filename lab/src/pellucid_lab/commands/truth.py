@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.errors import Mistake
-from pellucid.cli.terminal import sentences
+from pellucid.surfaces.cli.errors import Mistake
+from pellucid.surfaces.cli.terminal import sentences
 from pellucid_lab.options import AsJson, Jobs, Quiet, TableFile
 from pellucid_lab.terminal import command_line, integers, names_in, write
 

@@ -55,16 +55,16 @@ sys.exit(code)
 # What a process does that only loads, and one that answers an agent.
 _LOAD = """
 import sys
-from pellucid.cli.storage.places import place_of
-from pellucid.cli.storage.studies import find_study
+from pellucid.surfaces.cli.storage.places import place_of
+from pellucid.surfaces.cli.storage.studies import find_study
 find_study(place_of(sys.argv[1]), None).get_trials(deepcopy=False)
 """
 _AGENT = """
 import sys
 from pathlib import Path
-from pellucid.cli.mcp.answering import reply_to
-from pellucid.cli.mcp.session import Session
-from pellucid.cli.storage.places import place_of
+from pellucid.surfaces.cli.mcp.answering import reply_to
+from pellucid.surfaces.cli.mcp.session import Session
+from pellucid.surfaces.cli.storage.places import place_of
 sys.exit(reply_to(Session(place_of(sys.argv[1]), Path(".")), "overview", {}).failed)
 """
 

@@ -14,9 +14,9 @@ import optuna
 
 from pellucid import desirability_paths
 from pellucid.answers.base import Overview
-from pellucid.reporting.gather import gather, gather_at_once
-from pellucid.reporting.page import page
 from pellucid.samplers.bayesian import BayesianSampler
+from pellucid.surfaces.page.gather import gather, gather_at_once
+from pellucid.surfaces.page.page import page
 from pellucid_lab.tables.grids import Grid
 from pellucid_lab.tables.grids import page as page_of
 

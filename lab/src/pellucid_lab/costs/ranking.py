@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.cli.errors import Mistake
 from pellucid.numerics import Array, one_thread
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import Problem, stable_seed
 from pellucid_lab.costs.load import busy_sentences
 from pellucid_lab.costs.plain_network import plain_fine_tune, plain_meta_train, plain_network

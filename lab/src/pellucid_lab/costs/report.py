@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import optuna
 
-from pellucid.reporting import report
 from pellucid.samplers.bayesian import BayesianSampler
+from pellucid.surfaces.page import report
 from pellucid_lab.tables.grids import Grid, page
 
 # Of the studies, whose own parameters are this many.

@@ -92,7 +92,7 @@ def set_times(file: Path, change: Change, rng: random.Random) -> None:
 
 def _check(address: str, folder: Path, say: Say) -> list[str]:
     import pellucid
-    from pellucid.cli.tune.snapshot import snapshot_of
+    from pellucid.surfaces.cli.tune.snapshot import snapshot_of
 
     study = opened(address)
     problems: list[str] = []

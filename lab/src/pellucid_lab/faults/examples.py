@@ -51,7 +51,7 @@ def example_studies() -> dict[str, Study]:
     from importlib.util import find_spec
 
     import pellucid
-    from pellucid.acquisition import SAWEI
+    from pellucid.search.acquisition import SAWEI
     from pellucid_lab.faults.studies import training
 
     def sampler(**options: Any) -> Any:

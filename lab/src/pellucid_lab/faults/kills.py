@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.faults.base import PATIENCE_S, FaultTask, Tally
 from pellucid_lab.faults.children import Child
 from pellucid_lab.faults.homes import home

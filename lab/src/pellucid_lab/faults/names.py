@@ -193,7 +193,7 @@ def _check(name: str, storage: str, pages: Path, say: Say) -> dict[str, Any]:
 def _printed(*arguments: str) -> str:
     from typer.testing import CliRunner
 
-    from pellucid.cli.app import app
+    from pellucid.surfaces.cli.app import app
 
     result = CliRunner().invoke(app, list(arguments))
     return result.stdout + result.stderr

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.faults.base import FaultRecord, FaultTask, Tally, recorded
 from pellucid_lab.faults.clocks import JUMPS, run_clocks
 from pellucid_lab.faults.disks import run_disks

@@ -69,8 +69,8 @@ def prepared() -> None:
 def opened(address: str) -> Study:
     """The study at an address, as `pellucid tune` opens it, with a model after four trials."""
     import pellucid
-    from pellucid.cli.storage.places import place_of
-    from pellucid.cli.storage.studies import load, open_storage
+    from pellucid.surfaces.cli.storage.places import place_of
+    from pellucid.surfaces.cli.storage.studies import load, open_storage
 
     sampler = pellucid.BayesianSampler(seed=0, n_startup_trials=4)
     return load(open_storage(place_of(address)), STUDY, sampler, pellucid.CurvePruner())
@@ -78,8 +78,8 @@ def opened(address: str) -> Study:
 
 def begin(address: str, trials: int) -> None:
     """Create a study at an address, and run some trials."""
-    from pellucid.cli.storage.places import place_of
-    from pellucid.cli.storage.studies import create_study
+    from pellucid.surfaces.cli.storage.places import place_of
+    from pellucid.surfaces.cli.storage.studies import create_study
 
     create_study(place_of(address), STUDY, ("minimize",))
     study = opened(address)

@@ -19,7 +19,7 @@ from optuna.pruners import (
 )
 
 from pellucid import CurvePruner
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 
 # Steps before the first question. On design problems of `bench curves`, one step alone decides too early: the median
 # then stops the winners of most runs.

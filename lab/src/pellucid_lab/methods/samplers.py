@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pellucid.acquisition import (
+from pellucid.search.acquisition import (
     EI,
     LCB,
     PI,
@@ -20,9 +20,9 @@ from pellucid.acquisition import (
     Steps,
     Switch,
 )
-from pellucid.acquisition.interleave import Interleave
-from pellucid.acquisition.policy import Policy
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.search.acquisition.interleave import Interleave
+from pellucid.search.acquisition.policy import Policy
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import Method, require_modules
 from pellucid_lab.methods.outside.forwarding import ForwardingSampler
 from pellucid_lab.methods.outside.sampler import OutsideSampler, interpreter

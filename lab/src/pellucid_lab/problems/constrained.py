@@ -17,7 +17,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import ConstrainedProblem, Evaluation, require_modules
 from pellucid_lab.problems import constrained_formulas as formulas
 from pellucid_lab.problems.constrained_models import MODULES, PACKAGES, TRAININGS, memory_problem

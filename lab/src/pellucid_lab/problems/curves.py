@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import CurveProblem, require_modules
 from pellucid_lab.problems.trainings import TRAININGS, training_problem
 from pellucid_lab.problems.yahpo import LCBENCH, REFERENCE_SIZE, load_surrogate, reference_search, scenario_folder

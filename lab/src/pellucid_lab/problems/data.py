@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pellucid.cli.errors import Unavailable
+from pellucid.surfaces.cli.errors import Unavailable
 
 DATA_VARIABLE = "PELLUCID_DATA"
 

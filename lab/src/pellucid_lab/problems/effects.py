@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from scipy.special import erf
 
-from pellucid.cli.errors import Mistake
 from pellucid.numerics import low_discrepancy
 from pellucid.space.encoding import Space
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.problems.functions import HARTMANN, HARTMANN_ALPHA, SYNTHETIC
 
 Array = NDArray[np.float64]

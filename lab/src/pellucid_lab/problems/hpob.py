@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from optuna.distributions import FloatDistribution
 
-from pellucid.cli.errors import Mistake, Unavailable
 from pellucid.space.encoding import Space
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.data import find_data
 from pellucid_lab.problems.tabular import Collection, Indices, TabularTask

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from optuna.trial import BaseTrial
 
-from pellucid.explain.intervals import Cheap
+from pellucid.answers.intervals import Cheap
 from pellucid.numerics import Array
 from pellucid_lab.problems.networks import NetworkTask
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import Outcomes, Params, SeveralProblem
 from pellucid_lab.problems import several_formulas as formulas
 from pellucid_lab.problems.several_formulas import Constraints, Objectives

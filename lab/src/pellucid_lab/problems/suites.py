@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 from statistics import pstdev
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import Problem, Suite, require_modules
 
 # Random values that show the spread of good ones.

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.cli.errors import Mistake
 from pellucid.numerics import Array
 from pellucid.space.conditions import declared_conditions
 from pellucid.space.encoding import Space
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.problems.data import find_data
 from pellucid_lab.problems.yahpo import SCENARIOS, Surrogate, load_surrogate
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import Params, Problem, stable_seed, suggest_value
 from pellucid_lab.problems.data import find_data
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid.words import printable
 from pellucid_lab.base import ConstrainedProblem, Direction, Evaluation, stable_seed, suggest_all
 from pellucid_lab.methods.samplers import find_method, usable_methods

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid_lab.base import CurveProblem, Direction, stable_seed, suggest_all
 from pellucid_lab.methods.pruners import find_pruner
 from pellucid_lab.methods.samplers import find_method, usable_methods

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid.words import printable
 from pellucid_lab.base import Direction, Problem, Suite, require_modules, stable_seed
 from pellucid_lab.methods.outside.forwarding import ForwardingSampler

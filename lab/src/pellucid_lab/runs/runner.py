@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import typer
 
-from pellucid.cli.terminal import FAILED, STOPPED, say
+from pellucid.surfaces.cli.terminal import FAILED, STOPPED, say
 from pellucid_lab.runs.files import Record, RunFile
 from pellucid_lab.runs.provenance import now
 from pellucid_lab.runs.workers import run_all

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.cli.errors import Mistake, Unavailable
+from pellucid.surfaces.cli.errors import Mistake, Unavailable
 from pellucid.words import printable
 from pellucid_lab.base import Direction, Outcomes, SeveralProblem, stable_seed
 from pellucid_lab.methods.samplers import find_method, prepare, usable_methods

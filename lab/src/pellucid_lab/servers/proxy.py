@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 
-from pellucid.cli.extras import require_extra
+from pellucid.surfaces.cli.extras import require_extra
 from pellucid.words import printable
 from pellucid_lab.servers.processes import DEADLINE_S, answers_in_time, free_port
 

@@ -11,7 +11,7 @@ from html import escape
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from pellucid.plots import CHOSEN, COLOURS, DASHES, EXPLOIT, GREY, add_band, say, style
+from pellucid.answers.drawing import CHOSEN, COLOURS, DASHES, EXPLOIT, GREY, add_band, say, style
 
 
 def curves(

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pellucid.cli.terminal import print_json, print_lines
+from pellucid.surfaces.cli.terminal import print_json, print_lines
 from pellucid.words import printable
 from pellucid_lab.runs.provenance import now, versions
 from pellucid_lab.terminal import write

@@ -18,7 +18,7 @@ import numpy as np
 from optuna.distributions import FloatDistribution
 from scipy.stats import qmc
 
-from pellucid.explain.fronts.membership import behind_none
+from pellucid.beliefs.front_members import behind_none
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.several import several_problem
 from pellucid_lab.tables.grids import Grid

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pellucid.explain.pruning.chance import LEVEL, current_evidence
+from pellucid.answers.pruning.chance import LEVEL, current_evidence
 from pellucid.samplers.curve_pruner import CurvePruner
 from pellucid_lab.base import CurveProblem, stable_seed, suggest_all
 from pellucid_lab.methods.samplers import find_method

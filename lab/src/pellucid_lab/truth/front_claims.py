@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.answers.fronts.compromise import compromise_of
+from pellucid.answers.fronts.wishes import Limit, limits_of, weights_of
+from pellucid.answers.importance.hsic import MEDIAN, embeddings, largest_possible
 from pellucid.beliefs import Beliefs
-from pellucid.explain.fronts.compromise import compromise_of
-from pellucid.explain.fronts.wishes import Limit, limits_of, weights_of
-from pellucid.explain.importance.hsic import MEDIAN, embeddings, largest_possible
-from pellucid.goals import Goal, on_the_front
+from pellucid.study.goals import Goal, on_the_front
 from pellucid.study.view import StudyView
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.several import several_problem

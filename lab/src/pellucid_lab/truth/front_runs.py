@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pellucid.answers.fronts.answer import modelled
 from pellucid.beliefs import Beliefs
-from pellucid.explain.fronts.answer import modelled
-from pellucid.explain.fronts.membership import Tried, behind_none
+from pellucid.beliefs.front_members import Tried, behind_none
 from pellucid.study.view import StudyView
 from pellucid_lab.base import stable_seed
 from pellucid_lab.problems.several import several_problem
@@ -21,7 +21,7 @@ from pellucid_lab.truth.fronts import NOISE, best_second, spread, trading
 if TYPE_CHECKING:
     from optuna.study import Study
 
-    from pellucid.records import Tradeoff
+    from pellucid.answers.fronts.records import Tradeoff
 
 N_TRIALS = 60
 # Stands for the gain from a level that nothing reaches.

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from pellucid.beliefs.front_members import TOLERANCE
 from pellucid.claims import GOAL_NO_EFFECT
-from pellucid.explain.fronts.membership import TOLERANCE
 from pellucid_lab.tables.grids import Grid
 from pellucid_lab.truth.front_claims import FEASIBLE, GOALS
 from pellucid_lab.truth.front_runs import FrontRun

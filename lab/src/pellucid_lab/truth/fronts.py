@@ -15,8 +15,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from pellucid.cli.errors import Mistake
 from pellucid.pareto import front
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.problems import several_formulas as formulas
 from pellucid_lab.problems.several_formulas import Array, Constraints, Objectives
 

@@ -23,8 +23,8 @@ from pellucid_lab.truth.studies import OURS, SIZES, TruthTask, first_trials, stu
 if TYPE_CHECKING:
     from optuna.study import Study
 
-    from pellucid.records import Cost
-    from pellucid.records.course import HoldKind
+    from pellucid.answers.effects.records import Cost
+    from pellucid.answers.stop.records import HoldKind
 
 # Sizes at which fANOVA is asked too, and at which the stopping verdict is asked.
 FANOVA_SIZES = (60, 100)

@@ -7,7 +7,7 @@ models of which the best needs tuning, an optimum beyond a border, a narrow opti
 
 from __future__ import annotations
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.truth.design import DESIGN
 from pellucid_lab.truth.reported import REPORTED
 from pellucid_lab.truth.spaces import TruthProblem

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from lab.tests.helpers import needs_yahpo
 
-from pellucid.cli.errors import Mistake
 from pellucid.numerics import low_discrepancy
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.papers.bobax.experiment import METHODS, EffectRun, EffectTask, effect_file, sizes_of
 from pellucid_lab.papers.bobax.runs import plan, run_effect_task
 from pellucid_lab.papers.bobax.source import fixed_hyperparameters

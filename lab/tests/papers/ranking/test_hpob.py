@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lab.tests.helpers import hpob_content, write_hpob
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.papers.ranking import hpob as hpob_runs
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import trim_mean
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.papers.sawei.schedules import alpha_at, compare, interquartile_mean
 from pellucid_lab.problems.suites import load_problem
 from pellucid_lab.runs.regret import RegretRun

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pellucid.acquisition.base import PointwiseFunction, Situation
-from pellucid.cli.errors import Unavailable
-from pellucid.explain.proposals.games import Game, estimated
-from pellucid.explain.proposals.shapley_mean import mean_shapley
+from pellucid.answers.proposals.games import Game, estimated
+from pellucid.answers.proposals.shapley_mean import mean_shapley
 from pellucid.models import GaussianProcess
+from pellucid.search.acquisition.base import PointwiseFunction, Situation
+from pellucid.surfaces.cli.errors import Unavailable
 from pellucid_lab.papers.shapley import forest as shapley_forest
 from pellucid_lab.papers.shapley import source, tables
 from pellucid_lab.papers.shapley.walks import single_walks

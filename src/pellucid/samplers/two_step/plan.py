@@ -14,14 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
+from pellucid.answers.importance.analysis import importance_of
+from pellucid.answers.importance.draws import Sample, Subject, sample_of
+from pellucid.answers.intervals import Cheap, numeric_column, reduced
+from pellucid.answers.plan import HeldParameter, TwoStepPlan
+from pellucid.answers.ranges.records import IntervalReduction
 from pellucid.claims import SIGNIFICANCE as LEVEL
-from pellucid.explain.importance.analysis import importance_of
-from pellucid.explain.importance.draws import Sample, Subject, sample_of
-from pellucid.explain.intervals import Cheap, numeric_column, reduced
-from pellucid.goals import best
-from pellucid.records import HeldParameter, IntervalReduction, TwoStepPlan
 from pellucid.space.encoding import Dimension
 from pellucid.space.values import plain
+from pellucid.study.goals import best
 from pellucid.study.targets import Target
 from pellucid.words import Note, value_text
 

@@ -18,21 +18,21 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from pellucid.acquisition.base import PointwiseAcquisition, check_settings
-from pellucid.acquisition.bounds import DEFAULT_ACQUISITION
+from pellucid.answers.intervals import Cheap
+from pellucid.answers.plan import TwoStepPlan
 from pellucid.beliefs.feasibility import none_feasible
-from pellucid.explain.intervals import Cheap
 from pellucid.models import GaussianProcess
 from pellucid.models.gp import check_template
 from pellucid.numerics import is_whole_number, one_thread, stream
 from pellucid.provenance import StartupReceipt
-from pellucid.records import TwoStepPlan
-from pellucid.samplers.proposing.configuration import plain_params
-from pellucid.samplers.proposing.interface import IndependentSampling, ModelSampler, seed_or_random
-from pellucid.samplers.proposing.maximising import Maximiser
-from pellucid.samplers.proposing.publishing import Proposal
-from pellucid.samplers.proposing.search import ModelSearch
+from pellucid.samplers.interface import IndependentSampling, ModelSampler, seed_or_random
 from pellucid.samplers.two_step.steps import Goal, TwoSteps
+from pellucid.search.acquisition.base import PointwiseAcquisition, check_settings
+from pellucid.search.acquisition.bounds import DEFAULT_ACQUISITION
+from pellucid.search.configuration import plain_params
+from pellucid.search.maximising import Maximiser
+from pellucid.search.proposals import ModelSearch
+from pellucid.search.publishing import Proposal
 from pellucid.space.encoding import Space
 from pellucid.study.view import StudyView
 from pellucid.words import NoAnswerYet, printable, unknown_parameter

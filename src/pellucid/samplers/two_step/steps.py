@@ -8,13 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from optuna.trial import FrozenTrial
 
-from pellucid.acquisition.slices import Slice
-from pellucid.explain.intervals import Cheap
+from pellucid.answers.finding import NotKnown, attempt
+from pellucid.answers.intervals import Cheap
+from pellucid.answers.plan import TwoStepPlan
 from pellucid.models import GaussianProcess
-from pellucid.records import NotKnown, TwoStepPlan, attempt
-from pellucid.samplers.proposing import others
-from pellucid.samplers.proposing.maximising import Fitted, Region
 from pellucid.samplers.two_step.plan import two_step_plan
+from pellucid.search import others
+from pellucid.search.acquisition.slices import Slice
+from pellucid.search.maximising import Fitted, Region
 from pellucid.space.encoding import Space
 from pellucid.study.arrays import Arrays
 from pellucid.study.view import StudyView

@@ -15,7 +15,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from pellucid.cli.errors import Unavailable
+from pellucid.surfaces.cli.errors import Unavailable
 from pellucid.words import printable
 from pellucid_lab.methods.peers import Space, StaticSampler, allowed, costs
 

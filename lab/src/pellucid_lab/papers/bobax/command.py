@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.terminal import sentences
+from pellucid.surfaces.cli.terminal import sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.options import AsJson, Data, Figures, Jobs, Out, Quiet
 from pellucid_lab.terminal import choose, command_line, integers, load_plots, save_figure, write

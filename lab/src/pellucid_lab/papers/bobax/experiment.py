@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pellucid.acquisition.information import stacked
 from pellucid.models import GaussianProcess
+from pellucid.search.acquisition.information import stacked
 from pellucid.space.encoding import Space
 from pellucid_lab.problems.effects import GRID_SIZE, KnownEffects
 from pellucid_lab.runs.files import RunFile

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.acquisition import EI, InformationGain
-from pellucid.acquisition.interleave import Interleave
 from pellucid.beliefs import Fits
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.effects import Effects
 from pellucid.models.averages.functionals import average
+from pellucid.search.acquisition import EI, InformationGain
+from pellucid.search.acquisition.interleave import Interleave
 from pellucid.study.constraints import unconstrained
 from pellucid.study.targets import Target
 from pellucid_lab.base import stable_seed

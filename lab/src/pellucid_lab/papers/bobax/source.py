@@ -9,19 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.acquisition import (
-    EI,
-    LCB,
-    Acquisition,
-    InformationGain,
-    PosteriorVariance,
-)
-from pellucid.acquisition.base import Situation
-from pellucid.acquisition.interleave import Interleave
 from pellucid.models import GaussianProcess
 from pellucid.models.averages.effects import Effects
 from pellucid.models.averages.functionals import average
 from pellucid.models.states import Hyperparameters
+from pellucid.search.acquisition import EI, LCB, Acquisition, InformationGain, PosteriorVariance
+from pellucid.search.acquisition.base import Situation
+from pellucid.search.acquisition.interleave import Interleave
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.bobax.experiment import (
     N_CANDIDATES,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.terminal import sentences
+from pellucid.surfaces.cli.terminal import sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.options import AsJson, Figures, Jobs, Out, Quiet
 from pellucid_lab.terminal import choose, command_line, load_plots, save_figure, write
@@ -139,7 +139,7 @@ def _network_page(
 
 def conditional_figure() -> Any:
     """The paper's figure 7: with groups, how often a conditional parameter exists does not change its index."""
-    from pellucid import plots
+    from pellucid.answers import drawing as plots
     from pellucid_lab.papers.hsic.examples import SHARES, conditional_indices
 
     indices = [conditional_indices(t) for t in SHARES]

@@ -13,8 +13,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import FrozenTrial, create_trial
 from scipy.stats import truncnorm
 
-from pellucid.explain.importance.analysis import hsic_importance
-from pellucid.explain.importance.hsic import hsic_index, permutation_pvalue, shared_bandwidth
+from pellucid.answers.importance.analysis import hsic_importance
+from pellucid.answers.importance.hsic import hsic_index, permutation_pvalue, shared_bandwidth
 from pellucid_lab.base import suggest_all
 from pellucid_lab.tables.grids import Grid
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import optuna
 
-from pellucid.explain.importance.analysis import hsic_importance
-from pellucid.explain.intervals import interval_reduction
-from pellucid.explain.ranges import parameter_ranges
-from pellucid.goals import best, worst
-from pellucid.records import HsicImportance, IntervalReduction
+from pellucid.answers.importance.analysis import hsic_importance
+from pellucid.answers.importance.goals import HsicImportance
+from pellucid.answers.intervals import interval_reduction
+from pellucid.answers.ranges.advice import parameter_ranges
+from pellucid.answers.ranges.records import IntervalReduction
+from pellucid.study.goals import best, worst
 from pellucid_lab.papers.hsic.searches import METHODS, SearchRun
 from pellucid_lab.problems.network_tasks import CHEAP
 from pellucid_lab.tables.grids import Grid

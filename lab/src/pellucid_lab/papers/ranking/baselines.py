@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pellucid.acquisition.improvement import log_expected_improvement
 from pellucid.numerics import Array
+from pellucid.search.acquisition.improvement import log_expected_improvement
 from pellucid.space.encoding import Space
 from pellucid_lab.papers.ranking.transfer import TableRuns
 from pellucid_lab.problems.tabular import Indices, TabularTask

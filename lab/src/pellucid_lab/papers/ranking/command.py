@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.terminal import say, sentences
+from pellucid.surfaces.cli.terminal import say, sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.options import AsJson, Data, Figures, Jobs, Out, Quiet
 from pellucid_lab.terminal import choose, command_line, load_plots, save_figure, write

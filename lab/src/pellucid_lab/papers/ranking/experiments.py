@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.acquisition import EI, LCB
+from pellucid.search.acquisition import EI, LCB
 from pellucid_lab.papers.ranking.report import Regrets, regret_after
 from pellucid_lab.papers.ranking.samplers import SAMPLERS, against_best_known, tune
 from pellucid_lab.papers.ranking.transfer import HAND_OVER, GaussianProcessEI, RandomOrder, TransferMethod, search

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.base import require_modules
 from pellucid_lab.papers.ranking.experiments import deep_ensemble, deep_kernel, few_shot, rank_weighted
 from pellucid_lab.papers.ranking.report import Regrets, regret_after

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from pellucid.acquisition import LCB, PointwiseAcquisition
-from pellucid.acquisition.base import Situation
 from pellucid.models.ranking.ensemble import RankingEnsemble, rank_posterior
 from pellucid.numerics import Array, stream
+from pellucid.search.acquisition import LCB, PointwiseAcquisition
+from pellucid.search.acquisition.base import Situation
 from pellucid_lab.papers.ranking.transfer import GaussianProcessEI, TableRuns, handed_over
 from pellucid_lab.problems.tabular import Collection, Indices, as_losses
 

@@ -15,10 +15,10 @@ from typing import Protocol
 
 import numpy as np
 
-from pellucid.acquisition import EI
-from pellucid.acquisition.base import Situation
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, stream
+from pellucid.search.acquisition import EI
+from pellucid.search.acquisition.base import Situation
 from pellucid.space.encoding import Space
 from pellucid_lab.problems.tabular import Indices, TabularTask
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pellucid.cli.errors import Mistake
-from pellucid.cli.terminal import print_json, say, sentences
+from pellucid.surfaces.cli.errors import Mistake
+from pellucid.surfaces.cli.terminal import print_json, say, sentences
 from pellucid_lab.options import AsJson, Figures, Jobs, Out, Quiet
 from pellucid_lab.terminal import command_line, load_plots, save_figure, write
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from pellucid.cli.errors import Mistake
+from pellucid.surfaces.cli.errors import Mistake
 from pellucid_lab.problems.functions import BBOB_NAME
 from pellucid_lab.problems.suites import SUITES
 from pellucid_lab.runs.regret import RegretRun

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pellucid.cli.terminal import STOPPED, say, sentences
+from pellucid.surfaces.cli.terminal import STOPPED, say, sentences
 from pellucid_lab.base import require_modules
 from pellucid_lab.options import AsJson, Data, Figures, Jobs, Out, Quiet
 from pellucid_lab.terminal import choose, command_line, integers, load_plots, progress_bar, save_figure, write
@@ -89,7 +89,7 @@ def _forest(out: Path, data: str | None, figures: bool, quiet: bool) -> list[Gri
     require_modules(("sklearn",), "the tuning example")
     import optuna
 
-    from pellucid.explain.proposals.explanation import desirability_paths
+    from pellucid.answers.proposals.explanation import desirability_paths
     from pellucid_lab.papers.shapley import forest, report
     from pellucid_lab.tables.grids import page, provenance_now
 
@@ -138,7 +138,7 @@ def _forest_study(file: Path, data: str | None, quiet: bool) -> Study:
 
 def ellipsoid_figure(runs: list[EllipsoidRun], data: str | None) -> Any:
     """Desirability paths of mean and uncertainty: ours with a band of one sd, and the paper's."""
-    from pellucid import plots
+    from pellucid.answers import drawing as plots
     from pellucid_lab.papers.shapley.source import DIMENSION
     from pellucid_lab.papers.shapley.tables import LAMBDAS, Contributions, crossing, ours, the_source
 

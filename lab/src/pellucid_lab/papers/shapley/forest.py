@@ -17,15 +17,15 @@ import optuna
 from optuna.study import Study
 from optuna.trial import Trial
 
-from pellucid.acquisition import LCB
-from pellucid.explain.compare import ablation_path
-from pellucid.explain.proposals.background import rows_of
-from pellucid.explain.proposals.cases import case_of
-from pellucid.explain.proposals.games import Game, estimated
-from pellucid.explain.proposals.shapley_mean import mean_shapley
-from pellucid.explain.shapley import shapley_values
+from pellucid.answers.compare import ablation_path
+from pellucid.answers.proposals.background import rows_of
+from pellucid.answers.proposals.cases import case_of
+from pellucid.answers.proposals.games import Game, estimated
+from pellucid.answers.proposals.shapley_mean import mean_shapley
+from pellucid.answers.shapley import shapley_values
 from pellucid.numerics import Array, one_thread
 from pellucid.samplers.bayesian import BayesianSampler
+from pellucid.search.acquisition import LCB
 from pellucid.study.view import StudyView
 from pellucid_lab.papers.shapley.tables import source_file
 from pellucid_lab.papers.shapley.walks import single_walks

@@ -8,14 +8,14 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import TrialState
 
-from pellucid.acquisition.units import objective_per_latent
-from pellucid.explain.compare import ablation_path, friedman_h
-from pellucid.explain.proposals.background import rows_of
-from pellucid.explain.proposals.games import Game
-from pellucid.explain.proposals.shapley_mean import mean_shapley
+from pellucid.answers.compare import ablation_path, friedman_h
+from pellucid.answers.proposals.background import rows_of
+from pellucid.answers.proposals.games import Game
+from pellucid.answers.proposals.records import DesirabilityPaths, ProposalExplanation
+from pellucid.answers.proposals.shapley_mean import mean_shapley
 from pellucid.models import GaussianProcess
 from pellucid.numerics import Array, one_thread
-from pellucid.records import DesirabilityPaths, ProposalExplanation
+from pellucid.search.acquisition.units import objective_per_latent
 from pellucid.space.encoding import Space
 from pellucid_lab.papers.shapley.forest import K_SOURCE, N_INIT, Interaction, ShapleyCost, game_of
 from pellucid_lab.tables.grids import Grid

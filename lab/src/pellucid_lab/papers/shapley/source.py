@@ -19,15 +19,15 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 from scipy.stats import qmc
 
-from pellucid.acquisition import LCB, PointwiseAcquisition
-from pellucid.acquisition.base import PointwiseFunction, Situation
-from pellucid.acquisition.units import LatentScale, Unit
-from pellucid.explain.proposals.games import Game, estimated
-from pellucid.explain.proposals.shapley_mean import mean_shapley
+from pellucid.answers.proposals.games import Game, estimated
+from pellucid.answers.proposals.shapley_mean import mean_shapley
 from pellucid.models import GaussianProcess
 from pellucid.models.states import Hyperparameters
 from pellucid.numerics import Array
 from pellucid.provenance import Term
+from pellucid.search.acquisition import LCB, PointwiseAcquisition
+from pellucid.search.acquisition.base import PointwiseFunction, Situation
+from pellucid.search.acquisition.units import LatentScale, Unit
 from pellucid.space.encoding import Space
 from pellucid_lab.base import stable_seed
 from pellucid_lab.papers.shapley.walks import single_walks

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pellucid.explain.proposals.games import Game
+from pellucid.answers.proposals.games import Game
 from pellucid.numerics import Array
 
 # Rows that are evaluated at once: bounds the memory.

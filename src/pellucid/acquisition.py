@@ -1,0 +1,3 @@
+"""The documented path of acquisitions, policies and their parts."""
+
+from pellucid.search.acquisition import *  # noqa: F403

@@ -1,0 +1,5 @@
+"""``python -m pellucid.cli``."""
+
+from pellucid.surfaces.cli.app import run
+
+run()
