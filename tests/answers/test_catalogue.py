@@ -81,7 +81,6 @@ def test_a_figure_is_drawn_from_its_record(answer: Answer[Any]) -> None:
 def test_a_table_is_made_of_its_record(answer: Answer[Any]) -> None:
     if answer.table:
         [record, table] = hints(resolve(answer.table)).values()
-        assert f"{record.__module__.split('.')[1]}" == "records"
         assert record in {resolve(reference) for reference in answer.records}
         assert table is resolve("pellucid.answers.base:TextTable")
 
@@ -99,7 +98,7 @@ def test_every_public_answer_is_a_record_of_one_key() -> None:
     for name in pellucid.__all__:
         record = getattr(pellucid, name)
         if isinstance(record, type) and issubclass(record, Finding) and record is not Finding:
-            keys = {answer.key for answer in CATALOGUE if any(map(record.__eq__, map(resolve, answer.records)))}
+            keys = {answer.key for answer in CATALOGUE if record in map(resolve, answer.records)}
             assert len(keys) == 1, (name, keys)
 
 

@@ -36,6 +36,7 @@ class ParallelCoordinates(Finding):
 
     numbers   of the trials;  places  per trial, its place on every axis, between 0 and 1; None without the parameter
     best      per trial, whether it is among the best tenth, or on the front of several objectives
+    shared    the parameters that the best have in common, unlike many others
     """
 
     _rows: ClassVar[Rows] = "even"
@@ -46,6 +47,7 @@ class ParallelCoordinates(Finding):
     best: tuple[bool, ...]
     sentence: str
     notes: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
     @property
     def n_trials(self) -> int:
@@ -103,6 +105,7 @@ def coordinates_of(beliefs: Beliefs) -> ParallelCoordinates:
         best=tuple(best.tolist()),
         sentence=_sentence(int(best.sum()), n, [text for text in shared if text], several=view.several),
         notes=(_ALIKE,) if any(shared) else (),
+        shared=tuple(dimension.name for dimension, text in zip(dimensions, shared, strict=True) if text),
     )
 
 

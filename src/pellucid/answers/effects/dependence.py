@@ -184,7 +184,14 @@ def _effect(
         verdict=verdict,
         objective=target.name,
         position=fitted.positions[names[0]],
+        pair=curve.pair if verdict == MATTERS else None,
+        difference=_difference(curve) if verdict == MATTERS else None,
     )
+
+
+def _difference(curve: Curve) -> tuple[float, float] | None:
+    better, worse = curve.pair
+    return None if curve.difference is None else (float(abs(curve.mean[worse] - curve.mean[better])), curve.difference)
 
 
 def _curve(

@@ -38,6 +38,9 @@ class PartialDependence(Finding):
     best         index of the best grid point (in the study's direction)
     objective    its name, or that of a constraint
     position     of the first parameter in the study's order, which decides its colour
+    pair         if it matters: two grid points, the first of which is better on average
+    difference   by how much the averages of the pair differ, and half the width of the band of that; None without a
+                 pair, and if curves show typical values
     """
 
     _rows: ClassVar[Rows] = "even"
@@ -64,6 +67,8 @@ class PartialDependence(Finding):
     verdict: str
     objective: str = OBJECTIVE
     position: int = 0
+    pair: tuple[int, int] | None = None
+    difference: tuple[float, float] | None = None
 
     @property
     def half_width(self) -> float:
