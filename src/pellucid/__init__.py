@@ -13,7 +13,7 @@ from pellucid import threads as _threads
 __version__ = "1.0.0rc1"
 
 _PUBLIC_PACKAGES = ("acquisition", "goals", "surrogates")
-_PACKAGES = (*_PUBLIC_PACKAGES, "dashboard", "integrations")
+_PACKAGES = (*_PUBLIC_PACKAGES, "dashboard", "integrations", "plots")
 # Answers are public if a public function returns them: those are in the catalogue. These are no answers.
 _OTHERS = (
     "pellucid.search.acquisition.interleave:Interleave",

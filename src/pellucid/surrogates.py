@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pellucid import models
 from pellucid.models import GaussianProcess
 
 if TYPE_CHECKING:
@@ -16,4 +15,6 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name != "RankingEnsemble":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from pellucid import models
+
         return models.RankingEnsemble

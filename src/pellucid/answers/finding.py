@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pellucid import notebook
+from pellucid.notebook import Rows, document, prose
 from pellucid.words import NoAnswer, Note, Unanswered, cause_of, printable, printable_traceback
 
 Answer = TypeVar("Answer")
@@ -35,7 +35,7 @@ class Finding(ABC):
 
     _pictured: ClassVar[bool] = True
     _told: ClassVar[tuple[str, ...]] = ()
-    _rows: ClassVar[notebook.Rows] = "first"
+    _rows: ClassVar[Rows] = "first"
 
     if TYPE_CHECKING:  # A subclass defines all three, as a field or as a property.
 
@@ -97,7 +97,7 @@ class Finding(ABC):
     def _repr_html_(self) -> str:
         """The sentence, a small table and the notes."""
         columns = {name: values for name, values in self._columns().items() if name not in self._told}
-        return notebook.document(self.sentence, columns, self.notes, self._rows)
+        return document(self.sentence, columns, self.notes, self._rows)
 
     def _ipython_display_(self) -> None:
         """What a notebook shows: the text, and the figure below it. It is an output of its own, which Plotly's renderer
@@ -148,7 +148,7 @@ class NotKnown:
         return printable(f"<NotKnown: {self.reason}>")
 
     def _repr_html_(self) -> str:
-        return f"<p>{'' if self.final else 'Not known yet. '}{notebook.prose(self.reason)}</p>"
+        return f"<p>{'' if self.final else 'Not known yet. '}{prose(self.reason)}</p>"
 
 
 # Stands for an answer that takes long, on a page that comes before it.
