@@ -16,8 +16,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import optuna
 
 from pellucid.answers.base import Answer, resolve
-from pellucid.answers.catalogue import CATALOGUE, CURVES
+from pellucid.answers.catalogue import CATALOGUE
 from pellucid.answers.finding import Finding
+from pellucid.answers.on_pages import CURVES
 from pellucid.surfaces.cli.tune.run import EndReason
 from pellucid.surfaces.cli.tune.snapshot import BestTrial, TrialOfSeveral
 

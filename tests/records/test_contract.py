@@ -16,8 +16,8 @@ from optuna.study import Study
 from optuna.trial import Trial
 
 import pellucid
-from pellucid.answers.catalogue import CURVES
 from pellucid.answers.finding import Finding, plain
+from pellucid.answers.on_pages import CURVES
 from pellucid.answers.plan import HeldParameter
 from pellucid.beliefs import Beliefs
 from pellucid.study.view import StudyView

@@ -13,10 +13,11 @@ from tests.overviews import instead
 import pellucid
 from pellucid.answers.agreement import beyond_the_verdict
 from pellucid.answers.base import Overview
-from pellucid.answers.catalogue import COURSE, PROFILE, RECOMMENDATION, VERDICT
+from pellucid.answers.catalogue import PROFILE, RECOMMENDATION, VERDICT
 from pellucid.answers.doubts import doubts
 from pellucid.answers.effects.records import ProfileEffect
 from pellucid.answers.finding import NotKnown
+from pellucid.answers.on_pages import COURSE
 from pellucid.answers.recommend import Recommendation
 from pellucid.surfaces.page.gather import gather
 from pellucid.surfaces.page.note import note

@@ -13,9 +13,10 @@ from tests.plots.curve_studies import curve_study, rising
 
 import pellucid
 from pellucid.answers.base import Overview
-from pellucid.answers.catalogue import CURVES, PRUNING, RECOMMENDATION, STOP
+from pellucid.answers.catalogue import PRUNING, RECOMMENDATION, STOP
 from pellucid.answers.doubts import doubts
 from pellucid.answers.finding import NotKnown
+from pellucid.answers.on_pages import CURVES
 from pellucid.answers.pruning.records import PruningRecord
 from pellucid.beliefs.of_study import beliefs_of
 from pellucid.surfaces.page.figures import key_figures

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from pellucid.answers.base import Overview, Question
-from pellucid.answers.catalogue import HISTORY, PROFILE, RANGES, RECOMMENDATION, TRADEOFF, VERDICT
+from pellucid.answers.catalogue import PROFILE, RANGES, RECOMMENDATION, TRADEOFF, VERDICT
+from pellucid.answers.on_pages import HISTORY
 from pellucid.words import rounded, spoken, value_text
 
 IF_YOU_GO_ON = "If you go on:"

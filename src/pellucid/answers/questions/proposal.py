@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, cast
 from optuna.trial import TrialState
 
 from pellucid.answers.base import Overview, Subject, TextTable
-from pellucid.answers.catalogue import HISTORY, PATHS, PROPOSAL, RECOMMENDATION
+from pellucid.answers.catalogue import PROPOSAL, RECOMMENDATION
 from pellucid.answers.finding import NotKnown
 from pellucid.answers.history import History
+from pellucid.answers.on_pages import HISTORY, PATHS
 from pellucid.answers.pieces import Drawing, Picker, Piece, Trial, soft, text
 from pellucid.answers.proposals.records import DesirabilityPaths
 from pellucid.answers.recommend import Recommendation

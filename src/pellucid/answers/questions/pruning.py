@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from pellucid.answers.base import Overview, Subject
-from pellucid.answers.catalogue import CURVES, PRUNING, STOP
+from pellucid.answers.catalogue import PRUNING, STOP
 from pellucid.answers.finding import NotKnown
+from pellucid.answers.on_pages import CURVES
 from pellucid.answers.pieces import Drawing, Piece, text, unknown
 from pellucid.answers.pruning.curves import LearningCurve, LearningCurves
 from pellucid.answers.pruning.records import PruningRecord

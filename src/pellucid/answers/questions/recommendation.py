@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pellucid.answers.base import Metrics, Overview, Subject
-from pellucid.answers.catalogue import HISTORY, IMPORTANCE, RECOMMENDATION
+from pellucid.answers.catalogue import IMPORTANCE, RECOMMENDATION
 from pellucid.answers.finding import NotKnown
 from pellucid.answers.fronts.records import Front
 from pellucid.answers.history import History
+from pellucid.answers.on_pages import HISTORY
 from pellucid.answers.pieces import (
     Copies,
     Drawing,

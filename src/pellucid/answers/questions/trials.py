@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pellucid.answers.base import Metrics, Overview, Subject
-from pellucid.answers.catalogue import COORDINATES, HISTORY, TIMELINE
 from pellucid.answers.finding import NotKnown
+from pellucid.answers.on_pages import COORDINATES, HISTORY, TIMELINE
 from pellucid.answers.pieces import Drawing, Piece, text
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pellucid.answers.base import Metrics, Overview, Subject
-from pellucid.answers.catalogue import COURSE, VERDICT
+from pellucid.answers.catalogue import VERDICT
 from pellucid.answers.finding import NotKnown
+from pellucid.answers.on_pages import COURSE
 from pellucid.answers.pieces import Drawing, Items, Piece, Unknown, soft, text
 from pellucid.answers.stop.records import FrontVerdict
 

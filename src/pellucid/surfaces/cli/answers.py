@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.answers.agreement import lead
 from pellucid.answers.base import WHOLE, Question
-from pellucid.answers.catalogue import CURVES
+from pellucid.answers.on_pages import CURVES
 from pellucid.surfaces.cli.errors import Mistake
 from pellucid.surfaces.cli.questions import objectives_data
 from pellucid.surfaces.cli.storage.places import Place
