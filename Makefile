@@ -139,7 +139,7 @@ build/axe-core/axe.min.js: tools/axe.sh
 
 test-pages: $(VENV)/.stamp-test docs build/axe-core/axe.min.js ## use reports in a browser, and look at them and at the site with axe-core: everybody can use them, and they are silent
 	@sh tools/ensure.sh chromium
-	$(BIN)/python -m pytest -n $(JOBS) -m pages tests/reporting tests/docs tests/golden $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m pages tests/answers tests/reporting tests/docs tests/golden $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.stamp-lab $(VENV)/.stamp-engines ## run the slow statistical tests
 	@sh tools/ensure.sh postgres

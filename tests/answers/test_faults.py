@@ -180,6 +180,7 @@ def test_commands_and_agents_name_the_fault_and_keep_everything_else(
     assert n_failed
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize(
     "answer",
     [answer for answer in COMPUTED if answer.shown is not None],

@@ -189,7 +189,7 @@ def questions_of_any(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def questions_of_the_rest(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """What the catalogue has and no function above asks, without options."""
+    """What the catalogue has and no function above asks, without options, of trials at known times."""
     import pellucid
     from pellucid.answers.base import Takes
     from pellucid.answers.catalogue import CATALOGUE
@@ -207,7 +207,7 @@ def questions_of_the_rest(study: Any) -> Iterator[tuple[str, Callable[[], Any]]]
             if function not in asked:
                 asked.add(function)
                 ask, subject = getattr(pellucid, function), named[entry.takes]
-                yield entry.key, lambda ask=ask, subject=subject: ask(study, *subject)
+                yield entry.key, lambda ask=ask, subject=subject: ask(copy_at_known_times(study), *subject)
 
 
 def used(code: CodeType) -> Iterator[str]:
