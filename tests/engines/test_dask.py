@@ -287,7 +287,8 @@ def test_the_example_runs_on_a_cluster_that_is_there(client: Client, tmp_path: P
     options = ("--scheduler", client.scheduler.address, "--storage", url, "--trials")
     script = ROOT / "examples" / "cluster_dask.py"
     first = printed_by(script, *options, "6", folder=tmp_path)
-    assert re.search(r"^[67] trials by 2 processes\.$", first, re.MULTILINE)
+    # On a busy machine, one process may have run all six before the other is ready.
+    assert re.search(r"^[67] trials by [12] processes\.$", first, re.MULTILINE)
     # Twenty proposals, so that on a busy machine, too, one of them is made while the other worker runs a trial.
     second = printed_by(script, *options, "30", folder=tmp_path)
     assert re.search(r"^3[01] trials by 2 processes\.$", second, re.MULTILINE)
