@@ -5,6 +5,8 @@ from __future__ import annotations
 import optuna
 import pytest
 
+from pellucid.answers.base import Overview
+from pellucid.answers.catalogue import CATALOGUE
 from pellucid.beliefs import Beliefs
 from pellucid.study.view import StudyView
 from pellucid.surfaces.cli.questions import conclusions, overview
@@ -21,15 +23,17 @@ def study_of(n_objectives: int) -> optuna.Study:
 
 
 @pytest.mark.parametrize(
-    ("n_objectives", "keys"),
-    [
-        (1, ["recommendation", "verdict", "importance", "ranges", "pruning", "calibration", "proposal"]),
-        (2, ["recommendation", "verdict", "importance", "tradeoff", "calibration", "proposal"]),
-    ],
+    ("n_objectives", "there", "absent"),
+    [(1, {"ranges", "pruning"}, {"tradeoff", "failures"}), (2, {"tradeoff"}, {"ranges", "pruning", "failures"})],
 )
-def test_decisions_come_first_and_then_what_matters(n_objectives: int, keys: list[str]) -> None:
-    questions = overview(Beliefs(StudyView.whole(study_of(n_objectives))), None)
-    assert list(dict.fromkeys(question.key for question in questions)) == keys
+def test_decisions_come_first_and_then_what_matters(n_objectives: int, there: set[str], absent: set[str]) -> None:
+    beliefs = Beliefs(StudyView.whole(study_of(n_objectives)))
+    keys = list(dict.fromkeys(question.key for question in overview(beliefs, None)))
+    listed = [answer for answer in CATALOGUE if answer.listed is not None]
+    assert keys == [answer.key for answer in listed if Overview(beliefs).reason(answer) is None]
+    assert keys[:3] == ["recommendation", "verdict", "importance"]
+    assert {"calibration", "proposal", *there} <= set(keys)
+    assert not absent & set(keys)
 
 
 def test_a_run_ends_with_what_to_use_whether_to_stop_and_what_stops_saved() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from optuna.samplers import RandomSampler
 from optuna.study import Study
 from optuna.trial import Trial
+from tests.records.asking import FUNCTIONS, ask, subject_of
 
 import pellucid
 from pellucid.answers.finding import Finding, plain
@@ -55,39 +55,11 @@ def study_of(n_objectives: int) -> Study:
     return study
 
 
-def questions(study: Study) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Every public function that returns an answer, by its name."""
-    first = None if len(study.directions) == 1 else 0
-    stopped = [trial.number for trial in study.trials if trial.state == optuna.trial.TrialState.PRUNED]
-    proposed = max(receipt.trial for receipt in pellucid.receipts(study) if receipt.proposed)
-    yield "calibration", lambda: pellucid.calibration(study, objective=first)
-    yield "compare_importance", lambda: pellucid.compare_importance(study, proposed, objective=first)
-    yield "desirability_paths", lambda: pellucid.desirability_paths(study, [proposed], progress=False)
-    yield "explain_proposal", lambda: pellucid.explain_proposal(study, proposed)
-    yield "failing_settings", lambda: pellucid.failing_settings(study)
-    yield "history", lambda: pellucid.history(study)
-    yield "hsic_importance", lambda: pellucid.hsic_importance(study, source="all", objective=first, n_permutations=49)
-    yield "importance", lambda: pellucid.importance(study, objective=first)
-    yield "interval_reduction", lambda: pellucid.interval_reduction(study, "x", objective=first, n_permutations=49)
-    yield "parallel_coordinates", lambda: pellucid.parallel_coordinates(study)
-    yield "parameter_ranges", lambda: pellucid.parameter_ranges(study, objective=first)
-    yield "partial_dependence", lambda: pellucid.partial_dependence(study, "x", objective=first)
-    yield "profile_effect", lambda: pellucid.profile_effect(study, "x", objective=first)
-    yield "proposal_interactions", lambda: pellucid.proposal_interactions(study, proposed, objective=first)
-    yield "recommend", lambda: pellucid.recommend(study)
-    yield "regret_history", lambda: pellucid.regret_history(study)
-    yield "stopping_verdict", lambda: pellucid.stopping_verdict(study)
-    yield "timeline", lambda: pellucid.timeline(study)
-    if first is None:
-        yield "explain_pruning", lambda: pellucid.explain_pruning(study, stopped[0])
-        yield "pruning_record", lambda: pellucid.pruning_record(study)
-    else:
-        yield "compromise", lambda: pellucid.recommend(study, prefer={"objective 0": 1, "objective 1": 2})
-        yield "tradeoff", lambda: pellucid.tradeoff(study)
-
-
 def asked(n_objectives: int) -> dict[str, Finding]:
-    return {name: ask() for name, ask in questions(study_of(n_objectives))}
+    """The answers of all public functions that apply to the study, by the function's name."""
+    study = study_of(n_objectives)
+    names = [name for name in FUNCTIONS if subject_of(name, study) is not None]
+    return {name: ask(name, study, source="all", n_permutations=49, progress=False) for name in names}
 
 
 @cache
@@ -99,6 +71,7 @@ def answers() -> dict[str, Finding]:
     assert curves is not None
     return {
         **found,
+        "compromise": pellucid.recommend(study_of(2), prefer={"objective 0": 1, "objective 1": 2}),
         "plan": pellucid.TwoStepPlan(("x",), (HeldParameter("y", 0.5, False, "as in trial 3"),), 3, 30, 3),
         "advice": pellucid.RangeAdvice("x", "widen", "Widen `x`.", 0.01, n_trials=30),
         "curves": curves,
@@ -118,7 +91,9 @@ def annotated() -> set[str]:
 
 
 def test_every_function_that_answers_is_asked() -> None:
-    assert {name for n in (1, 2) for name, _ in questions(study_of(n))} - {"compromise"} == annotated()
+    assert {name.partition(" of ")[0] for name in answers() if " of " in name} == annotated()
+    assert {"tradeoff of 2", "explain_pruning of 1", "pruning_record of 1"} <= set(answers())
+    assert not {"tradeoff of 1", "explain_pruning of 2", "pruning_record of 2"} & set(answers())
 
 
 def test_every_public_record_is_among_the_answers() -> None:
@@ -167,7 +142,10 @@ def test_advice_about_ranges_rests_on_the_trials_of_the_answer() -> None:
 @pytest.mark.parametrize("n", [1, 2])
 def test_json_of_the_command_line_has_them(n: int) -> None:
     view = StudyView.whole(study_of(n))
-    data = answers_data(view, place_of("sqlite:///studies.db"), answers_to(overview(Beliefs(view), None)))
-    for key in ("recommendation", "verdict", "importance", "calibration", "proposal"):
-        found = data[key] if n == 1 or key in ("recommendation", "verdict", "proposal") else data[key]["objective 0"]
-        assert set(PROMISED) <= set(found), key
+    asked = overview(Beliefs(view), None)
+    data = answers_data(view, place_of("sqlite:///studies.db"), answers_to(asked))
+    assert data["unknown"] == data["failed"] == {}
+    assert {"recommendation", "verdict", "importance", "calibration", "proposal"} <= {each.key for each in asked}
+    for each in asked:
+        found = data[each.key][each.label] if each.label else data[each.key]
+        assert set(PROMISED) <= set(found), each.key

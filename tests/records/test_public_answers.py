@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 
 import optuna
 import pandas as pd
@@ -12,6 +11,7 @@ import pytest
 from optuna.study import Study
 from optuna.trial import Trial
 from tests.helpers import bowl, two_objectives
+from tests.records.asking import FUNCTIONS, ask, subject_of
 
 import pellucid
 from pellucid.answers.finding import Finding
@@ -42,43 +42,8 @@ def one() -> Study:
 @pytest.fixture(scope="module")
 def several() -> Study:
     study = two_objectives()
-    study.optimize(lambda trial: (bowl(trial), trial.params["x"]), n_trials=16)
+    study.optimize(lambda trial: (bowl(trial), trial.params["x"]), n_trials=30)
     return study
-
-
-def first(study: Study, state: optuna.trial.TrialState) -> int:
-    return next(trial.number for trial in study.trials if trial.state == state)
-
-
-ONE: dict[str, Callable[[Study], Finding]] = {
-    "calibration": pellucid.calibration,
-    "compare_importance": lambda study: pellucid.compare_importance(study, 39),
-    "desirability_paths": lambda study: pellucid.desirability_paths(study, progress=False),
-    "explain_proposal": lambda study: pellucid.explain_proposal(study, 39),
-    "explain_pruning": lambda study: pellucid.explain_pruning(study, first(study, optuna.trial.TrialState.PRUNED)),
-    "failing_settings": pellucid.failing_settings,
-    "history": pellucid.history,
-    "hsic_importance": lambda study: pellucid.hsic_importance(study, source="all"),
-    "importance": pellucid.importance,
-    "interval_reduction": lambda study: pellucid.interval_reduction(study, "x"),
-    "parallel_coordinates": pellucid.parallel_coordinates,
-    "parameter_ranges": pellucid.parameter_ranges,
-    "partial_dependence": lambda study: pellucid.partial_dependence(study, "x"),
-    "profile_effect": lambda study: pellucid.profile_effect(study, "x"),
-    "proposal_interactions": lambda study: pellucid.proposal_interactions(study, 39),
-    "pruning_record": pellucid.pruning_record,
-    "recommend": pellucid.recommend,
-    "regret_history": pellucid.regret_history,
-    "stopping_verdict": pellucid.stopping_verdict,
-    "timeline": pellucid.timeline,
-}
-SEVERAL: dict[str, Callable[[Study], Finding]] = {
-    "recommend": pellucid.recommend,
-    "recommend, preferring": lambda study: pellucid.recommend(study, prefer={"objective 0": 1.0, "objective 1": 1.0}),
-    "history": pellucid.history,
-    "stopping_verdict": pellucid.stopping_verdict,
-    "tradeoff": pellucid.tradeoff,
-}
 
 
 def assert_complete(answer: Finding) -> None:
@@ -87,14 +52,29 @@ def assert_complete(answer: Finding) -> None:
     assert isinstance(answer.plot(), go.Figure)
 
 
-@pytest.mark.parametrize("name", ONE)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_an_answer_about_one_objective_has_a_table_and_a_figure(name: str, one: Study) -> None:
-    assert_complete(ONE[name](one))
+    if subject_of(name, one) is not None:
+        assert_complete(ask(name, one, source="all", progress=False))
 
 
-@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_an_answer_about_several_objectives_has_a_table_and_a_figure(name: str, several: Study) -> None:
-    assert_complete(SEVERAL[name](several))
+    if subject_of(name, several) is not None:
+        assert_complete(ask(name, several, source="all", progress=False))
+
+
+def test_every_function_is_asked_about_one_of_these_studies(one: Study, several: Study) -> None:
+    """Trials failed and were stopped in the study with one objective."""
+    of_one = {name for name in FUNCTIONS if subject_of(name, one) is not None}
+    of_several = {name for name in FUNCTIONS if subject_of(name, several) is not None}
+    assert of_one | of_several == set(FUNCTIONS)
+    assert {"explain_pruning", "failing_settings", "pruning_record"} <= of_one - of_several
+    assert "tradeoff" in of_several - of_one
+
+
+def test_a_compromise_has_a_table_and_a_figure(several: Study) -> None:
+    assert_complete(pellucid.recommend(several, prefer={"objective 0": 1.0, "objective 1": 1.0}))
 
 
 def test_these_are_all_functions_of_a_study_or_a_trial() -> None:
@@ -104,7 +84,7 @@ def test_these_are_all_functions_of_a_study_or_a_trial() -> None:
         for name, function in public.items()
         if inspect.isfunction(function) and {"study", "trial"} & set(inspect.signature(function).parameters)
     }
-    assert asked == {*ONE, "tradeoff", *OTHERS}
+    assert asked == {*FUNCTIONS, *OTHERS}
 
 
 def test_a_receipt_is_no_answer_but_has_its_data(one: Study) -> None:
