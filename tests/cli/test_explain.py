@@ -20,11 +20,16 @@ from tests.helpers import began, conditional
 from typer.testing import CliRunner, Result
 
 import pellucid
+from pellucid.answers.base import Overview
+from pellucid.answers.catalogue import CATALOGUE
+from pellucid.answers.finding import NotKnown
+from pellucid.beliefs.of_study import beliefs_of
 from pellucid.models import GaussianProcess
 from pellucid.surfaces.cli.app import app
 from pellucid.surfaces.cli.terminal import json_text
 
 URL = "sqlite:///studies.db"
+KEYS = {answer.key for answer in CATALOGUE}
 
 
 def fails_somewhere(trial: optuna.Trial) -> float:
@@ -87,7 +92,7 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
     last = [receipt.trial for receipt in pellucid.receipts(study) if receipt.proposed][-1]
     ranges, verdict = pellucid.parameter_ranges(study), pellucid.stopping_verdict(study)
     advice = " ".join([*(advice.sentence for advice in ranges.advice), *ranges.notes])
-    assert lines[1:] == [
+    known = {
         f"Best configuration: {pellucid.recommend(study)}",
         f"Can I stop: {' '.join((verdict.reply, *verdict.notes))}",
         f"What matters: {pellucid.importance(study)}",
@@ -95,7 +100,13 @@ def test_the_overview_prints_the_sentences_of_the_functions() -> None:
         f"Why trials fail: {pellucid.failing_settings(study)}",
         f"Were predictions true: {pellucid.calibration(study)}",
         f"Why the last proposal: {pellucid.explain_proposal(study, last)}",
-    ]
+    }
+    assert known <= set(lines)
+    asked = [question for answer in CATALOGUE for question in Overview(beliefs_of(study)).listed(answer)]
+    for question, line in zip(asked, lines[1:], strict=True):
+        answer = question.answered()
+        assert not isinstance(answer, NotKnown)
+        assert line.startswith(f"{question.title}: {answer.reply}")
 
 
 def test_a_study_of_another_sampler_is_explained_too() -> None:
@@ -111,8 +122,16 @@ def test_the_reason_is_given_for_every_answer_that_is_not_known_yet() -> None:
     assert "Not known yet:" in result.stdout
     assert "  Best configuration: A recommendation needs at least one finished trial" in result.stdout
     data = json.loads(explain("empty", "--json").stdout)
-    assert set(data["unknown"]) == {"recommendation", "importance", "ranges", "calibration", "proposal"}
+    assert {"recommendation", "importance", "ranges", "calibration", "proposal"} <= set(data["unknown"])
     assert data["verdict"]["stop"] is False
+    study = optuna.load_study(study_name="empty", storage=URL)
+    asked = [question for answer in CATALOGUE for question in Overview(beliefs_of(study)).listed(answer)]
+    assert {question.key for question in asked} == set(data["unknown"]) | (set(data) & KEYS)
+    lines = result.stdout.splitlines()
+    for question in asked:
+        reason = data["unknown"].get(question.key)
+        assert (reason is None) == (question.key in data)
+        assert reason is None or f"  {question.title}: {reason}" in lines
 
 
 def test_trials_that_look_dead_are_named(tmp_path: Path) -> None:

@@ -16,6 +16,10 @@ from tools.json_schema import ANSWERS, texts
 from typer.testing import CliRunner
 
 import pellucid
+from pellucid.answers.base import WHOLE, GoalName, Overview, Subject, Takes
+from pellucid.answers.catalogue import CATALOGUE
+from pellucid.beliefs import Beliefs
+from pellucid.study.view import StudyView
 from pellucid.surfaces.cli.app import app
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -90,35 +94,79 @@ def explained(*arguments: str) -> dict[str, Any]:
     return data
 
 
+def keys_of(study: str, only: Subject = WHOLE, named: Subject = WHOLE) -> list[str]:
+    """The keys of what the catalogue asks about a study without options, or about a trial, parameters or a goal."""
+    view = StudyView.whole(optuna.load_study(study_name=study, storage=URL))
+    overview = Overview(Beliefs(view), only)
+    takes = next((takes for takes in Takes if takes is not Takes.NOTHING and getattr(named, takes.value)), None)
+    asked = [
+        answer
+        for answer in CATALOGUE
+        if (answer.listed is not None if takes is None else answer.asked and answer.takes is takes)
+        or (named.goal is not None and answer.with_goal is named.goal)
+    ]
+    return list(dict.fromkeys(answer.key for answer in asked if overview.reason(answer, named) is None))
+
+
+def assert_answered(data: dict[str, Any], keys: list[str]) -> None:
+    """The schema accepts it, and every question has an answer or a reason why there is none, in order."""
+    jsonschema.validate(data, json.loads(SCHEMA), cls=jsonschema.Draft202012Validator)
+    assert [key for key in data if key in ANSWERS] == [key for key in keys if key in data]
+    assert list(data["unknown"]) == [key for key in keys if key in data["unknown"]]
+    assert (set(data) & set(ANSWERS)) | set(data["unknown"]) == set(keys)
+    assert all(data.get(key) or data["unknown"].get(key) for key in keys)
+    assert data["failed"] == {}
+
+
+ALWAYS = {"recommendation", "verdict", "importance", "calibration", "proposal"}
+KNOWN = {*ALWAYS, "ranges", "tradeoff", "pruning", "failures", "profile", "dependence"}
+
+
 @pytest.mark.parametrize(
-    ("arguments", "keys"),
+    ("study", "there"),
     [
-        (["plain"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
-        (["several"], {"recommendation", "verdict", "importance", "tradeoff", "calibration", "proposal"}),
-        (["three"], {"recommendation", "verdict", "importance", "tradeoff", "calibration", "proposal"}),
-        (["constraints"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
-        (["stopped"], {"recommendation", "verdict", "importance", "ranges", "pruning", "calibration", "proposal"}),
-        (["fails"], {"recommendation", "verdict", "importance", "ranges", "failures", "calibration", "proposal"}),
-        (["one"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
-        (["infinite"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
-        (["empty"], {"recommendation", "verdict", "importance", "ranges", "calibration", "proposal"}),
-        (["empty of several"], {"recommendation", "verdict", "importance", "tradeoff", "calibration", "proposal"}),
-        (["plain", "--trial", "15"], {"proposal"}),
-        (["plain", "--param", "lr"], {"profile", "dependence"}),
-        (["plain", "--param", "lr", "--param", "depth"], {"dependence"}),
-        (["several", "--param", "x"], {"profile", "dependence"}),
-        (["several", "--objective", "0"], {"importance", "ranges", "calibration", "proposal"}),
-        (["fails", "--goal", "failed"], {"failures", "importance"}),
+        ("plain", {"ranges"}),
+        ("several", {"tradeoff"}),
+        ("three", {"tradeoff"}),
+        ("constraints", {"ranges"}),
+        ("stopped", {"ranges", "pruning"}),
+        ("fails", {"ranges", "failures"}),
+        ("one", {"ranges"}),
+        ("infinite", {"ranges"}),
+        ("empty", {"ranges"}),
+        ("empty of several", {"tradeoff"}),
     ],
 )
-def test_answers_have_the_schema(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], keys: set[str]
+def test_answers_have_the_schema(folder: Path, monkeypatch: pytest.MonkeyPatch, study: str, there: set[str]) -> None:
+    monkeypatch.chdir(folder)
+    keys = keys_of(study)
+    assert_answered(explained(study), keys)
+    assert set(keys) & KNOWN == ALWAYS | there
+
+
+@pytest.mark.parametrize(
+    ("arguments", "only", "named", "there"),
+    [
+        (["plain", "--trial", "15"], WHOLE, Subject(trial=15), {"proposal"}),
+        (["plain", "--param", "lr"], WHOLE, Subject(params=("lr",)), {"profile", "dependence"}),
+        (["plain", "--param", "lr", "--param", "depth"], WHOLE, Subject(params=("lr", "depth")), {"dependence"}),
+        (["several", "--param", "x"], WHOLE, Subject(params=("x",)), {"profile", "dependence"}),
+        (
+            ["several", "--objective", "0"],
+            Subject(objective=0),
+            WHOLE,
+            {"importance", "ranges", "calibration", "proposal"},
+        ),
+        (["fails", "--goal", "failed"], WHOLE, Subject(goal=GoalName.FAILED), {"failures", "importance"}),
+    ],
+)
+def test_answers_about_what_was_named_have_the_schema(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], only: Subject, named: Subject, there: set[str]
 ) -> None:
     monkeypatch.chdir(folder)
-    data = explained(*arguments)
-    jsonschema.validate(data, json.loads(SCHEMA), cls=jsonschema.Draft202012Validator)
-    # Every question has an answer or a reason why there is none.
-    assert (set(data) & set(ANSWERS)) | set(data["unknown"]) == keys
+    keys = keys_of(arguments[0], only, named)
+    assert_answered(explained(*arguments), keys)
+    assert set(keys) & KNOWN == there
 
 
 def test_no_answer_is_left_out_of_these_studies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

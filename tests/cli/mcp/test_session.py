@@ -11,6 +11,7 @@ import pytest
 from tests.cli.mcp.sessions import Answer, Call, Record, session
 
 import pellucid
+from pellucid.answers.base import Takes
 from pellucid.answers.catalogue import CATALOGUE
 from pellucid.beliefs.of_study import beliefs_of
 from pellucid.surfaces.cli.mcp.bounds import MOST_JSON, MOST_TEXT
@@ -53,6 +54,19 @@ CALLS: dict[str, Call] = {
     "one of two": ("importance", {"study": "two", "objective": "1"}),
     **{f"old {name}": (name, given) for name, (given, _) in OLD.items()},
     "report": ("report", {"study": ESCAPE}),
+}
+# A tool that no call above asks is asked about `ours`.
+NAMED: dict[Takes, dict[str, object]] = {
+    Takes.NOTHING: {},
+    Takes.TRIAL: {"trial": 29},
+    Takes.PARAMS: {"params": ["lr"]},
+    Takes.GOAL: {"goal": "best"},
+}
+CALLED = {name for name, _ in CALLS.values()}
+CALLS |= {
+    f"tool {answer.key}": (answer.key, {"study": "ours", **NAMED[answer.takes]})
+    for answer in CATALOGUE
+    if answer.asked and answer.key not in CALLED
 }
 MISTAKES: list[tuple[Call, str]] = [
     (("recommendation", {"study": "our"}), "has no study `our`; it has "),
