@@ -97,3 +97,14 @@ def test_the_command_line_starts_without_the_engine() -> None:
     code = "import sys, pellucid.surfaces.cli.app; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert not {"numpy", "optuna", "scipy", "sqlalchemy"} & set(run.stdout.split())
+
+
+def test_documented_paths_export_what_stands_behind_them() -> None:
+    from pellucid import acquisition, plots, surrogates
+    from pellucid.answers import drawing
+    from pellucid.search import acquisition as behind
+
+    assert acquisition.__all__ == behind.__all__
+    assert all(getattr(acquisition, name) is getattr(behind, name) for name in behind.__all__)
+    assert plots.save is drawing.save
+    assert set(surrogates.__all__) == {"GaussianProcess", "RankingEnsemble"}
